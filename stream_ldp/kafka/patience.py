@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeVar
 from aiokafka.errors import KafkaError, KafkaTimeoutError
 
 from stream_ldp.kafka.connection import AccessRefused, BrokerUnreachable
-from stream_ldp.kafka.registry import RegistryError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -36,13 +35,13 @@ async def patiently(
     clock: monotonic time, in seconds.
 
     Raises:
-        KafkaError, BrokerUnreachable, RegistryError: it failed for so long, or for a reason that does not pass.
+        KafkaError, BrokerUnreachable: it failed for so long, or for a reason that does not pass.
     """
     began = clock()
     while True:
         try:
             return await ask()
-        except (KafkaError, BrokerUnreachable, RegistryError) as error:
+        except (KafkaError, BrokerUnreachable) as error:
             if not passes(error) or clock() >= began + seconds:
                 raise
             waiting(error)
@@ -54,4 +53,4 @@ def passes(error: Exception) -> bool:
     if isinstance(error, KafkaError):
         # aiokafka does not call its own timeouts retriable.
         return bool(error.retriable) or isinstance(error, KafkaTimeoutError)
-    return isinstance(error, BrokerUnreachable | RegistryError) and not isinstance(error, AccessRefused)
+    return isinstance(error, BrokerUnreachable) and not isinstance(error, AccessRefused)

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, TopicAuthorizationFailedError
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.kafka.connection import BrokerUnreachable
 from stream_ldp.kafka.log import LogReader
+from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.kafka.topics import MAX_RECORD_BYTES
 from stream_ldp.pipeline.content_type import REGISTRATION
 
@@ -38,15 +39,15 @@ VERSION = 1
 #: What to do about a conflict.
 NEW_NAME = "a name means one thing for ever: give this version of the collection a new name, in its first line"
 
-#: Seconds to read the registry: it takes milliseconds, but a broker may just have been lost.
+#: Seconds to read or write the registry: it takes milliseconds, but a broker may just have been lost.
 TIMEOUT_SECONDS = 30.0
 
 #: The most characters of a value in a message.
 MAX_SHOWN = 120
 
 
-class RegistryError(StreamLDPError, RuntimeError):
-    """The registry cannot be read in time."""
+class RegistryError(BrokerUnreachable):
+    """The registry cannot be read, or written, in time."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -163,15 +164,27 @@ def _require(topic: str, existing: Container[str]) -> None:
 
 
 async def register(settings: Settings, registrations: Sequence[Registration]) -> None:
-    """Write registrations, whatever was registered before; the caller has checked for conflicts."""
+    """Write registrations, whatever was registered before; the caller has checked for conflicts.
+
+    Raises:
+        RegistryError: they were not written in time.
+        KafkaError: the brokers do not take one.
+    """
     topic = settings.topic_names.collections
-    async with AIOKafkaProducer(
-        **settings.client_options(), acks="all", max_request_size=MAX_RECORD_BYTES
-    ) as producer:
-        for each in registrations:
-            await producer.send_and_wait(
-                topic, key=each.key, value=each.value, partition=0, headers=list(REGISTRATION)
-            )
+    producer = Producer(
+        settings, idempotent=False, max_record_bytes=MAX_RECORD_BYTES, acknowledge_seconds=TIMEOUT_SECONDS
+    )
+    await producer.start()
+    try:
+        await producer.publish(
+            Record(topic=topic, key=each.key, value=each.value, partition=0, headers=REGISTRATION)
+            for each in registrations
+        )
+    except TimeoutError as error:
+        raise RegistryError(f"topic {topic} could not be written in {TIMEOUT_SECONDS:.0f} s") from error
+    finally:
+        # All is acknowledged, or no broker accepts it: then `stop` might wait for ever.
+        await producer.abandon()
 
 
 def _registration(record: Any) -> Registration | None:

@@ -9,6 +9,7 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaConnectionError, TopicAuthorizationFailedError
 
+from stream_ldp.kafka import producer, registry
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.registry import Registration, RegistryError, read_registration, read_registry, register
@@ -55,6 +56,30 @@ async def test_a_registry_that_cannot_be_read_now_is_told_by_its_topic(monkeypat
     monkeypatch.setattr(LogReader, "start", gone)
     with pytest.raises(RegistryError, match=r"topic stream-ldp\.collections could not be read: .*no broker answers"):
         await read_registration(Settings.load(brokers="nowhere:1"), "care-survey")
+
+
+async def test_a_registration_that_no_broker_acknowledges_is_given_up_in_time_and_leaves_nothing_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[AIOKafkaProducer] = []
+
+    class Silent(AIOKafkaProducer):  # type: ignore[misc]
+        async def start(self) -> None:
+            made.append(self)
+
+        async def send(self, *_: Any, **__: Any) -> asyncio.Future[None]:
+            return asyncio.get_running_loop().create_future()
+
+        async def stop(self) -> None:
+            await asyncio.Event().wait()
+
+    for module in (producer, registry):
+        monkeypatch.setattr(module, "AIOKafkaProducer", Silent, raising=False)
+    monkeypatch.setattr(registry, "TIMEOUT_SECONDS", 0.01)
+    async with asyncio.timeout(30):
+        with pytest.raises(RegistryError, match=r"topic stream-ldp\.collections could not be written in"):
+            await register(Settings.load(brokers="nowhere:1"), [Registration.of(collection_of())])
+    assert [each._closed for each in made] == [True]
 
 
 @pytest.mark.parametrize("key", [b"care", None])

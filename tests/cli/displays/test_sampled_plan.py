@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from stream_ldp.cli import app
+from tests.cli.displays.examples import run
 from tests.sampled.examples import TEXT
 
 
@@ -17,12 +18,6 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "diets.yaml"
     path.write_text(TEXT.format(mechanism="epsilon: 2", window=""), encoding="utf-8")
     return path
-
-
-def run(*arguments: object) -> str:
-    done = CliRunner().invoke(app, [*map(str, arguments)], env={"COLUMNS": "200"})
-    assert done.exit_code == 0, done.output
-    return done.stdout
 
 
 def test_a_correct_file_is_described_on_a_line(file: Path) -> None:

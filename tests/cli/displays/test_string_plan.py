@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from stream_ldp.cli import app
+from tests.cli.displays.examples import run
 from tests.strings.examples import TEXT
 
 
@@ -22,12 +21,6 @@ def file(tmp_path: Path) -> Path:
         encoding="utf-8",
     )
     return path
-
-
-def run(*arguments: object) -> str:
-    done = CliRunner().invoke(app, [*map(str, arguments)], env={"COLUMNS": "200"})
-    assert done.exit_code == 0, done.output
-    return done.stdout
 
 
 def test_a_correct_file_is_described_on_a_line(file: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import uuid
 from contextlib import ExitStack
@@ -106,3 +107,19 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
         if name.startswith(ENVIRONMENT_PREFIX) and name not in OTHER_VARIABLES:
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _levels_of_logs_as_before() -> Iterator[None]:
+    """Commands set the levels of logs, since they have a process of their own: here the next test has it too."""
+    before = {logger: logger.level for logger in _loggers()}
+    yield
+    for logger in _loggers():
+        level = before.get(logger, logging.NOTSET)
+        if logger.level != level:
+            logger.setLevel(level)
+
+
+def _loggers() -> list[logging.Logger]:
+    known = logging.Logger.manager.loggerDict.values()
+    return [logging.getLogger(), *(each for each in known if isinstance(each, logging.Logger))]

@@ -26,6 +26,7 @@ from stream_ldp.privacy.ledger.reports import attribute_reports
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.testing import KafkaInMemory, kafka_in_memory
 from tests.client.examples import collection_of
+from tests.listening import listening
 from tests.paths import REPOSITORY
 
 CLIENT = REPOSITORY / "clients" / "javascript"
@@ -73,18 +74,6 @@ async def gateway(
     )
     async with listening(served.application()) as url:
         yield url
-
-
-@asynccontextmanager
-async def listening(application: web.Application) -> AsyncIterator[str]:
-    """Serve an application on a port of its own, and yield its address."""
-    runner = web.AppRunner(application, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
 
 
 async def test_the_client_passes_its_own_tests_among_them_the_golden_vectors() -> None:

@@ -11,7 +11,6 @@ from typing import Any
 import aiohttp
 import numpy as np
 import pytest
-from aiohttp import web
 from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
@@ -29,6 +28,7 @@ from stream_ldp.pipeline.content_type import BATCH
 from tests.client.examples import collection_of
 from tests.client.fakes import FakeBroker
 from tests.client.items import films
+from tests.listening import listening
 
 NOW_MS = 1_800_000_000_000
 SETTINGS = Settings.load(brokers="nowhere:1")
@@ -63,14 +63,8 @@ async def opened(
         door=door or Door(limiter=GENEROUS),
         now_ms=lambda: NOW_MS,
     )
-    runner = web.AppRunner(gateway.application(), shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        async with aiohttp.ClientSession(f"http://127.0.0.1:{runner.addresses[0][1]}") as session:
-            yield session
-    finally:
-        await runner.cleanup()
+    async with listening(gateway.application()) as url, aiohttp.ClientSession(url) as session:
+        yield session
 
 
 async def post(session: aiohttp.ClientSession, body: bytes, **options: Any) -> tuple[int, dict[str, Any]]:

@@ -26,6 +26,7 @@ from stream_ldp.service.admin import AdminServer
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.testing import kafka_in_memory
 from tests.in_memory import START_MS, rank_films
+from tests.listening import listening
 from tests.schemas.recorded import COLLECTIONS
 
 FILMS = parse_collection(COLLECTIONS["sets"])
@@ -91,21 +92,13 @@ async def check(document: dict[str, Any], response: aiohttp.ClientResponse, path
     return content
 
 
-async def opened(application: web.Application) -> tuple[web.AppRunner, aiohttp.ClientSession]:
-    runner = web.AppRunner(application, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    return runner, aiohttp.ClientSession(f"http://127.0.0.1:{runner.addresses[0][1]}")
-
-
 async def test_what_the_gateway_answers_is_what_its_document_says() -> None:
     document, seen = openapi.gateway(), set()
     with kafka_in_memory(FILMS, now_ms=START_MS) as kafka:
         rank_films(kafka)
         batch = kafka.batches("films")[0]
         for gateway in (the_gateway(), the_gateway(rate=0.001), the_gateway(tokens=frozenset(["known"]))):
-            runner, client = await opened(gateway.application())
-            async with client:
+            async with listening(gateway.application()) as url, aiohttp.ClientSession(url) as client:
                 for path, item in document["paths"].items():
                     for name in ("films", "unknown") if "{name}" in path else ("",):
                         place = path.replace("{name}", name)
@@ -120,7 +113,6 @@ async def test_what_the_gateway_answers_is_what_its_document_says() -> None:
                                 async with client.post(place, data=body) as response:
                                     await check(document, response, path, "post")
                                     seen.add((path, response.status))
-            await runner.cleanup()
     told = {
         (path, int(status))
         for path, item in document["paths"].items()

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import Result
 
 from stream_ldp.cli.report import report
+from stream_ldp.quantity import quantity
 from stream_ldp.sets.collection import ItemCollection
 from tests.cli.films import QUICK, data_file, epochs_to_come, report_counts
 from tests.client.fakes import FakeBroker
@@ -25,7 +26,7 @@ def test_a_user_is_told_of_each_report_and_what_it_costs(
     assert (result.exit_code, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
     first, second = report_counts(broker)
-    assert lines[-2] == f"{first + second} reports of one user published"
+    assert lines[-2] == f"{quantity(first + second, 'report')} of one user published"
     assert lines[-1] == f"{15.0 * (first + second):.3f} nats spent: any two users, however their values change"
     # The first epoch may be nearly over when the command begins.
     assert 1 <= first + second <= 4
@@ -123,5 +124,5 @@ def test_a_user_of_memoised_reports_may_assume_values_and_is_charged_by_closed_f
     *told, count, spent = result.stdout.splitlines()
     assert all(line.endswith(": reported, for at most 1.000 nats") for line in told)
     assert 1 <= len(told) <= 2
-    assert count == f"{len(told)} reports of one user published"
+    assert count == f"{quantity(len(told), 'report')} of one user published"
     assert spent.startswith("1.000 of 4 nats spent" if len(told) == 1 else "1.642 of 4 nats spent")

@@ -13,6 +13,7 @@ from typer.testing import Result
 from stream_ldp.cli.report import report
 from stream_ldp.cli.simulate import simulate
 from stream_ldp.cli.simulation.item_truth import ItemTruth
+from stream_ldp.quantity import quantity
 from tests.cli.films import QUICK, data_file, report_counts
 from tests.client.examples import write_survey
 from tests.client.fakes import FakeBroker
@@ -33,7 +34,7 @@ def test_simulate_prints_the_reports_of_each_phase_and_saves_the_truth(
     first, second = report_counts(broker)
     assert lines[0].endswith(f" phase 1 of 2: {first} of 4 users reported on 8 items")
     assert lines[1].endswith(f" phase 2 of 2: {second} of 4 users reported on 4 items")
-    assert lines[2].startswith(f"{first + second} reports of 4 simulated users in ")
+    assert lines[2].startswith(f"{quantity(first + second, 'report')} of 4 simulated users in ")
     assert lines[3:] == ["true top 2:", "   1 Alien 0.7500", "   2 Brazil 0.2500"]
     truth = ItemTruth.load(truth_file)
     assert truth.frequency == {"Alien": 0.75, "Brazil": 0.25, "Heat": 0.25}
@@ -50,7 +51,7 @@ def test_a_population_is_as_large_as_asked_for(
     assert "hides nothing: use it for simulated users only" in result.stderr
     lines = result.stdout.splitlines()
     assert sum(" of 3,000 users reported" in line for line in lines) == 4
-    assert lines[4].startswith(f"{sum(report_counts(broker)):,} reports of 3,000 simulated users")
+    assert lines[4].startswith(f"{quantity(sum(report_counts(broker)), 'report')} of 3,000 simulated users")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.local_level import Updated
     from stream_ldp.pipeline.shrinkage import Frequencies
 
-__all__ = ["Filter", "Learnt", "learn", "places_among", "repeating", "updated"]
+__all__ = ["Filter", "Learnt", "columns", "learn", "places_among", "repeating", "updated"]
 
 Variance = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -109,6 +109,18 @@ class Learnt(MessagePart):
             permanent=np.array(self.filter.permanent, dtype=np.float64),
             evidence=np.array(self.filter.evidence, dtype=np.float64),
         )
+
+
+def columns(learnt: Learnt | None, *, numbers: int) -> list[dict[str, float]]:
+    """Return what a table has of each number with the windows before, by the names of its columns.
+
+    learnt: None where nothing can be learnt; the table then has no such column.
+    numbers: how many there are.
+    """
+    if learnt is None:
+        return [{}] * numbers
+    found = zip(learnt.estimate, learnt.standard_error, strict=True)
+    return [{"learnt": estimate, "learnt_error": error} for estimate, error in found]
 
 
 def repeating(window: Window, prior: Prior | None) -> float | None:

@@ -19,7 +19,7 @@ from stream_ldp.pipeline.answer import (
     answer_key,
 )
 from stream_ldp.pipeline.cells import Cell
-from stream_ldp.pipeline.learnt import Learnt
+from stream_ldp.pipeline.learnt import Learnt, columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -88,15 +88,17 @@ class PlaceCounts(AnswerMessage):
         return answer_key(self.series, self.window, final=self.final)
 
     def cells(self) -> Iterator[Cell]:
-        """Iterate over the counts of the places."""
-        counts = zip(self.places, self.projected, self.standard_error, self.raw, strict=True)
-        for place, projected, error, raw in counts:
+        """Iterate over the counts of the places; beside each, what is learnt is a share of all users."""
+        learnt = columns(self.learnt, numbers=len(self.places))
+        counts = zip(self.places, self.projected, self.standard_error, self.raw, learnt, strict=True)
+        for place, projected, error, raw, more in counts:
             yield Cell(
                 labels={"place": place},
                 estimate=projected,
                 standard_error=error,
                 raw=raw,
                 range=(0.0, float(self.reports)),
+                others=more,
             )
 
     def about(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterator[Cell]:

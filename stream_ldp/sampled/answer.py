@@ -21,7 +21,7 @@ from stream_ldp.pipeline.answer import (
     answer_key,
 )
 from stream_ldp.pipeline.cells import Cell
-from stream_ldp.pipeline.learnt import Learnt
+from stream_ldp.pipeline.learnt import Learnt, columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,7 +54,8 @@ class Frequencies(MessagePart):
 
     @model_validator(mode="after")
     def _as_many_of_each(self) -> Self:
-        lengths = {len(each) for each in (self.values, self.raw, self.standard_error, self.projected)}
+        learnt = () if self.learnt is None else (self.learnt.estimate,)
+        lengths = {len(each) for each in (self.values, self.raw, self.standard_error, self.projected, *learnt)}
         if len(lengths) > 1:
             raise ValueError(f"frequencies, errors and values differ in number: {sorted(lengths)}")
         return self
@@ -96,6 +97,12 @@ class Numbers(MessagePart):
         default=None, description="the mean with the windows before; null where nothing can be learnt from them"
     )
 
+    @model_validator(mode="after")
+    def _one_mean(self) -> Self:
+        if self.learnt is not None and len(self.learnt.estimate) != 1:
+            raise ValueError(f"{len(self.learnt.estimate)} numbers are learnt of one mean")
+        return self
+
 
 class Marginal(MessagePart):
     """What is known of one attribute."""
@@ -120,14 +127,15 @@ class Marginal(MessagePart):
         answers = {"answers": self.reports}
         match self.estimate:
             case Frequencies() as found:
-                cells = zip(found.values, found.projected, found.standard_error, found.raw, strict=True)
-                for value, projected, error, raw in cells:
+                learnt = columns(found.learnt, numbers=len(found.values))
+                cells = zip(found.values, found.projected, found.standard_error, found.raw, learnt, strict=True)
+                for value, projected, error, raw, more in cells:
                     yield Cell(
                         labels=labels("frequency", value),
                         estimate=projected,
                         standard_error=error,
                         raw=raw,
-                        others=answers,
+                        others=answers | more,
                     )
                 if found.others is not None:
                     yield Cell(
@@ -139,13 +147,14 @@ class Marginal(MessagePart):
                         labels=labels("output", str(number)), estimate=share, standard_error=error, others=answers
                     )
             case Numbers() as found:
+                (more,) = columns(found.learnt, numbers=1)
                 yield Cell(
                     labels=labels("mean", ""),
                     estimate=found.mean.projected,
                     standard_error=found.mean.standard_error,
                     raw=found.mean.raw,
                     range=found.range,
-                    others=answers,
+                    others=answers | more,
                 )
                 if found.distribution is not None:
                     for point, part in zip(found.distribution.points, found.distribution.probability, strict=True):

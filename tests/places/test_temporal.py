@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from stream_ldp.client.table import table_of
 from stream_ldp.collection import CollectionError
 from stream_ldp.pipeline.question import Question
 from stream_ldp.places.answer import PlaceCounts
@@ -53,6 +54,13 @@ def test_with_new_users_the_windows_before_halve_the_error_and_intervals_cover()
             covered += (np.abs(off) <= 1.96 * np.array(of(each).standard_error)).tolist()
     assert np.mean(learnt) < 0.5 * np.mean(alone)
     assert np.mean(covered) > 0.9
+
+
+def test_a_table_has_the_learnt_share_of_each_place_beside_its_count() -> None:
+    counts = windows(collection_of(window=", returning: 0"), seed=1, starts=(0, 1))[1]
+    rows = table_of([counts]).rows
+    assert [row["learnt"] for row in rows] == list(of(counts).estimate)
+    assert [row["learnt_error"] for row in rows] == list(of(counts).standard_error)
 
 
 def test_shares_of_users_who_report_several_times_have_the_error_of_as_many_users() -> None:

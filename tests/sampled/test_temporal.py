@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from stream_ldp.client.table import table_of
 from stream_ldp.collection import CollectionError
 from stream_ldp.pipeline.question import Question
 from stream_ldp.sampled.answer import Frequencies, Marginals, Numbers
@@ -81,6 +82,17 @@ def test_what_is_learnt_is_published_beside_the_window_alone() -> None:
     assert of(diet(second)).estimate != diet(second).raw
     plain = windows(collection_of(window=", returning: 0"), seed=1, count=2)[1]
     assert diet(plain).raw == diet(second).raw
+
+
+def test_a_table_has_what_is_learnt_beside_the_window_alone() -> None:
+    *_, second = windows(collection_of(window=", returning: 0"), seed=1, count=2)
+    rows = table_of([second]).rows
+    for attribute, quantity, found in (("diet", "frequency", diet(second)), ("age", "mean", age(second))):
+        told = [row for row in rows if (row["attribute"], row["quantity"]) == (attribute, quantity)]
+        assert tuple(row["learnt"] for row in told) == of(found).estimate
+        assert tuple(row["learnt_error"] for row in told) == of(found).standard_error
+    nothing = windows(collection_of(window=""), seed=1, count=1)[0]
+    assert "learnt" not in table_of([nothing]).columns
 
 
 @pytest.mark.parametrize("window", ["", ", returning: 1", ", returning: 0, memory: 0.5", ", returning: 0, hop: 5s"])

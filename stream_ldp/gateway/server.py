@@ -266,7 +266,9 @@ class Gateway:
     def _brokers_are_gone(self, error: Exception, detail: str) -> _Refused:
         """Note that the brokers do not answer, and return what to tell the client."""
         if self._problem is None:
-            self._problem = f"the brokers {self._settings.brokers} do not answer: {error or type(error).__name__}"
+            # A timeout has no text of its own.
+            why = str(error) or type(error).__name__
+            self._problem = f"the brokers {self._settings.brokers} do not answer: {why}"
             log.warning("%s", self._problem)
         return _Refused(503, "brokers_unavailable", detail, retry_after=RETRY_SECONDS)
 

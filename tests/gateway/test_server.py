@@ -106,7 +106,7 @@ async def test_where_it_is_traced_a_batch_begins_a_trace_of_its_own_and_does_not
 
 
 async def test_nothing_is_acknowledged_that_the_brokers_do_not_have(
-    reachable: FakeBroker, monkeypatch: pytest.MonkeyPatch
+    reachable: FakeBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(server, "PATIENCE", 0.05)
     reachable.holding = True
@@ -114,6 +114,7 @@ async def test_nothing_is_acknowledged_that_the_brokers_do_not_have(
         status, answer = await post(session, batch())
         assert (status, answer["reason"]) == (503, "brokers_unavailable")
         assert "send the same bytes again" in answer["detail"]
+        assert "the brokers nowhere:1 do not answer: TimeoutError" in caplog.text, "the log tells the reason"
         async with session.get("/readyz") as response:
             # The brokers can be reached again, as far as a connection tells.
             assert response.status == 200

@@ -181,8 +181,15 @@ async def _record(
         has = f"the offsets {begin} to {end - 1}" if begin < end else "no records"
         fail(f"--offset {offset}: {full} partition {number} has {has}")
     found = await read_record(settings, place, wanted)
+    while found is None and offset < 0 and wanted > begin:
+        # The last places of a log may hold no record, but the end of the transaction of a final answer.
+        wanted -= 1
+        found = await read_record(settings, place, wanted)
     if found is None:
-        fail(f"{full} partition {number} has no record at offset {wanted} or after it: they have been deleted")
+        fail(
+            f"{full} partition {number} has no record at offset {wanted} or after it: only ends of transactions, or "
+            "records that have been deleted"
+        )
     suffix = full.removeprefix(f"{names.prefix}.").removeprefix(f"{known.name}.")
     what, said = describe(found, suffix, known, layouts=await _layouts(settings, known, found.value or b""))
     at = {
@@ -195,7 +202,7 @@ async def _record(
         typer.echo(json.dumps(at | {"what": what} | said, indent=2))
         return
     if found.offset != wanted:
-        typer.echo(f"offset {wanted} has been deleted by compaction; the next record is:")
+        typer.echo(f"offset {wanted} has no record, or it has been deleted by compaction; the next one is:")
     typer.echo(f"{full} partition {number} offset {found.offset}, written {at['written']}: {what}")
     for name, part in said.items():
         text = ", ".join(map(str, part)) if isinstance(part, list) else part

@@ -12,6 +12,8 @@ from typer.testing import CliRunner, Result
 from stream_ldp.cli import app
 from stream_ldp.cli.inspect import _lines
 from stream_ldp.client.sender import now_ms
+from stream_ldp.kafka.fenced_producer import FencedProducer
+from stream_ldp.kafka.producer import Record
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import moment
 from stream_ldp.records.collection import JointCollection
@@ -92,6 +94,28 @@ def test_a_collection_and_each_record_of_it_are_told_in_words(settings: Settings
         refused = run(settings, "record", file, *words)
         assert refused.exit_code in {1, 2}
         assert message in refused.stderr
+
+
+async def _write_in_a_transaction(settings: Settings, topic: str, value: bytes) -> int:
+    producer = FencedProducer(settings, topic=topic, max_record_bytes=2**20, acknowledge_seconds=20.0)
+    try:
+        await producer.take()
+        return await producer.write(Record(topic=topic, key=b"key", value=value, partition=0))
+    finally:
+        await producer.stop()
+
+
+def test_the_newest_record_is_shown_though_the_end_of_its_transaction_stands_behind_it(
+    settings: Settings, file: Path, lived: Lived
+) -> None:
+    topic = settings.topic_names.answers(JointCollection.parse(CARE))
+    offset = asyncio.run(_write_in_a_transaction(settings, topic, b"no answer"))
+    told = run(settings, "record", file, "--topic", "estimates", "--json")
+    assert told.exit_code == 0, told.output
+    assert json.loads(told.stdout)["offset"] == offset
+    behind = run(settings, "record", file, "--topic", "estimates", "--offset", offset + 1)
+    assert behind.exit_code == 1
+    assert "only ends of transactions" in behind.stderr
 
 
 def test_a_collection_without_topics_is_told_how_to_create_them(settings: Settings, file: Path) -> None:

@@ -180,11 +180,7 @@ async def _record(
     if not begin <= wanted < end:
         has = f"the offsets {begin} to {end - 1}" if begin < end else "no records"
         fail(f"--offset {offset}: {full} partition {number} has {has}")
-    found = await read_record(settings, place, wanted)
-    while found is None and offset < 0 and wanted > begin:
-        # The last places of a log may hold no record, but the end of the transaction of a final answer.
-        wanted -= 1
-        found = await read_record(settings, place, wanted)
+    found = await read_record(settings, place, wanted, back_to=begin if offset < 0 else None)
     if found is None:
         fail(
             f"{full} partition {number} has no record at offset {wanted} or after it: only ends of transactions, or "
@@ -201,7 +197,7 @@ async def _record(
     if as_json:
         typer.echo(json.dumps(at | {"what": what} | said, indent=2))
         return
-    if found.offset != wanted:
+    if found.offset > wanted:
         typer.echo(f"offset {wanted} has no record, or it has been deleted by compaction; the next one is:")
     typer.echo(f"{full} partition {number} offset {found.offset}, written {at['written']}: {what}")
     for name, part in said.items():

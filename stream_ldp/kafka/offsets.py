@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["bounds_of", "last_records", "offsets_since", "read_record", "unsubscribed"]
 
-#: Longest wait for a record that is there, in milliseconds.
-READ_MS = 5_000
-#: The same where other records are there as well, and one may be passed over.
+#: Longest wait for a record where others are there as well, and one may be passed over, in milliseconds.
 READ_EACH_MS = 1_000
 
 
@@ -68,10 +66,15 @@ async def offsets_since(
     return {place: ends[place] if found[place] is None else found[place].offset for place in places}
 
 
-async def read_record(settings: Settings, place: TopicPartition, offset: int) -> ConsumerRecord | None:
-    """Read the record at an offset, or the next one if it has been deleted; None if there is none.
+async def read_record(
+    settings: Settings, place: TopicPartition, offset: int, *, back_to: int | None = None
+) -> ConsumerRecord | None:
+    """Read the record at an offset, or the next one if there is none; None if there is no next one either.
 
     One that cannot be read is an `UnreadableRecord`.
+
+    back_to: where there is no next one, the last one before it is read, from this offset on. The last places of a log
+        may hold no record, but the end of a transaction. None to read none that is before.
 
     Raises:
         KafkaError: the brokers cannot be asked.
@@ -79,9 +82,11 @@ async def read_record(settings: Settings, place: TopicPartition, offset: int) ->
     async with LogReader(place.topic, partition=place.partition, settings=settings) as reader:
         if offset >= await reader.end():
             return None
-        await reader.seek(offset)
-        records = await reader.fetch(timeout_ms=READ_MS, max_records=1)
-        return records[0] if records else None
+        for at in range(offset, (offset if back_to is None else back_to) - 1, -1):
+            await reader.seek(at)
+            if (found := await anext(reader.read_to_end(), None)) is not None:
+                return found
+        return None
 
 
 async def last_records(

@@ -104,14 +104,23 @@ class Producer:
         Raises:
             KafkaError: the brokers cannot be used.
         """
-        options = self._options()
-        broker = CONNECTED.get()
-        self._producer = AIOKafkaProducer(**options) if broker is None else MemoryProducer(broker, options)
+        self._producer = self._made()
         try:
             await self._producer.start()
         except BaseException:
             await self.abandon()
             raise
+
+    def _made(self) -> Any:
+        options, broker = self._options(), CONNECTED.get()
+        if broker is not None:
+            return MemoryProducer(broker, options)
+        producer = AIOKafkaProducer(**options)
+        if self._idempotent:
+            # aiokafka gives a record up whose partition has had no leader for as long as a request may take, though
+            # a broker that is shut down in order leaves its partitions so until it is back.
+            producer._message_accumulator._batch_ttl = self._acknowledge_seconds
+        return producer
 
     def _options(self) -> dict[str, Any]:
         return {

@@ -106,6 +106,25 @@ async def test_publish_gives_up_when_nobody_acknowledges(
             await producer.publish([record(topic, b"lost")])
 
 
+async def test_a_record_waits_for_a_leader_as_long_as_its_acknowledgement_may_take(
+    settings: Settings, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broker that is shut down in order leaves its partitions without a leader until it is back."""
+    monkeypatch.setattr(producer_module, "REQUEST_SECONDS", 0.5)
+    producer = Producer(settings, patience=0.5, acknowledge_seconds=20.0)
+    await producer.start()
+    try:
+        cluster = producer._producer.client.cluster
+        with monkeypatch.context() as gone:
+            gone.setattr(cluster, "leader_for_partition", lambda partition: -1)
+            sent = await producer.send(record(topic, b"patient"))
+            await asyncio.sleep(1.5)
+            assert not sent.done()
+        assert (await asyncio.wait_for(sent, 10)).offset == 0
+    finally:
+        await producer.stop()
+
+
 async def test_a_producer_that_was_never_started_sends_nothing_and_can_be_stopped() -> None:
     producer = Producer(Settings.load(brokers="nowhere:1"))
     with pytest.raises(RuntimeError, match="not been started"):
@@ -113,10 +132,11 @@ async def test_a_producer_that_was_never_started_sends_nothing_and_can_be_stoppe
     await producer.stop()
 
 
-async def test_aiokafka_has_the_privates_that_abandoning_a_producer_needs() -> None:
+async def test_aiokafka_has_the_privates_that_a_producer_needs() -> None:
     real = AIOKafkaProducer(bootstrap_servers="nowhere:1", enable_idempotence=True)
     assert asyncio.iscoroutinefunction(real._sender.close)
     assert real._closed is False, "set by hand, it must be what tells a producer that is closed"
+    assert real._message_accumulator._batch_ttl == producer_module.REQUEST_SECONDS, "for as long a record may wait"
     await real.stop()
     assert real._closed is True
 

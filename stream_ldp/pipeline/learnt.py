@@ -33,6 +33,10 @@ class Filter(MessagePart):
 
     variances: tuple[Variance, ...] = Field(description="expected squared error of each, without permanent noise")
     permanent: tuple[Finite, ...] = Field(description="part of the users' permanent noise in each")
+    scores: tuple[Finite, ...] | None = Field(
+        default=None,
+        description="how far behind each has lately been, in standard deviations; null if nothing is known",
+    )
     evidence: tuple[Finite, ...] = Field(
         description="log-likelihood of each drift, up to a constant", min_length=len(DRIFTS), max_length=len(DRIFTS)
     )
@@ -58,6 +62,8 @@ class Learnt(MessagePart):
         lengths = {len(self.estimate), len(self.standard_error)}
         if self.filter is not None:
             lengths |= {len(self.filter.variances), len(self.filter.permanent)}
+            if self.filter.scores is not None:
+                lengths.add(len(self.filter.scores))
         if len(lengths) > 1:
             raise ValueError(f"estimates and what belongs to them differ in number: {sorted(lengths)}")
         return self
@@ -75,6 +81,7 @@ class Learnt(MessagePart):
             filter=Filter(
                 variances=tuple(level.variances.tolist()),
                 permanent=tuple(level.permanent.tolist()),
+                scores=tuple(level.scores.tolist()),
                 evidence=tuple(level.evidence.tolist()),
             )
             if final
@@ -94,7 +101,13 @@ class Learnt(MessagePart):
                 "standard_error": some(self.standard_error),
                 "filter": None
                 if left is None
-                else left.model_copy(update={"variances": some(left.variances), "permanent": some(left.permanent)}),
+                else left.model_copy(
+                    update={
+                        "variances": some(left.variances),
+                        "permanent": some(left.permanent),
+                        "scores": None if left.scores is None else some(left.scores),
+                    }
+                ),
             }
         )
 
@@ -107,6 +120,7 @@ class Learnt(MessagePart):
             mean=np.array(self.estimate, dtype=np.float64),
             variances=np.array(self.filter.variances, dtype=np.float64),
             permanent=np.array(self.filter.permanent, dtype=np.float64),
+            scores=np.array(self.filter.scores or np.zeros(len(self.estimate)), dtype=np.float64),
             evidence=np.array(self.filter.evidence, dtype=np.float64),
         )
 

@@ -20,7 +20,8 @@ without p_k, which stays, is
 The drift is learnt from how far each window is from what was expected, y_k - m_k ~ Normal(0, V_k + Var e_k + (1 -
 b_k)^2 Var p_k), with older windows counting less. Numbers that were chosen because they look large are expected to be
 less, by what all of them suggest (`Frequencies`). If a window fits no drift seen so far, the population has jumped:
-that window is estimated alone, and says nothing of the drift.
+that window is estimated alone, and says nothing of the drift. Numbers that move while the others stay have more
+variance than the drift gives them (`tracking`).
 """
 
 from __future__ import annotations
@@ -31,10 +32,12 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_ldp.pipeline.tracking import followed, unexpected
+
 if TYPE_CHECKING:
     from stream_ldp.pipeline.shrinkage import Frequencies
 
-__all__ = ["DRIFTS", "Drift", "Errors", "Level", "Noise", "Updated", "follow", "follow_known", "move"]
+__all__ = ["DRIFTS", "Drift", "Errors", "Level", "Noise", "Updated", "follow", "follow_known"]
 
 FloatArray = NDArray[np.float64]
 
@@ -45,11 +48,6 @@ DRIFTS = np.geomspace(1e-9, 1.0, 40)
 _FORGETTING = 0.9
 #: Odds at which a jump is believed: one window in a hundred is expected to have one.
 _ODDS_OF_JUMP = 99.0
-#: Chance that some numbers jump in a window in which the others do not. With 0.003, joint distributions that do not
-#: jump err up to 10 % more; with 0.0003, a jump of dependence alone is followed one window later.
-_CHANCE_OF_MOVE = 0.001
-#: Least variance of such a jump, as a multiple of that of the noise: three standard errors.
-_LEAST_MOVE = 10.0
 
 
 class Noise(NamedTuple):
@@ -109,28 +107,6 @@ class Drift(NamedTuple):
         return cls(float(weights @ DRIFTS), jumped, after - after.max())
 
 
-def move(squares: FloatArray, known: FloatArray, steps: FloatArray, evidence: FloatArray) -> float:
-    """Compute by how much more than by their drift numbers have to be expected to have moved in a window.
-
-    They are some of those of which the drift is learnt, which may move while the others stay: the drift of all would
-    then hide the jump of these from window to window. That they have not moved, and that they have, are one normal
-    distribution with the variance of both (the multi-process model of Harrison and Stevens, 1976, collapsed). The
-    arguments are those of `Drift.learn`.
-
-    Returns:
-        A variance, as that of a drift.
-    """
-    likelihood = _log_likelihoods(squares, known, steps)
-    scaled = np.exp(likelihood - likelihood.max())
-    far = scaled[np.searchsorted(DRIFTS[:-1], _LEAST_MOVE * float(np.median(known / steps))) :]
-    if not far.any():  # That many numbers jumped would be less likely than floats can tell.
-        return 0.0
-    stayed = float(_normalised(_FORGETTING * evidence) @ scaled)
-    moved = _CHANCE_OF_MOVE * float(far.mean())
-    chance = moved / (moved + (1.0 - _CHANCE_OF_MOVE) * stayed)
-    return chance * float(np.average(DRIFTS[-len(far) :], weights=far))
-
-
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class Errors:
     """The errors of m_k' as functions of the gain.
@@ -181,12 +157,14 @@ class Level:
     mean: m_k.
     variances: s_k.
     permanent: b_k.
+    scores: of how far behind m_k is, in standard deviations, as in `tracking`; 0 if nothing is known.
     evidence: of the drift, as in `Drift`; 0 if nothing is known.
     """
 
     mean: FloatArray
     variances: FloatArray
     permanent: FloatArray
+    scores: FloatArray
     evidence: FloatArray
 
     @classmethod
@@ -196,13 +174,18 @@ class Level:
             mean=found,
             variances=noise.fresh + noise.sampling,
             permanent=np.ones(len(found)),
+            scores=np.zeros(len(found)),
             evidence=np.zeros(len(DRIFTS)) if evidence is None else evidence,
         )
 
     def taken(self, places: NDArray[np.intp]) -> Self:
         """Return what is left of the numbers at these places, in their order."""
         return replace(
-            self, mean=self.mean[places], variances=self.variances[places], permanent=self.permanent[places]
+            self,
+            mean=self.mean[places],
+            variances=self.variances[places],
+            permanent=self.permanent[places],
+            scores=self.scores[places],
         )
 
 
@@ -266,7 +249,11 @@ def follow(
             jumped=True,
             level=Level.first(found, noise, drift.evidence),
         )
-    errors = Errors(variances=past.variances + drift.variance * steps, held=past.permanent, noise=noise)
+    spread = known + drift.variance * steps
+    innovations = (found - expected) / np.sqrt(spread)
+    scores = followed(past.scores, innovations)
+    moved = spread * unexpected(scores, innovations, np.zeros(len(found), dtype=np.intp))
+    errors = Errors(variances=past.variances + drift.variance * steps + moved, held=past.permanent, noise=noise)
     gain = errors.best_gain
     mean = past.mean + gain * (found - past.mean)
     variances, permanent = errors.about_population(gain), errors.permanent(gain)
@@ -278,7 +265,7 @@ def follow(
         reports=reports * float(np.average(weights, weights=scale)),
         drift=drift.variance,
         jumped=False,
-        level=Level(mean=mean, variances=variances, permanent=permanent, evidence=drift.evidence),
+        level=Level(mean=mean, variances=variances, permanent=permanent, scores=scores, evidence=drift.evidence),
     )
 
 
@@ -324,6 +311,7 @@ def follow_known(
             mean=with_others(after.level.mean, alone.level.mean),
             variances=with_others(after.level.variances, alone.level.variances),
             permanent=with_others(after.level.permanent, alone.level.permanent),
+            scores=with_others(after.level.scores, alone.level.scores),
             evidence=after.level.evidence,
         ),
     )

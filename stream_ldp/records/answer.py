@@ -101,6 +101,11 @@ class Filter(MessagePart):
     )
     variances: list[Any] = Field(description="expected squared error of each coefficient, nested as the joint is")
     permanent: list[Any] = Field(description="part of the users' permanent noise in each, nested likewise")
+    scores: list[Any] | None = Field(
+        default=None,
+        description="how far behind each coefficient has lately been, in standard deviations, as a difference of "
+        "joint distributions, nested likewise; null if nothing is known",
+    )
     evidence: tuple[Finite, ...] = Field(description="log-likelihood of each drift, up to a constant")
 
 

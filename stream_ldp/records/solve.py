@@ -250,6 +250,7 @@ def past(question: Question[EstimateSpec, Estimate], *, sizes: tuple[int, ...]) 
         mean=before.joint() if left.mean is None else np.array(left.mean, dtype=np.float64),
         variances=np.array(left.variances, dtype=np.float64),
         permanent=np.array(left.permanent, dtype=np.float64),
+        scores=np.zeros(sizes) if left.scores is None else np.array(left.scores, dtype=np.float64),
         evidence=np.array(left.evidence, dtype=np.float64),
     )
     return found if fits(found, sizes) else None
@@ -279,6 +280,7 @@ def _temporal(temporal: Solved | None, *, final: bool) -> Temporal | None:
             mean=_short(left.mean, digits=_DIGITS_OF_MEAN),
             variances=_short(left.variances),
             permanent=_short(left.permanent),
+            scores=_short(left.scores),
             evidence=tuple(left.evidence.tolist()),
         )
         if final

@@ -122,6 +122,10 @@ class EarlierEpochs(MessagePart):
     doubt: tuple[Finite, ...] | None = Field(
         default=None, description="standard deviation of that doubt in each; null if there was none"
     )
+    scores: tuple[Finite, ...] | None = Field(
+        default=None,
+        description="how far behind each has lately been, in standard deviations; null if nothing is known",
+    )
     evidence: tuple[Finite, ...] = Field(
         description="log-likelihood of each drift, up to a constant", min_length=len(DRIFTS), max_length=len(DRIFTS)
     )
@@ -131,6 +135,8 @@ class EarlierEpochs(MessagePart):
         lengths = {len(self.items), len(self.frequency), len(self.variance)}
         if self.doubt is not None:
             lengths.add(len(self.doubt))
+        if self.scores is not None:
+            lengths.add(len(self.scores))
         if len(lengths) > 1:
             raise ValueError(f"items and what belongs to them differ in number: {sorted(lengths)}")
         return self

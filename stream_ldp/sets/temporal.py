@@ -70,6 +70,7 @@ def learn(estimate: RankingEstimate, earlier: EarlierEpochs | None, *, epoch: in
             frequency=tuple(frequency.tolist()),
             variance=tuple(after.level.variances[order].tolist()),
             doubt=tuple(doubt[order].tolist()),
+            scores=tuple(after.level.scores[order].tolist()),
             evidence=tuple(after.level.evidence.tolist()),
         ),
     )
@@ -81,6 +82,7 @@ def _level(earlier: EarlierEpochs) -> Level:
         mean=np.array(earlier.frequency, dtype=np.float64),
         variances=np.array(earlier.variance, dtype=np.float64),
         permanent=np.ones(len(earlier.items)),
+        scores=np.array(earlier.scores or np.zeros(len(earlier.items)), dtype=np.float64),
         evidence=np.array(earlier.evidence),
     )
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from stream_ldp.pipeline.local_level import DRIFTS, Drift, Level, Noise, Updated, follow, move
+from stream_ldp.pipeline.local_level import DRIFTS, Drift, Level, Noise, Updated, follow
 from stream_ldp.pipeline.shrinkage import Frequencies
 
 REPORTS = 1_000.0
@@ -77,21 +77,21 @@ def test_a_window_is_evidence_of_a_drift_by_the_likelihood_of_what_it_found() ->
     assert learnt.variance == pytest.approx(posterior @ DRIFTS / posterior.sum())
 
 
-@pytest.mark.parametrize(
-    ("errors", "least", "most"), [(0.0, 0.0, 2e-4), (1.0, 0.0, 3e-4), (3.5, 0.02, 0.2), (8.0, 0.3, 1.0)]
-)
-def test_numbers_that_move_by_more_than_all_others_are_expected_to_have_moved(
-    errors: float, least: float, most: float
-) -> None:
-    """By so many standard errors, of 0.1 each, of a number whose drift has been small for long."""
-    known, steps = np.array([0.01]), np.ones(1)
-    evidence = np.where(DRIFTS < 1e-4, 0.0, -50.0)
-    assert least <= move(known * errors**2, known, steps, evidence) <= most
+def test_a_number_that_moves_among_others_that_stay_is_followed_and_covered() -> None:
+    """40 runs x 30 windows, whose error alone is 0.032, of a number that moves by 0.005 a window.
 
-
-def test_thousands_of_numbers_that_are_where_they_were_expected_have_not_moved() -> None:
-    """The likelihood that all have is 0 in floats."""
-    assert move(np.full(5_000, 0.01), np.full(5_000, 0.01), np.ones(5_000), np.zeros(len(DRIFTS))) == 0.0
+    With the drift of all alone, which the others hold down, it errs 0.83 times as much, and is covered 56 %.
+    """
+    distances, covered = [], []
+    for seed in range(40):
+        truths = np.zeros((40, NUMBERS))
+        truths[:, 0] = 0.005 * np.arange(40)
+        solved = run(truths, noise(1e-3), seed=seed)[10:]
+        off = np.array([each.mean[0] for each in solved]) - truths[10:, 0]
+        distances.append(off)
+        covered.append(np.abs(off) <= 1.96 * np.array([each.standard_error[0] for each in solved]))
+    assert np.sqrt(np.mean(np.square(distances))) < 0.7 * np.sqrt(1e-3)
+    assert np.mean(covered) >= 0.85
 
 
 def test_a_jump_is_followed_at_once_and_the_window_is_estimated_alone() -> None:

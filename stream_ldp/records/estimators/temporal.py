@@ -36,7 +36,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stream_ldp.pipeline.local_level import DRIFTS, Drift, Errors, Noise, move
+from stream_ldp.pipeline.local_level import DRIFTS, Drift, Errors, Noise
+from stream_ldp.pipeline.tracking import followed, unexpected
 from stream_ldp.records.estimators.basis import LEAST_RETAINED
 from stream_ldp.records.estimators.calibration import calibrated
 from stream_ldp.records.estimators.prior import Prior
@@ -79,7 +80,7 @@ class Recurrence:
 
 def fits(past: Past, sizes: tuple[int, ...]) -> bool:
     """Decide whether this can be the past of a joint of this shape."""
-    shapes = {past.mean.shape, past.variances.shape, past.permanent.shape}
+    shapes = {past.mean.shape, past.variances.shape, past.permanent.shape, past.scores.shape}
     return shapes == {sizes} and past.evidence.shape == DRIFTS.shape
 
 
@@ -94,6 +95,7 @@ def first_past(prior: Prior, recurrence: Recurrence, evidence: FloatArray | None
         mean=prior.basis.joint(prior.moments.means / retained),
         variances=noise.fresh + noise.sampling,
         permanent=np.ones_like(retained),
+        scores=np.zeros_like(retained),
         evidence=np.zeros(len(DRIFTS)) if evidence is None else evidence,
     )
 
@@ -170,12 +172,12 @@ def follow(past: Past, window: Prior, recurrence: Recurrence) -> Followed:
     steps = np.full(retained.shape, float(recurrence.elapsed))
     distances = residuals / (N * retained**2)
     drift = Drift.learn(distances[varying], known[varying], steps[varying], past.evidence)
-    variances = past.variances + drift.variance * steps
-    # Marginals that stay are known so well that they would hide a jump of what they leave open.
-    if (beyond := window.basis.order > 1).any():
-        variances[beyond] += steps[beyond] * move(distances[beyond], known[beyond], steps[beyond], past.evidence)
-
-    errors = Errors(variances=variances, held=past.permanent, noise=noise)
+    spread = known + drift.variance * steps
+    innovations = np.where(varying, (means - before) / (retained * np.sqrt(spread)), 0.0)
+    scores = followed(window.basis.coefficients(past.scores), innovations)
+    # Marginals that stay are known so well that they would hide how what they leave open moves.
+    moved = spread * unexpected(scores, innovations, _attributes_of(retained.shape))
+    errors = Errors(variances=past.variances + drift.variance * steps + moved, held=past.permanent, noise=noise)
     gain, gain_about_users = errors.best_gain, errors.best_gain_about_users
     return Followed(
         drift=drift,
@@ -183,6 +185,7 @@ def follow(past: Past, window: Prior, recurrence: Recurrence) -> Followed:
             mean=window.basis.joint((before + gain * (means - before)) / retained),
             variances=errors.about_population(gain),
             permanent=errors.permanent(gain),
+            scores=window.basis.joint(scores),
             evidence=drift.evidence,
         ),
         wanted=before + gain_about_users * (means - before),
@@ -199,6 +202,14 @@ def _worth(retained: FloatArray, errors: FloatArray, reports: float) -> float:
         return reports
     each = lost[noisy] / (retained[noisy] * errors[noisy])
     return max(reports, float(np.average(np.minimum(each, _MOST_WINDOWS * reports), weights=lost[noisy])))
+
+
+def _attributes_of(sizes: tuple[int, ...]) -> NDArray[np.intp]:
+    """Number the sets of attributes that coefficients are about: attribute j adds 2^j."""
+    bits: NDArray[np.intp] = reduce(
+        np.add.outer, [np.where(np.arange(size) > 0, 1 << j, 0) for j, size in enumerate(sizes)]
+    )
+    return bits
 
 
 def _retained(prior: Prior) -> FloatArray:

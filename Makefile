@@ -43,7 +43,10 @@ format: $(VENV)/.installed  ## Format the sources, and fix what lint can fix
 
 install: $(VENV)/.installed  ## Create .venv with the package and all its tools
 
+# What an older Python has begun to install, no other would finish.
 $(VENV)/.installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, this is " + \
+	sys.version.split()[0] + "; name another one, such as: make PYTHON=python3.12 install")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
 	$(BIN)/pip install --quiet --editable '.[analysis,demo,dev]'

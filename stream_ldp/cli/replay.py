@@ -25,6 +25,8 @@ __all__ = ["replay"]
 
 #: The most differences of an answer that are shown.
 _SHOWN = 10
+#: The status where answers differ, which is no failure of the command (1).
+_DIFFERENT = 4
 
 
 @with_settings(CLIENT)
@@ -51,8 +53,8 @@ def replay(
 ) -> None:
     """Read the reports of a window from the log, count and solve them again, and compare that with what is published.
 
-    The status is 0 if both are equal, up to the last digits, in which machines differ; 1 if they differ, and then the
-    command says where; and 3 if the log does not hold the window any more.
+    The exit status is 0 if both are equal, up to the last digits, in which machines differ; 4 if they differ, and
+    then the command says where; 3 if the log does not hold the window any more; and 1 if the brokers cannot be asked.
 
     With --of, it prints the joint distribution of other attributes of the reports of the window, which nobody asked
     about at the time. It comes from this window alone.
@@ -82,7 +84,7 @@ def replay(
 
 
 def _show(compared: list[Comparison]) -> None:
-    """Print how each answer compares, and end the command with 1 if one differs."""
+    """Print how each answer compares, and end the command with 4 if one differs."""
     for each in compared:
         published = each.published
         what = f"{published.collection} {published.series} {published.window}"
@@ -95,4 +97,4 @@ def _show(compared: list[Comparison]) -> None:
         if len(each.differences) > _SHOWN:
             typer.echo(f"  and {len(each.differences) - _SHOWN:,} more")
     if any(each.differences for each in compared):
-        raise typer.Exit(1)
+        raise typer.Exit(_DIFFERENT)

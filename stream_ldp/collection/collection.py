@@ -171,8 +171,8 @@ class Window(Part):
     reports_per_user: sum m^2 / sum m over users with m reports each in what an estimate looks at; 1 if nobody
         reports twice. Estimates, errors and tests allow for the permanent noise that a user's reports share.
     returning: share of a window's users who report in the other windows too, in [0, 1]. A temporal prior allows for
-        the permanent noise that their windows share. If it is not known, leave it out, which counts
-        as 1: errors are then never too small.
+        the permanent noise that their windows share. If it is not known, leave it out, which counts as 1: of noise
+        that may be permanent, nothing is then taken to average out.
     """
 
     size_ms: PositiveDuration = Field(alias="size")
@@ -194,6 +194,11 @@ class Window(Part):
             )
         if self.panes > MAX_PANES:
             raise Misplaced(f"size is {self.panes:,} times hop; at most {MAX_PANES:,} times", "hop")
+        if self.returning is not None and self.shares_reports:
+            raise Misplaced(
+                "windows with hop or memory do not learn from each other, and nothing depends on it: leave it out",
+                "returning",
+            )
         if self.time_precision_ms is not None and self.time_precision_ms > self.pane_ms:
             raise Misplaced(
                 f"event times keep their window: at most {self.pane_ms} ms, got {self.time_precision_ms} ms",

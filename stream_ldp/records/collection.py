@@ -150,6 +150,12 @@ class JointCollection(SynthesizingCollection):
         window = self.window
         if window.shares_reports:
             raise Misplaced("linked needs windows without reports in common: leave out hop and memory", "linked")
+        for name, stated in (
+            ("returning", window.returning is not None),
+            ("reports_per_user", window.reports_per_user > 1),
+        ):
+            if stated:
+                raise Misplaced("of linked reports, the users are counted: leave it out", "window", name)
         if self.linked_ms % window.size_ms:
             raise Misplaced(
                 f"a period is a whole number of windows of {window.size_ms} ms, got {self.linked_ms} ms", "linked"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from stream_ldp.records.estimators import Estimator, FloatArray, Method, Solution, Stop
 
 __all__ = [
-    "MOST_USERS",
     "Score",
     "Trial",
     "average_variation_distance",
@@ -31,14 +29,8 @@ __all__ = [
     "joint_of",
     "scores",
     "trials",
-    "users_needed",
 ]
 
-#: Most users with whom a wanted distance is tried: their reports are in memory all at once.
-MOST_USERS = 1_000_000
-#: Most steps of the search for the number of users, and the logarithm of the ratio to the wanted distance at which it
-#: ends.
-_STEPS, _CLOSE = 8, 0.05
 #: Smallest cell whose interval is scored, as a share of the users: far below, a cell is a few users.
 _COVERED_CELL = 0.01
 #: Standard errors to either side of a 95 % interval.
@@ -164,40 +156,6 @@ def coverage(solution: Solution, truth: FloatArray) -> float:
     """
     large = truth >= min(_COVERED_CELL, truth.max())
     return float((np.abs(solution.joint - truth) <= _NOMINAL * solution.standard_error)[large].mean())
-
-
-def users_needed(wanted: float, *, users: int, distance: Callable[[int], float]) -> int | None:
-    """Search for the number of users with which the mean distance is as wanted.
-
-    The distance falls about as one over the root of the number, so a few steps are enough. The last of them is taken
-    from the two measured numbers around it, or is within 5 % of the wanted distance.
-
-    wanted: above 0.
-    users: the number to begin with.
-    distance: measures the mean distance of a number of users.
-
-    Returns:
-        The number to two digits; None if it is above `MOST_USERS`.
-    """
-    measured: dict[int, float] = {}
-    number = min(users, MOST_USERS)
-    while number not in measured and len(measured) < _STEPS:
-        measured[number] = distance(number)
-        ratio = measured[number] / wanted
-        if abs(math.log(ratio)) < _CLOSE:
-            return _two_digits(number)
-        if number == MOST_USERS and ratio > 1.0:
-            return None
-        number = min(max(1, round(number * ratio**2)), MOST_USERS)
-    enough = [each for each, found in measured.items() if found <= wanted]
-    too_few = [each for each, found in measured.items() if found > wanted and each < min(enough, default=0)]
-    if not enough:
-        return None
-    return _two_digits(round(math.sqrt(min(enough) * max(too_few))) if too_few else min(enough))
-
-
-def _two_digits(number: int) -> int:
-    return int(float(f"{number:.1e}"))
 
 
 def joint_of(people: NDArray[np.integer], sizes: tuple[int, ...]) -> FloatArray:

@@ -47,7 +47,7 @@ def test_a_different_window_ends_with_1_and_says_where(kafka: KafkaInMemory, com
         asyncio.run(report(other, collection_of(), 500, seed=2))
         result = command_line(replay, survey, "--estimate", "mobility")
     assert batches
-    assert result.exit_code == 1
+    assert result.exit_code == 4
     assert "DIFFERENT in" in result.stdout
     assert "  reports: published 600, recomputed 500" in result.stdout
     assert " more" in result.stdout.splitlines()[-1]

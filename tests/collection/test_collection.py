@@ -71,6 +71,15 @@ def test_event_times_cannot_be_rounded_out_of_their_window() -> None:
     assert problem.endswith("window.time_precision: event times keep their window: at most 20000 ms, got 21000 ms")
 
 
+@pytest.mark.parametrize("sharing", ["hop: 20s", "memory: 0.5"])
+def test_windows_that_share_reports_refuse_what_only_windows_that_learn_use(sharing: str) -> None:
+    (problem,) = problems_of(TEXT.replace("60s", f"60s, {sharing}, returning: 0.5"))
+    assert problem.endswith(
+        "window.returning: windows with hop or memory do not learn from each other, and nothing depends on it: "
+        "leave it out"
+    )
+
+
 def test_the_fewest_reports_to_publish_of_are_a_positive_number_that_changes_no_meaning() -> None:
     plain, shy = JointCollection.parse(TEXT), JointCollection.parse(TEXT + "min_reports: 1000\n")
     assert (plain.min_reports, shy.min_reports) == (None, 1_000)

@@ -375,6 +375,8 @@ def test_an_answer_of_a_linked_collection_is_made_of_its_period_until_then() -> 
         ("mobility]}", "mobility], method: lasso}", "linked needs method em or lremh, and stop certificate"),
         ("mobility]}", "mobility], stop: paper}", "linked needs method em or lremh, and stop certificate"),
         ("mobility]}", "mobility], prior: temporal}", "leave temporal out"),
+        ("60s", "60s, returning: 0.5", "window.returning: of linked reports, the users are counted: leave it out"),
+        ("60s", "60s, reports_per_user: 2", "window.reports_per_user: of linked reports, the users are counted"),
         ("linked: 7d", "linked: yes", "linked"),
     ],
 )

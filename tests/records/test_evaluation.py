@@ -25,7 +25,7 @@ from stream_ldp.records.estimators import (
     Start,
     Stop,
 )
-from stream_ldp.records.evaluation import Trial, average_variation_distance, coverage, scores, trials, users_needed
+from stream_ldp.records.evaluation import Trial, average_variation_distance, coverage, scores, trials
 
 #: Inverts one bit in 4 billion: reports are their records.
 NOISELESS = 5e-10
@@ -215,20 +215,3 @@ def test_a_score_summarises_all_repeats_of_one_method() -> None:
     assert (second.avd, second.coverage, second.seconds, second.iterations) == (0.5, 0.5, 1.0, 2.5)
     assert second.avd_sd == pytest.approx(math.sqrt(0.125))
     assert (first.method, first.avd, first.avd_sd, first.certified) == (Method.LASSO, 0.5, 0.0, True)
-
-
-@pytest.mark.parametrize("begin", [10, 5_000, 900_000])
-def test_the_users_needed_are_found_whatever_the_number_to_begin_with(begin: int) -> None:
-    """Distance 2 / sqrt(N), so 0.02 takes 10,000 users."""
-    assert users_needed(0.02, users=begin, distance=lambda number: 2 / math.sqrt(number)) == 10_000
-
-
-def test_the_users_needed_are_found_where_the_distance_is_no_root_of_their_number() -> None:
-    """It stays until there are a thousand, then falls with their number: 0.1 takes 5,000."""
-    found = users_needed(0.1, users=100, distance=lambda number: min(0.5, 500 / number))
-    assert found is not None
-    assert 4_000 <= found <= 6_000
-
-
-def test_a_distance_that_a_million_users_do_not_reach_needs_more_than_can_be_tried() -> None:
-    assert users_needed(0.001, users=100, distance=lambda number: 2 / math.sqrt(number)) is None

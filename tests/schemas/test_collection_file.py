@@ -117,7 +117,6 @@ window:
   max_age: 1d
   time_precision: 10ms
   reports_per_user: 2
-  returning: 0.5
 estimates:
   - {name: both, of: [age, answer], method: em, stop: certificate, delta: 0.01, prior: window, every: 500ms}
   - {name: among, of: [age, answer], among: [age, answer, other]}
@@ -184,7 +183,7 @@ window: {size: 60s, grace: 5s, idle_timeout: 10s}
 collection: diets
 mechanism: {kind: sampled, epsilon: 2, per_report: 1, ask: attributes, oracle: k-rr}
 attributes: [{name: diet, values: [meat, fish, plants]}, {name: age, bins: [0, 18, 120], missing: unknown}]
-window: {size: 60s}
+window: {size: 60s, returning: 0.5}
 every: 1s
 prior: window
 min_reports: 10

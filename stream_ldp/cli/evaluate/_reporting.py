@@ -8,18 +8,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from stream_ldp.cli.progress import watched
-from stream_ldp.records.evaluation import scores, trials, users_needed
+from stream_ldp.records.evaluation import scores, trials
+from stream_ldp.records.users_needed import Distance, users_needed
 from stream_ldp.records.window_evaluation import Stream, window_scores, window_trials
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Mechanism
     from stream_ldp.records.estimators import Estimator
-    from stream_ldp.records.evaluation import Score
+    from stream_ldp.records.evaluation import Score, Trial
+    from stream_ldp.records.users_needed import Needed
     from stream_ldp.records.window_evaluation import MadeOf, WindowScore
 
 __all__ = ["Reporting"]
@@ -41,9 +43,17 @@ class Reporting:
     repeats: int
     seed: int
 
+    def warm_up(self, estimators: Sequence[Estimator]) -> None:
+        """Estimate from one user, so that no time of an estimate has the imports in it that the first one needs."""
+        for _ in replace(self, users=1, repeats=1)._trials(estimators):
+            pass
+
     def scores(self, estimators: Sequence[Estimator], *, what: str = "estimates") -> list[Score]:
         """Evaluate each estimator on the reports of one window."""
-        outcomes = trials(
+        return scores(watched(self._trials(estimators), total=self.repeats * len(estimators), what=what))
+
+    def _trials(self, estimators: Sequence[Estimator]) -> Iterator[Trial]:
+        return trials(
             self.population,
             mechanism=self.mechanism,
             users=self.users,
@@ -53,15 +63,16 @@ class Reporting:
             clock=time.perf_counter,
             among=self.among,
         )
-        return scores(watched(outcomes, total=self.repeats * len(estimators), what=what))
 
-    def users_needed(self, of: Estimator, *, wanted: float) -> int | None:
+    def users_needed(self, of: Estimator, *, wanted: float) -> Needed | None:
         """Find the number of users with which an estimator has this mean distance; None beyond MOST_USERS."""
 
-        def distance(users: int) -> float:
-            return replace(self, users=users).scores([of], what=f"estimates of {users:,} users")[0].avd
+        def measure(users: int, repeats: int, round_: int) -> Distance:
+            users_of_round = replace(self, users=users, repeats=repeats, seed=self.seed + round_)
+            (score,) = users_of_round.scores([of], what=f"estimates of {users:,} users")
+            return Distance(score.avd, score.avd_sd)
 
-        return users_needed(wanted, users=self.users, distance=distance)
+        return users_needed(wanted, users=self.users, repeats=self.repeats, measure=measure)
 
     def window_scores(
         self,

@@ -24,8 +24,8 @@ from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.quantity import quantity
 from stream_ldp.records.collection import MAX_CELLS
 from stream_ldp.records.estimators import Estimator, Method, Stop, estimator
-from stream_ldp.records.evaluation import MOST_USERS
 from stream_ldp.records.series import MOST_AMONG, NEEDED_BY_TEMPORAL, PRIORS, has_prior
+from stream_ldp.records.users_needed import MOST_USERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +69,12 @@ _F = Annotated[float | None, typer.Option("--f", help=f"{_help_of('f')}.", show_
 _P = Annotated[float | None, typer.Option("--p", help=f"{_help_of('p')}.")]
 _Q = Annotated[float | None, typer.Option("--q", help=f"{_help_of('q')}.")]
 _Methods = Annotated[
-    str, typer.Option(metavar="METHOD,...", help=f"Estimators to compare, from {', '.join(Method)}.")
+    str | None,
+    typer.Option(
+        metavar="METHOD,...",
+        show_default="all; em alone with --windows or --among",
+        help=f"Estimators to compare, from {', '.join(Method)}.",
+    ),
 ]
 _StopRule = Annotated[
     Stop, typer.Option(help="Stopping rule of the estimators: this package's certificate, or the published rule.")
@@ -142,7 +147,7 @@ def joint(
     users: Users = None,
     repeats: Repeats = 10,
     seed: Seed = 0,
-    methods: _Methods = ",".join(Method),
+    methods: _Methods = None,
     stop: _StopRule = Stop.CERTIFICATE,
     delta: _Delta = 0.001,
     windows: _Windows = None,
@@ -173,8 +178,8 @@ def joint(
         fail("--returning, --drift-by, --priors and --linked compare windows: say how many with --windows", code=2)
     if wanted is not None and (windows is not None or not 0.0 < wanted < 1.0):
         fail("--wanted is a distance between 0 and 1, of one window", code=2)
-    if (windows, among) != (None, None) and methods == ",".join(Method):
-        methods = Method.EM.value
+    if methods is None:
+        methods = ",".join(Method) if (windows, among) == (None, None) else Method.EM.value
     chosen = _estimators(methods, stop=stop, delta=delta)
     spec = _mechanism(mechanism, f=f, p=p, q=q)
     names, others = _attributes(of, among, linked=linked, methods=methods, stop=stop)
@@ -207,12 +212,15 @@ def joint(
         "epsilon_per_report": reporting.mechanism.epsilon(),
         "epsilon_for_ever": reporting.mechanism.epsilon(reports=math.inf),
     }
+    reporting.warm_up(chosen)
     if windows is None:
         documents = [asdict(each) for each in reporting.scores(chosen)]
         if wanted is not None:
             settings["wanted"] = wanted
             for document, each in zip(documents, chosen, strict=True):
-                document["users_needed"] = reporting.users_needed(each, wanted=wanted)
+                needed = reporting.users_needed(each, wanted=wanted)
+                document["users_needed"] = None if needed is None else needed.users
+                document["users_needed_error"] = None if needed is None else needed.error
     else:
         settings |= {"windows": windows, "drift_by": drift_by}
         shares, compared = (
@@ -256,6 +264,8 @@ def _shares(listed: str) -> list[float]:
             fail(f"--returning: {word!r} is not a number; write shares such as 0,0.5,1", code=2)
         if not 0.0 <= shares[-1] <= 1.0:
             fail(f"--returning: {word} is not a share, which is from 0 to 1", code=2)
+        if shares.count(shares[-1]) > 1:
+            fail(f"--returning: {word} is given twice in {listed}: give it once", code=2)
     return shares
 
 
@@ -357,7 +367,7 @@ def _show(settings: dict[str, Any], results: Sequence[dict[str, Any]]) -> None:
     if "wanted" in settings:
         for each in results:
             number = each["users_needed"]
-            found = f"more than {MOST_USERS:,}" if number is None else f"about {number:,}"
+            found = f"more than {MOST_USERS:,}" if number is None else f"{number:,} ± {each['users_needed_error']:,}"
             typer.echo(f"{each['method']} needs {found} users for a distance of {settings['wanted']:g}.")
 
 

@@ -40,6 +40,7 @@ class Provisionals:
         self._next_at = now
         self._round: deque[int] = deque()
         self._left_out: set[int] = set()
+        self._has_answered = False
         # By the start of an open window: the number of reports in its last answer.
         self._answered: dict[int, int] = {}
 
@@ -75,7 +76,10 @@ class Provisionals:
     def answer(self, question: Question[Any, Any], *, seconds: float, now: float) -> None:
         """Note that a question was answered, by a solve that took so long."""
         self._answered[question.window_ms] = question.reports
-        self._allowance.spend(seconds, now=now)
+        # The first solve of a process has imports in it, of seconds that no other takes: it says nothing of the rest.
+        if self._has_answered:
+            self._allowance.spend(seconds, now=now)
+        self._has_answered = True
 
     def _begin(self, now: float) -> None:
         self._next_at = now + self._every_s

@@ -22,12 +22,15 @@ def answered(provisionals: Provisionals, *, now: float, seconds: float = 0.0) ->
     return windows
 
 
-def begun(*minutes: int) -> tuple[Merge, Provisionals]:
-    """Begin with a report in each of some minutes."""
+def begun(*minutes: int, cold: bool = False) -> tuple[Merge, Provisionals]:
+    """Begin with a report in each of some minutes; unless cold, a window without reports has been answered before."""
     merge = Merge(SURVEY, partitions=1)
     for minute in minutes:
         report(merge, minute)
-    return merge, Provisionals(merge, JOINT, now=0.0)
+    provisionals = Provisionals(merge, JOINT, now=0.0)
+    if not cold:
+        provisionals.answer(merge.question(60 * MINUTE_MS, JOINT, final=False), seconds=0.0, now=0.0)
+    return merge, provisionals
 
 
 def report(merge: Merge, minute: int, *, reports: int = 1) -> None:
@@ -60,6 +63,14 @@ def test_a_round_ends_when_its_time_is_spent_and_the_rest_is_counted_and_comes_i
     assert answered(provisionals, now=EVERY_S, seconds=0.6) == [2, 3]
     assert answered(provisionals, now=2 * EVERY_S, seconds=0.6) == [4]
     assert provisionals.skipped == 3 + 1
+
+
+def test_what_the_first_solve_of_a_process_imports_costs_no_other_its_turn() -> None:
+    merge, provisionals = begun(0, 1, cold=True)
+    assert answered(provisionals, now=0.0, seconds=5.0) == [0, 1]
+    report(merge, 0, reports=2)
+    assert answered(provisionals, now=EVERY_S, seconds=0.1) == []
+    assert provisionals.skipped == 1, "the second has taken as long"
 
 
 def test_a_solve_that_does_not_fit_is_made_as_rarely_as_its_share_of_the_time_allows() -> None:

@@ -54,6 +54,7 @@ _PLACES = {
     "MarginalsSubscriber": "stream_ldp.client.subscriber",
     "MissingExtra": "stream_ldp.extras",
     "MissingTopic": "stream_ldp.client.errors",
+    "OtherCollection": "stream_ldp.client.errors",
     "NotARanking": "stream_ldp.client.errors",
     "NotAStringRanking": "stream_ldp.client.errors",
     "NotAnEstimate": "stream_ldp.client.errors",
@@ -127,6 +128,7 @@ __all__ = [
     "NotMarginals",
     "NotPlaceCounts",
     "NotSyntheticRecords",
+    "OtherCollection",
     "ParameterError",
     "PlaceCollection",
     "PlaceCounts",
@@ -177,6 +179,7 @@ if TYPE_CHECKING:
         NotMarginals,
         NotPlaceCounts,
         NotSyntheticRecords,
+        OtherCollection,
         UnreadableAnswer,
         WrongCollection,
     )

@@ -18,7 +18,7 @@ from stream_ldp.cli.kinds import FACES, face_of
 from stream_ldp.cli.named import collection_or_name, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client
-from stream_ldp.client import UnreadableAnswer
+from stream_ldp.client import OtherCollection, UnreadableAnswer
 from stream_ldp.client.answers import published_kind
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import Status
@@ -71,7 +71,12 @@ def watch(
     known = collection_or_name(collection)
     require_series(known, estimate)
     name, face = (known, None) if isinstance(known, str) else (known.name, face_of(known))
-    wanted = _Wanted(series=estimate, since_ms=milliseconds(since), finals=finals)
+    wanted = _Wanted(
+        fingerprint=None if isinstance(known, str) else known.fingerprint.hex(),
+        series=estimate,
+        since_ms=milliseconds(since),
+        finals=finals,
+    )
     run_client(_watch(name, settings, truth=truth, cells=cells, once=once, as_json=as_json, face=face, wanted=wanted))
 
 
@@ -79,18 +84,21 @@ def watch(
 class _Wanted:
     """The answers that are wanted.
 
+    fingerprint: that of their collection, in hexadecimal; None for any of the name.
     series: names of their series; None for all.
     since_ms: earliest start of their window; None for the newest, and those that come.
     finals: whether only those that no later one replaces.
     """
 
+    fingerprint: str | None = None
     series: Collection[str] | None = None
     since_ms: int | None = None
     finals: bool = False
 
     def __contains__(self, answer: Answer) -> bool:
         return (
-            (self.series is None or answer.series in self.series)
+            self.fingerprint in (None, answer.fingerprint)
+            and (self.series is None or answer.series in self.series)
             and (self.since_ms is None or answer.window.start_ms >= self.since_ms)
             and (not self.finals or answer.settled or answer.status is Status.NO_REPORTS)
         )
@@ -146,7 +154,10 @@ async def _answers(
     # Opened before the history is read, so that nothing falls between the two.
     async with subscriber(silences=not once) as news:
         async with subscriber(from_beginning=True, follow=False) as history:
-            past = [answer async for answer in _good(history) if answer in wanted]
+            every = [answer async for answer in _good(history)]
+        if every and wanted.fingerprint not in (None, *(answer.fingerprint for answer in every)):
+            raise OtherCollection(every[0].collection)
+        past = [answer for answer in every if answer in wanted]
         for answer in past:
             display.add(answer)
         known = display.newest()

@@ -9,6 +9,7 @@ from stream_ldp.client.errors import (
     NotMarginals,
     NotPlaceCounts,
     NotSyntheticRecords,
+    OtherCollection,
     UnreadableAnswer,
     WrongCollection,
 )
@@ -61,6 +62,7 @@ __all__ = [
     "NotMarginals",
     "NotPlaceCounts",
     "NotSyntheticRecords",
+    "OtherCollection",
     "PlaceReporter",
     "PlaceSubscriber",
     "PrivacyLedger",

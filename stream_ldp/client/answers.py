@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from stream_ldp.client.answer_source import AnswerSource
 from stream_ldp.client.answer_subscriber import AnswerSubscriber
-from stream_ldp.client.errors import MissingTopic, UnreadableAnswer
+from stream_ldp.client.errors import MissingTopic, OtherCollection, UnreadableAnswer
 from stream_ldp.client.synchronous import run_blocking
 from stream_ldp.client.table import Table, table_of
 from stream_ldp.collection import Collection
@@ -88,6 +88,7 @@ async def fetch_answers(
     Raises:
         BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
         MissingTopic: the collection has no topic of answers.
+        OtherCollection: there are answers, and all of them are of another collection of this name.
         UnreadableAnswer: a record is not an answer.
         ValueError: `last` is not positive, or a time has no time zone.
     """
@@ -95,9 +96,14 @@ async def fetch_answers(
         raise ValueError(f"last must be at least 1, got {last}")
     since_ms, until_ms = _ms(since, -math.inf), _ms(until, math.inf)
 
+    fingerprint = collection.fingerprint.hex() if isinstance(collection, Collection) else None
+    seen: set[str] = set()
+
     def wanted(answer: Answer) -> bool:
+        seen.add(answer.fingerprint)
         return (
-            (answer.settled or not finals_only)
+            fingerprint in (None, answer.fingerprint)
+            and (answer.settled or not finals_only)
             and (series is None or answer.series in series)
             and answer.window.start_ms >= since_ms
             and answer.window.end_ms <= until_ms
@@ -109,6 +115,8 @@ async def fetch_answers(
         kind, name = await published_kind(collection, settings=settings), collection
     async with _subscriber(name, kind, wanted=wanted, settings=settings) as subscriber:
         found = await _newest(subscriber, last=last, on_unreadable=on_unreadable)
+    if seen and fingerprint not in (None, *seen):
+        raise OtherCollection(name)
     return Answers(tuple(sorted(found, key=lambda answer: answer.window.start_ms)))
 
 

@@ -58,6 +58,16 @@ class WrongCollection(StreamLDPError, ValueError):
         )
 
 
+class OtherCollection(StreamLDPError, ValueError):
+    """The answers of a name are of another collection than the file says."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"{name}: the answers of this name are of another collection than this file, with another fingerprint\n"
+            "  -> use the file of the workers, or the name alone"
+        )
+
+
 class UnreadableAnswer(StreamLDPError, ValueError):
     """A record of a topic of answers is not an answer of its collection, or is one of a later release."""
 

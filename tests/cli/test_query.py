@@ -115,6 +115,16 @@ def test_what_is_no_answer_is_pointed_out_and_passed_over(command_line: Run) -> 
     assert "offset 0: not an answer" in result.stderr
 
 
+def test_answers_of_another_collection_of_the_name_are_not_read_by_the_file(command_line: Run, survey: Path) -> None:
+    other = survey.with_name("other.yaml")
+    other.write_text(survey.read_text(encoding="utf-8").replace("f: 0.25", "f: 0.5"), encoding="utf-8")
+    with published(of_minute(0)):
+        result = command_line(query, other)
+        assert command_line(query, survey).exit_code == 0
+    assert result.exit_code == 1
+    assert "the answers of this name are of another collection than this file" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("flags", "problem"),
     [

@@ -154,6 +154,17 @@ def test_once_shows_the_newest_of_each_and_ends(run: Run, settings: Settings, su
         assert result.stdout.splitlines() == [plain_line(each) for each in newest]
 
 
+def test_answers_of_another_collection_of_the_name_are_not_shown_for_the_file(
+    run: Run, settings: Settings, survey: Path
+) -> None:
+    other = survey.with_name("other.yaml")
+    other.write_text(survey.read_text(encoding="utf-8").replace("f: 0.25", "f: 0.5"), encoding="utf-8")
+    asyncio.run(publish(settings, of_minute(0)))
+    result = run(other, "--once")
+    assert result.exit_code == 1
+    assert "the answers of this name are of another collection than this file" in result.stderr
+
+
 def test_json_is_the_message_with_the_truth_beside_it(run: Run, settings: Settings, tmp_path: Path) -> None:
     final = estimate_of()
     asyncio.run(publish(settings, final))

@@ -10,7 +10,7 @@ from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.unreadable import UnreadableRecord
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import wire
-from stream_ldp.pipeline.answer import moment
+from stream_ldp.pipeline.answer import moment, problem_of
 from stream_ldp.pipeline.partials import Partial, decode
 from stream_ldp.pipeline.windows import pane_of, windows_of
 from stream_ldp.quantity import quantity
@@ -76,7 +76,7 @@ def describe(
                 told = {"says": display.line(answer), "window": str(answer.window)}
                 return what, told | _fingerprint(bytes.fromhex(answer.fingerprint), collection)
     except ValueError as error:
-        return f"not what belongs on this topic: {str(error).splitlines()[0]}", {"key": _key(record)}
+        return f"not what belongs on this topic: {problem_of(error)}", {"key": _key(record)}
 
 
 def time_text(time_ms: int) -> str:

@@ -218,7 +218,7 @@ def _population(collection: CollectionOfRecords, options: SimulateOptions) -> ND
         fail(f"--epochs is for collections of item sets, which {collection.name} is not: leave it out", code=2)
     encoded = load_population(options.data, collection, bins=options.bins, missing=options.missing)
     if encoded.left_out:
-        typer.echo(f"{encoded.left_out:,} rows lack a value, and are left out", err=True)
+        typer.echo(f"{quantity(encoded.left_out, 'row')} without a value, left out", err=True)
     return encoded.table
 
 
@@ -319,23 +319,29 @@ class _Simulation(Generic[TruthT]):
         reporter = self.reporter(
             self.collection, settings=settings, entropy=self.entropy, clock=lambda: time_ms, max_reports=_STEP
         )
-        with progress_bar() as progress:
-            task = progress.add_task("reports", total=len(self.people))
-            async with reporter:
-                for first in range(0, len(self.people), self.step):
-                    if self.rate is not None:
-                        await asyncio.sleep(begun + first / self.rate - time.monotonic())
-                    time_ms = self.event_time(first)
-                    people = self.people[first : first + self.step]
-                    self.tally.add(people, time_ms=time_ms)
-                    await reporter.report_many(people, secrets=None)
-                    progress.update(task, advance=len(people))
-                    if time.monotonic() - saved > _SAVE_INTERVAL:
-                        self._save()
-                        saved = time.monotonic()
-        self._save()
-        seconds = time.monotonic() - begun
-        typer.echo(f"{quantity(reporter.acknowledged, 'report')} of as many simulated users in {seconds:.1f} s")
+        try:
+            with progress_bar() as progress:
+                task = progress.add_task("reports", total=len(self.people))
+                async with reporter:
+                    for first in range(0, len(self.people), self.step):
+                        if self.rate is not None:
+                            await asyncio.sleep(begun + first / self.rate - time.monotonic())
+                        time_ms = self.event_time(first)
+                        people = self.people[first : first + self.step]
+                        self.tally.add(people, time_ms=time_ms)
+                        await reporter.report_many(people, secrets=None)
+                        progress.update(task, advance=len(people))
+                        if time.monotonic() - saved > _SAVE_INTERVAL:
+                            self._save()
+                            saved = time.monotonic()
+        finally:
+            # Whoever ends it early wants to know how far it has come.
+            if reporter.acknowledged:
+                self._save()
+                self._say(reporter.acknowledged, seconds=time.monotonic() - begun)
+
+    def _say(self, acknowledged: int, *, seconds: float) -> None:
+        typer.echo(f"{quantity(acknowledged, 'report')} of as many simulated users in {seconds:.1f} s")
         if self.truth_file is None:
             for line in self.lines(self.tally.truth()):
                 typer.echo(line)

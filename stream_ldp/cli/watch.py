@@ -165,6 +165,8 @@ async def _answers(
             yield answer
         if once and known:
             return
+        if once:
+            typer.echo("no answer yet: waiting for the first", err=True)
         async for answer in _good(news):
             if answer not in wanted:
                 continue

@@ -14,7 +14,7 @@ from stream_ldp.collection.located import NAME_PATTERN
 from stream_ldp.errors import ParameterError
 from stream_ldp.kafka.connection import check_connection
 from stream_ldp.kafka.log import LogReader
-from stream_ldp.pipeline.answer import AnswerT, Status
+from stream_ldp.pipeline.answer import AnswerT, Status, problem_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -159,7 +159,7 @@ class AnswerSubscriber(Generic[AnswerT]):
         try:
             answer = self._answers.read(record.value)
         except ValidationError as error:
-            raise self._unreadable(record, _explanation(error)) from error
+            raise self._unreadable(record, problem_of(error)) from error
         if answer.collection != self._collection:
             raise self._unreadable(record, f"it is of {answer.collection}, not of {self._collection}")
         return answer
@@ -192,11 +192,3 @@ class AnswerSubscriber(Generic[AnswerT]):
         if self._in_group and self._handed_out is not None:
             offset, self._handed_out = self._handed_out, None
             await self._reader.commit(offset)
-
-
-def _explanation(error: ValidationError) -> str:
-    """Describe the first problem, and say how many there are."""
-    problems = error.errors(include_url=False, include_input=False)
-    place = ".".join(map(str, problems[0]["loc"]))
-    others = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
-    return f"{place}: {problems[0]['msg']}{others}".removeprefix(": ")

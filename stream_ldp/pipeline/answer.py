@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Protocol, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.pipeline.content_type import content_type_of
@@ -35,6 +35,7 @@ __all__ = [
     "answer_key",
     "final_of",
     "is_provisional",
+    "problem_of",
 ]
 
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -151,7 +152,7 @@ class AnswerMessage(Message):
         Raises:
             ParameterError: an attribute is not one of its own, or its kind has no such numbers.
         """
-        raise ParameterError(f"{type(self).__name__} has no attributes to choose from")
+        raise ParameterError(f"{type(self).__name__} has no attributes to choose from: leave them out")
 
     def without_reports(self, *, until_ms: int) -> Self:
         """Turn the answer to no reports into the message that there were none up to `until_ms`, a window's end."""
@@ -274,3 +275,16 @@ def final_of(key: bytes) -> tuple[str, int] | None:
     """Return the series and the start of the window of the final answer with a record key; None for any other key."""
     series, _, start = key.decode(errors="replace").rpartition("|final|")
     return (series, int(start)) if series and start.removeprefix("-").isdecimal() else None
+
+
+def problem_of(error: ValueError) -> str:
+    """Say in one line why a message could not be read, without anything of what is in it.
+
+    Of what pydantic found wrong, it is the first problem, with the number of the others.
+    """
+    if not isinstance(error, ValidationError):
+        return str(error).splitlines()[0]
+    problems = error.errors(include_url=False, include_input=False)
+    place = ".".join(map(str, problems[0]["loc"]))
+    others = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
+    return f"{place}: {problems[0]['msg']}{others}".removeprefix(": ")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.unreadable import UnreadableRecord
 from stream_ldp.kinds import kind_of
-from stream_ldp.pipeline.answer import Status, is_provisional
+from stream_ldp.pipeline.answer import Status, is_provisional, problem_of
 from stream_ldp.pipeline.partials import partition_of
 from stream_ldp.pipeline.quarantine import NO_VALUE, LogEntry, Unread
 
@@ -58,7 +58,7 @@ class AnswersLog:
             try:
                 answer = kind.answer.from_bytes(record.value)
             except ValueError as error:
-                why = f"not an answer that this release can go on from: {str(error).splitlines()[0]}"
+                why = f"not an answer that this release can go on from: {problem_of(error)}"
         if answer is not None and not answer.final:
             answer, why = None, "a provisional answer, under a key that is not that of one"
         if answer is None:

@@ -222,7 +222,7 @@ def test_a_parquet_file_is_played_with_bins_and_without_rows_that_lack_a_value(
         played = command_line(simulate, file, *data, "--bins", "age=0,18,65", "--missing", "skip", "--seed", "1")
         refused = command_line(simulate, file, *data, "--bins", "age=0,18,65")
         assert kafka.reports("people") == 3
-    assert "1 rows lack a value, and are left out" in played.stderr
+    assert "1 row without a value, left out" in played.stderr
     assert "truth reports=3 young=0.6667 old=0.3333" in played.stdout
     assert refused.exit_code == 1
     assert "people.parquet: row 2: attribute 'age': the value is missing" in refused.stderr

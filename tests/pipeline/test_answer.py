@@ -38,5 +38,5 @@ def test_a_moment_has_milliseconds_only_where_it_does_not_begin_a_second() -> No
 
 
 def test_an_answer_without_attributes_refuses_to_be_asked_about_them() -> None:
-    with pytest.raises(ParameterError, match="Ranking has no attributes to choose from"):
+    with pytest.raises(ParameterError, match="Ranking has no attributes to choose from: leave them out"):
         result_of(7).about(["Alien"])

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from stream_ldp.cli.displays.budgets import budget_documents, budget_table, number
 from stream_ldp.cli.displays.table_text import print_whole
+from stream_ldp.collection import shown_duration
 from stream_ldp.mechanisms.privacy_loss import UNCHANGED_SET, shown_epsilon
 from stream_ldp.quantity import quantity
 from stream_ldp.sets.methods.usual import MOST_EPSILON_OF_GFIM_USERS
@@ -53,8 +54,8 @@ def show_plan(planned: Plan) -> None:
     if planned.usual is not None:
         console.print(_choice(planned.method, planned.usual), markup=False)
     console.print(
-        f"An epoch has {quantity(len(planned.phases), 'phase')} and takes {planned.epoch_ms / 1_000:g} s; epochs are "
-        f"{planned.epochs}, with a result every {planned.result_every_ms / 1_000:g} s.",
+        f"An epoch has {quantity(len(planned.phases), 'phase')} and takes {shown_duration(planned.epoch_ms)}; epochs "
+        f"are {planned.epochs}, with a result every {shown_duration(planned.result_every_ms)}.",
     )
     if planned.sample < 1.0:
         console.print(f"Each epoch asks {planned.sample:.2%} of the users, others at every time.", markup=False)

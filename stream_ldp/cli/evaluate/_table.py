@@ -13,6 +13,7 @@ from stream_ldp.cli.inputs.table import read_rows
 from stream_ldp.cli.progress import watched
 from stream_ldp.collection.values import bin_of, number_of, text_of
 from stream_ldp.errors import DataError
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,12 +82,12 @@ def read_columns(
             before = f"{first}\n" if missing is MissingInTable.REFUSE and first else ""
             raise DataError(f"{before}{place}: {error}") from None
     if lacking and missing is MissingInTable.REFUSE:
-        also = f", as in {lacking - 1:,} more rows" if lacking > 1 else ""
+        also = f", as in {quantity(lacking - 1, 'more row')}" if lacking > 1 else ""
         or_own = "; or take it for a value: --missing value" if own else ""
         raise DataError(f"{first}{also}\n  -> leave such rows out: --missing skip{or_own}")
     if lacking:
-        what = "and are left out" if missing is MissingInTable.SKIP else "which counts as a value of its own"
-        typer.echo(f"{lacking:,} rows lack a value, {what}", err=True)
+        what = "left out" if missing is MissingInTable.SKIP else "which counts as a value of its own"
+        typer.echo(f"{quantity(lacking, 'row')} without a value, {what}", err=True)
     if not records:
         raise DataError(f"{path}: every row lacks a value")
     return list(zip(*records, strict=True))

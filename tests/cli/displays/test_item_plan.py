@@ -52,7 +52,7 @@ def test_the_json_gives_phases_privacy_and_errors(file: Path) -> None:
 def test_the_table_says_what_each_phase_asks_and_costs(file: Path) -> None:
     done = run(file)
     assert done.exit_code == 0, done.output
-    for part in ["gfim for the top 4 of 32 items", "takes 180 s", "a result every 180 s", "1.200", "365", "730.000"]:
+    for part in ["gfim for the top 4 of 32 items", "takes 3m", "a result every 3m", "1.200", "365", "730.000"]:
         assert part in done.stdout
     (row,) = (line for line in done.stdout.splitlines() if "items of 12, l = 3" in line)
     assert row.split()[:2] == ["2", "50%"]

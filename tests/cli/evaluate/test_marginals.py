@@ -36,7 +36,7 @@ def run(what: str, data: Path, *flags: str, of: str) -> Result:
 def results(what: str, data: Path, *flags: str, of: str) -> list[dict[str, Any]]:
     found = run(what, data, "--json", *flags, of=of)
     assert found.exit_code == 0, found.output
-    assert "rows lack a value" in found.stderr or not found.stderr, "progress on something that is no terminal"
+    assert "without a value" in found.stderr or not found.stderr, "progress on something that is no terminal"
     return json.loads(found.stdout)["results"]  # type: ignore[no-any-return]
 
 

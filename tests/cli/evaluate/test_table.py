@@ -42,14 +42,14 @@ def test_rows_without_a_value_are_refused_left_out_or_counted_as_one_of_their_ow
     path = tmp_path / "table.csv"
     path.write_text("a,b\n1,\n,2\n3,4\n", encoding="utf-8")
     with pytest.raises(
-        DataError, match=r"table\.csv:2: attribute 'b': the value is missing, as in 1 more rows\n  -> "
+        DataError, match=r"table\.csv:2: attribute 'b': the value is missing, as in 1 more row\n  -> "
     ):
         read_columns(path, ["a", "b"], bins=NO_BINS)
     assert read_columns(path, ["a", "b"], bins=NO_BINS, missing=MissingInTable.SKIP) == [("3",), ("4",)]
-    assert "2 rows lack a value, and are left out" in capsys.readouterr().err
+    assert "2 rows without a value, left out" in capsys.readouterr().err
     kept = read_columns(path, ["a", "b"], bins=NO_BINS, missing=MissingInTable.VALUE)
     assert kept == [("1", "", "3"), ("", "2", "4")]
-    assert "2 rows lack a value, which counts as a value of its own" in capsys.readouterr().err
+    assert "2 rows without a value, which counts as a value of its own" in capsys.readouterr().err
 
 
 def test_numbers_are_replaced_by_those_of_their_bins(tmp_path: Path) -> None:

@@ -79,8 +79,8 @@ def test_some_of_what_is_learnt_keeps_what_belongs_to_it() -> None:
         ({"returning": 0.5}, "window", None),
         ({"returning": 1}, None, None),
         ({}, None, None),
-        ({"returning": 0.5, "memory": 0.5}, None, None),
-        ({"returning": 0.5, "hop": "5s"}, None, None),
+        ({"memory": 0.5}, None, None),
+        ({"hop": "5s"}, None, None),
     ],
 )
 def test_answers_that_are_repeated_tell_of_the_next_window_only_as_far_as_users_are_new(

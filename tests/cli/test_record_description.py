@@ -12,6 +12,7 @@ from stream_ldp.cli.record_description import describe, time_text
 from stream_ldp.kafka.unreadable import UnreadableRecord
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.answer import Status
 from stream_ldp.records.layout import JointLayout
 from stream_ldp.sets.layout import PhaseLayout
 from tests.client.examples import collection_of, estimate_of
@@ -62,6 +63,12 @@ def test_an_answer_is_told_with_its_window_and_on_one_line(final: bool) -> None:
     assert said["window"] == "1970-01-01T00:00:00Z/1970-01-01T00:01:00Z"
     assert "reports=12345" in said["says"]
     assert said["fingerprint"].endswith(f", that of {SURVEY.name}")
+
+
+def test_a_message_that_nobody_reported_has_no_numbers() -> None:
+    silent = estimate_of(status=Status.NO_REPORTS)
+    _, said = describe(record(silent.to_bytes()), "estimates", SURVEY, layouts={})
+    assert said["says"].endswith("bathing-mobility no-reports")
 
 
 @pytest.mark.parametrize(

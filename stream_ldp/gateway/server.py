@@ -30,7 +30,7 @@ from stream_ldp.client.registration import RegistrationCheck
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.gateway.admission import Admission
 from stream_ldp.gateway.metrics import GatewayMetrics
-from stream_ldp.kafka.connection import BrokerUnreachable, check_connection
+from stream_ldp.kafka.connection import BrokerUnreachable, check_connection, explain
 from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.kafka.round_log import RoundLog
 from stream_ldp.kafka.tracing import span, trace_headers
@@ -264,11 +264,10 @@ class Gateway:
         return found.reports
 
     def _brokers_are_gone(self, error: Exception, detail: str) -> _Refused:
-        """Note that the brokers do not answer, and return what to tell the client."""
+        """Note that the brokers do not take batches, and return what to tell the client."""
         if self._problem is None:
-            # A timeout has no text of its own.
-            why = str(error) or type(error).__name__
-            self._problem = f"the brokers {self._settings.brokers} do not answer: {why}"
+            why = explain(error, self._settings, PATIENCE)
+            self._problem = f"the brokers {self._settings.brokers} do not take batches: {why}"
             log.warning("%s", self._problem)
         return _Refused(503, "brokers_unavailable", detail, retry_after=RETRY_SECONDS)
 

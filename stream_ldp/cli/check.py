@@ -10,8 +10,9 @@ import typer
 from stream_ldp.cli.arguments import CollectionFiles
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.kinds import face_of
+from stream_ldp.cli.options import same_names
 from stream_ldp.cli.timing import solve_times
-from stream_ldp.collection import CollectionError
+from stream_ldp.collection import CollectionError, shown_duration
 from stream_ldp.kinds import load_collection
 from stream_ldp.pipeline.solve_time import too_slow
 from stream_ldp.records.collection import JointCollection
@@ -36,17 +37,32 @@ def check(
     A collection with a large estimate is measured, and a warning says what its solves are too slow for.
     """
     problems: list[str] = []
+    correct: dict[str, Collection] = {}
     for file in files:
         try:
             collection = load_collection(file)
         except CollectionError as error:
             problems += error.problems
         else:
+            correct[str(file)] = collection
             typer.echo(f"{file}: ok: {_summary(collection)}")
-            for sentence in _too_slow(collection):
+            for sentence in [*_too_rare(collection), *_too_slow(collection)]:
                 typer.echo(f"{file}: warning: {sentence}", err=True)
+    if twice := same_names(correct):
+        problems.append(twice)
     if problems:
         fail("\n".join(problems))
+
+
+def _too_rare(collection: Collection) -> list[str]:
+    """Say of which series an open window has no provisional answer but its first."""
+    size_ms = collection.window.size_ms
+    return [
+        f"{series.name}: `every`, {shown_duration(series.every_ms)}, is longer than a window, "
+        f"{shown_duration(size_ms)}: open windows have one provisional answer at most"
+        for series in collection.series
+        if series.every_ms > size_ms
+    ]
 
 
 def _too_slow(collection: Collection) -> list[str]:

@@ -14,7 +14,7 @@ from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX
 from stream_ldp.kinds import load_collection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from stream_ldp.collection import Collection
@@ -72,10 +72,19 @@ def load_collections(files: Sequence[Path]) -> dict[str, Collection]:
         CollectionError: a file is wrong.
     """
     collections = {str(file): load_collection(file) for file in files}
-    names = [collection.name for collection in collections.values()]
-    if twice := [file for file, collection in collections.items() if names.count(collection.name) > 1]:
-        fail(f"{' and '.join(twice)} hold collections of the same name: a name means one thing")
+    if problem := same_names(collections):
+        fail(problem)
     return collections
+
+
+def same_names(collections: Mapping[str, Collection]) -> str:
+    """Say which files hold collections of the same name, empty if none do.
+
+    collections: by file.
+    """
+    names = [collection.name for collection in collections.values()]
+    twice = [file for file, collection in collections.items() if names.count(collection.name) > 1]
+    return f"{' and '.join(twice)} hold collections of the same name: a name means one thing" if twice else ""
 
 
 def _option(name: str) -> inspect.Parameter:

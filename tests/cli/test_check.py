@@ -40,6 +40,21 @@ def test_checking_goes_on_after_a_bad_file(tmp_path: Path) -> None:
     assert f"{binary}: not UTF-8 text" in done.stderr
 
 
+def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
+    files = [write_survey(tmp_path / name) for name in ("one.yaml", "two.yaml")]
+    done = check(*files)
+    assert done.exit_code == 1
+    assert f"{files[0]} and {files[1]} hold collections of the same name" in done.stderr
+
+
+def test_provisional_answers_that_come_less_often_than_windows_are_warned_about(tmp_path: Path) -> None:
+    file = write_survey(tmp_path / "survey.yaml")
+    file.write_text(file.read_text(encoding="utf-8").replace("size: 60s", "size: 1s"), encoding="utf-8")
+    done = check(file)
+    assert done.exit_code == 0
+    assert "warning: bathing-mobility: `every`, 2s, is longer than a window, 1s: open windows have one" in done.stderr
+
+
 def test_a_collection_whose_solves_are_slow_is_correct_but_warned_about(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

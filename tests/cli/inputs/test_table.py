@@ -55,6 +55,14 @@ def test_a_first_line_that_is_not_csv_is_named(tmp_path: Path) -> None:
         columns_of(path)
 
 
+@pytest.mark.parametrize(("separator", "shown"), [(";", "';'"), ("\t", r"'\\t'")])
+def test_columns_that_other_characters_separate_are_pointed_out(tmp_path: Path, separator: str, shown: str) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(f"age{separator}diet\n3{separator}fish\n", encoding="utf-8")
+    with pytest.raises(DataError, match=f"no column 'diet': it has one column, with {shown} in its name; columns are"):
+        list(read_rows(path, ["diet"]))
+
+
 def test_a_number_is_replaced_by_its_bin() -> None:
     bins = Binning.of(["age=0,18,65", "a=b=1,2"])
     assert bins.binned("age", "17.5") == "[0,18)"

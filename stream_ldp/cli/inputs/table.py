@@ -198,7 +198,9 @@ def _csv_rows(path: Path, names: Sequence[str]) -> Iterator[tuple[str, dict[str,
                     close = difflib.get_close_matches(name, header, n=1)
                     hint = f"; did you mean {close[0]!r}?" if close else ""
                     if len(header) == 1 and (between := set(header[0]) & set(";\t|")):
-                        hint = f": it has one column, with {min(between)!r} in its name; columns are separated by commas"
+                        hint = (
+                            f": it has one column, with {min(between)!r} in its name; columns are separated by commas"
+                        )
                     raise DataError(f"{path}: the first line has no column {name!r}{hint}")
                 if header.count(name) > 1:
                     raise DataError(f"{path}: two columns have the name {name!r}")

@@ -59,7 +59,9 @@ def test_a_first_line_that_is_not_csv_is_named(tmp_path: Path) -> None:
 def test_columns_that_other_characters_separate_are_pointed_out(tmp_path: Path, separator: str, shown: str) -> None:
     path = tmp_path / "table.csv"
     path.write_text(f"age{separator}diet\n3{separator}fish\n", encoding="utf-8")
-    with pytest.raises(DataError, match=f"no column 'diet': it has one column, with {shown} in its name; columns are"):
+    with pytest.raises(
+        DataError, match=f"no column 'diet': it has one column, with {shown} in its name; columns are"
+    ):
         list(read_rows(path, ["diet"]))
 
 

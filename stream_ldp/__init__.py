@@ -54,7 +54,7 @@ _PLACES = {
     "MarginalsSubscriber": "stream_ldp.client.subscriber",
     "MissingExtra": "stream_ldp.extras",
     "MissingTopic": "stream_ldp.client.errors",
-    "OtherCollection": "stream_ldp.client.errors",
+    "ForeignAnswers": "stream_ldp.client.errors",
     "NotARanking": "stream_ldp.client.errors",
     "NotAStringRanking": "stream_ldp.client.errors",
     "NotAnEstimate": "stream_ldp.client.errors",
@@ -111,6 +111,7 @@ __all__ = [
     "DeliveryError",
     "Enumeration",
     "Estimate",
+    "ForeignAnswers",
     "ItemCollection",
     "ItemPopulation",
     "ItemReporter",
@@ -128,7 +129,6 @@ __all__ = [
     "NotMarginals",
     "NotPlaceCounts",
     "NotSyntheticRecords",
-    "OtherCollection",
     "ParameterError",
     "PlaceCollection",
     "PlaceCounts",
@@ -172,6 +172,7 @@ if TYPE_CHECKING:
     from stream_ldp.client.answers import Answers, fetch_answers, query
     from stream_ldp.client.errors import (
         DeliveryError,
+        ForeignAnswers,
         MissingTopic,
         NotAnEstimate,
         NotARanking,
@@ -179,7 +180,6 @@ if TYPE_CHECKING:
         NotMarginals,
         NotPlaceCounts,
         NotSyntheticRecords,
-        OtherCollection,
         UnreadableAnswer,
         WrongCollection,
     )

@@ -18,7 +18,7 @@ from stream_ldp.cli.kinds import FACES, face_of
 from stream_ldp.cli.named import collection_or_name, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client
-from stream_ldp.client import OtherCollection, UnreadableAnswer
+from stream_ldp.client import ForeignAnswers, UnreadableAnswer
 from stream_ldp.client.answers import published_kind
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import Status
@@ -156,7 +156,7 @@ async def _answers(
         async with subscriber(from_beginning=True, follow=False) as history:
             every = [answer async for answer in _good(history)]
         if every and wanted.fingerprint not in (None, *(answer.fingerprint for answer in every)):
-            raise OtherCollection(every[0].collection)
+            raise ForeignAnswers(every[0].collection)
         past = [answer for answer in every if answer in wanted]
         for answer in past:
             display.add(answer)

@@ -2,6 +2,7 @@
 
 from stream_ldp.client.errors import (
     DeliveryError,
+    ForeignAnswers,
     MissingTopic,
     NotAnEstimate,
     NotARanking,
@@ -9,7 +10,6 @@ from stream_ldp.client.errors import (
     NotMarginals,
     NotPlaceCounts,
     NotSyntheticRecords,
-    OtherCollection,
     UnreadableAnswer,
     WrongCollection,
 )
@@ -49,6 +49,7 @@ __all__ = [
     "BudgetExceeded",
     "DayBudgetExceeded",
     "DeliveryError",
+    "ForeignAnswers",
     "ItemPopulation",
     "ItemReporter",
     "LedgerError",
@@ -62,7 +63,6 @@ __all__ = [
     "NotMarginals",
     "NotPlaceCounts",
     "NotSyntheticRecords",
-    "OtherCollection",
     "PlaceReporter",
     "PlaceSubscriber",
     "PrivacyLedger",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from stream_ldp.client.answer_source import AnswerSource
 from stream_ldp.client.answer_subscriber import AnswerSubscriber
-from stream_ldp.client.errors import MissingTopic, OtherCollection, UnreadableAnswer
+from stream_ldp.client.errors import ForeignAnswers, MissingTopic, UnreadableAnswer
 from stream_ldp.client.synchronous import run_blocking
 from stream_ldp.client.table import Table, table_of
 from stream_ldp.collection import Collection
@@ -88,7 +88,7 @@ async def fetch_answers(
     Raises:
         BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
         MissingTopic: the collection has no topic of answers.
-        OtherCollection: there are answers, and all of them are of another collection of this name.
+        ForeignAnswers: there are answers, and all of them are of another collection of this name.
         UnreadableAnswer: a record is not an answer.
         ValueError: `last` is not positive, or a time has no time zone.
     """
@@ -116,7 +116,7 @@ async def fetch_answers(
     async with _subscriber(name, kind, wanted=wanted, settings=settings) as subscriber:
         found = await _newest(subscriber, last=last, on_unreadable=on_unreadable)
     if seen and fingerprint not in (None, *seen):
-        raise OtherCollection(name)
+        raise ForeignAnswers(name)
     return Answers(tuple(sorted(found, key=lambda answer: answer.window.start_ms)))
 
 

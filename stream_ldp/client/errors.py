@@ -58,7 +58,7 @@ class WrongCollection(StreamLDPError, ValueError):
         )
 
 
-class OtherCollection(StreamLDPError, ValueError):
+class ForeignAnswers(StreamLDPError, ValueError):
     """The answers of a name are of another collection than the file says."""
 
     def __init__(self, name: str) -> None:

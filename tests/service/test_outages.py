@@ -34,12 +34,14 @@ def thaw(broker: EmbeddedKafka) -> None:
 
 HOW: dict[str, tuple[Callable[[EmbeddedKafka], None], Callable[[EmbeddedKafka], None]]] = {
     "killed": (EmbeddedKafka.kill, EmbeddedKafka.restart),
+    "shut down": (EmbeddedKafka.shut_down, EmbeddedKafka.start),
     "frozen": (freeze, thaw),
 }
 
 
 WHY = {
     "killed": "connection refused: no broker listens on this port",
+    "shut down": "connection refused: no broker listens on this port",
     "frozen": "no answer within 2 s",
 }
 
@@ -128,7 +130,7 @@ async def test_a_worker_ends_with_the_reason_when_it_has_waited_long_enough_and_
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("how", "seconds"), [("killed", 50), ("frozen", 50), ("killed", 300)])
+@pytest.mark.parametrize(("how", "seconds"), [("killed", 50), ("shut down", 60), ("frozen", 50), ("killed", 300)])
 async def test_a_longer_outage_is_survived_and_told_likewise(
     how: str, seconds: float, mortal: EmbeddedKafka, tmp_path: Path, prefix: str
 ) -> None:

@@ -173,7 +173,7 @@ def test_nobody_leaves_nothing() -> None:
     assert nobody.temporal is None
 
 
-@pytest.mark.parametrize("window", ["", ", returning: 1", ", returning: 0, memory: 0.5", ", returning: 0, hop: 5s"])
+@pytest.mark.parametrize("window", ["", ", returning: 1", ", memory: 0.5", ", hop: 5s"])
 def test_nothing_is_learnt_where_windows_share_reports_or_all_users_return(window: str) -> None:
     assert windows(collection_of(window=window), seed=1, starts=(0, 1))[1].temporal is None
 

@@ -154,7 +154,12 @@ class EmbeddedKafka(EmbeddedBroker):
         return last_lines(self.log_file.read_text(errors="replace"))
 
     def stop(self) -> None:
-        """Shut down cleanly, or by force after STOP_TIMEOUT_SECONDS, and remove the data if it is temporary."""
+        """Shut down, see `shut_down`, and remove the data if it is temporary."""
+        self.shut_down()
+        self._end()
+
+    def shut_down(self) -> None:
+        """End the broker cleanly, or by force after STOP_TIMEOUT_SECONDS, and keep its data."""
         if self._guard is not None and self._guard.stdin is not None:
             try:
                 self._guard.stdin.write(b"stop\n")
@@ -162,7 +167,7 @@ class EmbeddedKafka(EmbeddedBroker):
                 self._guard.wait(STOP_TIMEOUT_SECONDS)
             except (BrokenPipeError, subprocess.TimeoutExpired):
                 log.warning("The embedded Kafka did not stop cleanly: killing it")
-        self._end()
+        self.kill()
 
     def kill(self) -> None:
         """End the broker at once, like kill -9, and keep its data."""

@@ -103,8 +103,9 @@ class Filter(MessagePart):
     permanent: list[Any] = Field(description="part of the users' permanent noise in each, nested likewise")
     scores: list[Any] | None = Field(
         default=None,
-        description="how far behind each coefficient has lately been, in standard deviations, as a difference of "
-        "joint distributions, nested likewise; null if nothing is known",
+        description="how far behind each coefficient has lately been, in standard deviations, summed over the "
+        "coefficients' functions times the root of the product of the marginals, nested likewise; null if nothing is "
+        "known",
     )
     evidence: tuple[Finite, ...] = Field(description="log-likelihood of each drift, up to a constant")
 

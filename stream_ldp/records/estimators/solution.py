@@ -72,7 +72,8 @@ class Past:
     variances: s_k, the mean squared error of each of its coefficients about the population, without b_k^2 Var p_k.
     permanent: b_k, the part of the users' permanent noise that each holds.
     scores: of how far behind each coefficient is, in standard deviations (`stream_ldp.pipeline.tracking`), as a
-        difference of joint distributions in the basis of the window: its cells sum to 0.
+        table from which those of another basis follow: of each function, times the root of its distribution, which
+        keeps their sum of squares.
     evidence: log-likelihood, up to a constant, of each of the drifts that are tried; 0 if nothing is known.
     """
 

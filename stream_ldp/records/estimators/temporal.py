@@ -174,7 +174,7 @@ def follow(past: Past, window: Prior, recurrence: Recurrence) -> Followed:
     drift = Drift.learn(distances[varying], known[varying], steps[varying], past.evidence)
     spread = known + drift.variance * steps
     innovations = np.where(varying, (means - before) / (retained * np.sqrt(spread)), 0.0)
-    scores = followed(window.basis.coefficients(past.scores), innovations)
+    scores = followed(_scores(past, window), innovations)
     # Marginals that stay are known so well that they would hide how what they leave open moves.
     moved = spread * unexpected(scores, innovations, _attributes_of(retained.shape))
     errors = Errors(variances=past.variances + drift.variance * steps + moved, held=past.permanent, noise=noise)
@@ -185,7 +185,7 @@ def follow(past: Past, window: Prior, recurrence: Recurrence) -> Followed:
             mean=window.basis.joint((before + gain * (means - before)) / retained),
             variances=errors.about_population(gain),
             permanent=errors.permanent(gain),
-            scores=window.basis.joint(scores),
+            scores=window.basis.joint(scores) / np.sqrt(window.basis.product),
             evidence=drift.evidence,
         ),
         wanted=before + gain_about_users * (means - before),
@@ -202,6 +202,11 @@ def _worth(retained: FloatArray, errors: FloatArray, reports: float) -> float:
         return reports
     each = lost[noisy] / (retained[noisy] * errors[noisy])
     return max(reports, float(np.average(np.minimum(each, _MOST_WINDOWS * reports), weights=lost[noisy])))
+
+
+def _scores(past: Past, window: Prior) -> FloatArray:
+    """Compute the scores of the window's coefficients; see `Past`."""
+    return np.where(_varying(window), window.basis.coefficients(past.scores * np.sqrt(window.basis.product)), 0.0)
 
 
 def _attributes_of(sizes: tuple[int, ...]) -> NDArray[np.intp]:

@@ -198,6 +198,19 @@ def test_dependence_that_turns_while_marginals_stay_is_followed(
     assert np.mean(within) >= 0.84
 
 
+def test_scores_of_a_population_that_stays_are_those_of_chance_also_where_values_are_rare() -> None:
+    """Four series of 24 windows; marginals that differ from window to window change the basis of the scores."""
+    rare = np.array([0.9, 0.08, 0.01, 0.005, 0.005])
+    joint = np.outer(rare, rare)
+    squares = [
+        float((past_of(each).scores ** 2).sum()) / (joint.size - 1)
+        for seed in range(4)
+        for each in follow([joint] * 24, seed=seed)[8:]
+    ]
+    assert np.mean(squares) < 1.2
+    assert np.max(squares) < 2.5
+
+
 def test_reports_with_hardly_any_noise_are_estimated_alone() -> None:
     """They tell of their own users what no other window does: with those before, 2 times as far from them."""
     past, joint = None, latent((10,), seed=1)

@@ -1,9 +1,17 @@
-"""How many users it takes until an estimate is as near to the truth as is wanted, found by trying."""
+"""How many users it takes until an estimate is as near to the truth as is wanted, found by trying.
+
+The distance falls with the number of users about as one over its root. So the logarithms of the two are nearly on a
+line, of which the slope is expected to be -1/2, and learnt from what is measured near the wanted distance. The number
+at which the line has that distance is measured again, until its standard error is small. Where nothing near is found,
+as where a distance falls all at once, the search halves what is left between too few users and enough.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,15 +20,26 @@ __all__ = ["MOST_USERS", "Distance", "Needed", "users_needed"]
 
 #: Most users that are tried: their reports are in memory all at once.
 MOST_USERS = 1_000_000
-#: Most steps of the search, and the logarithm of the ratio to the wanted distance at which it ends: from there, the
-#: rest follows from how the distance falls with the root of the number.
-_STEPS, _NEAR = 8, 0.25
-#: What is near is measured again, at most so often, until it is within this logarithm of a ratio.
-_ROUNDS, _CLOSE = 3, 0.1
-#: Relative standard error of a distance that is measured again. The number of users has twice as much: 5 %.
+#: Most numbers of users that are tried.
+_STEPS = 24
+#: Logarithm of the ratio to the wanted distance within which the line is fitted: a factor of two.
+_NEAR = math.log(2.0)
+#: What a distance off the wanted one may be off the line, as a share of the logarithm of their ratio.
+_BENT = 0.1
+#: The slope that is expected, and its standard deviation: from -0.1 to -0.9 within two of them.
+_SLOPE, _SLOPE_DEVIATION = -0.5, 0.2
+#: Relative standard error of a distance that is measured near the wanted one. The number of users has twice as much.
 _PRECISION = 0.025
-#: Most repeats for it, as a multiple of those of a step.
-_MOST_REPEATS = 20
+#: Least relative error of a measured distance: that of repeats without any deviation.
+_LEAST_ERROR = 0.002
+#: Relative standard error of the number of users at which the search ends.
+_ENOUGH = 0.06
+#: Logarithm of the ratio to the wanted distance within which it is taken to be reached, whatever its error.
+_REACHED = 0.02
+#: Fewest repeats, of which a standard deviation tells something, and most, as a multiple of those asked for.
+_LEAST_REPEATS, _MOST_REPEATS = 5, 20
+#: Largest logarithm of a ratio of distances: beyond, a distance is as good as 0, or a wanted one is.
+_FAR = 10.0
 
 
 class Distance(NamedTuple):
@@ -37,68 +56,95 @@ class Needed(NamedTuple):
     error: int
 
 
+class _Point(NamedTuple):
+    """A measured number of users.
+
+    place: logarithm of the number.
+    height: that of the ratio of the distance to the wanted one.
+    error: standard error of the height.
+    """
+
+    place: float
+    height: float
+    error: float
+
+
+def _crossing(points: list[_Point]) -> tuple[float, float]:
+    """Compute the place where a line through points has height 0, and its standard error, by Bayesian regression."""
+    places, heights, errors = np.array(points).T
+    variances = errors**2 + (_BENT * heights) ** 2
+    middle = float(np.average(places, weights=1.0 / variances))
+    at = np.stack([np.ones_like(places), places - middle], axis=1)
+    prior = np.diag([0.0, _SLOPE_DEVIATION**-2])
+    covariance = np.linalg.inv(at.T @ (at / variances[:, None]) + prior)
+    level, slope = covariance @ (at.T @ (heights / variances) + prior @ [0.0, _SLOPE])
+    slope = min(float(slope), -1.0 / _FAR)
+    off = -float(level) / slope
+    error = math.sqrt(float(np.array([1.0, off]) @ covariance @ np.array([1.0, off]))) / -slope
+    return middle + off, error
+
+
 def users_needed(
     wanted: float, *, users: int, repeats: int, measure: Callable[[int, int, int], Distance]
 ) -> Needed | None:
     """Search for the number of users with which the mean distance is as wanted.
 
-    The distance falls about as one over the root of the number, so a few steps come near. What they find depends on
-    their luck: the number is then measured with so many repeats that it is known to some 5 %.
-
     wanted: above 0.
     users: the number to begin with.
-    repeats: those of a step, at least 1.
-    measure: measures the distance of a number of users, in so many repeats, of this round: repeats of another round
+    repeats: those of a number of users far off, at least 1; as many more as it takes near the wanted distance.
+    measure: measures the distance of a number of users, in so many repeats, of this step: repeats of another step
         are drawn anew.
 
     Returns:
-        None if it is above `MOST_USERS`.
+        None if it is above `MOST_USERS`, or if a distance that hardly falls any more does not come to it.
     """
-    measured: dict[int, Distance] = {}
-    number = min(users, MOST_USERS)
-    while number not in measured and len(measured) < _STEPS:
-        found = measured[number] = measure(number, repeats, 0)
-        ratio = found.mean / wanted
-        if _is_within(_NEAR, ratio):
-            break
-        if number == MOST_USERS and ratio > 1.0:
+    points: list[_Point] = []
+    number, times = min(users, MOST_USERS), max(repeats, _LEAST_REPEATS)
+    for step in range(_STEPS):
+        found = measure(number, times, step)
+        last = _point(number, found, wanted=wanted, repeats=times)
+        points.append(last)
+        if number == 1 and last.height <= 0.0:
+            return Needed(1, 0)
+        if number == MOST_USERS and last.height > 2.0 * last.error:
             return None
-        number = _by_root(number, ratio)
-    else:
-        between = _between(measured, wanted)
-        if between is None:
-            return None
-        number, found = between, measured[min(measured, key=lambda each: abs(math.log(each / between)))]
-    error = 0.0
-    for round_ in range(1, _ROUNDS + 1):
-        enough = math.ceil((found.deviation / (_PRECISION * wanted)) ** 2)
-        times = min(max(enough, repeats), _MOST_REPEATS * repeats)
-        found = measure(number, times, round_)
-        ratio = found.mean / wanted
-        if number == MOST_USERS and ratio > math.exp(_CLOSE):
-            return None
-        number = _by_root(number, ratio)
-        error = 2.0 * number * found.deviation / (wanted * math.sqrt(times))
-        if _is_within(_CLOSE, ratio):
-            break
-    return Needed(_two_digits(number), _two_digits(error))
+        low, high = _bounds(points)
+        if high - low < _ENOUGH:
+            return Needed(_two_digits(math.exp(high)), _two_digits((high - low) * math.exp(high)))
+        near = [each for each in points if abs(each.height) < _NEAR]
+        if near:
+            place, error = _crossing(near)
+            if error < _ENOUGH and abs(last.height) < max(2.0 * last.error, _REACHED):
+                return Needed(_two_digits(math.exp(place)), _two_digits(error * math.exp(place)))
+            enough = math.ceil((found.deviation / (_PRECISION * wanted)) ** 2)
+            times = min(max(enough, repeats, _LEAST_REPEATS), _MOST_REPEATS * max(repeats, _LEAST_REPEATS))
+        elif math.isinf(high):
+            place = low + 2.0 * min(each.height for each in points if each.place == low)
+        elif math.isinf(low):
+            place = high + 2.0 * max(each.height for each in points if each.place == high)
+        else:
+            place = (low + high) / 2.0
+        # Between too few users and enough, no step may stay where it is, or leave what is known of both.
+        if math.isfinite(low + high):
+            place = min(max(place, 0.9 * low + 0.1 * high), 0.1 * low + 0.9 * high)
+        else:
+            place = min(max(place, low + _ENOUGH), high - _ENOUGH)
+        number = min(max(1, round(math.exp(min(place, math.log(MOST_USERS))))), MOST_USERS)
+    _, high = _bounds(points)
+    return None if math.isinf(high) else Needed(_two_digits(math.exp(high)), _two_digits(math.exp(high)))
 
 
-def _is_within(logarithm: float, ratio: float) -> bool:
-    return math.exp(-logarithm) < ratio < math.exp(logarithm)
+def _bounds(points: list[_Point]) -> tuple[float, float]:
+    """Return the place of the most users that are surely too few, and of the fewest beyond that surely are enough."""
+    low = max((each.place for each in points if each.height > 2.0 * each.error), default=-math.inf)
+    enough = (each.place for each in points if each.height < -2.0 * each.error and each.place > low)
+    return low, min(enough, default=math.inf)
 
 
-def _by_root(number: int, ratio: float) -> int:
-    return min(max(1, round(number * ratio**2)), MOST_USERS)
-
-
-def _between(measured: dict[int, Distance], wanted: float) -> int | None:
-    """Return the middle of the two numbers between which the wanted distance is; None if none is as near."""
-    enough = [number for number, found in measured.items() if found.mean <= wanted]
-    if not enough:
-        return None
-    too_few = [number for number in measured if number < min(enough)]
-    return round(math.sqrt(min(enough) * max(too_few))) if too_few else min(enough)
+def _point(number: int, found: Distance, *, wanted: float, repeats: int) -> _Point:
+    relative = found.deviation / (max(found.mean, wanted * math.exp(-_FAR)) * math.sqrt(repeats))
+    height = math.log(max(found.mean, wanted * math.exp(-_FAR))) - math.log(wanted)
+    return _Point(math.log(number), min(height, _FAR), max(relative, _LEAST_ERROR))
 
 
 def _two_digits(number: float) -> int:

@@ -18,8 +18,9 @@ from stream_ldp.cli.kinds import FACES, face_of
 from stream_ldp.cli.named import collection_or_name, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client
-from stream_ldp.client import ForeignAnswers, UnreadableAnswer
+from stream_ldp.client import UnreadableAnswer
 from stream_ldp.client.answers import published_kind
+from stream_ldp.client.registration import require_registered
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import Status
 
@@ -77,7 +78,13 @@ def watch(
         since_ms=milliseconds(since),
         finals=finals,
     )
-    run_client(_watch(name, settings, truth=truth, cells=cells, once=once, as_json=as_json, face=face, wanted=wanted))
+
+    async def run() -> None:
+        if not isinstance(known, str):
+            await require_registered(known, settings=settings)
+        await _watch(name, settings, truth=truth, cells=cells, once=once, as_json=as_json, face=face, wanted=wanted)
+
+    run_client(run())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -154,10 +161,7 @@ async def _answers(
     # Opened before the history is read, so that nothing falls between the two.
     async with subscriber(silences=not once) as news:
         async with subscriber(from_beginning=True, follow=False) as history:
-            every = [answer async for answer in _good(history)]
-        if every and wanted.fingerprint not in (None, *(answer.fingerprint for answer in every)):
-            raise ForeignAnswers(every[0].collection)
-        past = [answer for answer in every if answer in wanted]
+            past = [answer async for answer in _good(history) if answer in wanted]
         for answer in past:
             display.add(answer)
         known = display.newest()

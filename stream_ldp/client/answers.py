@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 from stream_ldp.client.answer_source import AnswerSource
 from stream_ldp.client.answer_subscriber import AnswerSubscriber
-from stream_ldp.client.errors import ForeignAnswers, MissingTopic, UnreadableAnswer
+from stream_ldp.client.errors import MissingTopic, UnreadableAnswer
+from stream_ldp.client.registration import require_registered
 from stream_ldp.client.synchronous import run_blocking
 from stream_ldp.client.table import Table, table_of
 from stream_ldp.collection import Collection
@@ -88,7 +89,7 @@ async def fetch_answers(
     Raises:
         BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
         MissingTopic: the collection has no topic of answers.
-        ForeignAnswers: there are answers, and all of them are of another collection of this name.
+        ForeignAnswers: another collection is registered with this name.
         UnreadableAnswer: a record is not an answer.
         ValueError: `last` is not positive, or a time has no time zone.
     """
@@ -97,10 +98,8 @@ async def fetch_answers(
     since_ms, until_ms = _ms(since, -math.inf), _ms(until, math.inf)
 
     fingerprint = collection.fingerprint.hex() if isinstance(collection, Collection) else None
-    seen: set[str] = set()
 
     def wanted(answer: Answer) -> bool:
-        seen.add(answer.fingerprint)
         return (
             fingerprint in (None, answer.fingerprint)
             and (answer.settled or not finals_only)
@@ -110,13 +109,12 @@ async def fetch_answers(
         )
 
     if isinstance(collection, Collection):
+        await require_registered(collection, settings=settings)
         kind, name = kind_of(collection), collection.name
     else:
         kind, name = await published_kind(collection, settings=settings), collection
     async with _subscriber(name, kind, wanted=wanted, settings=settings) as subscriber:
         found = await _newest(subscriber, last=last, on_unreadable=on_unreadable)
-    if seen and fingerprint not in (None, *seen):
-        raise ForeignAnswers(name)
     return Answers(tuple(sorted(found, key=lambda answer: answer.window.start_ms)))
 
 

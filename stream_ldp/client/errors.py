@@ -61,10 +61,10 @@ class WrongCollection(StreamLDPError, ValueError):
 class ForeignAnswers(StreamLDPError, ValueError):
     """The answers of a name are of another collection than the file says."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, difference: str) -> None:
         super().__init__(
-            f"{name}: the answers of this name are of another collection than this file, with another fingerprint\n"
-            "  -> use the file of the workers, or the name alone"
+            f"{difference}\n"
+            "  -> the answers of this name are not read by this file: use that of the workers, or the name alone"
         )
 
 

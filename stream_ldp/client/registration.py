@@ -6,19 +6,31 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from stream_ldp.client.errors import WrongCollection
+from stream_ldp.client.errors import ForeignAnswers, WrongCollection
 from stream_ldp.kafka.registry import Registration, RegistryError, read_registration
 
 if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["RegistrationCheck"]
+__all__ = ["RegistrationCheck", "require_registered"]
 
 log = logging.getLogger(__name__)
 
 #: Seconds between two looks at the registry while it does not have the collection. A look takes about 0.1 s.
 LOOK_SECONDS = 30.0
+
+
+async def require_registered(collection: Collection, *, settings: Settings) -> None:
+    """Return if the answers of its name are those of this collection, as far as the registry tells this user.
+
+    Raises:
+        ForeignAnswers: another collection is registered with its name.
+        RegistryError: the registry cannot be read.
+    """
+    known = await read_registration(settings, collection.name)
+    if known is not None and known.fingerprint != collection.fingerprint:
+        raise ForeignAnswers(known.conflict(Registration.of(collection)))
 
 
 class RegistrationCheck:

@@ -14,8 +14,10 @@ from typer.testing import Result
 
 from stream_ldp import extras
 from stream_ldp.cli.query import query
+from stream_ldp.kafka.registry import Registration
+from stream_ldp.kafka.settings import Settings
 from tests.client.answer_topics import published
-from tests.client.examples import of_minute
+from tests.client.examples import collection_of, of_minute
 from tests.client.rankings import films, result_of
 from tests.sampled.examples import collection_of as sampled_collection
 from tests.sampled.examples import marginals_of
@@ -118,11 +120,16 @@ def test_what_is_no_answer_is_pointed_out_and_passed_over(command_line: Run) -> 
 def test_answers_of_another_collection_of_the_name_are_not_read_by_the_file(command_line: Run, survey: Path) -> None:
     other = survey.with_name("other.yaml")
     other.write_text(survey.read_text(encoding="utf-8").replace("f: 0.25", "f: 0.5"), encoding="utf-8")
-    with published(of_minute(0)):
+    registered = Registration.of(collection_of())
+    earlier = of_minute(0).model_copy(update={"fingerprint": "00" * 16})
+    with published(earlier, of_minute(1)) as broker:
+        collections = Settings.load().topic_names.collections
+        broker.topics.add(collections)
+        broker.put(collections, registered.value, key=registered.key)
         result = command_line(query, other)
-        assert command_line(query, survey).exit_code == 0
+        assert len(rows(command_line(query, survey, "--history", "--format", "csv"))) == 6, "those of this file alone"
     assert result.exit_code == 1
-    assert "the answers of this name are of another collection than this file" in result.stderr
+    assert "the answers of this name are not read by this file" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import ClassVar, Self
 
 import pytest
 from aiokafka import AIOKafkaProducer
+from aiokafka.admin import NewTopic
 from rich.console import Console
 from typer.testing import Result
 
@@ -18,12 +19,13 @@ from stream_ldp.cli import watch as watch_module
 from stream_ldp.cli.displays.estimate_text import plain_line
 from stream_ldp.cli.simulation.truth import Truth
 from stream_ldp.cli.watch import watch
+from stream_ldp.kafka.registry import Registration, register
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.records.answer import Estimate
 from tests.cli.displays.examples import SURVEY_TRUTH
 from tests.client.examples import collection_of, estimate_of, of_minute
-from tests.client.test_on_kafka import create_topics, publish
+from tests.client.test_on_kafka import admin, create_topics, publish
 
 Run = Callable[..., Result]
 
@@ -60,7 +62,11 @@ class FakeSubscriber:
 
 
 def watched(monkeypatch: pytest.MonkeyPatch, command_line: Run, survey: Path, *flags: str) -> list[str]:
+    async def same(*_: object, **__: object) -> None:
+        return
+
     monkeypatch.setattr("stream_ldp.client.Subscriber", FakeSubscriber)
+    monkeypatch.setattr("stream_ldp.cli.watch.require_registered", same)
     result = command_line(watch, survey, *flags)
     assert result.exit_code == 0
     return result.stdout.splitlines()
@@ -154,15 +160,23 @@ def test_once_shows_the_newest_of_each_and_ends(run: Run, settings: Settings, su
         assert result.stdout.splitlines() == [plain_line(each) for each in newest]
 
 
+async def registered(settings: Settings) -> None:
+    async with admin(settings) as client:
+        await client.create_topics([NewTopic(settings.topic_names.collections, 1, 1)])
+    await register(settings, [Registration.of(collection_of())])
+
+
 def test_answers_of_another_collection_of_the_name_are_not_shown_for_the_file(
     run: Run, settings: Settings, survey: Path
 ) -> None:
     other = survey.with_name("other.yaml")
     other.write_text(survey.read_text(encoding="utf-8").replace("f: 0.25", "f: 0.5"), encoding="utf-8")
     asyncio.run(publish(settings, of_minute(0)))
+    asyncio.run(registered(settings))
     result = run(other, "--once")
     assert result.exit_code == 1
-    assert "the answers of this name are of another collection than this file" in result.stderr
+    assert "the answers of this name are not read by this file" in result.stderr
+    assert run(survey, "--once").exit_code == 0
 
 
 def test_json_is_the_message_with_the_truth_beside_it(run: Run, settings: Settings, tmp_path: Path) -> None:

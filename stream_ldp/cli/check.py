@@ -55,11 +55,11 @@ def check(
 
 
 def _too_rare(collection: Collection) -> list[str]:
-    """Say of which series an open window has no provisional answer but its first."""
+    """Say which series have so few provisional answers that a window may be over before its second."""
     size_ms = collection.window.size_ms
     return [
         f"{series.name}: `every`, {shown_duration(series.every_ms)}, is longer than a window, "
-        f"{shown_duration(size_ms)}: open windows have one provisional answer at most"
+        f"{shown_duration(size_ms)}: few windows have more than one provisional answer"
         for series in collection.series
         if series.every_ms > size_ms
     ]

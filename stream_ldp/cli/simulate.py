@@ -328,8 +328,9 @@ class _Simulation(Generic[TruthT]):
                             await asyncio.sleep(begun + first / self.rate - time.monotonic())
                         time_ms = self.event_time(first)
                         people = self.people[first : first + self.step]
-                        self.tally.add(people, time_ms=time_ms)
                         await reporter.report_many(people, secrets=None)
+                        # The truth is that of users whose reports have been made, if the rest never are.
+                        self.tally.add(people, time_ms=time_ms)
                         progress.update(task, advance=len(people))
                         if time.monotonic() - saved > _SAVE_INTERVAL:
                             self._save()

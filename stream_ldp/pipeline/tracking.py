@@ -46,6 +46,8 @@ _ROUNDS = 10
 #: Chance that a group jumps in a given window. With 0.01, what does not move errs up to 10 % more; with 0.001, the
 #: windows after a jump of the dependence of four values alone err a quarter more.
 _CHANCE_OF_JUMP = 0.003
+#: Largest score, in standard deviations, of which the square is one that floats can add up.
+_MOST = 1e6
 #: The values of g that are tried: from what hardly differs from chance to 50 standard deviations.
 _EXCESSES = np.geomspace(1.0, 2_500.0, 12)
 
@@ -69,6 +71,8 @@ def unexpected(scores: FloatArray, innovations: FloatArray, groups: NDArray[np.i
     Returns:
         In units of the variance of y_k - m_k, at least 0, of the shape of the scores.
     """
+    # What is on a log may have been written by anyone: beyond this, all scores are those of a jump.
+    scores, innovations = np.clip(scores, -_MOST, _MOST), np.clip(innovations, -_MOST, _MOST)
     squares = scores**2
     lag = np.maximum(_of_numbers(squares, groups), _of_groups(squares, groups, _CHANCE_OF_LAG))
     return np.maximum(_LAG * lag, _of_groups(innovations**2, groups, _CHANCE_OF_JUMP))

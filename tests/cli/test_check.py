@@ -52,7 +52,7 @@ def test_provisional_answers_that_come_less_often_than_windows_are_warned_about(
     file.write_text(file.read_text(encoding="utf-8").replace("size: 60s", "size: 1s"), encoding="utf-8")
     done = check(file)
     assert done.exit_code == 0
-    assert "warning: bathing-mobility: `every`, 2s, is longer than a window, 1s: open windows have one" in done.stderr
+    assert "warning: bathing-mobility: `every`, 2s, is longer than a window, 1s: few windows have more" in done.stderr
 
 
 def test_a_collection_whose_solves_are_slow_is_correct_but_warned_about(

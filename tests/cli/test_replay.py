@@ -37,7 +37,7 @@ def test_equal_windows_end_with_0(command_line: Run, survey: Path) -> None:
     assert again.stdout.splitlines() == [one]
 
 
-def test_a_different_window_ends_with_1_and_says_where(kafka: KafkaInMemory, command_line: Run, survey: Path) -> None:
+def test_a_different_window_ends_with_4_and_says_where(kafka: KafkaInMemory, command_line: Run, survey: Path) -> None:
     topic = kafka.settings.topic_names.reports("care-survey")
     kafka.broker.put(topic, b"")
     batches = kafka.batches("care-survey")

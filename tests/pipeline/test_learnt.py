@@ -21,8 +21,20 @@ def test_the_next_window_gets_what_this_one_left_to_the_last_bit() -> None:
     left = updated()
     level = Learnt.model_validate_json(Learnt.of(left, final=True).model_dump_json()).level
     assert level is not None
-    for name in ("mean", "variances", "permanent", "evidence"):
+    for name in ("mean", "variances", "permanent", "scores", "evidence"):
         assert getattr(level, name).tobytes() == getattr(left.level, name).tobytes()
+
+
+def test_of_a_message_of_an_earlier_release_it_is_not_known_what_lags_behind() -> None:
+    document = Learnt.of(updated(), final=True).model_dump()
+    del document["filter"]["scores"]
+    earlier = Learnt.model_validate(document)
+    assert earlier.level is not None
+    assert not earlier.level.scores.any()
+    assert earlier.taken(np.array([1])).filter is not None
+    document["filter"]["scores"] = [0.0]
+    with pytest.raises(ValidationError, match="differ in number"):
+        Learnt.model_validate(document)
 
 
 def test_a_provisional_answer_leaves_nothing() -> None:

@@ -46,8 +46,8 @@ __all__ = [
 #: The factors that were learnt last: a worker hardly answers among more than 64 sets of attributes at a time.
 _FACTORS: Kept[tuple[NDArray[np.float64], ...] | None] = Kept(most=64)
 #: Digits of the errors and weights that a final leaves, and of its mean, some of whose coefficients are ten thousand
-#: times as noisy as others, which must not drown in the rounding of these.
-_DIGITS, _DIGITS_OF_MEAN = 6, 12
+#: times as noisy as others, which must not drown in the rounding of these. Of scores, some are a hundredth of others.
+_DIGITS, _DIGITS_OF_MEAN, _DIGITS_OF_SCORES = 6, 12, 3
 
 
 def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate]) -> Estimate:
@@ -280,7 +280,7 @@ def _temporal(temporal: Solved | None, *, final: bool) -> Temporal | None:
             mean=_short(left.mean, digits=_DIGITS_OF_MEAN),
             variances=_short(left.variances),
             permanent=_short(left.permanent),
-            scores=_short(left.scores),
+            scores=_short(left.scores, digits=_DIGITS_OF_SCORES),
             evidence=tuple(left.evidence.tolist()),
         )
         if final

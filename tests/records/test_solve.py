@@ -272,11 +272,14 @@ def test_a_final_that_is_read_back_from_the_log_is_followed_by_the_same_one() ->
 
 def test_what_a_final_leaves_takes_few_bytes() -> None:
     """At so many digits, the estimates with the most cells stay within a record."""
-    temporal = solve(collection_with(MECHANISMS[0]), _window(0, None, seed=1)).temporal
+    collection = collection_with(MECHANISMS[0])
+    first = solve(collection, _window(0, None, seed=1))
+    temporal = solve(collection, _window(1, first, seed=2)).temporal
     assert temporal is not None
     assert temporal.filter is not None
     left = temporal.filter
-    for numbers, most in ((left.variances, 12), (left.permanent, 12), (left.mean, 18)):
+    assert np.any(left.scores)
+    for numbers, most in ((left.variances, 12), (left.permanent, 12), (left.mean, 18), (left.scores, 9)):
         each = np.array(numbers).ravel().tolist()
         assert len(each) == 6
         assert max(len(repr(number)) for number in each) <= most

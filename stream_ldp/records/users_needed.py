@@ -110,20 +110,18 @@ def users_needed(
             return None
         low, high = _bounds(points)
         if high - low < _ENOUGH:
-            return Needed(_two_digits(math.exp(high)), _two_digits((high - low) * math.exp(high)))
+            return _needed(high, high - low)
         near = [each for each in points if abs(each.height) < _NEAR]
         if near:
             place, error = _crossing(near)
             if error < _ENOUGH and abs(last.height) < max(2.0 * last.error, _REACHED):
-                return Needed(_two_digits(math.exp(place)), _two_digits(error * math.exp(place)))
+                return _needed(place, error)
             enough = math.ceil((found.deviation / (_PRECISION * wanted)) ** 2)
             times = min(max(enough, repeats, _LEAST_REPEATS), _MOST_REPEATS * max(repeats, _LEAST_REPEATS))
-        elif math.isinf(high):
-            place = low + 2.0 * min(each.height for each in points if each.place == low)
-        elif math.isinf(low):
-            place = high + 2.0 * max(each.height for each in points if each.place == high)
-        else:
+        elif math.isfinite(low + high):
             place = (low + high) / 2.0
+        else:
+            place = last.place + 2.0 * last.height
         # Between too few users and enough, no step may stay where it is, or leave what is known of both.
         if math.isfinite(low + high):
             place = min(max(place, 0.9 * low + 0.1 * high), 0.1 * low + 0.9 * high)
@@ -131,7 +129,7 @@ def users_needed(
             place = min(max(place, low + _ENOUGH), high - _ENOUGH)
         number = min(max(1, round(math.exp(min(place, math.log(MOST_USERS))))), MOST_USERS)
     _, high = _bounds(points)
-    return None if math.isinf(high) else Needed(_two_digits(math.exp(high)), _two_digits(math.exp(high)))
+    return None if math.isinf(high) else _needed(high, 1.0)
 
 
 def _bounds(points: list[_Point]) -> tuple[float, float]:
@@ -142,10 +140,12 @@ def _bounds(points: list[_Point]) -> tuple[float, float]:
 
 
 def _point(number: int, found: Distance, *, wanted: float, repeats: int) -> _Point:
-    relative = found.deviation / (max(found.mean, wanted * math.exp(-_FAR)) * math.sqrt(repeats))
-    height = math.log(max(found.mean, wanted * math.exp(-_FAR))) - math.log(wanted)
-    return _Point(math.log(number), min(height, _FAR), max(relative, _LEAST_ERROR))
+    mean = max(found.mean, wanted * math.exp(-_FAR))
+    error = found.deviation / (mean * math.sqrt(repeats))
+    return _Point(math.log(number), min(math.log(mean) - math.log(wanted), _FAR), max(error, _LEAST_ERROR))
 
 
-def _two_digits(number: float) -> int:
-    return int(float(f"{number:.1e}"))
+def _needed(place: float, error: float) -> Needed:
+    """Return the number of users at a place that is known to such an error."""
+    users = math.exp(place)
+    return Needed(*(int(float(f"{number:.1e}")) for number in (users, error * users)))

@@ -84,6 +84,12 @@ def test_a_distance_that_a_million_users_do_not_reach_needs_more_than_can_be_tri
     assert reached.users == MOST_USERS
 
 
+def test_a_distance_that_repeats_hardly_tell_is_searched_all_the_same() -> None:
+    """With few users, most repeats may have no distance at all, and some a large one."""
+    found = users_needed(0.2, users=4, repeats=5, measure=lambda users, repeats, round_: Distance(0.05, 0.11))
+    assert found == (1, 0)
+
+
 def test_reports_without_noise_take_one_user() -> None:
     found = users_needed(0.1, users=100, repeats=REPEATS, measure=exactly(lambda users: 0.0))
     assert found == (1, 0)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from stream_ldp.cli.displays.silence import silence_line
+from stream_ldp.cli.displays.silence import message_line
 from stream_ldp.cli.kinds import face_of
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.unreadable import UnreadableRecord
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import wire
-from stream_ldp.pipeline.answer import Status, moment, problem_of
+from stream_ldp.pipeline.answer import moment
 from stream_ldp.pipeline.partials import Partial, decode
+from stream_ldp.pipeline.problem import problem_of
 from stream_ldp.pipeline.windows import pane_of, windows_of
 from stream_ldp.quantity import quantity
 from stream_ldp.service.dead_letters import DeadLetter
@@ -74,8 +75,7 @@ def describe(
                 answer = kind.answer.from_bytes(record.value)
                 what = "a final answer, which never changes" if answer.final else "a provisional answer"
                 display = face_of(collection).display(None, rows=MOST_PARTS)
-                says = display.line(answer) if answer.status is Status.ANSWERED else silence_line(answer)
-                told = {"says": says, "window": str(answer.window)}
+                told = {"says": message_line(answer, display), "window": str(answer.window)}
                 return what, told | _fingerprint(bytes.fromhex(answer.fingerprint), collection)
     except ValueError as error:
         return f"not what belongs on this topic: {problem_of(error)}", {"key": _key(record)}

@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.text import Text
 
 from stream_ldp.cli.arguments import CollectionOrName, EstimateNames, Since, milliseconds
-from stream_ldp.cli.displays.silence import silence_line
+from stream_ldp.cli.displays.silence import message_line, silence_line
 from stream_ldp.cli.kinds import FACES, face_of
 from stream_ldp.cli.named import collection_or_name, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
@@ -138,7 +138,7 @@ async def _show(
             typer.echo(display.json(answer) if answer.status is Status.ANSWERED else answer.to_bytes().decode())
     elif not console.is_terminal:
         async for answer in answers:
-            typer.echo(display.line(answer) if answer.status is Status.ANSWERED else silence_line(answer))
+            typer.echo(message_line(answer, display))
     elif once:
         async for answer in answers:
             console.print(display.panel(answer))

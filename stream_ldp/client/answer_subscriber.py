@@ -14,7 +14,8 @@ from stream_ldp.collection.located import NAME_PATTERN
 from stream_ldp.errors import ParameterError
 from stream_ldp.kafka.connection import check_connection
 from stream_ldp.kafka.log import LogReader
-from stream_ldp.pipeline.answer import AnswerT, Status, problem_of
+from stream_ldp.pipeline.answer import AnswerT, Status
+from stream_ldp.pipeline.problem import problem_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Protocol, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.pipeline.content_type import content_type_of
@@ -35,7 +35,6 @@ __all__ = [
     "answer_key",
     "final_of",
     "is_provisional",
-    "problem_of",
 ]
 
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -275,16 +274,3 @@ def final_of(key: bytes) -> tuple[str, int] | None:
     """Return the series and the start of the window of the final answer with a record key; None for any other key."""
     series, _, start = key.decode(errors="replace").rpartition("|final|")
     return (series, int(start)) if series and start.removeprefix("-").isdecimal() else None
-
-
-def problem_of(error: ValueError) -> str:
-    """Say in one line why a message could not be read, without anything of what is in it.
-
-    Of what pydantic found wrong, it is the first problem, with the number of the others.
-    """
-    if not isinstance(error, ValidationError):
-        return str(error).splitlines()[0]
-    problems = error.errors(include_url=False, include_input=False)
-    place = ".".join(map(str, problems[0]["loc"]))
-    others = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
-    return f"{place}: {problems[0]['msg']}{others}".removeprefix(": ")

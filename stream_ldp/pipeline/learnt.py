@@ -116,12 +116,13 @@ class Learnt(MessagePart):
         """What the next window takes from it; None in a provisional answer."""
         if self.filter is None:
             return None
-        return Level(
-            mean=np.array(self.estimate, dtype=np.float64),
-            variances=np.array(self.filter.variances, dtype=np.float64),
-            permanent=np.array(self.filter.permanent, dtype=np.float64),
-            scores=np.array(self.filter.scores or np.zeros(len(self.estimate)), dtype=np.float64),
-            evidence=np.array(self.filter.evidence, dtype=np.float64),
+        left = self.filter
+        return Level.of(
+            mean=self.estimate,
+            variances=left.variances,
+            permanent=left.permanent,
+            scores=left.scores,
+            evidence=left.evidence,
         )
 
 

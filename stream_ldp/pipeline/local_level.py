@@ -35,6 +35,8 @@ from numpy.typing import NDArray
 from stream_ldp.pipeline.tracking import followed, unexpected
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stream_ldp.pipeline.shrinkage import Frequencies
 
 __all__ = ["DRIFTS", "Drift", "Errors", "Level", "Noise", "Updated", "follow", "follow_known"]
@@ -176,6 +178,29 @@ class Level:
             permanent=np.ones(len(found)),
             scores=np.zeros(len(found)),
             evidence=np.zeros(len(DRIFTS)) if evidence is None else evidence,
+        )
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        mean: Sequence[float],
+        variances: Sequence[float],
+        evidence: Sequence[float],
+        permanent: Sequence[float] | None = None,
+        scores: Sequence[float] | None = None,
+    ) -> Self:
+        """Return what a message says that a window leaves.
+
+        permanent: 1 for each if it is not said.
+        scores: 0 for each if they are not.
+        """
+        return cls(
+            mean=np.array(mean, dtype=np.float64),
+            variances=np.array(variances, dtype=np.float64),
+            permanent=np.ones(len(mean)) if permanent is None else np.array(permanent, dtype=np.float64),
+            scores=np.zeros(len(mean)) if scores is None else np.array(scores, dtype=np.float64),
+            evidence=np.array(evidence, dtype=np.float64),
         )
 
     def taken(self, places: NDArray[np.intp]) -> Self:

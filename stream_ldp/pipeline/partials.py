@@ -16,6 +16,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.pipeline.problem import problem_of
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts, Statistic
 
 __all__ = ["Partial", "PartialError", "PartialKey", "Watermark", "decode", "decode_key", "encode", "partition_of"]
@@ -168,7 +169,7 @@ def decode(value: bytes) -> Partial | Watermark:
     try:
         header = _Header.model_validate_json(text)
     except ValueError as error:
-        raise PartialError(f"not a partial of this release: {_first_line(error)}") from error
+        raise PartialError(f"not a partial of this release: {problem_of(error)}") from error
     if header.version != VERSION:
         raise PartialError(
             f"not a partial of this release, which reads version {VERSION}: it has version {header.version}"
@@ -186,7 +187,7 @@ def decode(value: bytes) -> Partial | Watermark:
     try:
         counts = _STATISTICS[header.statistic].from_bytes(payload)
     except (ValueError, KeyError, IndexError, struct.error) as error:
-        raise PartialError(f"not a partial of this release: {_first_line(error)}") from error
+        raise PartialError(f"not a partial of this release: {problem_of(error)}") from error
     pane_ms, pane_length_ms = header.pane
     return Partial(
         **source,
@@ -210,10 +211,6 @@ def decode_key(key: bytes | None) -> PartialKey | None:
     except ValueError:
         pass
     return None
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error) or repr(error)).splitlines()[0]
 
 
 def _json(value: object) -> bytes:

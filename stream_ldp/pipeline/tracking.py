@@ -24,12 +24,13 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
-
-__all__ = ["followed", "unexpected"]
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     FloatArray = NDArray[np.float64]
+
+__all__ = ["followed", "unexpected"]
 
 #: Weight of a window's score relative to the next window's, as that of its evidence of the drift.
 _FORGETTING = 0.9
@@ -73,29 +74,28 @@ def unexpected(scores: FloatArray, innovations: FloatArray, groups: NDArray[np.i
     """
     # What is on a log may have been written by anyone: beyond this, all scores are those of a jump.
     scores, innovations = np.clip(scores, -_MOST, _MOST), np.clip(innovations, -_MOST, _MOST)
-    squares = scores**2
-    lag = np.maximum(_of_numbers(squares, groups), _of_groups(squares, groups, _CHANCE_OF_LAG))
-    return np.maximum(_LAG * lag, _of_groups(innovations**2, groups, _CHANCE_OF_JUMP))
+    squares, sizes = scores**2, np.maximum(_sums(np.ones_like(scores), groups), 1.0)
+    lag = np.maximum(_of_numbers(squares, groups, sizes), _of_groups(squares, groups, sizes, _CHANCE_OF_LAG))
+    return np.maximum(_LAG * lag, _of_groups(innovations**2, groups, sizes, _CHANCE_OF_JUMP))
 
 
-def _of_numbers(squares: FloatArray, groups: NDArray[np.intp]) -> FloatArray:
+def _of_numbers(squares: FloatArray, groups: NDArray[np.intp], sizes: FloatArray) -> FloatArray:
     """Compute what squares have beyond 1, each by itself, as far as it is believed.
 
     Of many numbers, some look by chance as if they lagged behind. How many do is what the others of their group say
     (the two groups of Efron, 2008).
     """
-    odds, sizes = _log_odds(squares, np.ones(1)), _sums(np.ones_like(squares), groups)[groups]
-    chances = np.full(squares.shape, _CHANCE_OF_LAG)
+    odds, chances = _log_odds(squares, np.ones(1)), np.full(squares.shape, _CHANCE_OF_LAG)
     for _ in range(_ROUNDS):
         belief = _belief(odds, chances)
         others = _sums(belief, groups)[groups] - belief
-        chances = (_WEIGHT_OF_CHANCE * _CHANCE_OF_LAG + others) / (_WEIGHT_OF_CHANCE + sizes - 1.0)
+        chances = (_WEIGHT_OF_CHANCE * _CHANCE_OF_LAG + others) / (_WEIGHT_OF_CHANCE + sizes[groups] - 1.0)
     return _belief(odds, chances) * np.maximum(squares - 1.0, 0.0)
 
 
-def _of_groups(squares: FloatArray, groups: NDArray[np.intp], chance: float) -> FloatArray:
+def _of_groups(squares: FloatArray, groups: NDArray[np.intp], sizes: FloatArray, chance: float) -> FloatArray:
     """Compute what the squares of a group have beyond 1 on average, as far as it is believed."""
-    sizes, totals = np.maximum(_sums(np.ones_like(squares), groups), 1.0), _sums(squares, groups)
+    totals = _sums(squares, groups)
     found = _belief(_log_odds(totals, sizes), chance) * np.maximum(totals / sizes - 1.0, 0.0)
     return found[groups]
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.unreadable import UnreadableRecord
 from stream_ldp.kinds import kind_of
-from stream_ldp.pipeline.answer import Status, is_provisional, problem_of
+from stream_ldp.pipeline.answer import Status, is_provisional
 from stream_ldp.pipeline.partials import partition_of
+from stream_ldp.pipeline.problem import problem_of
 from stream_ldp.pipeline.quarantine import NO_VALUE, LogEntry, Unread
 
 if TYPE_CHECKING:

@@ -78,12 +78,8 @@ def learn(estimate: RankingEstimate, earlier: EarlierEpochs | None, *, epoch: in
 
 def _level(earlier: EarlierEpochs) -> Level:
     """Return what earlier epochs have left, which has as much doubt about larger sets as any epoch."""
-    return Level(
-        mean=np.array(earlier.frequency, dtype=np.float64),
-        variances=np.array(earlier.variance, dtype=np.float64),
-        permanent=np.ones(len(earlier.items)),
-        scores=np.array(earlier.scores or np.zeros(len(earlier.items)), dtype=np.float64),
-        evidence=np.array(earlier.evidence),
+    return Level.of(
+        mean=earlier.frequency, variances=earlier.variance, scores=earlier.scores, evidence=earlier.evidence
     )
 
 

@@ -32,7 +32,7 @@ from stream_ldp.pipeline.content_type import REGISTRATION
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.pipeline.windows import closes_at, pane_of
-from stream_ldp.service.dead_letters import Refused, dead_letter
+from stream_ldp.service.dead_letters import dead_letter, refused_of
 from stream_ldp.synthesis.publication import WindowRecords
 
 if TYPE_CHECKING:
@@ -170,13 +170,10 @@ class _Worker:
         counted = self._source.count(
             offsets, [record.at_ms for record in records], [record.value for record in records]
         )
-        for index, why in counted.rejected:
-            refused.append(why)
+        refused += [why for _, why in counted.rejected]
+        for alike, why in refused_of(topic, 0, offsets, [record.value for record in records], counted.rejected):
             letter = dead_letter(
-                Refused(topic=topic, partition=0, offset=offsets[index], value=records[index].value),
-                why,
-                collection=self._collection,
-                topic=self._names.dead_letters(self._collection.name),
+                alike, why, collection=self._collection, topic=self._names.dead_letters(self._collection.name)
             )
             self._broker.put(letter.topic, letter.value, key=letter.key, headers=letter.headers)
         return True

@@ -74,6 +74,7 @@ SUITES = {
     "schemas/test_recorded.py": "what earlier versions have written to every topic",
     "service/test_access.py": "the access rules of each kind of user, on a real broker",
     "service/test_epochs.py": "the service with item sets, on a real broker",
+    "service/test_bombs.py": "the reports topic, with few bytes that expand to many, on a real broker",
     "service/test_foreign_records.py": "every topic, with records of other software, on a real broker",
     "service/test_outages.py": "the service while its broker is away, on a real broker",
     "service/test_privacy_of_the_topics.py": "every topic",

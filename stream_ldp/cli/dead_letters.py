@@ -42,17 +42,6 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 #: Settings of these commands: the group's commits say which windows have closed.
 SETTINGS = (*TOPICS, "group")
 
-#: Reasons that can go away: by another release, another collection file, another clock, or a round that is known now.
-#: The others are in the bytes of the batch.
-CURABLE = (
-    Reason.UNKNOWN_FINGERPRINT,
-    Reason.UNKNOWN_VERSION,
-    Reason.FUTURE_TIME,
-    Reason.PAST_TIME,
-    Reason.CLOSED_PHASE,
-    Reason.LATE,
-)
-
 #: The most batches that are sent at once; each may have 1 MB.
 CHUNK = 100
 
@@ -98,10 +87,10 @@ def replay(
     Batches that cannot count any more, such as late ones, whose windows have closed, are not sent. The command can be
     run again: a batch that has been counted is not counted twice, since it has its batch id.
     """
-    if incurable := [each for each in reason if each not in CURABLE]:
+    if incurable := [each for each in reason if not each.curable]:
         fail(
             f"--reason {', '.join(incurable)}: this is in the bytes of the batch, which would be refused again; "
-            f"what can be mended is {', '.join(CURABLE)}",
+            f"what can be mended is {', '.join(each for each in Reason if each.curable)}",
             code=2,
         )
     run_operation(_replay(settings, file, reasons=frozenset(reason), hopeless=hopeless, dry_run=dry_run))
@@ -113,16 +102,17 @@ async def _list(settings: Settings, file: Path, *, reasons: frozenset[Reason], n
     counts: Counter[Reason] = Counter()
     shown: deque[DeadLetter] = deque(maxlen=newest)
     async for letter in _letters(settings, collection, reasons):
-        counts[letter.reason] += 1
+        counts[letter.reason] += letter.count
         shown.append(letter)
     if as_json:
         for letter in shown:
             typer.echo(json.dumps(_fields(letter)))
         return
     each = ", ".join(f"{count:,} {reason}" for reason, count in counts.most_common())
-    typer.echo(f"{collection.name}: {quantity(counts.total(), 'dead letter')}{each and ': '}{each}")
+    typer.echo(f"{collection.name}: {quantity(counts.total(), 'refused record')}{each and ': '}{each}")
     for letter in shown:
-        place = f"{letter.topic} partition {letter.source_partition} offset {letter.source_offset}"
+        more = f" and {quantity(letter.count - 1, 'more', 'more')}" if letter.count > 1 else ""
+        place = f"{letter.topic} partition {letter.source_partition} offset {letter.source_offset}{more}"
         typer.echo(f"{_time(letter.time_ms)}  {letter.reason}  {place}  {letter.detail}")
 
 
@@ -187,6 +177,9 @@ class _Selection:
         if letter.topic != self.topic:
             self.kept["not reports"] += 1
             return None
+        if letter.value is None:
+            self.kept["longer than a dead letter may be"] += 1
+            return None
         header = Header.of(letter.value)
         watermark_ms = self.watermarks.get(letter.source_partition)
         why_not = _why_not(header, self.collection, watermark_ms=watermark_ms, now_ms=now_ms())
@@ -202,7 +195,7 @@ class _Selection:
 async def _letters(
     settings: Settings, collection: Collection, reasons: frozenset[Reason]
 ) -> AsyncIterator[DeadLetter]:
-    """Yield the dead letters of a collection, oldest first, each place once."""
+    """Yield the dead letters of a collection, oldest first, each once."""
     topic = settings.topic_names.dead_letters(collection.name)
     seen: set[tuple[str, int, int]] = set()
     foreign = 0
@@ -213,8 +206,8 @@ async def _letters(
             except ValueError:
                 foreign += 1
                 continue
-            if letter.place not in seen:
-                seen.add(letter.place)
+            if not letter.places <= seen:
+                seen |= letter.places
                 if letter.reason in reasons:
                     yield letter
     if foreign:
@@ -247,7 +240,7 @@ def _why_not(header: Header | None, collection: Collection, *, watermark_ms: int
 
 
 def _fields(letter: DeadLetter) -> dict[str, object]:
-    header = Header.of(letter.value)
+    header = None if letter.value is None else Header.of(letter.value)
     return {
         "offset": letter.offset,
         "time": _time(letter.time_ms),
@@ -256,7 +249,8 @@ def _fields(letter: DeadLetter) -> dict[str, object]:
         "topic": letter.topic,
         "source_partition": letter.source_partition,
         "source_offset": letter.source_offset,
-        "bytes": len(letter.value),
+        "count": letter.count,
+        "bytes": letter.value_bytes,
         "event_time": None if header is None else header.time_ms,
         "fingerprint": None if header is None else header.fingerprint.hex(),
     }

@@ -145,7 +145,12 @@ def _round(value: bytes, collection: Collection) -> Description:
 
 def _letter(record: ConsumerRecord, collection: Collection, layouts: Mapping[bytes, Layout]) -> Description:
     letter = DeadLetter.of(record)
-    what, inside = _batch(letter.value, collection, layouts)
+    inside: dict[str, Any]
+    if letter.value is None:
+        what, inside = "a value that is too long for a letter", {}
+    else:
+        what, inside = _batch(letter.value, collection, layouts)
+    inside |= {"count": letter.count, "bytes": letter.value_bytes}
     place = f"{letter.topic} partition {letter.source_partition} offset {letter.source_offset}"
     inside.pop("refused", None)
     return f"a dead letter: {what}", {"reason": letter.reason.value, "detail": letter.detail, "from": place} | inside

@@ -1,7 +1,8 @@
-"""This module limits how much a compressed batch of records may expand to.
+"""This module limits how much compressed batches of records may expand to, one by one and in one turn of a reader.
 
-Kafka limits the bytes of a batch as it is sent: a megabyte of zstd can hold 30 GB of zeros. The codecs of aiokafka
-expand whatever they get, so one batch of any client with write access would end every worker, again at every restart.
+Kafka limits the bytes of a batch as it is sent: a megabyte of zstd can hold 30 GB of zeros, in one batch or in
+thousands. The codecs of aiokafka expand whatever they get, so a megabyte of any client with write access would end
+every worker, again at every restart.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ import gzip
 import io
 import struct
 import sys
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import cramjam
@@ -19,12 +23,25 @@ from aiokafka.record import default_records, legacy_records
 from stream_ldp.errors import StreamLDPError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-__all__ = ["DECODERS", "MAX_EXPANDED_BYTES", "ExpandsTooFar", "limit_aiokafka"]
+__all__ = [
+    "DECODERS",
+    "MAX_EXPANDED_BYTES",
+    "MAX_EXPANDED_REPORTS_BYTES",
+    "ExpandsTooFar",
+    "Turn",
+    "limit_aiokafka",
+    "turn_of",
+    "turn_under_way",
+]
 
-#: Most bytes of a batch of records, expanded: four of our largest records, and sixty of Kafka's default limit.
-MAX_EXPANDED_BYTES = 64 * 2**20
+#: Most bytes of a batch of records, expanded: two of the largest records that workers and registries write.
+MAX_EXPANDED_BYTES = 32 * 2**20
+
+#: The same of a batch of reports: four times what brokers take by default. It is a constant and no setting, since
+#: whether a batch counts must be the same for all workers, and for those that count it again later.
+MAX_EXPANDED_REPORTS_BYTES = 4 * 2**20
 
 _XERIAL_HEADER = b"\x82SNAPPY\x00"
 _XERIAL_BYTES = 16
@@ -32,48 +49,107 @@ _WHOLE_BUFFER = "failed to write whole buffer"
 
 
 class ExpandsTooFar(StreamLDPError, ValueError):
-    """A compressed batch has more content than a batch may have."""
+    """A compressed batch has more content than a batch may have.
 
-    def __init__(self) -> None:
-        super().__init__(f"it expands to more than {MAX_EXPANDED_BYTES >> 20} MB")
+    most: the most bytes that it may have.
+    """
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"it expands to more than {most >> 20} MB")
 
 
-def _gzip(payload: Any) -> bytes:
+@dataclass(kw_only=True, slots=True)
+class Turn:
+    """What the compressed batches of one turn of a reader expand to, in bytes.
+
+    most: of one batch. A turn begins with no further batch once it has expanded as much in all.
+    expanded: so far; a batch that cannot be expanded counts as one of the most bytes.
+    """
+
+    most: int
+    expanded: int = 0
+
+    @property
+    def spent(self) -> bool:
+        """Whether the batches that are left have to wait for the next turn."""
+        return self.expanded >= self.most
+
+
+_TURN: ContextVar[Turn | None] = ContextVar("turn", default=None)
+
+
+@contextmanager
+def turn_of(most: int) -> Iterator[Turn]:
+    """Let the batches that are parsed within the block share a turn; see `Turn`.
+
+    Without a turn, each batch has MAX_EXPANDED_BYTES of its own.
+    """
+    turn = Turn(most=most)
+    token = _TURN.set(turn)
+    try:
+        yield turn
+    finally:
+        _TURN.reset(token)
+
+
+def turn_under_way() -> Turn:
+    """Return the turn under way, or one for a single batch."""
+    return _TURN.get() or Turn(most=MAX_EXPANDED_BYTES)
+
+
+def _counted(decode: Callable[[Any, int], bytes]) -> Callable[[Any], bytes]:
+    """Let a decoder, which takes the most bytes to expand to, draw on the turn under way."""
+
+    def expand(payload: Any) -> bytes:
+        turn = turn_under_way()
+        try:
+            content = decode(payload, turn.most)
+        except Exception:
+            # It may have been expanded almost to the end before it failed.
+            turn.expanded += turn.most
+            raise
+        turn.expanded += len(content)
+        return content
+
+    return expand
+
+
+def _gzip(payload: Any, most: int) -> bytes:
     with gzip.GzipFile(fileobj=io.BytesIO(payload)) as file:
-        content = file.read(MAX_EXPANDED_BYTES + 1)
-    if len(content) > MAX_EXPANDED_BYTES:
-        raise ExpandsTooFar
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise ExpandsTooFar(most)
     return content
 
 
-def _snappy(payload: Any) -> bytes:
+def _snappy(payload: Any, most: int) -> bytes:
     data = memoryview(payload)
     if data[: len(_XERIAL_HEADER)] != _XERIAL_HEADER:
-        return _snappy_blocks([data])
+        return _snappy_blocks([data], most)
     blocks, place = [], _XERIAL_BYTES
     while place < len(data):
         (length,) = struct.unpack_from(">I", data, place)
         blocks.append(data[place + 4 : place + 4 + length])
         place += 4 + length
-    return _snappy_blocks(blocks)
+    return _snappy_blocks(blocks, most)
 
 
-def _snappy_blocks(blocks: list[memoryview]) -> bytes:
+def _snappy_blocks(blocks: list[memoryview], most: int) -> bytes:
     # A block says how long its content is, and has not more.
-    if sum(cramjam.snappy.decompress_raw_len(block) for block in blocks) > MAX_EXPANDED_BYTES:
-        raise ExpandsTooFar
+    if sum(cramjam.snappy.decompress_raw_len(block) for block in blocks) > most:
+        raise ExpandsTooFar(most)
     return b"".join(bytes(cramjam.snappy.decompress_raw(block)) for block in blocks)
 
 
-def _into_buffer(decompress_into: Callable[[Any, Any], int]) -> Callable[[Any], bytes]:
-    def decode(payload: Any) -> bytes:
+def _into_buffer(decompress_into: Callable[[Any, Any], int]) -> Callable[[Any, int], bytes]:
+    def decode(payload: Any, most: int) -> bytes:
         # Memory that nothing is written to is never taken.
-        buffer = np.empty(MAX_EXPANDED_BYTES, dtype=np.uint8)
+        buffer = np.empty(most, dtype=np.uint8)
         try:
             length = decompress_into(payload, buffer)
         except cramjam.DecompressionError as error:
             if _WHOLE_BUFFER in str(error):
-                raise ExpandsTooFar from None
+                raise ExpandsTooFar(most) from None
             raise
         return buffer[:length].tobytes()
 
@@ -82,10 +158,10 @@ def _into_buffer(decompress_into: Callable[[Any, Any], int]) -> Callable[[Any], 
 
 #: By the name of the codec: what expands a batch, and raises ExpandsTooFar rather than expand it too far.
 DECODERS: dict[str, Callable[[Any], bytes]] = {
-    "gzip": _gzip,
-    "snappy": _snappy,
-    "lz4": _into_buffer(cramjam.lz4.decompress_into),
-    "zstd": _into_buffer(cramjam.zstd.decompress_into),
+    "gzip": _counted(_gzip),
+    "snappy": _counted(_snappy),
+    "lz4": _counted(_into_buffer(cramjam.lz4.decompress_into)),
+    "zstd": _counted(_into_buffer(cramjam.zstd.decompress_into)),
 }
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import deque
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka import TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError
 
+from stream_ldp.kafka.consumer import SturdyConsumer
+from stream_ldp.kafka.decompression import MAX_EXPANDED_BYTES
 from stream_ldp.kafka.memory import CONNECTED, MemoryConsumer
-from stream_ldp.kafka.unreadable import read_past
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -48,18 +48,19 @@ class LogReader:
         partition: int = 0,
         group: str | None = None,
         from_beginning: bool = True,
+        most_expanded: int = MAX_EXPANDED_BYTES,
     ) -> None:
         """Prepare for one partition.
 
         from_beginning: begin with the oldest record, not with the next one; a group does so only the first time.
+        most_expanded: bytes to which a compressed batch may expand; see `Turn`.
         """
         self._partition = TopicPartition(topic, partition)
         self._settings = settings
         self._group = group
         self._from_beginning = from_beginning
+        self._most_expanded = most_expanded
         self._consumer: Any = None
-        # Records that have been read past one that cannot be read, and are still to be returned.
-        self._read_past: deque[ConsumerRecord] = deque()
 
     async def start(
         self, *, check: Callable[[Container[str]], None] | None = None, since_ms: int | None = None
@@ -75,8 +76,9 @@ class LogReader:
         """
         broker = CONNECTED.get()
         self._consumer = (
-            AIOKafkaConsumer(
+            SturdyConsumer(
                 **self._settings.client_options(),
+                most_expanded=self._most_expanded,
                 group_id=self._group,
                 enable_auto_commit=False,
                 auto_offset_reset="earliest" if self._from_beginning else "latest",
@@ -166,21 +168,12 @@ class LogReader:
 
         One that cannot be read is an `UnreadableRecord`.
         """
-        try:
-            fetched = await self._consumer.getmany(self._partition, timeout_ms=timeout_ms, max_records=max_records)
-        except Exception as error:  # noqa: BLE001  raised again unless it is about a record
-            fetched = await read_past(error, self._consumer, {self._partition: await self.position()})
+        fetched = await self._consumer.getmany(self._partition, timeout_ms=timeout_ms, max_records=max_records)
         return list(fetched.get(self._partition, ()))
 
     async def next(self) -> ConsumerRecord:
         """Wait for the next record, however long it takes to come, and return it, as `fetch` does."""
-        while not self._read_past:
-            try:
-                return await self._consumer.getone()
-            except Exception as error:  # noqa: BLE001  raised again unless it is about a record
-                places = {each: await self._consumer.position(each) for each in self._consumer.assignment()}
-                self._read_past.extend((await read_past(error, self._consumer, places)).get(self._partition, ()))
-        return self._read_past.popleft()
+        return await self._consumer.getone()
 
     async def next_before(self, end: int) -> ConsumerRecord | None:
         """Return the next record before an offset that the log has reached, as `fetch` does; None if there is none.
@@ -188,11 +181,10 @@ class LogReader:
         A log may end with marks of transactions, and with records of one that was given up. The position passes
         them, but a wait for a record would have no end.
         """
-        while not self._read_past:
-            if await self.position() >= end:
-                return None
-            self._read_past.extend(await self.fetch(timeout_ms=POLL_MS, max_records=1))
-        return self._read_past.popleft()
+        while await self.position() < end:
+            for record in await self.fetch(timeout_ms=POLL_MS, max_records=1):
+                return record
+        return None
 
     async def commit(self, offset: int) -> None:
         """Let the group go on at this offset.

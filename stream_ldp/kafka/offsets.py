@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from aiokafka import AIOKafkaConsumer
 from aiokafka.errors import TopicAuthorizationFailedError
 
+from stream_ldp.kafka.consumer import SturdyConsumer
 from stream_ldp.kafka.log import LogReader
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ async def unsubscribed(settings: Settings, *, group: str | None = None) -> Async
 
     group: that for which it may commit; it is no member.
     """
-    consumer = AIOKafkaConsumer(**settings.client_options(), group_id=group, enable_auto_commit=False)
+    consumer = SturdyConsumer(**settings.client_options(), group_id=group, enable_auto_commit=False)
     try:
         await consumer.start()
         yield consumer

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from aiokafka.record.util import calc_crc32c
 
-from stream_ldp.kafka.decompression import DECODERS, ExpandsTooFar
+from stream_ldp.kafka.decompression import DECODERS, ExpandsTooFar, turn_under_way
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-__all__ = ["StoredRecord", "parse"]
+__all__ = ["StoredRecord", "parse", "split"]
 
 #: Base offset, length of what follows, leader epoch, version, CRC-32C, attributes, offset of the last record relative
 #: to the base, first and largest timestamp, producer's id, epoch and sequence, number of records.
@@ -59,17 +59,30 @@ class StoredRecord:
     fault: str | None = None
 
 
-def parse(data: bytes, *, start: int, end: int, aborted: Sequence[tuple[int, int]] = ()) -> Iterator[StoredRecord]:
-    """Yield the records of consecutive batches, without those of control batches and of a last one that is cut off.
+def split(data: bytes) -> list[bytes]:
+    """Split a fetch into its batches, without a last one that is cut off."""
+    batches, place = [], 0
+    while len(data) >= place + _OVERHEAD:
+        (length,) = struct.unpack_from(">i", data, place + 8)
+        end = place + _OVERHEAD + length
+        if length < _HEADER.size - _OVERHEAD or end > len(data):
+            break
+        batches.append(data[place:end])
+        place = end
+    return batches
+
+
+def parse(
+    batches: Iterable[bytes], *, start: int, end: int, aborted: Sequence[tuple[int, int]] = ()
+) -> Iterator[StoredRecord]:
+    """Yield the records of consecutive batches, without those of control batches, as long as the turn lasts.
 
     start, end: offsets of the first record that is wanted, and behind the last one of the log.
     aborted: producer and first offset of each transaction that was aborted, whose records are left out.
     """
     transactions = _Transactions(aborted)
-    while len(data) >= _OVERHEAD:
-        (length,) = struct.unpack_from(">i", data, 8)
-        batch, data = data[: _OVERHEAD + length], data[_OVERHEAD + length :]
-        if length < _HEADER.size - _OVERHEAD or len(batch) < _OVERHEAD + length:
+    for batch in batches:
+        if turn_under_way().spent:
             return
         if not transactions.abort(batch):
             yield from (each for each in _records(batch, end) if each.offset >= start)

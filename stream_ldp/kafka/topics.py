@@ -40,8 +40,9 @@ DEAD_LETTERS_MS = 14 * DAY_MS
 RECORDS_MS = 7 * DAY_MS
 #: A log is compacted up to its active segment, so this bounds what a rebuild reads beside the live keys.
 SEGMENT_BYTES = 64 * 2**20
-#: Room of a topic of synthetic records, which would fill a disk otherwise: a window has up to a segment of them.
-RECORDS_BYTES = 16 * SEGMENT_BYTES
+#: Room of a topic of synthetic records, and of one of dead letters, which would fill a disk otherwise: a window has
+#: up to a segment of the former, and a flood any number of the latter.
+ROOM_BYTES = 16 * SEGMENT_BYTES
 #: A segment is deleted when its newest record has expired, so a record outlives its retention by this and a little.
 SEGMENT_MS = _HOUR_MS
 #: The largest partial or answer. Kafka's default of 1 MiB is below one estimate of 2^17 cells (6 MB).
@@ -242,6 +243,8 @@ def _own(
             config={
                 "cleanup.policy": "delete",
                 "retention.ms": str(DEAD_LETTERS_MS),
+                "retention.bytes": str(ROOM_BYTES),
+                "segment.bytes": str(SEGMENT_BYTES),
                 # A refused batch may fill a record of its reports topic, and here it has headers as well.
                 "max.message.bytes": str(MAX_RECORD_BYTES),
             },
@@ -263,7 +266,7 @@ def _records(collection: Collection, names: TopicNames) -> TopicSpec:
     return TopicSpec(
         name=names.records(collection.name),
         partitions=1,
-        config=_compacted_and_deleted(RECORDS_MS) | {"retention.bytes": str(RECORDS_BYTES)},
+        config=_compacted_and_deleted(RECORDS_MS) | {"retention.bytes": str(ROOM_BYTES)},
     )
 
 

@@ -1,51 +1,48 @@
-"""This module reads on where aiokafka cannot: past records that it fails to parse, which it would raise for ever.
+"""This module reads past records that aiokafka fails to parse, which it would fail at for ever.
 
-The batches from the place of the failure on are fetched once more, by a request of its own, and parsed record by
-record. What cannot be read comes as an `UnreadableRecord`, which says why; all other records come as always.
+The batches from the place of the failure on are fetched twice more, over two connections. What comes alike over both
+is what the log has, and is parsed record by record: what cannot be read comes as an `UnreadableRecord`, which says
+why, and all other records come as always. What comes in two ways was damaged on its way, and is fetched again.
 """
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from aiokafka.errors import (
-    ConsumerStoppedError,
-    CorruptRecordException,
-    IllegalStateError,
-    KafkaError,
-    LeaderNotAvailableError,
-    UnsupportedCodecError,
-    for_code,
-)
+from aiokafka.errors import IllegalStateError, KafkaError, LeaderNotAvailableError, for_code
 from aiokafka.protocol.fetch import FetchRequest
 from aiokafka.structs import ConsumerRecord
 
-from stream_ldp.kafka.decompression import limit_aiokafka
-from stream_ldp.kafka.record_batch import parse
+from stream_ldp.kafka.decompression import turn_of, turn_under_way
+from stream_ldp.kafka.record_batch import parse, split
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
     from aiokafka import TopicPartition
 
+    from stream_ldp.kafka.fetching import CannotParse
     from stream_ldp.kafka.record_batch import StoredRecord
 
 __all__ = ["UnreadableRecord", "read_past"]
-
-# Whoever reads on past what cannot be read comes by here first.
-limit_aiokafka()
-
-#: Errors of a fetch that are about a record; so is every other error but those of Kafka and of a stopped consumer,
-#: since each codec raises what it likes.
-_ABOUT_A_RECORD = (CorruptRecordException, UnsupportedCodecError)
 
 #: Bytes of a fetch, as much as aiokafka asks for: what it failed at is among them.
 FETCH_BYTES = 2**20
 
 #: Longest wait of the broker, in milliseconds; there are records, or nothing would have failed.
 WAIT_MS = 500
+
+#: Groups of the two connections among those of aiokafka's client, which uses 0 and 1 itself.
+CONNECTIONS = (2, 3)
+
+#: Seconds to wait before what was damaged on its way is fetched again.
+AGAIN_SECONDS = 0.1
+
+#: Records that are parsed before the event loop turns. A batch may have hundreds of thousands, and take seconds.
+RECORDS_AT_ONCE = 1_000
 
 
 @dataclass
@@ -58,37 +55,50 @@ class UnreadableRecord(ConsumerRecord):  # type: ignore[misc]
     fault: str = ""
 
 
-async def read_past(
-    error: Exception, consumer: Any, positions: Mapping[TopicPartition, int]
-) -> dict[TopicPartition, list[ConsumerRecord]]:
-    """Read what made a consumer's fetch fail, and let the consumer go on behind it.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Fetched:
+    """The batches of a partition from a place on.
 
-    error: what the fetch raised.
-    positions: of each partition, the offset of the record that the consumer has to give next. All are read, since
-        the error does not say which partition it is about, and the fetch may have dropped records of others.
+    end: offset behind the last record of the log.
+    aborted: producer and first offset of each transaction that was aborted.
+    """
+
+    end: int
+    batches: Sequence[bytes]
+    aborted: Sequence[tuple[int, int]]
+
+
+async def read_past(error: CannotParse, consumer: Any) -> list[ConsumerRecord]:
+    """Read what a consumer cannot parse; it has to go on behind it.
 
     Returns:
-        The next records of each partition; none if the broker cannot be asked now, and the consumer tries again.
-
-    Raises:
-        error: it is no failure to read a record, or all records can be read.
+        The next records of the partition that the error names, as far as the turn has room for them; none if the
+        broker cannot be asked now or something is damaged on its way, and the consumer has to try again.
     """
-    if isinstance(error, KafkaError | ConsumerStoppedError) and not isinstance(error, _ABOUT_A_RECORD):
-        raise error
+    partition = error.partition
     try:
-        fetched = {partition: await _fetch(consumer, partition, place) for partition, place in positions.items()}
-    except KafkaError:
-        fetched = {}
-    for partition, position in positions.items():
-        records = fetched.get(partition)
-        with contextlib.suppress(IllegalStateError):  # It has gone to another member.
-            consumer.seek(partition, records[-1].offset + 1 if records else position)
-    if fetched and not any(isinstance(each, UnreadableRecord) for records in fetched.values() for each in records):
-        raise error
-    return {partition: records for partition, records in fetched.items() if records}
+        position = await consumer.position(partition)
+        first, second = await asyncio.gather(
+            *(_fetch(consumer, partition, position, connection=each) for each in CONNECTIONS)
+        )
+    except (KafkaError, IllegalStateError):  # No broker answers, or the partition has gone to another member.
+        await asyncio.sleep(AGAIN_SECONDS)
+        return []
+    again = frozenset(second.batches)
+    on_log = takewhile(again.__contains__, first.batches)
+    records = []
+    # The failure has taken from the turn already, and something has to be read.
+    with turn_of(turn_under_way().most):
+        for stored in parse(on_log, start=position, end=first.end, aborted=first.aborted):
+            records.append(_record(partition, stored))
+            if len(records) % RECORDS_AT_ONCE == 0:
+                await asyncio.sleep(0)
+    if not records:
+        await asyncio.sleep(AGAIN_SECONDS)
+    return records
 
 
-async def _fetch(consumer: Any, partition: TopicPartition, position: int) -> list[ConsumerRecord]:
+async def _fetch(consumer: Any, partition: TopicPartition, position: int, *, connection: int) -> _Fetched:
     client = consumer._client
     leader = client.cluster.leader_for_partition(partition)
     if leader in (None, -1):
@@ -96,14 +106,14 @@ async def _fetch(consumer: Any, partition: TopicPartition, position: int) -> lis
     # As soon as there is one byte, and of transactions what the consumer itself would give.
     wanted = [(partition.topic, [(partition.partition, position, FETCH_BYTES)])]
     committed = consumer._isolation_level == "read_committed"
-    response = await client.send(leader, FetchRequest(WAIT_MS, 1, FETCH_BYTES, int(committed), wanted))
+    request = FetchRequest(WAIT_MS, 1, FETCH_BYTES, int(committed), wanted)
+    response = await client.send(leader, request, group=connection)
     ((_, ((_, code, end, *others, data),)),) = response.topics
     # Since version 11, the replica to read from stands between them and the data.
     aborted = others[-2 if response.API_VERSION >= 11 else -1]
     if code != 0:
         raise for_code(code)
-    found = parse(bytes(data or b""), start=position, end=end, aborted=aborted or ())
-    return [_record(partition, each) for each in found]
+    return _Fetched(end=end, batches=split(bytes(data or b"")), aborted=aborted or ())
 
 
 def _record(partition: TopicPartition, stored: StoredRecord) -> ConsumerRecord:

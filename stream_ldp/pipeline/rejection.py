@@ -47,6 +47,23 @@ class Reason(StrEnum):
     TOO_MANY_LINKED = "too_many_linked"
     """The batch is in order, but its window and partition have as many linked reports as workers may hold."""
 
+    @property
+    def curable(self) -> bool:
+        """Whether the same bytes may count later: with another release, file, clock or round."""
+        return self in _CURABLE
+
+
+_CURABLE = frozenset(
+    {
+        Reason.UNKNOWN_FINGERPRINT,
+        Reason.UNKNOWN_VERSION,
+        Reason.FUTURE_TIME,
+        Reason.PAST_TIME,
+        Reason.CLOSED_PHASE,
+        Reason.LATE,
+    }
+)
+
 
 class Rejected(StreamLDPError, ValueError):
     """A batch that cannot be counted, with the one reason for it."""

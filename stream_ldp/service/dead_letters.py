@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Self
 
 from stream_ldp.kafka.producer import Record
@@ -10,22 +12,35 @@ from stream_ldp.pipeline.content_type import DEAD_LETTER
 from stream_ldp.pipeline.rejection import Reason, Rejected
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from aiokafka import ConsumerRecord
 
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.quarantine import LogEntry, Unread
 
-__all__ = ["DeadLetter", "Refused", "dead_letter", "unread_letter"]
+__all__ = ["MAX_VALUE_BYTES", "DeadLetter", "Refused", "dead_letter", "refused_of", "unread_letter"]
+
+#: Most bytes of a value that a letter carries: as much as brokers take of a batch by default. A few hundred bytes may
+#: be a value of megabytes, compressed, which would fill the disk, or be more than a worker may write.
+MAX_VALUE_BYTES = 2**20
+
+#: Most records that are refused alike, of one turn of a worker. A forged number must not fill a reader's memory.
+MAX_ALIKE = 2**16
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Refused:
-    """A record that is refused: its place, and its value as it came."""
+    """A record that is refused: its place, and its value as it came.
+
+    count: number of records that are refused alike, at this offset and the next ones.
+    """
 
     topic: str
     partition: int
     offset: int
     value: bytes | None
+    count: int = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,7 +50,9 @@ class DeadLetter:
     offset: its own place in the dead-letter topic.
     time_ms: when it was written, in milliseconds since 1970-01-01 UTC.
     topic, source_partition, source_offset: the place of what was refused.
-    value: what was refused, as it came.
+    count: number of records that were refused alike, at this offset and the next ones.
+    value: what was refused, as it came, the first of them; None if it is too long for a letter.
+    value_bytes: its length.
     """
 
     offset: int
@@ -45,7 +62,9 @@ class DeadLetter:
     topic: str
     source_partition: int
     source_offset: int
-    value: bytes
+    count: int
+    value: bytes | None
+    value_bytes: int
 
     @classmethod
     def of(cls, record: ConsumerRecord) -> Self:
@@ -55,7 +74,11 @@ class DeadLetter:
             ValueError: it is not a dead letter.
         """
         headers = {name: value.decode() for name, value in record.headers or () if value is not None}
+        value = record.value or b""
         try:
+            count = int(headers.get("count", 1))
+            if not 1 <= count <= MAX_ALIKE:
+                raise ValueError(f"it stands for {count} records")
             return cls(
                 offset=record.offset,
                 time_ms=record.timestamp,
@@ -64,32 +87,67 @@ class DeadLetter:
                 topic=headers["source-topic"],
                 source_partition=int(headers["source-partition"]),
                 source_offset=int(headers["source-offset"]),
-                value=record.value or b"",
+                count=count,
+                value=None if "value-length" in headers else value,
+                value_bytes=int(headers.get("value-length", len(value))),
             )
         except KeyError as missing:
             raise ValueError(f"there is no header {missing}") from None
 
     @property
-    def place(self) -> tuple[str, int, int]:
-        """The place of what was refused, the same in a letter that was written twice."""
-        return self.topic, self.source_partition, self.source_offset
+    def places(self) -> set[tuple[str, int, int]]:
+        """The places of what was refused, each a topic, partition and offset."""
+        offsets = range(self.source_offset, self.source_offset + self.count)
+        return {(self.topic, self.source_partition, offset) for offset in offsets}
+
+
+def refused_of(
+    topic: str,
+    partition: int,
+    offsets: Sequence[int],
+    values: Sequence[bytes | None],
+    rejected: Sequence[tuple[int, Rejected]],
+) -> Iterator[tuple[Refused, Rejected]]:
+    """Yield what is refused of the records of a partition, those alike together, with the rejection of the first.
+
+    Records are alike that follow each other, are refused for the same reason, and have the same value or one that
+    cannot count later either: a compressed batch may have hundreds of thousands of them.
+
+    offsets, values: of all records, in the order of the log.
+    rejected: (index of the record, rejection), in the same order.
+    """
+
+    def alike(place: int) -> tuple[int, Reason, bytes | None]:
+        index, why = rejected[place]
+        return offsets[index] - place, why.reason, values[index] if why.reason.curable else None
+
+    for _, run in groupby(range(len(rejected)), key=alike):
+        first, *others = run
+        index, why = rejected[first]
+        count = 1 + len(others)
+        yield Refused(topic=topic, partition=partition, offset=offsets[index], value=values[index], count=count), why
 
 
 def dead_letter(record: Refused, why: Rejected, *, collection: Collection, topic: str) -> Record:
     """Make the dead letter of a refused record: its value as it came, and in headers the reason and the place.
 
-    The key is that place, so that a letter that is written twice, by two owners of a partition, can be recognised.
+    A value of more than MAX_VALUE_BYTES is left out; its length and SHA-256 are in headers. The key is the place, so
+    that a letter that is written twice, by two owners of a partition, can be recognised.
     """
-    return _letter(record, why, collection=collection, topic=topic)
+    more = {} if record.count == 1 else {"count": str(record.count)}
+    return _letter(record, why, collection=collection, topic=topic, more=more)
 
 
 def unread_letter(entry: LogEntry, unread: Unread, *, collection: Collection, topic: str) -> Record:
     """Make the dead letter of a record of the partials topic that cannot be read, as `dead_letter` does."""
     why = Rejected(Reason.UNREADABLE_RECORD, unread.why)
-    return _letter(entry, why, collection=collection, topic=topic)
+    return _letter(entry, why, collection=collection, topic=topic, more={})
 
 
-def _letter(record: LogEntry | Refused, why: Rejected, *, collection: Collection, topic: str) -> Record:
+def _letter(
+    record: LogEntry | Refused, why: Rejected, *, collection: Collection, topic: str, more: dict[str, str]
+) -> Record:
+    value = record.value or b""
     headers = {
         "reason": why.reason.value,
         "detail": why.detail,
@@ -98,10 +156,14 @@ def _letter(record: LogEntry | Refused, why: Rejected, *, collection: Collection
         "source-offset": str(record.offset),
         "collection": collection.name,
         "fingerprint": collection.fingerprint.hex(),
+        **more,
     }
+    if len(value) > MAX_VALUE_BYTES:
+        headers |= {"value-length": str(len(value)), "value-sha256": hashlib.sha256(value).hexdigest()}
+        value = b""
     return Record(
         topic=topic,
         key=f"{record.topic}-{record.partition}-{record.offset}".encode(),
-        value=record.value or b"",
+        value=value,
         headers=(*DEAD_LETTER, *((name, text.encode()) for name, text in headers.items())),
     )

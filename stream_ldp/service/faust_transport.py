@@ -11,6 +11,8 @@ from aiokafka.errors import KafkaError
 from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread, Consumer, Transport
 from mode.threads import WorkerThread
 
+from stream_ldp.kafka.decompression import MAX_EXPANDED_BYTES, turn_of
+from stream_ldp.kafka.fetching import CannotParse, mend_aiokafka
 from stream_ldp.kafka.unreadable import UnreadableRecord, read_past
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["WorkerTransport", "fault_of"]
+
+mend_aiokafka()
 
 log = logging.getLogger(__name__)
 
@@ -55,12 +59,15 @@ class _Thread(AIOKafkaConsumerThread):
     async def _fetch_records(
         self, consumer: Any, active_partitions: Any, *arguments: Any, **options: Any
     ) -> Mapping[Any, list[Any]]:
-        # A fetch that fails may have dropped records of other partitions: all go on from where they were.
-        positions = _positions(consumer, active_partitions)
-        try:
-            return await super()._fetch_records(consumer, active_partitions, *arguments, **options)
-        except Exception as error:  # noqa: BLE001  raised again unless it is about a record
-            return await read_past(error, consumer, positions)
+        with turn_of(MAX_EXPANDED_BYTES):
+            try:
+                return await super()._fetch_records(consumer, active_partitions, *arguments, **options)
+            except CannotParse as error:
+                partition, records = error.partition, await read_past(error, consumer)
+        if not records or partition not in self.assignment():
+            return {}
+        consumer.seek(partition, records[-1].offset + 1)
+        return {partition: records}
 
     async def _commit(self, offsets: Mapping[Any, int]) -> bool:
         """Commit what is assigned; a failure is no crash, since windows are rebuilt from the log."""
@@ -104,15 +111,3 @@ def fault_of(message: Any) -> str | None:
     """Return why the record of a message could not be read; None if it could."""
     fault = dict(message.headers or ()).get(_FAULT)
     return None if fault is None else fault.decode()
-
-
-def _positions(consumer: Any, partitions: set[TopicPartition] | None) -> dict[TopicPartition, int]:
-    """Return the offsets that come next, of these partitions or of all, as far as they are assigned and known."""
-    subscription = consumer._subscription.subscription
-    if subscription is None or subscription.assignment is None:
-        return {}
-    assignment = subscription.assignment
-    states = {
-        each: assignment.state_value(each) for each in assignment.tps if partitions is None or each in partitions
-    }
-    return {each: state.position for each, state in states.items() if state.has_valid_position}

@@ -31,7 +31,7 @@ from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.content_type import PARTIAL
 from stream_ldp.pipeline.rejection import Reason, Rejected
-from stream_ldp.service.dead_letters import Refused, dead_letter
+from stream_ldp.service.dead_letters import dead_letter, refused_of
 from stream_ldp.service.ownership import Ownership
 from stream_ldp.service.rejection_log import SUM_SECONDS, RejectionLog
 
@@ -271,18 +271,17 @@ class Ingest(Service):
         self._metrics.reports_duplicate.labels(name).inc(counted.duplicates)
         self._metrics.reports_late.labels(name).inc(counted.late)
         self._metrics.batches_implausible.labels(name).inc(counted.implausible)
-        for index, why in counted.rejected:
-            self._waiting_bytes += LETTER_BYTES + len(records[index].value or b"")
-            refused = Refused(
-                topic=partition.topic,
-                partition=partition.partition,
-                offset=records[index].offset,
-                value=records[index].value,
-            )
-            owned.dead_letters.append(
-                dead_letter(refused, why, collection=self.collection, topic=self._dead_letters_topic)
-            )
-            self._metrics.batches_rejected.labels(name, why.reason.value).inc()
+        for refused, why in refused_of(
+            partition.topic,
+            partition.partition,
+            [record.offset for record in records],
+            [record.value for record in records],
+            counted.rejected,
+        ):
+            letter = dead_letter(refused, why, collection=self.collection, topic=self._dead_letters_topic)
+            owned.dead_letters.append(letter)
+            self._waiting_bytes += LETTER_BYTES + len(letter.value)
+            self._metrics.batches_rejected.labels(name, why.reason.value).inc(refused.count)
             self._rejections.add(refused, why, now=self._clock())
 
     def _note_flood(self) -> None:

@@ -18,7 +18,8 @@ from aiokafka.structs import OffsetAndMetadata
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.consumer import QuickConsumer
-from stream_ldp.kafka.unreadable import read_past
+from stream_ldp.kafka.decompression import MAX_EXPANDED_REPORTS_BYTES
+from stream_ldp.kafka.unreadable import UnreadableRecord
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.source_partition import SourcePartition
@@ -108,6 +109,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
             group_id=self._group,
             enable_auto_commit=False,
             auto_offset_reset="earliest",
+            most_expanded=MAX_EXPANDED_REPORTS_BYTES,
             session_timeout_ms=self._settings.session_timeout_ms,
             heartbeat_interval_ms=self._settings.heartbeat_interval_ms,
             rebalance_timeout_ms=self._settings.rebalance_timeout_ms,
@@ -158,13 +160,10 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
                 fetched = await self._consumer.getmany(timeout_ms=timeout_ms, max_records=max_records)
         except TimeoutError:
             return {}
-        except Exception as error:  # noqa: BLE001  raised again unless it is about a record
-            owned = self.partitions.copy()
-            fetched = await read_past(
-                error, self._consumer, {partition: each.state.position for partition, each in owned.items()}
-            )
-            for partition in fetched:
-                owned[partition].sought = True
+        for partition, records in fetched.items():
+            if isinstance(records[0], UnreadableRecord) and partition in self.partitions:
+                # It stands for all of its batch, with the offset of the last record.
+                self.partitions[partition].sought = True
         return fetched
 
     async def take_over(self) -> None:

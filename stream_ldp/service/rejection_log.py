@@ -39,16 +39,16 @@ class RejectionLog:
         self._sums: dict[Reason, _Sum] = {}
 
     def add(self, record: Refused, why: Rejected, *, now: float) -> None:
-        """Take a refused record.
+        """Take a refused record, or some that are refused alike.
 
         now: monotonic time, in seconds.
         """
         place = f"partition {record.partition} offset {record.offset}: {why.detail}"
         if (known := self._sums.get(why.reason)) is not None:
-            known.count += 1
+            known.count += record.count
             known.last = place
             return
-        self._sums[why.reason] = _Sum(since=now)
+        self._sums[why.reason] = _Sum(since=now, count=record.count - 1)
         log.warning(
             "%s: a batch is refused as %s, at %s %s; such batches become dead letters: stream-ldp dead-letters list",
             *(self._collection, why.reason.value, record.topic, place),

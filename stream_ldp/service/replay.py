@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream_ldp.errors import ParameterError, StreamLDPError
 from stream_ldp.kafka.connection import check_connection
+from stream_ldp.kafka.decompression import MAX_EXPANDED_REPORTS_BYTES
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.topics import absent
 from stream_ldp.kafka.unreadable import UnreadableRecord
@@ -205,7 +206,7 @@ async def _recounted(
     gone = None
     for partition in partitions:
         gone = gone or await _gone(topic, partition, since_ms=recount.appended_from_ms, settings=settings)
-        log = LogReader(topic, partition=partition, settings=settings)
+        log = LogReader(topic, partition=partition, settings=settings, most_expanded=MAX_EXPANDED_REPORTS_BYTES)
         async with log.opened(since_ms=recount.appended_from_ms) as reader:
             async for records in reader.turns_to_end():
                 recount.add(
@@ -238,15 +239,16 @@ async def _partitions(topic: str, *, settings: Settings) -> list[int]:
 
 
 async def _refused(collection: Collection, *, settings: Settings) -> set[tuple[str, int, int]]:
-    """Return the places of the batches that were refused when they came: they have not counted."""
+    """Return the places of the records that were refused when they came: they have not counted."""
     topic = settings.topic_names.dead_letters(collection.name)
     found = set()
     async with LogReader(topic, settings=settings).opened(check=partial(_require, topic, settings)) as reader:
         async for record in reader.read_to_end():
             try:
-                found.add(DeadLetter.of(record).place)
+                letter = DeadLetter.of(record)
             except ValueError:
                 continue  # somebody else's record; `dead-letters list` shows it
+            found.update(letter.places)
     return found
 
 

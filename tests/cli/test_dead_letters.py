@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +23,7 @@ from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
-from stream_ldp.service.dead_letters import dead_letter
+from stream_ldp.service.dead_letters import Refused, dead_letter
 from tests.service.harness import JointDeployment, batches
 from tests.service.test_preflight import CARE
 
@@ -63,9 +61,7 @@ async def write_letters(settings: Settings, collection: Collection, *letters: tu
     producer = Producer(settings)
     await producer.start()
     for offset, (reason, value) in enumerate(letters):
-        record: Any = SimpleNamespace(
-            topic=names.reports(collection.name), partition=PARTITION, offset=offset, value=value
-        )
+        record = Refused(topic=names.reports(collection.name), partition=PARTITION, offset=offset, value=value)
         letter = dead_letter(
             record, Rejected(reason, "the detail"), collection=collection, topic=names.dead_letters(collection.name)
         )
@@ -112,14 +108,14 @@ def test_letters_are_counted_by_reason_and_the_newest_are_shown_with_their_place
     settings: Settings, collection: Collection, tmp_path: Path
 ) -> None:
     file = tmp_path / "care.yaml"
-    assert run(settings, "dead-letters", "list", file).stdout == "care: 0 dead letters\n"
+    assert run(settings, "dead-letters", "list", file).stdout == "care: 0 refused records\n"
     junk = [(Reason.TOO_SHORT, b"junk")] * 5
     asyncio.run(write_letters(settings, collection, *junk, (Reason.LATE, batch(collection))))
     # A worker that takes over may write a letter once more.
     asyncio.run(write_letters(settings, collection, *junk[:2]))
     shown = run(settings, "dead-letters", "list", file, "--newest", "2")
     head, *lines = shown.stdout.splitlines()
-    assert head == "care: 6 dead letters: 5 too_short, 1 late"
+    assert head == "care: 6 refused records: 5 too_short, 1 late"
     reports = settings.topic_names.reports("care")
     assert [line.split("  ")[1:] for line in lines] == [
         ["too_short", f"{reports} partition {PARTITION} offset 4", "the detail"],

@@ -147,7 +147,7 @@ def followed(line: AnyTimeline, monkeypatch: pytest.MonkeyPatch, broker: FakeBro
     async def reachable(settings: object) -> None:
         return
 
-    monkeypatch.setattr(log, "AIOKafkaConsumer", lambda **options: FakeRoundsConsumer(line, broker))
+    monkeypatch.setattr(log, "SturdyConsumer", lambda **options: FakeRoundsConsumer(line, broker))
     monkeypatch.setattr(round_feed, "check_connection", reachable)
     return line
 

@@ -115,7 +115,7 @@ def connected(monkeypatch: pytest.MonkeyPatch, fake: Topic) -> Topic:
     async def reachable(settings: object) -> None:
         return
 
-    monkeypatch.setattr(log, "AIOKafkaConsumer", fake.consumer)
+    monkeypatch.setattr(log, "SturdyConsumer", fake.consumer)
     monkeypatch.setattr(answer_subscriber, "check_connection", reachable)
     return fake
 

@@ -8,7 +8,7 @@ import pytest
 
 from stream_ldp.collection import CollectionError
 from stream_ldp.collection.synthesis import WINDOW_BYTES, Synthesis, SynthesisSpec, record_bytes, synthesis_of
-from stream_ldp.kafka.topics import RECORDS_BYTES, SEGMENT_BYTES
+from stream_ldp.kafka.topics import ROOM_BYTES, SEGMENT_BYTES
 from stream_ldp.kinds import parse_collection
 from tests.client.examples import collection_of
 from tests.sampled.examples import TEXT as SAMPLED
@@ -39,7 +39,7 @@ def test_the_bytes_of_a_record_are_the_most_that_it_takes() -> None:
 
 def test_a_topic_holds_several_windows() -> None:
     assert WINDOW_BYTES <= SEGMENT_BYTES
-    assert RECORDS_BYTES >= 4 * WINDOW_BYTES
+    assert ROOM_BYTES >= 4 * WINDOW_BYTES
 
 
 @pytest.mark.parametrize(

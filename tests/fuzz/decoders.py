@@ -367,7 +367,7 @@ DECODERS: dict[str, Decoder] = {
     ),
     "merge-commits": Decoder(decode=_decode_merge_commit, refuses=_VALUE, examples=_merge_commits, times=256),
     "record-batches": Decoder(
-        decode=lambda data: list(record_batch.parse(data, start=0, end=100)),
+        decode=lambda data: list(record_batch.parse(record_batch.split(data), start=0, end=100)),
         refuses=(),
         examples=_stored,
         times=64,

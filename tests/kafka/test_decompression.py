@@ -55,7 +55,7 @@ def test_what_expands_too_far_is_refused_without_the_memory(name: str) -> None:
     compressed = bomb(name)
     tracemalloc.start()
     try:
-        with pytest.raises(ExpandsTooFar, match="it expands to more than 64 MB"):
+        with pytest.raises(ExpandsTooFar, match="it expands to more than 32 MB"):
             DECODERS[name](compressed)
         _, peak = tracemalloc.get_traced_memory()
     finally:

@@ -66,7 +66,7 @@ async def test_a_consumer_that_cannot_connect_is_closed(monkeypatch: pytest.Monk
         async def stop(self) -> None:
             done.append("stop")
 
-    monkeypatch.setattr(offsets, "AIOKafkaConsumer", Broken)
+    monkeypatch.setattr(offsets, "SturdyConsumer", Broken)
     with pytest.raises(KafkaConnectionError):
         await bounds_of(Settings.load(), [TopicPartition("t", 0)])
     assert done == ["stop"]

@@ -11,7 +11,7 @@ from aiokafka.record.util import calc_crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_ldp.kafka.record_batch import parse
+from stream_ldp.kafka.record_batch import parse, split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,7 +61,7 @@ def changed(data: bytes, change: Callable[[bytearray], object]) -> bytes:
 def read(
     data: bytes, *, start: int = 0, end: int = 1_000, aborted: Sequence[tuple[int, int]] = ()
 ) -> list[StoredRecord]:
-    return list(parse(data, start=start, end=end, aborted=aborted))
+    return list(parse(split(data), start=start, end=end, aborted=aborted))
 
 
 @pytest.mark.parametrize("codec", CODECS)

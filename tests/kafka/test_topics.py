@@ -14,7 +14,7 @@ from stream_ldp.collection.synthesis import SynthesisSpec
 from stream_ldp.kafka.topics import (
     DAY_MS,
     OUTAGE_MS,
-    RECORDS_BYTES,
+    ROOM_BYTES,
     SEGMENT_MS,
     ExistingTopic,
     TopicNames,
@@ -181,9 +181,9 @@ def test_a_collection_that_asks_for_records_has_a_topic_of_them_of_bounded_size(
     asking = _collection().model_copy(update={"synthesis": SynthesisSpec(records=10)})
     assert set(_specs(asking)) - set(_specs(_collection())) == {"p.care.records"}
     spec = _specs(asking)["p.care.records"]
-    assert (spec.partitions, spec.config["retention.bytes"]) == (1, str(RECORDS_BYTES))
-    smaller = _as_declared(spec, retention_bytes=str(RECORDS_BYTES - 1))
+    assert (spec.partitions, spec.config["retention.bytes"]) == (1, str(ROOM_BYTES))
+    smaller = _as_declared(spec, retention_bytes=str(ROOM_BYTES - 1))
     assert spec.problems({spec.name: smaller}) == [
-        f"topic p.care.records has retention.bytes={RECORDS_BYTES - 1}, needs {RECORDS_BYTES} or more"
+        f"topic p.care.records has retention.bytes={ROOM_BYTES - 1}, needs {ROOM_BYTES} or more"
     ]
     assert not spec.problems({spec.name: _as_declared(spec, retention_bytes="-1")})

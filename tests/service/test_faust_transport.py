@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 from aiokafka import ConsumerRecord, TopicPartition
-from aiokafka.consumer.subscription_state import SubscriptionState
 
 from stream_ldp.kafka.unreadable import UnreadableRecord
-from stream_ldp.service.faust_transport import WorkerTransport, _positions, _WorkerThread, fault_of
+from stream_ldp.service.faust_transport import WorkerTransport, _WorkerThread, fault_of
 
 FIELDS: dict[str, Any] = {
     "topic": "partials",
@@ -38,18 +37,6 @@ def message(record: ConsumerRecord) -> Any:
 def test_a_message_says_why_its_record_cannot_be_read() -> None:
     assert fault_of(message(UnreadableRecord(**FIELDS, fault="damaged"))) == "damaged"
     assert fault_of(message(ConsumerRecord(**FIELDS))) is None
-
-
-async def test_the_places_to_go_on_from_are_those_of_the_assigned_partitions_that_have_one() -> None:
-    subscription = SubscriptionState()
-    consumer = SimpleNamespace(_subscription=subscription)
-    assert _positions(consumer, None) == {}
-    first, second, third = (TopicPartition("partials", number) for number in range(3))
-    subscription.assign_from_user({first, second, third})
-    subscription.seek(first, 5)
-    subscription.seek(second, 9)
-    assert _positions(consumer, None) == {first: 5, second: 9}
-    assert _positions(consumer, {second, third}) == {second: 9}
 
 
 def test_a_stop_does_not_wait_for_a_thread_that_waits_for_the_loop_of_the_stop(

@@ -121,23 +121,25 @@ async def test_a_flood_of_unknown_fingerprints_fills_neither_memory_nor_metrics_
 async def test_dead_letters_beyond_the_setting_are_written_at_once_which_is_counted_and_told_once_a_minute(
     kafka_in_memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    memory, junk = kafka_in_memory, b"not a batch"
-    ingest = await joined(memory, monkeypatch, max_dead_letter_bytes=2 * (LETTER_BYTES + len(junk)))
+    memory = kafka_in_memory
+    # Refused for two reasons in turn, or they would share a letter.
+    junk = [start.ljust(60, b"x") for start in (b"not a batch", wire.MAGIC)]
+    ingest = await joined(memory, monkeypatch, max_dead_letter_bytes=2 * (LETTER_BYTES + 60))
     memory.turn_seconds = 1e-6  # No flush is due by its time.
     written = []
-    for _ in range(6):
-        memory.write(junk)
+    for number in range(6):
+        memory.write(junk[number % 2])
         await ingest.turn()
         written.append(len(memory.of_kind("dead letter")))
     assert written == [0, 0, 3, 3, 3, 6]
     assert memory.metric("flushes_flooded_total", collection="survey") == 2
     told = [each.message for each in caplog.records if "max_dead_letter_bytes" in each.message]
     assert told == [
-        "survey: so many batches are refused that dead letters are written before their time: more than 2070 bytes "
+        "survey: so many batches are refused that dead letters are written before their time: more than 2168 bytes "
         "of them wait (max_dead_letter_bytes); see where they come from by stream-ldp dead-letters list"
     ]
     memory.seconds += SUM_SECONDS
-    memory.write(junk * 500)
+    memory.write(junk[0] * 500)
     await ingest.turn()
     assert len([each for each in caplog.records if "max_dead_letter_bytes" in each.message]) == 2
 

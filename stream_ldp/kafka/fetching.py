@@ -1,0 +1,190 @@
+"""This module mends how aiokafka parses what it has fetched, for all consumers of the process.
+
+aiokafka has no setting for any of this, and makes these objects by their names in its own modules:
+
+* A turn ends where its batches have expanded far enough (see `decompression`), and the next one goes on there.
+  aiokafka expands as many batches as there are records wanted.
+* What cannot be parsed is an error of its own partition. aiokafka drops what it has parsed before, of other
+  partitions too, and does not say where the failure is.
+* A response that makes no sense, such as one that was damaged on its way, is asked for again. In aiokafka it ends the
+  task that fetches, and nothing says so: the consumer gets no record any more, and no error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from aiokafka.consumer import consumer as consumer_module
+from aiokafka.consumer import fetcher as fetcher_module
+from aiokafka.consumer.fetcher import Fetcher, FetchError, FetchResult, PartitionRecords
+from aiokafka.errors import CorruptRecordException, RecordTooLargeError
+
+from stream_ldp.errors import StreamLDPError
+from stream_ldp.kafka.decompression import limit_aiokafka, turn_under_way
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Iterator
+
+    from aiokafka import TopicPartition
+
+__all__ = ["CannotParse", "mend_aiokafka"]
+
+log = logging.getLogger(__name__)
+
+
+class CannotParse(StreamLDPError, ValueError):
+    """What a consumer has fetched cannot be parsed from its position on.
+
+    partition: the topic and the partition.
+    """
+
+    def __init__(self, partition: TopicPartition) -> None:
+        super().__init__(f"{partition.topic} partition {partition.partition}: a batch cannot be parsed")
+        self.partition = partition
+
+
+class _Batches:
+    """The batches of a fetch, which seem to end when the turn is spent."""
+
+    def __init__(self, batches: Any) -> None:
+        self.all = batches
+        self.next_batch = batches.next_batch
+
+    def has_next(self) -> bool:
+        return self.all.has_next() and not turn_under_way().spent
+
+
+class _Records(PartitionRecords):  # type: ignore[misc]
+    """The records of a fetch.
+
+    ended: whether all have been taken.
+    failed: whether the next batch cannot be parsed. What the parser raised is not kept: it holds what was expanded.
+    """
+
+    _records_iterator: Iterator[Any]
+
+    def __init__(self, tp: TopicPartition, records: Any, *options: Any) -> None:
+        super().__init__(tp, _Batches(records), *options)
+        self.ended = False
+        self.failed = False
+
+    def _unpack_records(self) -> Iterator[Any]:
+        try:
+            yield from super()._unpack_records()
+        except Exception:  # noqa: BLE001  every codec has exceptions of its own
+            self.failed = True
+
+    def take(self, most: int | None) -> list[Any]:
+        """Return the next records, as many as the turn has room for."""
+        found = list(islice(self._records_iterator, most))
+        if not self.failed and (most is None or len(found) < most):
+            self.ended = not self._records.all.has_next()
+            self._records_iterator = self._unpack_records()  # It was the turn that ended this one.
+        return found
+
+
+class _Result(FetchResult):  # type: ignore[misc]
+    """What a fetch has brought."""
+
+    _partition_records: _Records | None
+
+    @property
+    def failed(self) -> bool:
+        """Whether what comes next cannot be parsed."""
+        return self._partition_records is not None and self._partition_records.failed
+
+    def getall(self, max_records: int | None = None) -> list[Any]:
+        records = self._partition_records
+        if records is None or not self.check_assignment(self._topic_partition):
+            return []
+        found = records.take(max_records)
+        self._update_position()
+        if records.ended:
+            self._partition_records = None
+        return found
+
+    def getone(self) -> Any:
+        found = self.getall(max_records=1)
+        if not found and self.failed:
+            self._partition_records = None
+            raise CannotParse(self._topic_partition)
+        return found[0] if found else None
+
+
+class _Fetcher(Fetcher):  # type: ignore[misc]
+    """A fetcher that outlasts whatever brokers and networks send."""
+
+    async def fetched_records(
+        self,
+        partitions: Any,
+        timeout: float = 0,  # noqa: ASYNC109  the parameter of aiokafka
+        max_records: int | None = None,
+    ) -> dict[TopicPartition, list[Any]]:
+        """Return the next records of each partition as soon as there are any, or none after so many seconds.
+
+        Raises:
+            CannotParse: what comes next in a partition cannot be parsed. Nothing of the others is lost.
+        """
+        until = time.monotonic() + timeout
+        while True:
+            drained: dict[TopicPartition, list[Any]] = await super().fetched_records(partitions, 0, max_records)
+            for partition in drained.keys() & self._records.keys():
+                # Those that were left out come first next time, however much this partition has.
+                self._records.move_to_end(partition)
+            if drained or self._closed:
+                return drained
+            if self._fail(partitions):
+                continue
+            if self._fetch_task.done():
+                self._fetch_task.result()
+            waiter = self._create_fetch_waiter()
+            await asyncio.wait([waiter], timeout=max(0.0, until - time.monotonic()))
+            if not waiter.done():
+                waiter.cancel()
+                return {}
+            waiter.result()  # raises errors of the group
+
+    def _fail(self, partitions: Any) -> bool:
+        """Make errors of the fetches that have come to what cannot be parsed; return whether there are any."""
+        failed = [
+            partition
+            for partition, result in self._records.items()
+            if isinstance(result, _Result) and result.failed and (not partitions or partition in partitions)
+        ]
+        for partition in failed:
+            self._records[partition] = FetchError(error=CannotParse(partition), backoff=0)
+        return bool(failed)
+
+    def _set_error(self, tp: TopicPartition, error: Exception) -> None:
+        if isinstance(error, RecordTooLargeError):
+            # A broker sends the first batch whole, so its length is damaged. aiokafka would pass over a record.
+            raise CorruptRecordException(str(error))
+        super()._set_error(tp, error)
+
+    async def _proc_fetch_request(self, *request: Any) -> bool:
+        return await self._outlast(super()._proc_fetch_request(*request))
+
+    async def _update_fetch_positions(self, *request: Any) -> bool:
+        return await self._outlast(super()._update_fetch_positions(*request))
+
+    async def _outlast(self, exchange: Awaitable[bool]) -> bool:
+        """Await an exchange with a broker; one that comes to nothing begins again after a while."""
+        try:
+            return await exchange
+        except Exception as error:  # noqa: BLE001  what a damaged response leads to is not known
+            # Of the error only the type, since some have the response in them.
+            log.warning("a response of a broker makes no sense, and is asked for again: %s", type(error).__name__)
+            await asyncio.sleep(self._retry_backoff)
+            return False
+
+
+def mend_aiokafka() -> None:
+    """Let all consumers of this process parse as this module says, and expand batches by `DECODERS`."""
+    limit_aiokafka()
+    fetcher_module.PartitionRecords = _Records
+    fetcher_module.FetchResult = _Result
+    consumer_module.Fetcher = _Fetcher

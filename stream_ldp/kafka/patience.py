@@ -1,4 +1,4 @@
-"""This module asks again while no broker can be asked, for as long as an outage may last."""
+"""This module decides which failures pass, and asks again while they last, for as long as an outage may."""
 
 from __future__ import annotations
 
@@ -6,19 +6,41 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, TypeVar
 
-from aiokafka.errors import KafkaError, KafkaTimeoutError
+from aiokafka.errors import (
+    ClusterAuthorizationFailedError,
+    CorrelationIdError,
+    CorruptRecordException,
+    GroupAuthorizationFailedError,
+    KafkaError,
+    KafkaTimeoutError,
+    SaslAuthenticationFailed,
+    TopicAuthorizationFailedError,
+    TransactionalIdAuthorizationFailed,
+)
 
 from stream_ldp.kafka.connection import AccessRefused, BrokerUnreachable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-__all__ = ["passes", "patiently"]
+__all__ = ["is_of_the_environment", "passes", "patiently"]
 
 T = TypeVar("T")
 
 #: Seconds between two tries.
 RETRY_SECONDS = 1.0
+
+#: What aiokafka does not call retriable: its own timeouts, and what bytes that are damaged on their way lead to.
+_PASSING = (KafkaTimeoutError, CorruptRecordException, CorrelationIdError)
+
+#: Refusals, which last until an operator allows what is refused.
+_REFUSALS = (
+    ClusterAuthorizationFailedError,
+    GroupAuthorizationFailedError,
+    SaslAuthenticationFailed,
+    TopicAuthorizationFailedError,
+    TransactionalIdAuthorizationFailed,
+)
 
 
 async def patiently(
@@ -48,9 +70,24 @@ async def patiently(
         await asyncio.sleep(RETRY_SECONDS)
 
 
-def passes(error: Exception) -> bool:
-    """Decide whether a failure may pass when the brokers are back."""
+def passes(error: BaseException) -> bool:
+    """Decide whether a failure may pass when the brokers are back, or the network is sound again."""
     if isinstance(error, KafkaError):
-        # aiokafka does not call its own timeouts retriable.
-        return bool(error.retriable) or isinstance(error, KafkaTimeoutError)
+        # aiokafka wraps some errors in ones of no class of their own.
+        wrapped = error.__cause__ is not None and passes(error.__cause__)
+        return bool(error.retriable) or isinstance(error, _PASSING) or wrapped
     return isinstance(error, BrokerUnreachable) and not isinstance(error, AccessRefused)
+
+
+def is_of_the_environment(error: BaseException | None) -> bool:
+    """Decide whether a failure is one of brokers or networks, and no refusal, whatever a library has wrapped it in.
+
+    It need not pass by itself: a client may have come to its end by it, and have to be made anew.
+    """
+    causes = []
+    while error is not None:
+        causes.append(error)
+        error = error.__cause__
+    return any(isinstance(each, KafkaError) for each in causes) and not any(
+        isinstance(each, _REFUSALS) for each in causes
+    )

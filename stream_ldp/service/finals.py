@@ -76,15 +76,19 @@ class Finals:
             await patiently(self.read, seconds=self._outage_seconds)
             return self._merge.has_decided(series, answer.window.end_ms)
 
+        async def publish() -> int | None:
+            if not self._writer.held:
+                await self._writer.take()
+                # Whoever had the topic may have written to it until now, and cannot any more.
+                if await is_there():
+                    return None
+            return await self._publish(answer, self._writer)
+
         shut_out = 0
         while self._writer.held or not await is_there():
             try:
-                if not self._writer.held:
-                    await patiently(self._writer.take, seconds=self._outage_seconds)
-                    # Whoever had the topic may have written to it until now, and cannot any more.
-                    if await is_there():
-                        break
-                offset = await self._publish(answer, self._writer)
+                # After a failure the topic has to be taken again, and whether the answer is there is seen then.
+                offset = await patiently(publish, seconds=self._outage_seconds)
             except Fenced:
                 log.info(
                     "%s: another worker publishes its finals as well", self._name, extra={"collection": self._name}
@@ -92,6 +96,8 @@ class Finals:
                 await asyncio.sleep(YIELD_SECONDS * 2**shut_out)
                 shut_out += 1
             else:
+                if offset is None:
+                    break
                 self._answers.position = offset + 1
                 return offset
         log.info(

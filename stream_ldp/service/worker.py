@@ -9,20 +9,23 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import math
 import os
 import signal
 import tempfile
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import KafkaError
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.broker_watch import BrokerWatch
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.fenced_producer import FencedProducer
 from stream_ldp.kafka.merge_commits import begin_at_the_end
-from stream_ldp.kafka.patience import patiently
+from stream_ldp.kafka.patience import RETRY_SECONDS, is_of_the_environment, patiently
 from stream_ldp.kafka.producer import Producer
 from stream_ldp.kafka.topics import MAX_RECORD_BYTES
 from stream_ldp.service.admin import AdminServer
@@ -52,6 +55,9 @@ AWAY_SECONDS = 0.2
 
 #: Seconds that a consume loop may take for one turn. Solves run on another thread, and a turn takes milliseconds.
 LOOP_SECONDS = 30.0
+
+#: Seconds for which a worker has to work before its next failure is one of another kind than the one before.
+SOUND_SECONDS = 60.0
 
 #: Objects between two searches for cycles. A turn makes thousands of records, which are in none and go by themselves;
 #: at Python's own 700, searching takes a fifth of a busy worker's time.
@@ -215,7 +221,7 @@ class _Process:
         await self.watch.run()
 
     async def work(self) -> None:
-        """Check the cluster, then work until a part crashes."""
+        """Check the cluster, then work until a part crashes; after a fault of the environment, begin again."""
         partitions = await patiently(
             self._check,
             seconds=self._settings.outage_seconds,
@@ -224,14 +230,50 @@ class _Process:
         if self._waiting_for is not None:
             log.warning("the brokers answer")
         self._checked.set()
-        self.worker = Worker(
-            self._settings,
-            list(self._collections.values()),
-            partitions=partitions,
-            metrics=self.metrics,
-        )
-        await self.worker.start()
-        await self.worker.wait()
+        failing_since = math.inf
+        while True:
+            began = time.monotonic()
+            try:
+                self.worker = Worker(
+                    self._settings,
+                    list(self._collections.values()),
+                    partitions=partitions,
+                    metrics=self.metrics,
+                )
+                await self.worker.start()
+                await self.worker.wait()
+            except (WorkerCrashed, KafkaError) as error:
+                now = time.monotonic()
+                failing_since = now if now > began + SOUND_SECONDS else min(failing_since, now)
+                if not self._may_begin_again(error) or now > failing_since + self._settings.outage_seconds:
+                    raise
+                await self._give_up_worker(error)
+            partitions = await patiently(self._check, seconds=self._settings.outage_seconds)
+
+    def _may_begin_again(self, error: Exception) -> bool:
+        """Decide whether parts that are made anew may do what the failed ones did not.
+
+        A client of Kafka may come to its end by a connection that is cut, or by damaged bytes. An outage that has
+        lasted too long is another thing: each part has waited for its end.
+        """
+        return self.watch.connected and is_of_the_environment(error)
+
+    async def _give_up_worker(self, error: Exception) -> None:
+        """Stop all parts after a failure, so that they can be made anew.
+
+        Raises:
+            error: they do not stop in time.
+        """
+        why = error.__cause__ or error
+        log.error("all parts of the worker begin again, after: %r", why)
+        worker, self.worker, self._waiting_for = self.worker, None, f"beginning again, after: {why!r}"
+        if worker is not None:
+            try:
+                async with asyncio.timeout(STOP_SECONDS):
+                    await worker.stop()
+            except TimeoutError:
+                raise error from None
+        await asyncio.sleep(RETRY_SECONDS)
 
     async def _check(self) -> dict[str, int]:
         """Check the cluster, and return the number of partitions of every topic."""

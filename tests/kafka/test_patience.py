@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from aiokafka.errors import KafkaConnectionError, TopicAuthorizationFailedError
+from aiokafka.errors import (
+    CorruptRecordException,
+    GroupAuthorizationFailedError,
+    KafkaConnectionError,
+    KafkaError,
+    TopicAuthorizationFailedError,
+)
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka import patience
 from stream_ldp.kafka.connection import AccessRefused, BrokerUnreachable
-from stream_ldp.kafka.patience import patiently
+from stream_ldp.kafka.patience import is_of_the_environment, passes, patiently
 from stream_ldp.kafka.registry import RegistryError
 
 
@@ -50,6 +56,41 @@ async def test_what_does_not_pass_is_raised_at_once(error: Exception) -> None:
     with pytest.raises(type(error)):
         await patiently(asked, seconds=60, clock=asked.clock)
     assert asked.seconds == 1
+
+
+def wrapped(error: Exception) -> KafkaError:
+    """Wrap an error as aiokafka does."""
+    wrapping = KafkaError(repr(error))
+    wrapping.__cause__ = error
+    return wrapping
+
+
+def test_a_failure_passes_whatever_aiokafka_has_wrapped_it_in() -> None:
+    assert passes(wrapped(wrapped(KafkaConnectionError())))
+    assert passes(CorruptRecordException())
+    assert not passes(wrapped(TopicAuthorizationFailedError()))
+    assert not passes(wrapped(KeyError()))
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (wrapped(KeyError()), True),
+        (CorruptRecordException(), True),
+        (KafkaError("KafkaConnectionError('Connection at broker:9092 closed')"), True),
+        (wrapped(GroupAuthorizationFailedError("group")), False),
+        (StreamLDPError("a bug, or lost reports"), False),
+        (KeyError(), False),
+        (None, False),
+    ],
+)
+def test_a_failure_of_brokers_or_networks_is_none_of_the_data_and_no_refusal(
+    error: Exception | None, expected: bool
+) -> None:
+    assert is_of_the_environment(error) is expected
+    outer = RuntimeError()
+    outer.__cause__ = error
+    assert is_of_the_environment(outer) is expected
 
 
 async def test_a_failure_is_raised_when_it_has_lasted_for_so_long() -> None:

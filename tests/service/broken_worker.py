@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from aiokafka.errors import KafkaError
 
 from stream_ldp.cli import main
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.service import worker
+from stream_ldp.service.ingest import Ingest
 from stream_ldp.service.worker import Worker
 
 if TYPE_CHECKING:
@@ -20,12 +24,30 @@ if TYPE_CHECKING:
 
 _take_changes = SourcePartition.take_changes
 
+_BEGAN = time.monotonic()
+_CUT: list[float] = []
+
 
 def _commit_the_read_position(self: SourcePartition) -> Changes | None:
     changes = _take_changes(self)
     if changes is None:
         return None
     return replace(changes, checkpoint=replace(changes.checkpoint, offset=changes.checkpoint.position))
+
+
+_turn = Ingest.turn
+
+
+async def _end_once_by_a_cut_connection(self: Ingest) -> None:
+    """Fail as aiokafka does when a connection is cut under some of its requests."""
+    if time.monotonic() > _BEGAN + 6.0 and not _CUT:
+        _CUT.append(time.monotonic())
+        raise KafkaError("KafkaConnectionError('Connection at 127.0.0.1:9092 closed')")
+    await _turn(self)
+
+
+async def _end_always(self: Ingest) -> None:
+    raise KafkaError("Unexpected error during coordination KeyError(7)")
 
 
 async def _hang(self: Worker) -> None:
@@ -39,6 +61,10 @@ if __name__ == "__main__":
     elif rule == "end-when-told":
         worker.STOP_SECONDS = 1.0
         Worker.stop = _hang  # type: ignore[method-assign]
+    elif rule == "stay-connected":
+        Ingest.turn = _end_once_by_a_cut_connection  # type: ignore[method-assign]
+    elif rule == "ever-stay-connected":
+        Ingest.turn = _end_always  # type: ignore[method-assign]
     else:
         sys.exit(f"no such rule: {rule}")
     main()

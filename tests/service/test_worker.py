@@ -119,6 +119,27 @@ async def test_a_stopped_worker_exits_with_0_and_hands_over_without_loss(deploym
         assert await second.ended() == 0
 
 
+async def test_a_worker_whose_connection_is_cut_makes_its_parts_anew_and_loses_nothing(
+    deployment: JointDeployment,
+) -> None:
+    with deployment.worker(broken="stay-connected") as worker:
+        await worker.ready()
+        await play(deployment, users=20_000, seconds=9)
+        await assert_finals_are_exact(deployment, reports=20_000)
+        assert worker.log.count("all parts of the worker begin again, after: KafkaError") == 1
+        await worker.ready()
+        worker.signal(signal.SIGTERM)
+        assert await worker.ended() == 0
+
+
+async def test_a_worker_whose_parts_fail_again_and_again_ends_with_the_reason(deployment: JointDeployment) -> None:
+    worker = deployment.worker(broken="ever-stay-connected", environment={"STREAM_LDP_OUTAGE": "6s"})
+    with worker:
+        assert await worker.ended(within=60) == 1
+        assert worker.log.count("all parts of the worker begin again") >= 2
+        assert "stopping, after: a part of the worker failed" in worker.log
+
+
 @pytest.mark.long
 async def test_a_worker_that_hangs_at_its_end_says_at_what_and_is_ended(deployment: JointDeployment) -> None:
     with deployment.worker(broken="end-when-told") as worker:

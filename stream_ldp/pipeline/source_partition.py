@@ -18,14 +18,14 @@ from stream_ldp.pipeline.open_pane import OpenPane, PaneLimits
 from stream_ldp.pipeline.partials import Partial, Watermark
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.verdicts import NEVER, Verdict, judge_times, rejections
-from stream_ldp.pipeline.windows import closes_at
+from stream_ldp.pipeline.windows import closes_at, panes_closed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from stream_ldp.collection import Collection, Window
+    from stream_ldp.collection import Collection
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.rejection import Rejected
 
@@ -254,7 +254,7 @@ class SourcePartition:
         if self._watermark_of_data != NEVER and window.idle_timeout_ms is not None:
             target = max(target, self._watermark_of_data + int(self._silent_ms) - window.idle_timeout_ms)
         # An advance that closes no pane is not worth a commit.
-        if _panes_closed(target, window) > _panes_closed(self._watermark, window):
+        if panes_closed(target, window) > panes_closed(self._watermark, window):
             self._watermark_if_idle = target
 
     def take_changes(self) -> Changes | None:
@@ -335,8 +335,3 @@ def _implausible(layouts: Sequence[Layout], decoded: wire.Decoded) -> NDArray[np
 def _rows(rows: NDArray[np.uint8], batches: NDArray[np.bool_], counts: NDArray[np.int64]) -> NDArray[np.uint8]:
     """Select the rows of some batches; `counts` is the number of rows of every batch."""
     return rows if batches.all() else rows[np.repeat(batches, counts)]
-
-
-def _panes_closed(watermark_ms: int, window: Window) -> int:
-    """Count the panes since 1970-01-01 UTC that a watermark closes."""
-    return (watermark_ms - window.grace_ms) // window.pane_ms

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Time = TypeVar("Time", int, "NDArray[np.int64]")  # one event time, or many at once
 
-__all__ = ["closes_at", "pane_of", "panes_of", "windows_of"]
+__all__ = ["closes_at", "pane_of", "panes_closed", "panes_of", "windows_of"]
 
 
 def pane_of(time_ms: Time, window: Window) -> Time:
@@ -29,6 +29,11 @@ def pane_of(time_ms: Time, window: Window) -> Time:
 def closes_at(pane: Time, window: Window) -> Time:
     """Return the watermark at which a pane closes."""
     return pane + window.pane_ms + window.grace_ms
+
+
+def panes_closed(watermark_ms: int, window: Window) -> int:
+    """Count the panes since 1970-01-01 UTC that a watermark closes."""
+    return (watermark_ms - window.grace_ms) // window.pane_ms
 
 
 def panes_of(start: int, window: Window) -> range:

@@ -31,6 +31,7 @@ from stream_ldp.pipeline.quarantine import Quarantine
 from stream_ldp.service.dead_letters import unread_letter
 from stream_ldp.service.finals import Finals
 from stream_ldp.service.holding import Holding
+from stream_ldp.service.standstill import LOOK_SECONDS, Standstill
 from stream_ldp.service.windows_log import partials_log
 from stream_ldp.synthesis.publication import WindowRecords
 
@@ -104,6 +105,7 @@ class CollectionMerger:
         self._holding = Holding(
             self.merge, self._quarantine, cluster=cluster, settings=settings, metrics=metrics.merge
         )
+        self._standstill = Standstill(self.merge, cluster=cluster, settings=settings)
         # Since when the final that is due next is being solved and published.
         self._due_since: float | None = None
         self._commit_looked_at = -math.inf
@@ -117,7 +119,7 @@ class CollectionMerger:
         name, found = self._collection.name, []
         if not self._rebuilt:
             found.append(f"{name}: rebuilding its windows")
-        found += self._holding.problems
+        found += [*self._holding.problems, *self._standstill.problems]
         late = 0.0 if self._due_since is None else time.monotonic() - self._due_since
         if late > LATE_SECONDS:
             found.append(f"{name}: a final answer has been due for {late:.0f} s")
@@ -156,6 +158,7 @@ class CollectionMerger:
     async def _turn(self, provisionals: list[Provisionals]) -> None:
         """Do what is to be done next, or wait until there is something."""
         self._wake.clear()
+        await self._patiently(self._standstill.look)
         held = await self._holding.look()
         if not self.merge.refresh():
             await asyncio.sleep(0)
@@ -171,11 +174,12 @@ class CollectionMerger:
             if not held:
                 await self._tidy_up()
             now = time.monotonic()
-            waits = [max(0.0, each.due_at - now) for each in provisionals if each.due_at is not None]
+            waits = [LOOK_SECONDS]
+            waits += [max(0.0, each.due_at - now) for each in provisionals if each.due_at is not None]
             if held:
                 waits.append(self._holding.release_seconds)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), min(waits, default=None))
+                await asyncio.wait_for(self._wake.wait(), min(waits))
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
         return await patiently(ask, seconds=self._settings.outage_seconds)

@@ -1,0 +1,78 @@
+"""This module compares what workers have counted with what the merge has: a merge that hears nothing has no error."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from aiokafka import TopicPartition
+
+from stream_ldp.pipeline.source_checkpoint import Checkpoint
+from stream_ldp.pipeline.windows import panes_closed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stream_ldp.kafka.cluster import Cluster
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.pipeline.merging import Merge
+
+__all__ = ["LOOK_SECONDS", "Standstill"]
+
+#: Seconds between two looks at what has been committed.
+LOOK_SECONDS = 5.0
+
+#: Seconds that a watermark may take from its commit to the merge, which is two round trips to the brokers. A worker
+#: that dies in between leaves it to the next owner, which comes after the session of the group.
+LATE_SECONDS = 60.0
+
+
+class Standstill:
+    """Whether all partitions have passed the end of a window, and the merge has not got their watermarks."""
+
+    def __init__(
+        self, merge: Merge, *, cluster: Cluster, settings: Settings, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Begin without a look.
+
+        clock: monotonic time, in seconds.
+        """
+        self._merge = merge
+        self._cluster = cluster
+        self._clock = clock
+        name = merge.collection.name
+        self._group, self._topic = settings.group_names.ingest(name), settings.topic_names.reports(name)
+        self._looked_at = -LOOK_SECONDS
+        self._since: float | None = None
+
+    @property
+    def problems(self) -> list[str]:
+        """That the merge stands still, and since when, as `look` has found; empty if it does not."""
+        late = 0.0 if self._since is None else self._clock() - self._since
+        if late < LATE_SECONDS:
+            return []
+        return [
+            f"{self._merge.collection.name}: all partitions have passed the end of a window for {late:.0f} s, and "
+            "the merge has not got their watermarks -> restart this worker, which goes on from the log"
+        ]
+
+    async def look(self) -> None:
+        """Compare, if that has not been done for LOOK_SECONDS.
+
+        Raises:
+            KafkaError, ClusterError: the brokers cannot be asked.
+        """
+        if self._clock() < self._looked_at + LOOK_SECONDS:
+            return
+        self._looked_at = self._clock()
+        partitions = [TopicPartition(self._topic, number) for number in range(self._merge.partitions)]
+        commits = await self._cluster.commits(self._group, partitions)
+        checkpoints = [Checkpoint.parse(*commits[place]) for place in partitions if place in commits]
+        passed = [each.watermark_ms for each in checkpoints if each.watermark_ms is not None]
+        behind = len(passed) == len(partitions) and self._closes_more(min(passed))
+        self._since = (self._clock() if self._since is None else self._since) if behind else None
+
+    def _closes_more(self, watermark_ms: int) -> bool:
+        """Decide whether a watermark closes panes that the merge has open."""
+        known, window = self._merge.watermark_ms, self._merge.collection.window
+        return known is None or panes_closed(watermark_ms, window) > panes_closed(known, window)

@@ -1,0 +1,85 @@
+"""Tests that a merge which hears nothing of what workers have counted is told by their commits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from aiokafka import TopicPartition
+
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.source_checkpoint import Checkpoint
+from stream_ldp.service.standstill import LATE_SECONDS, LOOK_SECONDS, Standstill
+from tests.pipeline.test_merging import watermark
+from tests.service.mergers import SMALL, ReportsTopics
+
+if TYPE_CHECKING:
+    from stream_ldp.kafka.cluster import Cluster
+
+#: Event time at which the first window has closed.
+CLOSED_MS = SMALL.window.size_ms + SMALL.window.grace_ms
+
+
+class Watched:
+    """A standstill of a collection of some partitions, with a clock that moves from look to look."""
+
+    def __init__(self, *, partitions: int = 2) -> None:
+        self.seconds = 100.0
+        self.merge = Merge(SMALL, partitions=partitions)
+        self.cluster = ReportsTopics()
+        self.settings = Settings.load()
+        self.standstill = Standstill(
+            self.merge, cluster=cast("Cluster", self.cluster), settings=self.settings, clock=lambda: self.seconds
+        )
+
+    async def commit(self, partition: int, watermark_ms: int | None) -> None:
+        checkpoint = Checkpoint(generation=1, offset=0, position=0, watermark_ms=watermark_ms, watermark_generation=1)
+        place = TopicPartition(self.settings.topic_names.reports(SMALL.name), partition)
+        group = self.settings.group_names.ingest(SMALL.name)
+        await self.cluster.commit(group, {place: (0, checkpoint.metadata())})
+
+    async def after(self, seconds: float) -> list[str]:
+        """Look now and then for so long, and return the problems then."""
+        until = self.seconds + seconds
+        while self.seconds < until:
+            await self.standstill.look()
+            self.seconds += LOOK_SECONDS
+        return self.standstill.problems
+
+
+@pytest.fixture
+def watched() -> Watched:
+    return Watched()
+
+
+async def test_windows_that_partitions_have_passed_and_the_merge_has_not_are_a_problem_after_a_while(
+    watched: Watched,
+) -> None:
+    for partition in range(2):
+        await watched.commit(partition, CLOSED_MS)
+    assert await watched.after(LATE_SECONDS / 2) == []
+    (problem,) = await watched.after(LATE_SECONDS)
+    assert problem.startswith("small: all partitions have passed the end of a window for ")
+    assert "restart this worker" in problem
+    for partition in range(2):
+        watched.merge.apply(watermark(CLOSED_MS, partition=partition, collection=SMALL))
+    assert await watched.after(LOOK_SECONDS) == []
+
+
+async def test_a_window_that_one_partition_holds_open_is_no_problem(watched: Watched) -> None:
+    await watched.commit(0, 10 * CLOSED_MS)
+    assert await watched.after(2 * LATE_SECONDS) == []
+    await watched.commit(1, None)
+    assert await watched.after(2 * LATE_SECONDS) == []
+    for partition in range(2):
+        watched.merge.apply(watermark(CLOSED_MS - 500, partition=partition, collection=SMALL))
+    await watched.commit(1, CLOSED_MS - 1)  # Later than what the merge has, but within the same window.
+    assert await watched.after(2 * LATE_SECONDS) == []
+
+
+async def test_a_merge_that_follows_is_asked_about_now_and_then_and_has_no_problem(watched: Watched) -> None:
+    for partition in range(2):
+        await watched.commit(partition, CLOSED_MS)
+        watched.merge.apply(watermark(CLOSED_MS, partition=partition, collection=SMALL))
+    assert await watched.after(2 * LATE_SECONDS) == []

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from stream_ldp.collection.located import NAME_PATTERN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,7 +17,10 @@ __all__ = ["GroupNames"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupNames:
-    """The names of the groups of workers, and of those without members that only keep commits."""
+    """The names of the groups of workers, and of those without members that only keep commits.
+
+    No two of them are the same, whatever the prefix and the collection: neither has a dot.
+    """
 
     prefix: str
 
@@ -45,8 +51,16 @@ class GroupNames:
     @property
     def merges(self) -> str:
         """What the names of all groups of `merge` begin with, up to a dot."""
-        return f"{self.prefix}.merge"
+        # No collection's name begins with an underscore: with the rule for all of these groups, the workers of one
+        # collection could otherwise commit for one that is called so.
+        return f"{self.prefix}._merge"
 
     def is_of_a_collection(self, group: str) -> bool:
         """Decide whether a group belongs to one collection, whichever that is."""
-        return group.startswith(f"{self.prefix}.") and group.endswith((".ingest", ".merged", ".released"))
+        prefix, _, rest = group.partition(".")
+        collection, _, _ = rest.partition(".")
+        return (
+            prefix == self.prefix
+            and re.fullmatch(NAME_PATTERN, collection) is not None
+            and group in self.of(collection)
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from enum import StrEnum
 from pathlib import Path
@@ -48,6 +49,15 @@ ANSWER_MS = 5_000
 
 #: The largest number of a TCP port.
 MAX_PORT = 65_535
+
+#: Longest first part of a name, in characters. A topic's has at most 249; the longest name of a collection, 63, and
+#: of a kind, 13, leave more than this.
+MAX_PREFIX = 100
+
+#: What the first part of a name may not have. A dot ends it: with one in it, the rules for all that begins with `a.`
+#: would reach the topics and groups of `a.b`. Kafka's metrics take an underscore for a dot, and its brokers refuse a
+#: topic whose name is another's there.
+_STRANGE = re.compile(r"[^a-zA-Z0-9-]")
 
 #: Settings that say how to reach the brokers and may be given as flags. Passwords may not: every user of a machine
 #: can read the arguments of its processes.
@@ -155,16 +165,13 @@ class Settings(BaseSettings):
     )
     client_id: str = Field(default="stream-ldp", description="Name of this client in the brokers' logs and quotas.")
     topic_prefix: str = Field(
-        default="stream-ldp",
-        pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}$",
-        description="First part of every topic's name.",
+        default="stream-ldp", description="First part of every topic's name: letters, digits and hyphens."
     )
     partials_partitions: int = Field(
         default=4, ge=1, description="Partitions of the partials topic; at most so many workers share the merging."
     )
     group: str = Field(
         default_factory=lambda known: str(known.get("topic_prefix", "")),
-        min_length=1,
         description="First part of the names of the workers' consumer groups; topic_prefix if not given.",
     )
     session_timeout_ms: int = Field(
@@ -317,6 +324,15 @@ class Settings(BaseSettings):
             if not 0 < int(port) <= MAX_PORT:
                 raise ValueError(f"{address.strip()!r}: a port is a number from 1 to {MAX_PORT}")
         return brokers
+
+    @field_validator("topic_prefix", "group")
+    @classmethod
+    def _is_the_first_part_of_names(cls, part: str) -> str:
+        if strange := _STRANGE.search(part):
+            raise ValueError(f"{part!r} may have letters, digits and hyphens, not {strange[0]!r}")
+        if not 0 < len(part) <= MAX_PREFIX or part.startswith("-"):
+            raise ValueError(f"{part!r} must have 1 to {MAX_PREFIX} characters, the first a letter or digit")
+        return part
 
     @field_validator("outage")
     @classmethod

@@ -59,7 +59,11 @@ _AT_LEAST = frozenset({"retention.ms", "retention.bytes", "max.message.bytes"})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TopicNames:
-    """The names of the topics under one prefix, which keeps deployments on the same cluster apart."""
+    """The names of the topics under one prefix, which keeps deployments on the same cluster apart.
+
+    No two of them are the same, whatever the prefix and the collection, not even where dots are taken for
+    underscores: a prefix has neither, a collection no dot, and what follows a collection's name has neither.
+    """
 
     prefix: str
 

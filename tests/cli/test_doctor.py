@@ -42,7 +42,7 @@ def _run(settings: Settings, *arguments: str | Path) -> Result:
 def test_a_sound_set_up_ends_with_0_whatever_else_is_told_of_its_groups(settings: Settings, tmp_path: Path) -> None:
     file = _file(tmp_path)
     assert _run(settings, "topics", "create", file).exit_code == 0
-    reports, merge = settings.topic_names.reports("care"), f"{settings.group}.merge.0"
+    reports, merge = settings.topic_names.reports("care"), f"{settings.group}._merge.0"
 
     async def left() -> None:
         async with AIOKafkaProducer(**settings.client_options()) as producer:

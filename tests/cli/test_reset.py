@@ -96,15 +96,16 @@ def test_nothing_is_reset_while_a_worker_is_in_the_group(settings: Settings, fil
 
 def test_groups_left_behind_are_deleted_and_no_others(settings: Settings, lived: Lived) -> None:
     topic, old = settings.topic_names.reports("care"), settings.group_names.ingest("old")
-    merge = f"{settings.group}.merge.0"
+    merge = f"{settings.group}._merge.0"
+    neighbours = [f"{settings.group}-neighbour.old.ingest", f"{settings.group}.neighbour.old.ingest"]
     kept = Checkpoint(generation=1, offset=1, position=1, watermark_ms=None, watermark_generation=0)
-    for group in (old, merge):
+    for group in (old, merge, *neighbours):
         asyncio.run(commit(settings, group, topic, kept))
     dry = run(settings, "groups")
     assert dry.stdout.splitlines()[0] == f"would delete group {old}, which has no member"
     assert old in asyncio.run(groups(settings))
     assert run(settings, "groups", "--yes").exit_code == 0
-    assert asyncio.run(groups(settings)) == [settings.group_names.ingest("care"), merge]
+    assert asyncio.run(groups(settings)) == sorted([settings.group_names.ingest("care"), merge, *neighbours])
     assert "no group under" in run(settings, "groups").stdout
 
 

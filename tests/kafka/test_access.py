@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import typer
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from stream_ldp.cli import app
 from stream_ldp.cli.commands import _NotImported
 from stream_ldp.collection import Topics
-from stream_ldp.kafka.access import COMMANDS, Operation, Role, access_rules, rules_of
+from stream_ldp.kafka.access import COMMANDS, AccessRule, Operation, Resource, Role, access_rules, rules_of
 from stream_ldp.kafka.group_names import GroupNames
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import TopicNames
 from stream_ldp.kinds import parse_collection
+from tests.kafka.names import collections, is_prefix, prefixes
 from tests.paths import REPOSITORY
+
+#: The topics of a collection that has every topic.
+ALL = Topics(answers="estimates", rounds=True, records=True)
 
 #: How a table shows what is allowed.
 LETTERS = {
@@ -30,7 +37,7 @@ LETTERS = {
 
 def table() -> list[str]:
     """Write the rules of all kinds of users as a table, for a collection that has every topic."""
-    names, topics = TopicNames(prefix="<prefix>"), Topics(answers="<answers>", rounds=True, records=True)
+    names, topics = TopicNames(prefix="<prefix>"), replace(ALL, answers="<answers>")
     cells: dict[str, dict[Role, list[str]]] = {}
     for role in Role:
         for rule in rules_of(role, "<collection>", topics, names=names, groups=GroupNames(prefix="<group>")):
@@ -79,7 +86,7 @@ def test_two_collections_share_what_is_about_no_one_of_them() -> None:
     assert set(one) < set(both)
     assert len(both) == len(set(both))
     shared = {rule.name for rule in one if collection.name not in rule.name}
-    assert shared == {"p.collections", "p.partials", "g.merge."}
+    assert shared == {"p.collections", "p.partials", "g._merge."}
 
 
 def test_a_rule_is_added_by_the_arguments_of_kafkas_own_tool() -> None:
@@ -94,3 +101,39 @@ def test_a_rule_is_added_by_the_arguments_of_kafkas_own_tool() -> None:
     assert " ".join(report.arguments("User:ada")) == (
         "--add --allow-principal User:ada --operation Write --topic p.care.reports"
     )
+
+
+def _reaches(rule: AccessRule, resource: Resource, name: str) -> bool:
+    return rule.resource is resource and (name.startswith(rule.name) if rule.prefixed else name == rule.name)
+
+
+def _resources(prefix: str, collection: str) -> list[tuple[Resource, str]]:
+    """Name what a deployment with one collection has, of every kind."""
+    names, groups = TopicNames(prefix=prefix), GroupNames(prefix=prefix)
+    topics = [names.reports(collection), names.answers_of(collection, ALL), names.rounds(collection)]
+    topics += [names.records(collection), names.dead_letters(collection), names.partials, names.collections]
+    found = [*groups.of(collection), groups.merge([collection])]
+    return [
+        *((Resource.TOPIC, name) for name in topics),
+        *((Resource.GROUP, name) for name in found),
+        (Resource.TRANSACTIONAL_ID, names.answers_of(collection, ALL)),
+    ]
+
+
+@given(st.sampled_from(Role), prefixes, collections, st.sampled_from(["", ".", "-", "_"]), prefixes, collections)
+def test_no_rule_reaches_what_is_another_deployments(
+    role: Role, prefix: str, collection: str, joint: str, more: str, other: str
+) -> None:
+    neighbour = f"{prefix}{joint}{more}"
+    assume(is_prefix(neighbour))
+    rules = list(rules_of(role, collection, ALL, names=TopicNames(prefix=prefix), groups=GroupNames(prefix=prefix)))
+    reached = [name for rule in rules for kind, name in _resources(neighbour, other) if _reaches(rule, kind, name)]
+    assert reached == []
+
+
+@given(prefixes, collections, collections)
+def test_a_worker_commits_for_no_other_collection(prefix: str, collection: str, other: str) -> None:
+    assume(collection != other)
+    groups = GroupNames(prefix=prefix)
+    rules = rules_of(Role.WORKER, collection, ALL, names=TopicNames(prefix=prefix), groups=groups)
+    assert not [group for rule in rules for group in groups.of(other) if _reaches(rule, Resource.GROUP, group)]

@@ -25,6 +25,19 @@ async def test_a_topic_the_cluster_cannot_create_is_refused_in_the_clusters_word
             await cluster.create(specs, replication=3)
 
 
+async def test_an_underscore_in_a_collections_name_takes_no_topic_of_another_deployment(settings: Settings) -> None:
+    for prefix, name in ((settings.topic_prefix, "b_survey"), (f"{settings.topic_prefix}-b", "survey")):
+        async with Cluster.connect(settings) as cluster:
+            await cluster.create(
+                topic_specs([collection_of(name=name)], prefix=prefix, partials_partitions=1), replication=1
+            )
+    dotted = topic_specs([collection_of(name="survey")], prefix=f"{settings.topic_prefix}.b", partials_partitions=1)
+    async with Cluster.connect(settings) as cluster:
+        # Why a prefix has no dot, and no underscore.
+        with pytest.raises(ClusterError, match="collides with existing topic"):
+            await cluster.create(dotted, replication=1)
+
+
 async def test_the_usual_replication_is_no_more_than_the_brokers_can_carry(settings: Settings) -> None:
     async with Cluster.connect(settings) as cluster:
         assert await cluster.usual_replication() == 1

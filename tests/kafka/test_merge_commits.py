@@ -39,7 +39,7 @@ async def test_the_last_commit_is_found_by_whoever_merges_next(settings: Setting
 async def test_a_group_without_members_begins_at_the_end_and_one_with_members_where_it_was(
     settings: Settings, cluster: Cluster
 ) -> None:
-    topic, group = settings.topic_names.partials, f"{settings.group}.merge.x"
+    topic, group = settings.topic_names.partials, f"{settings.group}._merge.x"
     place = TopicPartition(topic, 1)
     async with AIOKafkaProducer(**settings.client_options()) as producer:
         for _ in range(2):

@@ -49,7 +49,15 @@ def test_two_deployments_on_one_cluster_do_not_share_a_group_unless_told_to() ->
         ({"brokers": "a:1,b:75001"}, "'b:75001': a port is a number from 1 to 65535"),
         ({"brokers": "a:\u00b2"}, "'a:\u00b2' is not host:port"),
         ({"admin_port": 70_000}, "less than or equal to 65535"),
-        ({"topic_prefix": "a b"}, "topic_prefix (--topic-prefix, STREAM_LDP_TOPIC_PREFIX)"),
+        (
+            {"topic_prefix": "a.b"},
+            "topic_prefix (--topic-prefix, STREAM_LDP_TOPIC_PREFIX): 'a.b' may have letters, digits and hyphens, "
+            "not '.'",
+        ),
+        ({"topic_prefix": "a_b"}, "'a_b' may have letters, digits and hyphens, not '_'"),
+        ({"topic_prefix": "-a"}, "'-a' must have 1 to 100 characters, the first a letter or digit"),
+        ({"topic_prefix": "a" * 101}, "must have 1 to 100 characters"),
+        ({"group": "a.b"}, "group (--group, STREAM_LDP_GROUP): 'a.b' may have letters, digits and hyphens, not '.'"),
         ({"tls_ca_file": Path("/nowhere/ca.pem")}, "/nowhere/ca.pem cannot be read: No such file or directory"),
         ({"config": Path("/nowhere/settings.yaml")}, "/nowhere/settings.yaml cannot be read"),
         ({"security_protocol": "SASL_SSL"}, "needs sasl_username and sasl_password_file (or sasl_password)"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream_ldp import kinds
 from stream_ldp.collection.synthesis import SynthesisSpec
 from stream_ldp.kafka.topics import (
     DAY_MS,
@@ -22,6 +25,7 @@ from stream_ldp.kafka.topics import (
     topic_specs,
 )
 from stream_ldp.records.collection import JointCollection
+from tests.kafka.names import collections, is_collection, is_prefix, prefixes
 
 
 def _collection(name: str = "care", **window: Any) -> JointCollection:
@@ -98,6 +102,52 @@ def test_even_the_longest_topic_names_are_valid_in_kafka() -> None:
     longest = "c" * 63
     for name in (names.reports(longest), names.estimates(longest), names.dead_letters(longest), names.partials):
         assert re.fullmatch(r"[a-zA-Z0-9._-]{1,249}", name)
+
+
+#: What can follow a collection's name, or a prefix, by the name of what names it.
+KINDS = [
+    name
+    for name, member in vars(TopicNames).items()
+    if inspect.isfunction(member) and list(inspect.signature(member).parameters) == ["self", "collection"]
+    if not name.startswith("_") and name != "answers"
+]
+SHARED = [name for name, member in vars(TopicNames).items() if isinstance(member, property)]
+
+
+def _in_metrics(topic: str) -> str:
+    """Return what Kafka's metrics call a topic; its brokers refuse a topic whose name there is another's."""
+    return topic.replace(".", "_")
+
+
+def _readings(name: str) -> Iterator[tuple[str, str, str]]:
+    """Yield all prefixes, collections and kinds with a topic of this name in metrics."""
+    places = [place for place, letter in enumerate(name) if letter == "_"]
+    for first in places:
+        for prefix in {name[:first], name[:first].replace("_", ".")}:
+            if not is_prefix(prefix):
+                continue
+            names = TopicNames(prefix=prefix)
+            yield from ((prefix, "", kind) for kind in SHARED if _in_metrics(getattr(names, kind)) == name)
+            for collection in {name[first + 1 : last] for last in places if first < last}:
+                for kind in KINDS if is_collection(collection) else []:
+                    if _in_metrics(getattr(names, kind)(collection)) == name:
+                        yield prefix, collection, kind
+
+
+@given(prefixes, collections, st.sampled_from(KINDS), st.sampled_from(SHARED))
+def test_a_topic_is_that_of_one_prefix_collection_and_kind_even_in_metrics(
+    prefix: str, collection: str, kind: str, shared: str
+) -> None:
+    names = TopicNames(prefix=prefix)
+    assert list(_readings(_in_metrics(getattr(names, kind)(collection)))) == [(prefix, collection, kind)]
+    assert list(_readings(_in_metrics(getattr(names, shared)))) == [(prefix, "", shared)]
+
+
+def test_the_law_of_names_is_about_the_answers_of_all_kinds() -> None:
+    names = TopicNames(prefix="p")
+    named = {getattr(names, kind)("care") for kind in KINDS}
+    assert (len(named), sorted(SHARED)) == (9, ["collections", "partials"])
+    assert {names.answers_of("care", kind.collection.topics) for kind in kinds.KINDS.values()} <= named
 
 
 def test_a_collection_without_demands_of_its_own_fits_the_shared_topics_of_another() -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.errors import KafkaError
+from aiokafka.errors import GroupAuthorizationFailedError, KafkaError
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._acl import AclBinding, AclBindingFilter, AclOperation, AclPermissionType
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
@@ -32,7 +32,7 @@ from stream_ldp.errors import StreamLDPError
 from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import Door, Gateway, Source
 from stream_ldp.kafka.access import COMMANDS, AccessRule, Operation, Resource, Role, access_rules
-from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.cluster import Cluster, ClusterError
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX
@@ -417,6 +417,49 @@ async def test_the_access_rules_are_enough_for_clients_workers_and_readers(
         allow(administrator, role, records.rules(role))
     for role in roles:
         await records.deeds[role]()
+
+
+async def test_a_deployment_whose_name_begins_alike_is_out_of_reach(
+    records: RecordInstallation, administrator: AdminClient
+) -> None:
+    settings = records.deployment.settings
+    neighbour = settings.model_copy(
+        update=dict.fromkeys(("topic_prefix", "group"), f"{settings.topic_prefix}-neighbour")
+    )
+    reports = TopicPartition(neighbour.topic_names.reports("survey"), 0)
+    ingest = neighbour.group_names.ingest("survey")
+    specs = topic_specs([records.deployment.collection], prefix=neighbour.topic_prefix, partials_partitions=4)
+    async with Cluster.connect(settings) as cluster:
+        await cluster.create(specs, replication=1)
+        await cluster.commit(ingest, {reports: (0, "")})
+    for role in (Role.OPERATOR, Role.DEPLOYER, Role.RESETTER):
+        allow(administrator, role, records.rules(role))
+        async with Cluster.connect(records.settings(role)) as cluster:
+            # Whoever may not describe it may not read it either.
+            with pytest.raises(ClusterError, match="needs an access rule"):
+                await cluster.topics([reports.topic])
+            assert ingest not in await cluster.groups()
+            with pytest.raises(KafkaError):
+                await cluster.commit(ingest, {reports: (1, "")})
+    await records.run(Role.RESETTER, "reset groups", "--yes")
+    async with Cluster.connect(settings) as cluster:
+        assert await cluster.committed(ingest, [reports]) == {reports: 0}
+
+
+async def test_the_worker_of_one_collection_does_not_commit_for_one_that_is_called_merge(
+    records: RecordInstallation, administrator: AdminClient
+) -> None:
+    allow(administrator, Role.WORKER, records.rules(Role.WORKER))
+    groups, place = (
+        records.deployment.settings.group_names,
+        TopicPartition(records.deployment.names.reports("survey"), 0),
+    )
+    async with Cluster.connect(records.settings(Role.WORKER)) as cluster:
+        for group in (groups.ingest("survey"), groups.merge(["survey"]), groups.merge(["survey", "films"])):
+            await cluster.commit(group, {place: (0, "")})
+        for group in groups.of("merge"):
+            with pytest.raises(GroupAuthorizationFailedError):
+                await cluster.commit(group, {place: (0, "")})
 
 
 @pytest.mark.long

@@ -28,7 +28,7 @@ def test_workers_of_the_same_collections_share_the_merging_and_others_do_not(tmp
         app = faust_app(settings, collections, cast("Merger", None), datadir=str(tmp_path))
         return str(app.conf.id)
 
-    assert name(one).startswith("workers.merge.")
+    assert name(one).startswith("workers._merge.")
     assert name(one, other) == name(other, one)
     assert len({name(one), name(other), name(one, other)}) == 3
 

@@ -405,11 +405,11 @@ def _in_order(n: int, *, entropy: Any) -> Any:
 
 
 def _readable(original: Any) -> Any:
-    def create(path: Path, content: bytes) -> None:
-        original(path, content)
+    def keep(path: Path) -> None:
+        original(path)
         path.chmod(0o640)
 
-    return create
+    return keep
 
 
 _STORE = "tests/privacy/ledger/test_store.py"
@@ -505,7 +505,7 @@ BREAKS: tuple[Break, ...] = (
           patch=_replacing(item_population, "random_order", lambda _: _in_order),
           subject=FILMS, by=(CLIENT,)),
     Break(number=36, what="secret is readable by the group",
-          patch=_replacing(secret, "create_private", _readable), subject=SURVEY, by=(CLIENT,)),
+          patch=_replacing(secret, "keep_draft", _readable), subject=SURVEY, by=(CLIENT,)),
 )  # fmt: skip
 
 #: Trials of the attacks of the table, a fifth of the default.

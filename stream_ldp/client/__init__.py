@@ -28,8 +28,8 @@ from stream_ldp.client.subscriber import (
     Subscriber,
 )
 from stream_ldp.privacy.ledger.ledger import AlreadyReported
-from stream_ldp.privacy.ledger.ledger_file import LooserTerms, PrivacyLedger, ledger_file_of, load_or_create_user
-from stream_ldp.privacy.ledger.secret import SecretError, load_or_create_secret
+from stream_ldp.privacy.ledger.ledger_file import LooserTerms, PrivacyLedger, load_or_create_user
+from stream_ldp.privacy.ledger.secret import SecretError, ledger_file_of, load_or_create_secret
 from stream_ldp.privacy.ledger.store import LedgerError
 from stream_ldp.privacy.ledger.terms import (
     DEFAULT_BUDGET,

@@ -29,7 +29,8 @@ from stream_ldp.client.audit.sending import (
 from stream_ldp.kafka.memory import connected
 from stream_ldp.mechanisms import SECRET_BYTES, SeededEntropy
 from stream_ldp.pipeline.statistics import row_width
-from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger, ledger_file_of, load_or_create_user
+from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger, load_or_create_user
+from stream_ldp.privacy.ledger.secret import ledger_file_of
 from stream_ldp.privacy.ledger.terms import Assumption, Terms
 
 if TYPE_CHECKING:

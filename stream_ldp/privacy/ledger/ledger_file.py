@@ -16,7 +16,16 @@ from stream_ldp.privacy.ledger.reports import (
     set_reports,
     string_reports,
 )
-from stream_ldp.privacy.ledger.secret import SecretError, load_or_create_secret
+from stream_ldp.privacy.ledger.secret import (
+    SecretError,
+    draw_secret,
+    drawn_secret,
+    keep_secret,
+    ledger_file_of,
+    load_secret,
+    make_directory,
+    secret_file_of,
+)
 from stream_ldp.privacy.ledger.store import FileStore, LedgerError, MemoryStore, derived_key, locked
 from stream_ldp.privacy.ledger.terms import LinkingRefused, Terms
 
@@ -37,7 +46,7 @@ if TYPE_CHECKING:
     from stream_ldp.sets.item_sets import ItemSets
     from stream_ldp.strings.collection import StringCollection
 
-__all__ = ["LooserTerms", "PrivacyLedger", "ledger_file_of", "load_or_create_user"]
+__all__ = ["LooserTerms", "PrivacyLedger", "load_or_create_user"]
 
 log = logging.getLogger(__name__)
 
@@ -269,11 +278,6 @@ class PrivacyLedger:
         self._store.update(allowed)
 
 
-def ledger_file_of(secret_file: str | Path) -> Path:
-    """Return the path of the ledger that belongs to a secret file; it is beside it."""
-    return Path(f"{secret_file}.ledger")
-
-
 def load_or_create_user(
     secret_file: str | Path, *, terms: Terms | None = None, change_terms: bool = False
 ) -> tuple[bytes, PrivacyLedger]:
@@ -287,45 +291,55 @@ def load_or_create_user(
     terms: those to which the user agrees. A new user needs them; otherwise see `PrivacyLedger.open`.
     change_terms: see `PrivacyLedger.open`.
 
+    A start that is killed leaves nothing that keeps the next one from making the user.
+
     Raises:
-        SecretError: the file is not a secret, others may read it, it cannot be read or written, or the path of a new
-            user's is relative.
+        SecretError: see `load_or_create_secret`; or the path of a new user's is relative.
         LooserTerms: the terms are looser than those in the ledger, and `change_terms` is not set.
         LedgerError: there is a secret without a ledger, or a ledger without its secret, one that cannot be used, or
             a new user without terms.
     """
     is_absolute = Path(secret_file).is_absolute()
-    secret_file = Path(secret_file).resolve()
+    secret_file = secret_file_of(secret_file)
     ledger_file = ledger_file_of(secret_file)
     if not secret_file.exists() and not ledger_file.exists():
         # Before the lock, so that nothing is left where no user may be made.
         _require_new_user(secret_file, is_absolute=is_absolute, terms=terms)
-        try:
-            secret_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise SecretError(f"{secret_file}: {error.strerror}") from error
+        make_directory(secret_file)
     # Without the lock, one of two processes that both start first would find a secret without a ledger.
     with locked(ledger_file):
-        is_new = not secret_file.exists()
-        if is_new:
-            if ledger_file.exists():
-                raise LedgerError(
-                    f"{ledger_file}: the ledger of a user whose secret {secret_file} is missing\n"
-                    "  -> put the secret back; for another user, choose another file"
-                )
-            agreed = _require_new_user(secret_file, is_absolute=is_absolute, terms=terms)
-            log.warning(
-                "%s: a new user, with a budget of %g nats; keep this file and %s: without them, the next start makes "
-                "another user, whose budget begins anew",
-                secret_file,
-                agreed.budget,
-                ledger_file.name,
-            )
-            secret = load_or_create_secret(secret_file)
-            FileStore(ledger_file, secret=secret).create(agreed)
+        if secret_file.exists():
+            secret = load_secret(secret_file)
         else:
-            secret = load_or_create_secret(secret_file)
+            secret = _make_user(secret_file, ledger_file, is_absolute=is_absolute, terms=terms)
     return secret, PrivacyLedger.open(ledger_file, secret=secret, terms=terms, change_terms=change_terms)
+
+
+def _make_user(secret_file: Path, ledger_file: Path, *, is_absolute: bool, terms: Terms | None) -> bytes:
+    """Make a new user, with the lock of the ledger.
+
+    The secret gets its name last, so a secret without a ledger is always that of a user whose ledger is lost. A start
+    that was killed before has left the secret that it drew, and perhaps a ledger that is sealed with it, in which
+    nothing can be spent yet: both are taken over.
+    """
+    drawn = drawn_secret(secret_file)
+    if ledger_file.exists() and (drawn is None or not FileStore(ledger_file, secret=drawn).is_unspent()):
+        raise LedgerError(
+            f"{ledger_file}: the ledger of a user whose secret {secret_file} is missing\n"
+            "  -> put the secret back; for another user, choose another file"
+        )
+    agreed = _require_new_user(secret_file, is_absolute=is_absolute, terms=terms)
+    log.warning(
+        "%s: a new user, with a budget of %g nats; keep this file and %s: without them, the next start makes "
+        "another user, whose budget begins anew",
+        secret_file,
+        agreed.budget,
+        ledger_file.name,
+    )
+    secret = draw_secret(secret_file) if drawn is None else drawn
+    FileStore(ledger_file, secret=secret).begin(agreed)
+    keep_secret(secret_file)
+    return secret
 
 
 def _require_new_user(secret_file: Path, *, is_absolute: bool, terms: Terms | None) -> Terms:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from typing import TYPE_CHECKING
 
 from stream_ldp.errors import StreamLDPError
@@ -15,7 +14,7 @@ from stream_ldp.errors import StreamLDPError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["OthersMayRead", "create_private", "read_private", "replace_private"]
+__all__ = ["NotPrivate", "draft_of", "keep_draft", "read_private", "replace_private", "sync_directory", "write_draft"]
 
 
 #: What keeps an open file from being a link's target, from reaching child processes, and from being read as text.
@@ -25,39 +24,40 @@ _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os
 _POSIX = os.name == "posix"
 
 
-class OthersMayRead(StreamLDPError, RuntimeError):
-    """A private file can be read or written by other users of the machine."""
+class NotPrivate(StreamLDPError, RuntimeError):
+    """Other accounts of the machine can read, write or replace a private file.
+
+    why: what is wrong with the file, in words.
+    cure: what to do about it.
+    """
+
+    def __init__(self, path: Path, *, why: str, cure: str) -> None:
+        super().__init__(f"{path}: {why}\n  -> {cure}")
+        self.why = why
+        self.cure = cure
 
 
 def read_private(path: Path) -> bytes:
     """Read a file that is no symbolic link; use `Path.resolve` once, before the first call.
 
     Raises:
-        OthersMayRead: others may read or write it.
+        NotPrivate: it is another account's, others may read or write it, or anybody may put another one in its place.
         OSError: it cannot be read, or has become a symbolic link.
     """
     with open(os.open(path, os.O_RDONLY | _FLAGS), "rb") as file:
-        if _POSIX and os.fstat(file.fileno()).st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-            raise OthersMayRead(f"{path}: others may read it")
+        if _POSIX:
+            status = os.fstat(file.fileno())
+            # Where anybody may make files, somebody could have made this one, and know what it holds.
+            if status.st_uid != os.geteuid():
+                raise NotPrivate(
+                    path,
+                    why="it belongs to another account",
+                    cure=f"if its content is yours: chown {os.geteuid()} {path}; otherwise choose another file",
+                )
+            if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+                raise NotPrivate(path, why="others may read it", cure=f"chmod 600 {path}")
+            _require_directory_of(path)
         return file.read()
-
-
-def create_private(path: Path, content: bytes) -> None:
-    """Create a file, whole and on the disk, unless there is one: of two processes, both then find the first one's.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    # Written to a draft and then linked, so that nobody reads half of it.
-    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        _write(descriptor, content)
-        os.link(draft, path)
-    except FileExistsError:
-        return
-    finally:
-        os.unlink(draft)
-    _sync_directory(path.parent)
 
 
 def replace_private(path: Path, content: bytes) -> None:
@@ -66,26 +66,53 @@ def replace_private(path: Path, content: bytes) -> None:
     The caller locks out other writers.
 
     Raises:
+        NotPrivate: anybody may put another file in its place.
         OSError: it cannot be written; the old content stays.
     """
-    # Always the same name: what a crash leaves behind is removed. Where others may write to the directory, they could
-    # put a symbolic link there, and the content would go to a file of their choice: `O_EXCL` never follows one.
-    draft = path.with_name(f".{path.name}.draft")
+    write_draft(path, content)
+    keep_draft(path)
+
+
+def draft_of(path: Path) -> Path:
+    """Return the file in which the next content of a private file is written."""
+    # Always the same name: what a crash leaves behind is found, and removed.
+    return path.with_name(f".{path.name}.draft")
+
+
+def write_draft(path: Path, content: bytes) -> None:
+    """Write the next content of a file, which the file does not have yet.
+
+    Raises:
+        NotPrivate, OSError: see `replace_private`.
+    """
+    if _POSIX:
+        _require_directory_of(path)
+    # Where others may write to the directory, they could put a symbolic link there, and the content would go to a
+    # file of their choice: `O_EXCL` never follows one.
+    draft = draft_of(path)
     draft.unlink(missing_ok=True)
-    _write(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600), content)
-    os.replace(draft, path)
-    _sync_directory(path.parent)
-
-
-def _write(descriptor: int, content: bytes) -> None:
-    with open(descriptor, "wb") as file:
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600), "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
 
 
-def _sync_directory(path: Path) -> None:
-    """Make a new name outlive a power failure."""
+def keep_draft(path: Path) -> None:
+    """Give a file the content that was written last.
+
+    Raises:
+        OSError: it cannot be done; the old content stays.
+    """
+    os.replace(draft_of(path), path)
+    sync_directory(path.parent)
+
+
+def sync_directory(path: Path) -> None:
+    """Make new names outlive a power failure.
+
+    Raises:
+        OSError: it cannot be done.
+    """
     if not _POSIX:
         return  # Windows opens no directories, and keeps their names in its journal.
     directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
@@ -93,3 +120,10 @@ def _sync_directory(path: Path) -> None:
         os.fsync(directory)
     finally:
         os.close(directory)
+
+
+def _require_directory_of(path: Path) -> None:
+    """Require that not everybody may replace a file, as they may not where its directory has the sticky bit."""
+    mode = os.stat(path.parent).st_mode
+    if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+        raise NotPrivate(path, why="anybody may replace what is in its directory", cure=f"chmod o-w {path.parent}")

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.mechanisms import SECRET_BYTES
 from stream_ldp.mechanisms.randomness.user_secret import require_secret
-from stream_ldp.privacy.ledger.ledger import Book
-from stream_ldp.privacy.ledger.private_file import OthersMayRead, read_private, replace_private
+from stream_ldp.privacy.ledger.ledger import Book, Spending
+from stream_ldp.privacy.ledger.private_file import NotPrivate, read_private, replace_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -88,10 +88,9 @@ class FileStore:
                 f"{self.path}: the ledger is missing, and what its user has spent is not known\n"
                 f"  -> put it back; for a user who has never reported, make a new one: {_NEW_LEDGER}"
             ) from error
-        except OthersMayRead:
+        except NotPrivate as error:
             raise LedgerError(
-                f"{self.path}: others may read or replace it, and see when its user reported\n"
-                f"  -> chmod 600 {self.path}"
+                f"{self.path}: {error.why}, and it says when its user reported\n  -> {error.cure}"
             ) from None
         except OSError as error:
             raise LedgerError(f"{self.path}: {error.strerror}") from error
@@ -114,6 +113,21 @@ class FileStore:
         """
         if self.path.exists():
             raise LedgerError(f"{self.path}: there is a ledger already, which a new one would forget\n  -> open it")
+        self.begin(terms)
+
+    def is_unspent(self) -> bool:
+        """Decide whether there is a book of this user in which nothing is spent, so that nothing was sent."""
+        try:
+            return self.read().spending == Spending()
+        except LedgerError:
+            return False
+
+    def begin(self, terms: Terms) -> None:
+        """Store a new book in place of none, or of one in which nothing is spent.
+
+        Raises:
+            LedgerError: it cannot be written.
+        """
         self._write(Book(terms=terms))
 
     def update(self, change: Callable[[Book], Book]) -> None:
@@ -129,6 +143,8 @@ class FileStore:
         content = book.model_dump_json(by_alias=True).encode()
         try:
             replace_private(self.path, content + b"\n" + self._seal(content) + b"\n")
+        except NotPrivate as error:
+            raise LedgerError(str(error)) from None
         except OSError as error:
             raise LedgerError(f"{self.path}: cannot be written, so nothing was sent: {error.strerror}") from error
 

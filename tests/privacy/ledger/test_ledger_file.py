@@ -51,6 +51,7 @@ from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.phases import epochs_epsilon
 from tests.client.examples import collection_of, write_survey
 from tests.client.fakes import FakeBroker
+from tests.privacy.ledger.kills import killed
 from tests.privacy.ledger.ledgers import COLLECTION, NOON_MS, SECRET, UNLIMITED, counted, opened, spend
 
 if TYPE_CHECKING:
@@ -284,6 +285,98 @@ def test_clients_that_create_a_user_at_the_same_time_get_the_same_secret(tmp_pat
         for attempt in range(10):
             users = list(pool.map(partial(load_or_create_user, terms=UNLIMITED), [tmp_path / str(attempt)] * 8))
             assert len({secret for secret, _ in users}) == 1
+
+
+#: Names of the files of a user.
+FILES = [".secret.ledger.lock", "secret", "secret.ledger"]
+
+
+def _names(directory: Path) -> list[str]:
+    return sorted(each.name for each in directory.iterdir())
+
+
+def test_a_first_start_that_is_killed_anywhere_leaves_a_user_who_can_report(tmp_path: Path) -> None:
+    place = 0
+    while killed(partial(load_or_create_user, tmp_path / f"{place}" / "secret", terms=UNLIMITED), at=place):
+        file = tmp_path / f"{place}" / "secret"
+        # A second start is killed as well, in its turn at every place.
+        killed(partial(load_or_create_user, file, terms=Terms(budget=5.0)), at=place * 7 % 60)
+        secret, ledger = load_or_create_user(file, terms=Terms(budget=9.0), change_terms=True)
+        spend(ledger)
+        assert (counted(ledger), ledger.terms.budget) == (1, 9.0)
+        assert _names(file.parent) == FILES
+        assert load_or_create_secret(file) == secret
+        place += 1
+    assert place > 60
+
+
+def test_a_secret_whose_making_is_killed_anywhere_is_made_by_the_next_start(tmp_path: Path) -> None:
+    place = 0
+    while killed(partial(load_or_create_secret, tmp_path / f"{place}" / "secret"), at=place):
+        file = tmp_path / f"{place}" / "secret"
+        assert load_or_create_secret(file) == load_or_create_secret(file)
+        assert _names(file.parent) == [".secret.ledger.lock", "secret"]
+        place += 1
+    assert place > 40
+
+
+def test_an_unfinished_user_gets_the_terms_of_the_start_that_finishes(tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    load_or_create_user(file, terms=Terms(budget=5.0))
+    file.rename(tmp_path / ".secret.draft")
+    with pytest.raises(LedgerError, match=r"a new one needs a budget"):
+        load_or_create_user(file)
+    assert load_or_create_user(file, terms=Terms(budget=9.0))[1].terms.budget == 9.0
+    assert _names(tmp_path) == FILES
+
+
+@pytest.mark.parametrize("content", ["", "00", f"{'00' * 32}\n"])
+def test_a_draft_is_not_taken_for_the_secret_of_a_ledger_that_it_did_not_seal(tmp_path: Path, content: str) -> None:
+    file, draft = tmp_path / "secret", tmp_path / ".secret.draft"
+    load_or_create_user(file, terms=UNLIMITED)
+    file.unlink()
+    draft.write_text(content)
+    draft.chmod(0o600)
+    with pytest.raises(LedgerError, match=r"put the secret back"):
+        load_or_create_user(file, terms=UNLIMITED)
+    ledger_file_of(file).unlink()
+    load_or_create_user(file, terms=UNLIMITED)
+    assert _names(tmp_path) == FILES
+
+
+def test_a_draft_of_a_user_who_has_reported_is_not_taken_for_an_unfinished_one(tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    spend(load_or_create_user(file, terms=UNLIMITED)[1])
+    file.rename(tmp_path / ".secret.draft")
+    with pytest.raises(LedgerError, match=r"put the secret back"):
+        load_or_create_user(file, terms=UNLIMITED)
+
+
+def _report_twice(file: Path, sent: int) -> None:
+    _, ledger = load_or_create_user(file)
+    for _ in range(2):
+        spend(ledger)
+        os.write(sent, b"sent")
+
+
+def test_a_client_that_is_killed_anywhere_has_sent_no_more_than_it_has_counted(tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    load_or_create_user(file, terms=UNLIMITED)
+    place, all_sent = 0, 0
+    going_on = True
+    while going_on:
+        receiving, sending = os.pipe()
+        before = counted(load_or_create_user(file)[1])
+        going_on = killed(partial(_report_twice, file, sending), at=place)
+        os.close(sending)
+        sent = len(os.read(receiving, 100)) // len(b"sent")
+        os.close(receiving)
+        _, ledger = load_or_create_user(file)
+        assert sent <= counted(ledger) - before <= sent + 1
+        place, all_sent = place + 1, all_sent + sent
+    assert place > 100
+    assert all_sent > 40
+    assert _names(tmp_path) == FILES
 
 
 # The reporter.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_ldp.privacy.ledger.private_file import OthersMayRead, create_private, read_private, replace_private
+from stream_ldp.privacy.ledger.private_file import NotPrivate, read_private, replace_private
 
 
 def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -24,27 +24,16 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return steps
 
 
-@pytest.mark.parametrize("write", [create_private, replace_private])
 def test_a_new_file_is_on_the_disk_with_its_name_and_readable_by_its_owner_alone(
-    write: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = synced(monkeypatch)
     path = tmp_path / "mine"
-    assert callable(write)
-    write(path, b"content")
+    replace_private(path, b"content")
     assert steps == ["file", "directory"]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert read_private(path) == b"content"
     assert [each.name for each in tmp_path.iterdir()] == ["mine"]
-
-
-def test_a_file_that_is_there_is_not_created_again_but_may_be_replaced(tmp_path: Path) -> None:
-    path = tmp_path / "mine"
-    create_private(path, b"first")
-    create_private(path, b"second")
-    assert read_private(path) == b"first"
-    replace_private(path, b"third")
-    assert read_private(path) == b"third"
 
 
 def test_what_a_crash_left_behind_is_no_obstacle(tmp_path: Path) -> None:
@@ -69,5 +58,5 @@ def test_a_file_that_others_may_read_or_write_is_refused(tmp_path: Path, mode: i
     path = tmp_path / "mine"
     replace_private(path, b"content")
     path.chmod(mode)
-    with pytest.raises(OthersMayRead, match=r"mine"):
+    with pytest.raises(NotPrivate, match=r"mine"):
         read_private(path)

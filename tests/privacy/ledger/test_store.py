@@ -134,7 +134,7 @@ def test_a_draft_that_somebody_has_made_a_link_is_not_followed(path: Path, tmp_p
 @pytest.mark.parametrize("mode", [0o640, 0o606, 0o602])
 def test_a_ledger_that_others_may_read_or_write_is_refused(path: Path, mode: int) -> None:
     path.chmod(mode)
-    with pytest.raises(LedgerError, match=r"(?s)others may read or replace it.*-> chmod 600 "):
+    with pytest.raises(LedgerError, match=r"(?s)others may read it.*-> chmod 600 "):
         opened(path)
 
 

@@ -67,6 +67,8 @@ def plan(
 
     A design that --finals leads to is for a collection to come: it has another fingerprint, and users who report to
     both spend for both. Nothing that runs changes by itself.
+
+    With --json, `meaning` is the text behind the fingerprint, from which clients in other languages make reports.
     """
     (collection,) = load_collections([file]).values()
     face = face_of(collection)
@@ -89,7 +91,11 @@ def plan(
     planned = kind_of(collection).plan(collection, populations=populations)
     times = solve_times(collection, populations=populations)
     if as_json:
-        document = {"solves": [asdict(each) for each in times], "too_slow": list(too_slow(collection, times))}
+        document = {
+            "meaning": collection.meaning,
+            "solves": [asdict(each) for each in times],
+            "too_slow": list(too_slow(collection, times)),
+        }
         typer.echo(json.dumps(face.plan_document(planned) | document))
     else:
         face.show_plan(planned)

@@ -369,20 +369,27 @@ class Collection(Part):
         """The whole collection as plain data, equal for equal collections however they are written."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
+    @property
+    def meaning(self) -> str:
+        """The text behind the fingerprint, canonical JSON, from which clients in other languages make reports."""
+        return _canonical(self._meaning)
+
     @cached_property
     def fingerprint(self) -> bytes:
         """Digest, of 16 bytes, of exactly what changes the meaning of a report.
 
-        It is the first 16 bytes of the SHA-256 of a compact JSON array in UTF-8, which each class of collections
-        defines.
+        It is the first 16 bytes of the SHA-256 of `meaning` in UTF-8.
         """
         return fingerprint_of(self._meaning)
 
 
 def fingerprint_of(meaning: list[Any]) -> bytes:
     """Return the fingerprint of plain data, 16 bytes."""
-    canonical = json.dumps(meaning, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).digest()[:FINGERPRINT_BYTES]
+    return hashlib.sha256(_canonical(meaning).encode()).digest()[:FINGERPRINT_BYTES]
+
+
+def _canonical(meaning: list[Any]) -> str:
+    return json.dumps(meaning, ensure_ascii=False, separators=(",", ":"))
 
 
 def require_distinct(names: Sequence[str], what: str, field: str, *leaf: str) -> None:

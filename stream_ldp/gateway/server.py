@@ -5,6 +5,7 @@
 | GET /v1/collections | {"collections": [{"name", "kind", "fingerprint"}]} |
 | GET /v1/collections/NAME | the collection's file, YAML |
 | GET /v1/collections/NAME/document | the same as JSON, complete: durations in milliseconds, bins with their values |
+| GET /v1/collections/NAME/meaning | the text behind its fingerprint, to the byte; see docs/wire.md |
 | GET /v1/collections/NAME/rounds | {"rounds": [...]}: those written within the last two windows, as published |
 | POST /v1/collections/NAME/batches | {"reports": N}, once the brokers have the batch |
 | GET /metrics, /livez, /readyz | as of a worker |
@@ -144,6 +145,7 @@ class Gateway:
         route.add_get("/v1/collections", self._list)
         route.add_get("/v1/collections/{name}", self._file)
         route.add_get("/v1/collections/{name}/document", self._document)
+        route.add_get("/v1/collections/{name}/meaning", self._meaning)
         route.add_get("/v1/collections/{name}/rounds", self._asked)
         route.add_post("/v1/collections/{name}/batches", self._take)
         route.add_get("/metrics", self._show_metrics)
@@ -287,6 +289,10 @@ class Gateway:
 
     async def _document(self, request: web.Request) -> web.Response:
         return web.json_response(self._source(request).collection.document)
+
+    async def _meaning(self, request: web.Request) -> web.Response:
+        # As text: what a parser makes of 24.0 would have another fingerprint.
+        return web.Response(text=self._source(request).collection.meaning, content_type="application/json")
 
     async def _asked(self, request: web.Request) -> web.Response:
         source = self._source(request)

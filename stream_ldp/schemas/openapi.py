@@ -200,6 +200,18 @@ def gateway() -> _Json:
                     "404",
                 ),
             },
+            "/v1/collections/{name}/meaning": {
+                **named,
+                "get": _get(
+                    "meaning",
+                    "Show the text behind the fingerprint, from which clients make reports; docs/wire.md, section 5",
+                    _answer(
+                        "It is this, whose SHA-256 begins with the fingerprint",
+                        {"type": "array", "minItems": 4, "prefixItems": [{"type": "string", "description": "name"}]},
+                    ),
+                    "404",
+                ),
+            },
             "/v1/collections/{name}/rounds": {
                 **named,
                 "get": _get(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -254,6 +256,17 @@ async def test_collections_are_served_as_json_for_clients_without_a_reader_of_ya
             assert response.status == 200
             assert await response.json() == collection_of().document
         async with session.get("/v1/collections/other/document") as response:
+            assert (response.status, (await response.json())["reason"]) == (404, "unknown_collection")
+
+
+async def test_a_gateway_serves_the_text_whose_digest_is_the_fingerprint(reachable: FakeBroker) -> None:
+    async with opened() as session:
+        async with session.get("/v1/collections/care-survey/meaning") as response:
+            assert (response.status, response.content_type) == (200, "application/json")
+            text = await response.read()
+            assert hashlib.sha256(text).digest()[:16] == collection_of().fingerprint
+            assert json.loads(text)[0] == "care-survey"
+        async with session.get("/v1/collections/other/meaning") as response:
             assert (response.status, (await response.json())["reason"]) == (404, "unknown_collection")
 
 

@@ -70,7 +70,6 @@ SUITES = {
     "page/test_browser.py": "the page's files, in a browser",
     "records/estimators/test_accuracy.py": "every estimator",
     "records/estimators/test_contract.py": "every estimator",
-    "sampled/test_wire.py": "the wire format of sampled collections, with a client written from its specification",
     "schemas/test_recorded.py": "what earlier versions have written to every topic",
     "service/test_access.py": "the access rules of each kind of user, on a real broker",
     "service/test_epochs.py": "the service with item sets, on a real broker",
@@ -88,10 +87,7 @@ SUITES = {
     "sets/methods/test_accuracy.py": "every method",
     "sets/methods/test_methods.py": "every method",
     "sets/test_wire.py": "the wire format of item sets, with a client written from its specification",
-    "places/test_wire.py": "the wire format of collections of places, with a client written from its specification",
-    "strings/test_wire.py": "the wire format of collections of strings, with a client written from its specification",
     "views/test_privacy.py": "the privacy of all that a user sends to a collection of views",
-    "views/test_wire.py": "the wire format of views, with a client written from its specification",
     "test_architecture.py": "what docs/architecture.md says",
     "test_breaks.py": "every known way to break the privacy of the package",
     "test_doctests.py": "the examples in docstrings",
@@ -100,6 +96,8 @@ SUITES = {
     "test_public.py": "the public names of the package",
     "test_site.py": "the documentation site",
     "test_readme.py": "the README",
+    "wire/test_reader.py": "docs/wire.md, by a client that is written from it alone",
+    "wire/test_vectors.py": "the golden vectors of whole reports, by the package",
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from typer.testing import CliRunner
 
 from stream_ldp.cli import app
 from stream_ldp.records.collection import JointCollection
+from tests.paths import GOLDEN
 from tests.records.examples import TOWNS_TEXT
 
 
@@ -33,3 +36,17 @@ def test_an_unattainable_epsilon_is_refused(towns_file: Path, wanted: list[str])
     done = CliRunner().invoke(app, ["plan", str(towns_file), *wanted])
     assert done.exit_code == 2
     assert done.stderr.strip()
+
+
+def test_a_plan_as_json_has_the_text_whose_digest_is_the_fingerprint(tmp_path: Path) -> None:
+    """Of each way to be asked, since a client in another language cannot work out any other way what it is asked."""
+    for vectors in ("sampled", "views", "strings", "places"):
+        vector = json.loads((GOLDEN / f"{vectors}.json").read_text(encoding="utf-8"))[0]
+        file = tmp_path / "asked.yaml"
+        file.write_text(json.dumps(vector["file"]), encoding="utf-8")
+        done = CliRunner().invoke(app, ["plan", str(file), "--json", "--users", "1000"])
+        assert done.exit_code == 0, done.output
+        planned = json.loads(done.stdout)
+        assert planned["meaning"] == vector["meaning"]
+        digest = hashlib.sha256(planned["meaning"].encode()).hexdigest()
+        assert digest[:32] == planned["fingerprint"] == vector["fingerprint"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,9 @@ from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.views.question import views_of
 from tests.sampled.examples import collection_of as of_attributes
 from tests.views.examples import collection_of, users
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def test_the_last_attribute_of_a_view_changes_fastest() -> None:
@@ -38,3 +43,24 @@ def test_users_without_answers_perturb_to_no_rows() -> None:
     questions = collection_of().questions
     rows = questions.perturb(np.zeros(0, dtype=np.int64), users(0), entropy=SeededEntropy(0))
     assert rows.shape == (0, 2)
+
+
+def test_a_row_about_a_view_that_does_not_exist_is_no_report() -> None:
+    collection = collection_of("epsilon: 4, ask: [[diet, walks], [walks, bathes]]")
+    (row,) = collection.questions.perturb(np.zeros(1, dtype=np.int64), users(1), entropy=SeededEntropy(0))
+    answer = row.tobytes()[1:]
+    rows = _as_rows([b"\x00" + answer, b"\x02" + answer, b"\xff" + answer])
+    assert collection.questions.valid(rows).tolist() == [True, False, False]
+
+
+def test_a_subset_with_another_number_of_members_is_no_report() -> None:
+    questions = collection_of("epsilon: 0.5, ask: [[diet, walks, bathes]], oracle: k-subset").questions
+    (question,) = questions.questions
+    size, members, _ = question.randomizer.parameters
+    right, less = ((1 << count) - 1 for count in (members, members - 1))
+    rows = [number.to_bytes(-(-size // 8), "little") for number in (right, less, less << 1 | 1 << (size - 1))]
+    assert questions.valid(_as_rows(rows)).tolist() == [True, False, members > 1]
+
+
+def _as_rows(rows: list[bytes]) -> NDArray[np.uint8]:
+    return np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), -1)

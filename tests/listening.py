@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from aiohttp import web
 
+from stream_ldp.http.hosts import Hosts
+from stream_ldp.http.incidents import Incident
+from stream_ldp.http.port import Port
+
 
 @asynccontextmanager
-async def listening(application: web.Application) -> AsyncIterator[str]:
-    """Serve an application without a log of its requests, as its command does, and yield its address."""
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+async def listening(
+    application: web.Application, *, hosts: Hosts | None = None, count: Callable[[Incident], None] = lambda _: None
+) -> AsyncIterator[str]:
+    """Serve an application as its command does, and yield its address."""
+    port = Port(application, host="127.0.0.1", port=0, hosts=hosts or Hosts(), stop_seconds=0.1, count=count)
     try:
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+        await port.start()
+        yield f"http://127.0.0.1:{port.address[1]}"
     finally:
-        await runner.cleanup()
+        await port.stop()

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from aiohttp import web
 
 from stream_ldp.cli.arguments import CollectionFiles
 from stream_ldp.cli.failure import fail
@@ -20,6 +19,8 @@ from stream_ldp.client.sender import now_ms
 from stream_ldp.errors import DataError
 from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import Door, Gateway, Source
+from stream_ldp.http.hosts import Hosts
+from stream_ldp.http.port import Port
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.tracing import begin_tracing, end_tracing
 
@@ -85,9 +86,10 @@ def gateway(
     ]
     door = Door(limiter=Limiter(rate=rate, burst=burst), tokens=_tokens(tokens_file), origins=frozenset(origin or ()))
     served = Gateway(sources, settings=settings, door=door, now_ms=now_ms)
+    hosts = Hosts.of(settings.allowed_hosts)
     begin_tracing(settings, service="stream-ldp-gateway")
     try:
-        run_client(until_signal(_serve(served, host=host, port=port, tls=_tls(cert_file, key_file))))
+        run_client(until_signal(_serve(served, host=host, port=port, tls=_tls(cert_file, key_file), hosts=hosts)))
     finally:
         end_tracing()
 
@@ -119,16 +121,20 @@ def _tls(cert_file: Path | None, key_file: Path | None) -> ssl.SSLContext | None
     return context
 
 
-async def _serve(served: Gateway, *, host: str, port: int, tls: ssl.SSLContext | None) -> None:
-    runner = web.AppRunner(served.application(), access_log=None, shutdown_timeout=STOP_SECONDS)
+async def _serve(served: Gateway, *, host: str, port: int, tls: ssl.SSLContext | None, hosts: Hosts) -> None:
+    opened = Port(
+        served.application(),
+        host=host,
+        port=port,
+        hosts=hosts,
+        tls=tls,
+        stop_seconds=STOP_SECONDS,
+        count=served.note,
+    )
     try:
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, host, port, ssl_context=tls).start()
-        except OSError as error:
-            fail(f"the port {host}:{port} cannot be opened: {error.strerror or error}; choose one with --port")
+        await opened.start()
         scheme = "http" if tls is None else "https"
-        typer.echo(f"The gateway is at {scheme}://{host}:{runner.addresses[0][1]}/v1/collections; Ctrl-C ends it.")
+        typer.echo(f"The gateway is at {scheme}://{host}:{opened.address[1]}/v1/collections; Ctrl-C ends it.")
         await asyncio.Event().wait()
     finally:
-        await runner.cleanup()
+        await opened.stop()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
 
+from stream_ldp.http.incidents import Incident
 from stream_ldp.pipeline.rejection import Reason
 
 if TYPE_CHECKING:
@@ -17,7 +18,19 @@ __all__ = ["REFUSALS", "GatewayMetrics"]
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 #: Why a request is refused, beside the reasons why a batch is.
-REFUSALS = ("unauthorized", "too_many_requests", "too_large", "unreadable_body", "busy", "brokers_unavailable")
+REFUSALS = (
+    "unknown_host",
+    "unknown_origin",
+    "unauthorized",
+    "too_many_requests",
+    "wrong_content_type",
+    "encoded_body",
+    "not_supported",
+    "slow_body",
+    "too_large",
+    "busy",
+    "brokers_unavailable",
+)
 
 #: From a broker beside the gateway to the end of its patience.
 _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -36,6 +49,13 @@ class GatewayMetrics:
         self.batches = self._counter("batches", "Batches that the brokers have acknowledged.")
         self.reports = self._counter("reports", "Reports in these batches.")
         self.refused = self._counter("refused", "Requests that were refused, by reason.", "reason")
+        self.incidents = Counter(
+            "incidents",
+            "Connections and requests that ended without an answer or a refusal, by what went wrong.",
+            ("incident",),
+            namespace="stream_ldp_gateway",
+            registry=self.registry,
+        )
         self.open = Gauge(
             "open_requests",
             "Batches that wait for the brokers.",
@@ -49,6 +69,8 @@ class GatewayMetrics:
             registry=self.registry,
             buckets=_SECONDS,
         )
+        for incident in Incident:
+            self.incidents.labels(incident)
         for name in collections:
             self.batches.labels(name)
             self.reports.labels(name)

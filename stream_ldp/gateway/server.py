@@ -22,21 +22,22 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
-from aiohttp.http_exceptions import ContentEncodingError
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
-from prometheus_client.exposition import choose_encoder
 
 from stream_ldp.client.errors import require_topic
 from stream_ldp.client.registration import RegistrationCheck
-from stream_ldp.errors import StreamLDPError
 from stream_ldp.gateway.admission import Admission
 from stream_ldp.gateway.metrics import GatewayMetrics
+from stream_ldp.http.exposition import exposition
+from stream_ldp.http.network import network_of
+from stream_ldp.http.quota import Quota
+from stream_ldp.http.refusal import Refused
 from stream_ldp.kafka.connection import BrokerUnreachable, check_connection, explain
 from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.kafka.round_log import RoundLog
 from stream_ldp.kafka.tracing import span, trace_headers
 from stream_ldp.kinds import kind_of
-from stream_ldp.pipeline.content_type import BATCH
+from stream_ldp.pipeline.content_type import BATCH, BATCH_TYPE
 from stream_ldp.pipeline.rejection import Rejected
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
     from stream_ldp.gateway.limiter import Limiter
+    from stream_ldp.http.incidents import Incident
     from stream_ldp.kafka.settings import Settings
 
 __all__ = ["MOST_BYTES", "Door", "Gateway", "Source"]
@@ -59,19 +61,13 @@ PATIENCE = 10.0
 #: Seconds after which a client may try again when the brokers do not answer.
 RETRY_SECONDS = 5
 
+#: Seconds that a client may take to send a batch: the largest one, at 35 kB a second.
+BODY_SECONDS = 30.0
 
-#: Batches that may be under way at once: 256 MB at most.
-MOST_OPEN = 256
-
-
-class _Refused(StreamLDPError, ValueError):
-    """A request is refused, with a status, a reason for programs and a detail for people."""
-
-    def __init__(self, status: int, reason: str, detail: str, *, retry_after: float | None = None) -> None:
-        super().__init__(detail)
-        self.status = status
-        self.reason = reason
-        self.headers = {} if retry_after is None else {"Retry-After": str(int(retry_after) + 1)}
+#: Bytes of batches that may be under way at once, as far as they have come, and bytes of them of one client. While a
+#: batch waits for the brokers, its bytes are in memory twice.
+MOST_UNDER_WAY = 128 * 2**20
+SHARE_UNDER_WAY = MOST_UNDER_WAY // 4
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -133,7 +129,7 @@ class Gateway:
         }
         # One reader of rounds cannot be asked twice at a time.
         self._asking = {name: asyncio.Lock() for name in self._sources}
-        self._open = 0
+        self._under_way = Quota(most=MOST_UNDER_WAY, share=SHARE_UNDER_WAY)
         self._up = False
         self._problem: str | None = "starting"
 
@@ -172,31 +168,32 @@ class Gateway:
                 await rounds.stop()
             await self._producer.abandon()
 
+    def note(self, incident: Incident) -> None:
+        """Count what has gone wrong at the port that serves this gateway."""
+        self._metrics.incidents.labels(incident).inc()
+
     @web.middleware
     async def _guard(
         self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        """Let scripts of known pages in, and answer what is refused as JSON."""
-        origin = request.headers.get("Origin", "")
-        known = "*" in self._door.origins or origin in self._door.origins
-        if request.method == "OPTIONS" and known:
-            response: web.StreamResponse = web.Response(status=204)
-        else:
-            try:
+        """Let scripts of known pages in alone, and answer what is refused as JSON."""
+        origin = request.headers.get("Origin")
+        known = origin is None or not self._door.origins.isdisjoint((origin, "*"))
+        try:
+            _require_origin(known=known)
+            if request.method == "OPTIONS" and origin is not None:
+                response: web.StreamResponse = web.Response(status=204)
+            else:
                 response = await handler(request)
-            except _Refused as refused:
-                # What is not the name of a collection is no label: anyone could make ever more of them.
-                if (name := request.match_info.get("name")) in self._sources:
-                    self._metrics.refused.labels(name, refused.reason).inc()
-                found = {"reason": refused.reason, "detail": str(refused)}
-                response = web.json_response(found, status=refused.status, headers=refused.headers)
-            except web.HTTPException as error:
-                found = {
-                    "reason": error.reason.lower().replace(" ", "_"),
-                    "detail": f"{request.method} {request.path}",
-                }
-                response = web.json_response(found, status=error.status)
-        if known:
+        except Refused as refused:
+            # What is not the name of a collection is no label: anyone could make ever more of them.
+            if (name := request.match_info.get("name")) in self._sources:
+                self._metrics.refused.labels(name, refused.reason).inc()
+            response = refused.response()
+        except web.HTTPException as error:
+            reason = error.reason.lower().replace(" ", "_")
+            response = Refused(error.status, reason, f"{request.method} {request.path}").response()
+        if origin is not None and known:
             response.headers.update(_allowed(origin))
         return response
 
@@ -204,35 +201,59 @@ class Gateway:
         name = request.match_info["name"]
         if (source := self._sources.get(name)) is None:
             known = ", ".join(self._sources)
-            raise _Refused(404, "unknown_collection", f"there is no collection {name!r} here; there are {known}")
+            raise Refused(404, "unknown_collection", f"there is no collection {name!r} here; there are {known}")
         return source
 
-    def _let_in(self, request: web.Request) -> None:
-        """Check a request before any of its body is read."""
+    def _let_in(self, request: web.Request) -> str:
+        """Check a request before any of its body is read, and return what stands for its client."""
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         token = token.strip() if scheme.lower() == "bearer" else ""
         if not self._door.admits(token):
-            raise _Refused(401, "unauthorized", "a bearer token is needed, and this is none of those known here")
-        client = token if self._door.tokens else request.remote or ""
+            raise Refused(401, "unauthorized", "a bearer token is needed, and this is none of those known here")
+        client = token if self._door.tokens else network_of(request.remote)
         if wait := self._door.limiter.wait(client, now=asyncio.get_running_loop().time()):
-            raise _Refused(429, "too_many_requests", "send fewer, larger batches", retry_after=wait)
+            raise Refused(429, "too_many_requests", "send fewer, larger batches", retry_after=wait)
+        # Scripts of any page may send a body of another type without being asked whether they may.
+        if request.headers.get("Content-Type", "").partition(";")[0].strip().lower() != BATCH_TYPE:
+            raise Refused(415, "wrong_content_type", f"the Content-Type of a batch is {BATCH_TYPE}")
         if (request.content_length or 0) > MOST_BYTES:
             raise _too_large(f"{request.content_length} bytes")
-        if self._open >= MOST_OPEN:
-            raise _Refused(503, "busy", f"{self._open} batches are under way", retry_after=0)
+        return client
 
     async def _take(self, request: web.Request) -> web.Response:
         source = self._source(request)
         name = source.collection.name
-        self._let_in(request)
-        self._open += 1
+        client = self._let_in(request)
+        body = await self._body(request, client)
         try:
-            reports = await self._deliver(source, await _body(request))
+            reports = await self._deliver(source, body)
         finally:
-            self._open -= 1
+            self._under_way.give_back(client, len(body))
         self._metrics.batches.labels(name).inc()
         self._metrics.reports.labels(name).inc(reports)
         return web.json_response({"reports": reports})
+
+    async def _body(self, request: web.Request, client: str) -> bytes:
+        """Read a body, whose bytes are under way as they come: to begin one takes nothing from others."""
+        body = bytearray()
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                async for part in request.content.iter_any():
+                    self._grow(body, part, client)
+        except BaseException as error:
+            self._under_way.give_back(client, len(body))
+            if isinstance(error, TimeoutError):
+                detail = f"the body did not come within {BODY_SECONDS:.0f} seconds"
+                raise Refused(408, "slow_body", detail) from error
+            raise
+        return bytes(body)
+
+    def _grow(self, body: bytearray, part: bytes, client: str) -> None:
+        if len(body) + len(part) > MOST_BYTES:
+            raise _too_large("more")
+        if not self._under_way.take(client, len(part)):
+            raise Refused(503, "busy", "too many batches are under way", retry_after=0)
+        body += part
 
     async def _deliver(self, source: Source, body: bytes) -> int:
         """Publish a batch, and return the number of its reports once the brokers have it."""
@@ -242,7 +263,7 @@ class Gateway:
                 async with self._asking[name]:
                     found = await self._admissions[name].judge(body, now_ms=self._now_ms())
                 if isinstance(found, Rejected):
-                    raise _Refused(400, found.reason.value, found.detail)
+                    raise Refused(400, found.reason.value, found.detail)
                 topic = self._settings.topic_names.reports(name)
                 with (
                     self._metrics.open.track_inprogress(),
@@ -265,13 +286,13 @@ class Gateway:
             raise self._brokers_are_gone(error, detail) from error
         return found.reports
 
-    def _brokers_are_gone(self, error: Exception, detail: str) -> _Refused:
+    def _brokers_are_gone(self, error: Exception, detail: str) -> Refused:
         """Note that the brokers do not take batches, and return what to tell the client."""
         if self._problem is None:
             why = explain(error, self._settings, PATIENCE)
             self._problem = f"the brokers {self._settings.brokers} do not take batches: {why}"
             log.warning("%s", self._problem)
-        return _Refused(503, "brokers_unavailable", detail, retry_after=RETRY_SECONDS)
+        return Refused(503, "brokers_unavailable", detail, retry_after=RETRY_SECONDS)
 
     async def _list(self, _: web.Request) -> web.Response:
         known = [
@@ -310,12 +331,7 @@ class Gateway:
         return web.Response(text=f'{{"rounds": [{text}]}}', content_type="application/json")
 
     async def _show_metrics(self, request: web.Request) -> web.Response:
-        try:
-            encode, content_type = choose_encoder(request.headers.get("Accept", ""))
-        except (TypeError, ValueError):
-            # It asks for a version that is no number.
-            encode, content_type = choose_encoder("")
-        return web.Response(body=encode(self._metrics.registry), headers={"Content-Type": content_type})
+        return exposition(self._metrics.registry, request)
 
     async def _livez(self, _: web.Request) -> web.Response:
         return web.json_response({"problems": []})
@@ -334,17 +350,14 @@ class Gateway:
         return web.json_response({"problems": problems}, status=503 if problems else 200)
 
 
-async def _body(request: web.Request) -> bytes:
-    try:
-        return await request.read()
-    except web.HTTPRequestEntityTooLarge as error:
-        raise _too_large("more") from error
-    except (web.RequestPayloadError, ContentEncodingError) as error:
-        raise _Refused(415, "unreadable_body", "the body does not have the encoding that its header names") from error
+def _require_origin(*, known: bool) -> None:
+    # Without this, a page of anyone could report: browsers only keep the answer from its scripts.
+    if not known:
+        raise Refused(403, "unknown_origin", "scripts of that page may not use this gateway: see --origin")
 
 
-def _too_large(found: str) -> _Refused:
-    return _Refused(413, "too_large", f"{found}; a batch has at most {MOST_BYTES} bytes")
+def _too_large(found: str) -> Refused:
+    return Refused(413, "too_large", f"{found}; a batch has at most {MOST_BYTES} bytes")
 
 
 def _digest(token: str) -> bytes:
@@ -354,7 +367,7 @@ def _digest(token: str) -> bytes:
 
 def _allowed(origin: str) -> dict[str, str]:
     return {
-        "Access-Control-Allow-Origin": origin or "*",
+        "Access-Control-Allow-Origin": origin,
         "Access-Control-Allow-Methods": "GET, POST",
         "Access-Control-Allow-Headers": "Authorization, Content-Type",
         # Without this, a script cannot read when to try again.

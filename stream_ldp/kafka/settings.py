@@ -225,6 +225,12 @@ class Settings(BaseSettings):
         default=None,
         description="File with the bearer token without which the admin port tells no more than 200 or 503.",
     )
+    allowed_hosts: str = Field(
+        default="",
+        pattern=r"^[\w\s.,*-]*$",
+        description="Names, separated by commas, by which the admin port, the gateway and the page may be called, "
+        "beside localhost and addresses; * for any.",
+    )
     tracing: bool = Field(
         default=False,
         description="Send OpenTelemetry traces, by OTLP to where OTEL_EXPORTER_OTLP_ENDPOINT says; needs the extra "

@@ -31,11 +31,11 @@ class Reader:
         waiting: number of events that may wait.
         """
         self._waiting = waiting
-        self._events: deque[str] = deque()
+        self._events: deque[bytes] = deque()
         self._change = asyncio.Event()
         self._lost = self._ended = False
 
-    def offer(self, event: str) -> None:
+    def offer(self, event: bytes) -> None:
         """Add an event, or note that there is no room for it."""
         if len(self._events) < self._waiting:
             self._events.append(event)
@@ -48,7 +48,7 @@ class Reader:
         self._ended = True
         self._change.set()
 
-    async def events(self, *, pause: float) -> AsyncIterator[str | None]:
+    async def events(self, *, pause: float) -> AsyncIterator[bytes | None]:
         """Yield the events in order, and None after each so many seconds without one.
 
         Raises:
@@ -84,7 +84,7 @@ class Broadcast:
         """Number of readers that listen."""
         return len(self._readers)
 
-    def send(self, event: str) -> None:
+    def send(self, event: bytes) -> None:
         """Offer an event to all readers."""
         for reader in self._readers:
             reader.offer(event)

@@ -7,6 +7,8 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from stream_ldp.pipeline.answer import Answer
 
 __all__ = ["FINALS", "History"]
@@ -18,7 +20,8 @@ FINALS = 60
 class History:
     """A history holds, for each series of each collection, the last final answers and the provisional one after them.
 
-    Answers are kept as the JSON that was published, so a reader sees the same numbers as on the topic.
+    Answers are kept as the JSON that was published, so a reader sees the same numbers as on the topic. All readers
+    share these bytes: copies for each would let anyone fill the memory by asking and not reading.
     """
 
     def __init__(self, collections: dict[str, dict[str, Any]], *, finals: int = FINALS) -> None:
@@ -29,10 +32,10 @@ class History:
         """
         self._collections = collections
         self._most = finals
-        self._finals: dict[tuple[str, str], deque[tuple[int, str]]] = {}
-        self._open: dict[tuple[str, str], tuple[int, str]] = {}
+        self._finals: dict[tuple[str, str], deque[tuple[int, bytes]]] = {}
+        self._open: dict[tuple[str, str], tuple[int, bytes]] = {}
 
-    def add(self, answer: Answer) -> str | None:
+    def add(self, answer: Answer) -> bytes | None:
         """Take an answer, and return it as a line of JSON; None if the series already has a final of that window.
 
         Raises:
@@ -41,7 +44,7 @@ class History:
         if answer.collection not in self._collections:
             raise KeyError(answer.collection)
         series = (answer.collection, answer.series)
-        start, line = answer.window.start_ms, answer.to_bytes().decode()
+        start, line = answer.window.start_ms, answer.to_bytes()
         finals = self._finals.setdefault(series, deque(maxlen=self._most))
         if finals and start <= finals[-1][0]:
             return None
@@ -53,8 +56,19 @@ class History:
             self._open[series] = (start, line)
         return line
 
-    def snapshot(self) -> str:
-        """Return all that is known as one line of JSON: {"collections": {...}, "answers": [...]}, oldest first."""
+    def snapshot(self) -> Iterator[bytes]:
+        """Return the parts of a line of JSON with all that is known, {"collections": {...}, "answers": [...]}.
+
+        Answers are those of now, the oldest first.
+        """
         kept = [each for finals in self._finals.values() for each in finals] + list(self._open.values())
         lines = [line for _, line in sorted(kept, key=lambda each: each[0])]
-        return f'{{"collections": {json.dumps(self._collections)}, "answers": [{", ".join(lines)}]}}'
+        return self._parts(lines)
+
+    def _parts(self, lines: list[bytes]) -> Iterator[bytes]:
+        yield f'{{"collections": {json.dumps(self._collections)}, "answers": ['.encode()
+        for place, line in enumerate(lines):
+            if place:
+                yield b", "
+            yield line
+        yield b"]}"

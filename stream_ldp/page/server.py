@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import errno
+import asyncio
 from importlib import resources
 from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from stream_ldp.errors import StreamLDPError
+from stream_ldp.http.hosts import Hosts
+from stream_ldp.http.port import Port, abort
+from stream_ldp.http.refusal import Refused
 from stream_ldp.page.broadcast import Broadcast, TooSlow
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from stream_ldp.page.history import History
     from stream_ldp.pipeline.answer import Answer
 
-__all__ = ["CONTENT_SECURITY_POLICY", "PageError", "PageServer"]
+__all__ = ["CONTENT_SECURITY_POLICY", "PageServer"]
 
 #: The page loads nothing from elsewhere, runs no inline script or style, and cannot be put into another page.
 CONTENT_SECURITY_POLICY = (
@@ -33,28 +35,33 @@ _HEADERS = {
 #: Seconds of silence after which a comment is sent: proxies take a connection for dead after 30 seconds or more.
 PAUSE = 15.0
 
+#: Browsers that are shown the answers at once, each with 0.2 MB and an open connection, and seconds after which one
+#: beyond may ask again.
+READERS, RETRY_SECONDS = 400, 30
+
+#: Bytes that are written to a browser at once, and seconds that it may take to read as many.
+PIECE, PIECE_SECONDS = 2**16, 10.0
+
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-
-
-class PageError(StreamLDPError, RuntimeError):
-    """The page's port cannot be opened; the message says why and how to choose another one."""
 
 
 class PageServer:
     """A page server shows one history to any number of browsers, on the caller's event loop."""
 
-    def __init__(self, history: History, *, host: str, port: int, pause: float = PAUSE) -> None:
+    def __init__(
+        self, history: History, *, host: str, port: int, hosts: Hosts | None = None, pause: float = PAUSE
+    ) -> None:
         """Prepare for one address.
 
         port: port to open; 0 for any free one.
+        hosts: names by which the page may be called; addresses and localhost alone if not given.
         pause: seconds of silence after which a browser gets a sign of life.
         """
         self._history = history
-        self._host = host
-        self._port = port
         self._pause = pause
         self._broadcast = Broadcast()
-        application = web.Application(middlewares=[_with_headers])
+        application = web.Application()
+        application.on_response_prepare.append(_add_headers)
         application.on_shutdown.append(self._say_goodbye)
         application.router.add_get("/", _file("index.html"))
         for path in sorted(
@@ -62,32 +69,25 @@ class PageServer:
         ):
             application.router.add_get(f"/static/{path.name}", _file(path.name))
         application.router.add_get("/events", self._events)
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
+        self._port = Port(application, host=host, port=port, hosts=hosts or Hosts())
 
     @property
     def url(self) -> str:
         """The address of the page; known once started."""
-        host, port = self._runner.addresses[0][:2]
+        host, port = self._port.address
         return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
     async def start(self) -> None:
         """Open the port.
 
         Raises:
-            PageError: the port cannot be opened.
+            PortError: the port cannot be opened.
         """
-        await self._runner.setup()
-        try:
-            await web.TCPSite(self._runner, self._host, self._port).start()
-        except OSError as error:
-            why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be opened: {error.strerror or error}"
-            raise PageError(
-                f"the page's port {self._host}:{self._port} {why}; choose one with --port (0 for any free one)"
-            ) from error
+        await self._port.start()
 
     async def stop(self) -> None:
         """Close the port and all connections."""
-        await self._runner.cleanup()
+        await self._port.stop()
 
     def show(self, answer: Answer) -> None:
         """Take an answer into the history, and send it to all browsers."""
@@ -98,23 +98,38 @@ class PageServer:
         self._broadcast.end()
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
+        if self._broadcast.readers >= READERS:
+            raise Refused(503, "busy", f"{READERS} browsers are shown the answers", retry_after=RETRY_SECONDS)
         response = web.StreamResponse(
             headers={"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-store"}
         )
-        # Listening begins before the snapshot is written, so that no answer falls between the two.
+        # Listening begins before the snapshot is taken, so that no answer falls between the two.
         with self._broadcast.reader() as reader:
-            await response.prepare(request)
             try:
-                await response.write(_event("snapshot", self._history.snapshot()))
+                await response.prepare(request)
+                await _write(response, (b"event: snapshot\ndata: ", *self._history.snapshot(), b"\n\n"))
                 async for line in reader.events(pause=self._pause):
-                    await response.write(b": still here\n\n" if line is None else _event("answer", line))
+                    await _write(
+                        response,
+                        (b": still here\n\n",) if line is None else (b"event: answer\ndata: ", line, b"\n\n"),
+                    )
+            except TimeoutError:
+                abort(request)  # What it has not read would wait with the connection.
             except (TooSlow, ConnectionError):
                 pass  # The browser connects again and gets a snapshot.
         return response
 
 
-def _event(name: str, line: str) -> bytes:
-    return f"event: {name}\ndata: {line}\n\n".encode()
+async def _write(response: web.StreamResponse, parts: Iterable[bytes]) -> None:
+    """Write parts of an event, each from the bytes that all browsers share.
+
+    Raises:
+        TimeoutError: the browser does not read.
+    """
+    for part in parts:
+        for start in range(0, len(part), PIECE):
+            async with asyncio.timeout(PIECE_SECONDS):
+                await response.write(memoryview(part)[start : start + PIECE])
 
 
 def _file(name: str) -> Callable[[web.Request], Awaitable[web.Response]]:
@@ -127,15 +142,5 @@ def _file(name: str) -> Callable[[web.Request], Awaitable[web.Response]]:
     return serve
 
 
-@web.middleware
-async def _with_headers(
-    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-) -> web.StreamResponse:
-    try:
-        response = await handler(request)
-    except web.HTTPException as error:
-        error.headers.update(_HEADERS)
-        raise
-    if not response.prepared:
-        response.headers.update(_HEADERS)
-    return response
+async def _add_headers(_: web.Request, response: web.StreamResponse) -> None:
+    response.headers.update(_HEADERS)

@@ -14,7 +14,16 @@ from stream_ldp.pipeline import partials, wire
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ["BATCH", "CONTENT_TYPE", "DEAD_LETTER", "PARTIAL", "REGISTRATION", "Headers", "content_type_of"]
+__all__ = [
+    "BATCH",
+    "BATCH_TYPE",
+    "CONTENT_TYPE",
+    "DEAD_LETTER",
+    "PARTIAL",
+    "REGISTRATION",
+    "Headers",
+    "content_type_of",
+]
 
 #: Name of the header.
 CONTENT_TYPE = "content-type"
@@ -22,11 +31,15 @@ CONTENT_TYPE = "content-type"
 #: Headers of a record: their names and values.
 Headers = tuple[tuple[str, bytes], ...]
 
+_TYPES = "application/vnd.sldp."
+
 
 def _headers(name: str, *, version: int, suffix: str = "") -> Headers:
-    return ((CONTENT_TYPE, f"application/vnd.sldp.{name}{suffix};v={version}".encode()),)
+    return ((CONTENT_TYPE, f"{_TYPES}{name}{suffix};v={version}".encode()),)
 
 
+#: The media type of a batch, without its version: over HTTP, scripts of a page may send it only where they may.
+BATCH_TYPE = f"{_TYPES}batch"
 #: A batch of reports.
 BATCH = _headers("batch", version=wire.VERSION)
 #: A partial or a watermark.

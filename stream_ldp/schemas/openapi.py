@@ -7,6 +7,7 @@ from typing import Any
 
 from stream_ldp.gateway.server import MOST_BYTES
 from stream_ldp.kinds import KINDS
+from stream_ldp.pipeline.content_type import BATCH_TYPE
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.schemas.messages import MESSAGES, message_schema
 from stream_ldp.sets.rounds import Round
@@ -26,13 +27,21 @@ def _answer(description: str, schema: _Json, *, media: str = "application/json",
     return {"description": description, "content": {media: {"schema": schema, **others}}}
 
 
+#: What any of the ports may answer to any request.
+_ALWAYS = (
+    "Any request may be refused with 415 (`encoded_body`: it has a `Content-Encoding`), 421 (`unknown_host`: its "
+    "`Host` is neither an address nor a name that the server is called by) or 501 (`not_supported`: another version "
+    "of HTTP, a transfer coding other than `chunked`, or an `Upgrade` with a body)."
+)
+
+
 def _document(title: str, description: str, paths: _Json, **components: _Json) -> _Json:
     return {
         "openapi": OPENAPI,
         "info": {
             "title": title,
             "version": "1",
-            "description": description,
+            "description": f"{description} {_ALWAYS}",
             "license": {"name": "Apache 2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/"}],
@@ -101,11 +110,23 @@ def admin_port() -> _Json:
     )
 
 
+_REFUSAL = {
+    "type": "object",
+    "properties": {
+        "reason": {"type": "string", "description": "for programs"},
+        "detail": {"type": "string", "description": "for people"},
+    },
+    "required": ["reason", "detail"],
+    "additionalProperties": False,
+}
 _REFUSALS = {
     "400": "A worker would not count the batch; the reason is one of those of dead letters",
     "401": "A bearer token is needed, and this is none of those known here",
+    "403": "The request comes from a script of a page that the gateway does not let in",
     "404": "There is no collection of that name here",
+    "408": "The batch has not come in time",
     "413": f"The batch is larger than {MOST_BYTES} bytes",
+    "415": "The body has another type than that of batches, or a `Content-Encoding`",
     "429": "The client sends more batches than it may; `Retry-After` says when it may try again",
     "503": "Too much is under way, or the brokers do not answer. The batch may have arrived or not: send the same "
     "bytes again after `Retry-After`, they count once",
@@ -114,8 +135,11 @@ _REFUSALS = {
 _REASONS: dict[str, list[str]] = {
     "400": [each.value for each in Reason],
     "401": ["unauthorized"],
+    "403": ["unknown_origin"],
     "404": ["unknown_collection"],
+    "408": ["slow_body"],
     "413": ["too_large"],
+    "415": ["wrong_content_type", "encoded_body"],
     "429": ["too_many_requests"],
     "503": ["busy", "brokers_unavailable"],
 }
@@ -167,17 +191,18 @@ def gateway() -> _Json:
         "requestBody": {
             "required": True,
             "description": "One batch, in the bytes of docs/wire.md, section 6",
-            "content": {"application/octet-stream": {"schema": {"type": "string", "maxLength": MOST_BYTES}}},
+            "content": {BATCH_TYPE: {"schema": {"type": "string", "maxLength": MOST_BYTES}}},
         },
         "responses": {
             "200": _answer("The brokers have the batch", _ref("Taken")),
-            **_refusals("400", "401", "404", "413", "429", "503"),
+            **_refusals("400", "401", "403", "404", "408", "413", "415", "429", "503"),
         },
     }
     return _document(
         "Gateway",
         "Takes batches over HTTP, from clients that do not speak Kafka. Other requests are refused alike, such as "
-        "a path that is not here, with a reason for programs and a detail for people.",
+        "a path that is not here, with a reason for programs and a detail for people. One from a script of a page "
+        "that is not let in is refused with 403 (`unknown_origin`).",
         {
             "/v1/collections": {
                 "get": _get("collections", "List the collections", _answer("They are these", _ref("Collections")))
@@ -238,15 +263,7 @@ def gateway() -> _Json:
                 "additionalProperties": False,
             },
             "Problems": _PROBLEMS,
-            "Refusal": {
-                "type": "object",
-                "properties": {
-                    "reason": {"type": "string", "description": "for programs"},
-                    "detail": {"type": "string", "description": "for people"},
-                },
-                "required": ["reason", "detail"],
-                "additionalProperties": False,
-            },
+            "Refusal": _REFUSAL,
             "Round": rounds,
             "Rounds": {
                 "type": "object",
@@ -265,20 +282,21 @@ def page() -> _Json:
     static = resources.files("stream_ldp.page").joinpath("static")
     files = sorted(path.name for path in static.iterdir())
     media = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+    events = _get(
+        "events",
+        "The answers that there are, and then each as it comes",
+        _answer(
+            "Server-sent events: first a `snapshot`, whose data is a Snapshot, then an `answer` each, whose data is "
+            "an answer as it is on its topic",
+            {"type": "string"},
+            media="text/event-stream",
+        ),
+    )
+    busy = "The answers are shown to as many browsers as may be at once; come back after `Retry-After`"
+    events["responses"]["503"] = _answer(busy, _ref("Refusal")) | {"headers": _LATER}
     paths: _Json = {
         "/": {"get": _get("page", "The page", _answer("HTML", {"type": "string"}, media="text/html"))},
-        "/events": {
-            "get": _get(
-                "events",
-                "The answers that there are, and then each as it comes",
-                _answer(
-                    "Server-sent events: first a `snapshot`, whose data is a Snapshot, then an `answer` each, whose "
-                    "data is an answer as it is on its topic",
-                    {"type": "string"},
-                    media="text/event-stream",
-                ),
-            )
-        },
+        "/events": {"get": events},
     }
     for name in files:
         kind = media[name[name.rindex(".") :]]
@@ -292,6 +310,7 @@ def page() -> _Json:
         "The live page for browsers. It only reads.",
         paths,
         schemas={
+            "Refusal": _REFUSAL,
             "Snapshot": {
                 "type": "object",
                 "properties": {
@@ -304,6 +323,6 @@ def page() -> _Json:
                 },
                 "required": ["collections", "answers"],
                 "additionalProperties": False,
-            }
+            },
         },
     )

@@ -6,23 +6,23 @@ It has a thread of its own. Each request takes some turns of an event loop, and 
 from __future__ import annotations
 
 import asyncio
-import errno
 import hmac
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from aiohttp import web
-from prometheus_client.exposition import choose_encoder
 
-from stream_ldp.errors import StreamLDPError
+from stream_ldp.http.exposition import exposition
+from stream_ldp.http.hosts import Hosts
+from stream_ldp.http.port import Port
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
 
     from stream_ldp.service.metrics import Metrics
 
-__all__ = ["AdminPortError", "AdminServer", "Health"]
+__all__ = ["AdminServer", "Health"]
 
 T = TypeVar("T")
 
@@ -41,10 +41,6 @@ class Health(Protocol):
         """Say why the worker does not do all of its work yet; empty when it does."""
 
 
-class AdminPortError(StreamLDPError, RuntimeError):
-    """The admin port cannot be opened; the message says why and how to choose another port."""
-
-
 class AdminServer:
     """An admin server serves /metrics, /livez and /readyz on a thread of its own.
 
@@ -60,41 +56,49 @@ class AdminServer:
     _beat: asyncio.TimerHandle
     _beat_at: float
 
-    def __init__(self, *, host: str, port: int, health: Health, metrics: Metrics, token: str | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        host: str,
+        port: int,
+        health: Health,
+        metrics: Metrics,
+        token: str | None = None,
+        hosts: Hosts | None = None,
+    ) -> None:
         """Prepare for one address.
 
         port: port to open; 0 for any free one.
         token: what a request has to bring as `Authorization: Bearer ...`; without it, metrics are refused and health
             pages have their status alone, which is all that a probe needs. None if nothing has to be brought.
+        hosts: names by which the server may be called; addresses and localhost alone if not given.
         """
         self._token = token
-        self._host = host
-        self._port = port
         self._health = health
         self._registry = metrics.registry
         application = web.Application()
         application.router.add_get("/metrics", self._metrics)
         application.router.add_get("/livez", self._livez)
         application.router.add_get("/readyz", self._readyz)
-        self._runner = web.AppRunner(application, access_log=None)
+        self._port = Port(application, host=host, port=port, hosts=hosts or Hosts(), option="--admin-port")
 
     @property
     def port(self) -> int:
         """The port that is open; known once started."""
-        return int(self._runner.addresses[0][1])
+        return self._port.address[1]
 
     async def start(self) -> None:
         """Open the port.
 
         Raises:
-            AdminPortError: the port cannot be opened.
+            PortError: the port cannot be opened.
         """
         self._served, self._loop = asyncio.get_running_loop(), asyncio.new_event_loop()
         self._live_on()
         self._thread = threading.Thread(target=self._loop.run_forever, name="admin port", daemon=True)
         self._thread.start()
         try:
-            await self._there(self._open())
+            await self._there(self._port.start())
         except BaseException:
             await self.stop()
             raise
@@ -102,7 +106,7 @@ class AdminServer:
     async def stop(self) -> None:
         """Close the port."""
         self._beat.cancel()
-        await self._there(self._runner.cleanup())
+        await self._there(self._port.stop())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -115,19 +119,6 @@ class AdminServer:
         """Note that the worker's event loop turns, and go on doing so."""
         self._beat_at = time.monotonic()
         self._beat = self._served.call_later(BEAT_SECONDS, self._live_on)
-
-    async def _open(self) -> None:
-        await self._runner.setup()
-        try:
-            await web.TCPSite(self._runner, self._host, self._port).start()
-        except OSError as error:
-            place = f"{self._host}:{self._port}"
-            if error.errno == errno.EADDRINUSE:
-                raise AdminPortError(
-                    f"the admin port {place} is in use, perhaps by another worker on this host: "
-                    "choose one with --admin-port (0 for any free one)"
-                ) from error
-            raise AdminPortError(f"the admin port {place} cannot be opened: {error.strerror or error}") from error
 
     def _knows(self, request: web.Request) -> bool:
         """Decide whether a request brings the token."""
@@ -142,8 +133,7 @@ class AdminServer:
             raise web.HTTPUnauthorized(
                 headers={"WWW-Authenticate": "Bearer"}, text="give the token of admin_token_file as a bearer token\n"
             )
-        encode, content_type = choose_encoder(request.headers.get("Accept", ""))
-        return web.Response(body=encode(self._registry), headers={"Content-Type": content_type})
+        return exposition(self._registry, request)
 
     async def _livez(self, request: web.Request) -> web.Response:
         silent = time.monotonic() - self._beat_at

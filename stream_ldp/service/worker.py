@@ -21,6 +21,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.http.hosts import Hosts
 from stream_ldp.kafka.broker_watch import BrokerWatch
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.fenced_producer import FencedProducer
@@ -310,6 +311,7 @@ async def run(settings: Settings, collections: Mapping[str, Collection]) -> None
         health=process,
         metrics=process.metrics,
         token=settings.admin_token,
+        hosts=Hosts.of(settings.allowed_hosts),
     )
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -18,6 +18,7 @@ from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.content_type import BATCH_TYPE
 from tests.service.epochs import FILMS, ItemDeployment
 from tests.service.harness import Deployment, JointDeployment
 from tests.service.test_worker import assert_finals_are_exact
@@ -62,7 +63,8 @@ async def test_reports_over_http_are_in_the_published_estimate(
                 body = wire.encode(batch)
                 # The second copy is what a client sends that has not seen the first one's answer.
                 for _ in range(2):
-                    async with session.post("/v1/collections/survey/batches", data=body) as response:
+                    place, headers = "/v1/collections/survey/batches", {"Content-Type": BATCH_TYPE}
+                    async with session.post(place, data=body, headers=headers) as response:
                         assert (response.status, await response.json()) == (200, {"reports": len(part)})
             await assert_finals_are_exact(deployment, reports=4_000)
 

@@ -14,21 +14,21 @@ KNOWN = {"care-survey": {"kind": "records"}, "films": {"kind": "sets"}}
 
 
 def starts(history: History) -> list[int]:
-    return [answer["window"]["start_ms"] // 60_000 for answer in json.loads(history.snapshot())["answers"]]
+    return [answer["window"]["start_ms"] // 60_000 for answer in json.loads(b"".join(history.snapshot()))["answers"]]
 
 
 def test_a_snapshot_has_the_published_messages_oldest_first() -> None:
     history = History(KNOWN)
     second, first = of_minute(2), of_minute(1, estimate="mobility", axes=of_minute(1).axes)
     for each in (second, first):
-        assert history.add(each) == each.to_bytes().decode()
-    snapshot = json.loads(history.snapshot())
+        assert history.add(each) == each.to_bytes()
+    snapshot = json.loads(b"".join(history.snapshot()))
     assert snapshot["collections"] == KNOWN
     assert snapshot["answers"] == [json.loads(first.to_bytes()), json.loads(second.to_bytes())]
 
 
 def test_before_the_first_answer_a_snapshot_names_the_collections() -> None:
-    assert json.loads(History(KNOWN).snapshot()) == {"collections": KNOWN, "answers": []}
+    assert json.loads(b"".join(History(KNOWN).snapshot())) == {"collections": KNOWN, "answers": []}
 
 
 def test_only_the_last_finals_of_a_series_are_kept() -> None:
@@ -42,9 +42,9 @@ def test_a_provisional_answer_replaces_the_one_before_and_goes_when_its_window_i
     history = History(KNOWN)
     history.add(of_minute(1, final=False, reports=5))
     history.add(of_minute(1, final=False, reports=6))
-    assert [answer["reports"] for answer in json.loads(history.snapshot())["answers"]] == [6]
+    assert [answer["reports"] for answer in json.loads(b"".join(history.snapshot()))["answers"]] == [6]
     history.add(of_minute(1))
-    assert [answer["final"] for answer in json.loads(history.snapshot())["answers"]] == [True]
+    assert [answer["final"] for answer in json.loads(b"".join(history.snapshot()))["answers"]] == [True]
 
 
 def test_a_provisional_answer_of_a_later_window_stays_when_an_earlier_one_is_final() -> None:
@@ -73,3 +73,13 @@ def test_each_phase_of_an_epoch_is_a_series_of_its_own() -> None:
 def test_an_answer_of_a_collection_that_is_not_served_is_refused() -> None:
     with pytest.raises(KeyError, match="films"):
         History({"care-survey": {"kind": "records"}}).add(ranking_of(epoch=0, phase=1))
+
+
+def test_readers_share_the_bytes_of_the_answers_and_get_those_of_when_they_asked() -> None:
+    history = History(KNOWN)
+    for minute in (1, 2):
+        history.add(of_minute(minute))
+    first, second = history.snapshot(), history.snapshot()
+    history.add(of_minute(3))
+    assert all(one is other for one, other in zip(list(first)[1:], list(second)[1:], strict=True))
+    assert starts(history) == [1, 2, 3]

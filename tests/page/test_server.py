@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
@@ -10,24 +11,26 @@ from typing import Any
 import aiohttp
 import pytest
 
+from stream_ldp.http.port import PortError
+from stream_ldp.page import server
 from stream_ldp.page.history import History
-from stream_ldp.page.server import CONTENT_SECURITY_POLICY, PageError, PageServer
+from stream_ldp.page.server import CONTENT_SECURITY_POLICY, PageServer
 from tests.client.examples import of_minute
 
 KNOWN = {"care-survey": {"kind": "records"}}
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[PageServer]:
-    server = PageServer(History(KNOWN), host="127.0.0.1", port=0, pause=0.05)
-    await server.start()
-    yield server
-    await server.stop()
+async def page() -> AsyncIterator[PageServer]:
+    page = PageServer(History(KNOWN), host="127.0.0.1", port=0, pause=0.05)
+    await page.start()
+    yield page
+    await page.stop()
 
 
 @pytest.fixture
-async def client(server: PageServer) -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession(server.url) as session:
+async def client(page: PageServer) -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession(page.url) as session:
         yield session
 
 
@@ -79,39 +82,90 @@ async def test_a_file_that_is_none_of_the_page_is_not_found(client: aiohttp.Clie
 
 
 async def test_a_browser_gets_what_is_known_and_then_every_answer_as_it_was_published(
-    server: PageServer, client: aiohttp.ClientSession
+    page: PageServer, client: aiohttp.ClientSession
 ) -> None:
-    server.show(of_minute(1))
+    page.show(of_minute(1))
     async with client.get("/events") as response:
         assert response.content_type == "text/event-stream"
+        assert response.headers["Content-Security-Policy"] == CONTENT_SECURITY_POLICY
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
         name, snapshot = await next_event(response)
         assert name == "snapshot"
         assert snapshot == {"collections": KNOWN, "answers": [json.loads(of_minute(1).to_bytes())]}
-        server.show(of_minute(2, final=False))
+        page.show(of_minute(2, final=False))
         assert await next_event(response) == ("answer", json.loads(of_minute(2, final=False).to_bytes()))
 
 
-async def test_an_answer_that_is_no_news_is_not_sent(server: PageServer, client: aiohttp.ClientSession) -> None:
-    server.show(of_minute(3))
+async def test_an_answer_that_is_no_news_is_not_sent(page: PageServer, client: aiohttp.ClientSession) -> None:
+    page.show(of_minute(3))
     async with client.get("/events") as response:
         await next_event(response)
-        server.show(of_minute(2))
-        server.show(of_minute(4))
+        page.show(of_minute(2))
+        page.show(of_minute(4))
         assert (await next_event(response))[1]["window"]["start_ms"] == 4 * 60_000
 
 
-async def test_a_port_that_is_taken_is_told_with_what_to_do(server: PageServer) -> None:
-    port = int(server.url.rstrip("/").rpartition(":")[2])
+async def test_a_port_that_is_taken_is_told_with_what_to_do(page: PageServer) -> None:
+    port = int(page.url.rstrip("/").rpartition(":")[2])
     second = PageServer(History(KNOWN), host="127.0.0.1", port=port)
-    with pytest.raises(PageError, match=rf"127\.0\.0\.1:{port} is in use; choose one with --port"):
+    with pytest.raises(PortError, match=rf"127\.0\.0\.1:{port} is in use; choose another one with --port"):
         await second.start()
     await second.stop()
 
 
 async def test_stopping_lets_go_of_browsers_that_listen(client: aiohttp.ClientSession) -> None:
-    server = PageServer(History(KNOWN), host="127.0.0.1", port=0)
-    await server.start()
-    async with aiohttp.ClientSession(server.url) as session, session.get("/events") as response:
+    page = PageServer(History(KNOWN), host="127.0.0.1", port=0)
+    await page.start()
+    async with aiohttp.ClientSession(page.url) as session, session.get("/events") as response:
         await next_event(response)
-        await server.stop()
+        await page.stop()
         assert await response.content.read() == b""
+
+
+async def test_browsers_beyond_the_most_are_told_when_to_come_back(
+    page: PageServer, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "READERS", 2)
+    async with client.get("/events") as first, client.get("/events") as second:
+        await next_event(first)
+        await next_event(second)
+        async with client.get("/events") as third:
+            assert (third.status, third.headers["Retry-After"]) == (503, "31")
+            assert third.headers["Content-Security-Policy"] == CONTENT_SECURITY_POLICY
+    async with asyncio.timeout(20):
+        while page._broadcast.readers:
+            page.show(of_minute(1))
+            await asyncio.sleep(0.01)
+    async with client.get("/events") as fourth:
+        assert (await next_event(fourth))[0] == "snapshot"
+
+
+async def test_a_browser_that_does_not_read_is_let_go_and_one_that_reads_gets_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server, "PIECE_SECONDS", 0.2)
+    large = History({"care-survey": {"kind": "records", "padding": "x" * 2**24}})
+    page = PageServer(large, host="127.0.0.1", port=0)
+    page.show(of_minute(1))
+    await page.start()
+    port = int(page.url.rstrip("/").rpartition(":")[2])
+    _, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.transport.pause_reading()  # type: ignore[attr-defined]
+    writer.write(b"GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    async with asyncio.timeout(20):
+        while not page._broadcast.readers:
+            await asyncio.sleep(0.01)
+        while page._broadcast.readers:
+            await asyncio.sleep(0.01)
+        # It had the last reference to a connection that counts.
+        while page._port._connections.taken:
+            await asyncio.sleep(0.01)
+    writer.transport.abort()
+    monkeypatch.setattr(server, "PIECE_SECONDS", 20)
+    async with aiohttp.ClientSession(page.url) as session, session.get("/events") as response:
+        read = bytearray()
+        while not read.endswith(b"\n\n"):
+            read += await response.content.readany()
+        snapshot = json.loads(read.removeprefix(b"event: snapshot\ndata: "))
+        assert snapshot["answers"] == [json.loads(of_minute(1).to_bytes())]
+    await page.stop()

@@ -19,8 +19,10 @@ from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import MOST_BYTES, Door, Gateway, Source
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import parse_collection
+from stream_ldp.page import server as page_server
 from stream_ldp.page.history import History
 from stream_ldp.page.server import PageServer
+from stream_ldp.pipeline.content_type import BATCH_TYPE
 from stream_ldp.schemas import openapi
 from stream_ldp.service.admin import AdminServer
 from stream_ldp.service.metrics import Metrics
@@ -74,8 +76,8 @@ def operations(document: dict[str, Any]) -> set[tuple[str, str]]:
 def test_every_route_is_in_its_document_and_no_other() -> None:
     page = PageServer(History({}), host="127.0.0.1", port=0)
     assert routes(the_gateway().application()) == operations(openapi.gateway())
-    assert routes(the_admin_port()._runner.app) == operations(openapi.admin_port())
-    assert routes(page._runner.app) == operations(openapi.page())
+    assert routes(the_admin_port()._port.application) == operations(openapi.admin_port())
+    assert routes(page._port.application) == operations(openapi.page())
 
 
 async def check(document: dict[str, Any], response: aiohttp.ClientResponse, path: str, method: str = "get") -> Any:
@@ -109,8 +111,15 @@ async def test_what_the_gateway_answers_is_what_its_document_says() -> None:
                                 if path.endswith("/rounds") and response.status == 200:
                                     assert [each["phase"] for each in content["rounds"]] == [2]
                         else:
-                            for body in (batch, b"nothing", b" " * (MOST_BYTES + 1)):
-                                async with client.post(place, data=body) as response:
+                            for body, kind, origin in (
+                                (batch, BATCH_TYPE, {}),
+                                (b"nothing", BATCH_TYPE, {}),
+                                (b" " * (MOST_BYTES + 1), BATCH_TYPE, {}),
+                                (batch, "text/plain", {}),
+                                (batch, BATCH_TYPE, {"Origin": "http://attacker.example"}),
+                            ):
+                                headers = {"Content-Type": kind, **origin}
+                                async with client.post(place, data=body, headers=headers) as response:
                                     await check(document, response, path, "post")
                                     seen.add((path, response.status))
     told = {
@@ -120,8 +129,8 @@ async def test_what_the_gateway_answers_is_what_its_document_says() -> None:
         if method != "parameters"
         for status in operation["responses"]
     }
-    # What is left is how a gateway answers whose brokers are gone, see tests/gateway.
-    assert {status for _, status in told - seen} == {503}
+    # What is left is how a gateway answers whose brokers are gone, or whose client is slow; see tests/gateway.
+    assert {status for _, status in told - seen} == {408, 503}
 
 
 @pytest.mark.parametrize(("token", "problems"), [(None, ()), (None, ("it does nothing",)), ("known", ("secret",))])
@@ -142,7 +151,7 @@ async def test_what_the_admin_port_answers_is_what_its_document_says(
     await server.stop()
 
 
-async def test_what_the_page_answers_is_what_its_document_says() -> None:
+async def test_what_the_page_answers_is_what_its_document_says(monkeypatch: pytest.MonkeyPatch) -> None:
     document = openapi.page()
     page = PageServer(History({"films": {"kind": "sets", "window_ms": 60_000}}), host="127.0.0.1", port=0)
     await page.start()
@@ -158,4 +167,8 @@ async def test_what_the_page_answers_is_what_its_document_says() -> None:
                 schema = document["components"]["schemas"]["Snapshot"]
                 Draft202012Validator(schema).validate(json.loads(data))
                 assert name == "snapshot"
+        monkeypatch.setattr(page_server, "READERS", 0)
+        async with client.get("/events") as response:
+            assert response.status == 503
+            await check(document, response, "/events")
     await page.stop()

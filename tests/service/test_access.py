@@ -16,7 +16,6 @@ from pathlib import Path
 import aiohttp
 import numpy as np
 import pytest
-from aiohttp.test_utils import TestClient, TestServer
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import GroupAuthorizationFailedError, KafkaError
 from confluent_kafka.admin import AdminClient
@@ -40,7 +39,9 @@ from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.kinds import load_collection
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.answer import WindowBounds, answer_key
+from stream_ldp.pipeline.content_type import BATCH_TYPE
 from tests.kafka.secured import PASSWORD, SecuredKafka, token
+from tests.listening import listening
 from tests.service.epochs import FILMS, ItemDeployment, Users, film_sets
 from tests.service.harness import SURVEY, Deployment, JointDeployment, WorkerProcess, batches
 from tests.service.test_epochs import next_epoch
@@ -150,17 +151,18 @@ class Installation:
         assert PASSWORD not in worker.log
 
     @asynccontextmanager
-    async def gateway(self) -> AsyncIterator[TestClient[aiohttp.web.Request, aiohttp.web.Application]]:
+    async def gateway(self) -> AsyncIterator[aiohttp.ClientSession]:
         source = Source(collection=self.deployment.collection, text="")
         door = Door(limiter=Limiter(rate=100, burst=100))
         self.commands.add("gateway")
         served = Gateway([source], settings=self.settings(Role.CLIENT), door=door, now_ms=now_ms)
-        async with TestClient(TestServer(served.application())) as client:
+        async with listening(served.application()) as url, aiohttp.ClientSession(url) as client:
             yield client
 
     async def post(self, batch: bytes) -> None:
         """Report through a gateway."""
-        async with self.gateway() as client, client.post("/v1/collections/survey/batches", data=batch) as answer:
+        place, headers = "/v1/collections/survey/batches", {"Content-Type": BATCH_TYPE}
+        async with self.gateway() as client, client.post(place, data=batch, headers=headers) as answer:
             if answer.status != 200:
                 raise Refused(await answer.text())
 

@@ -97,7 +97,7 @@ export class Gateway {
 
   async #askOnce(method, path, batch) {
     const headers = this.#token === undefined ? {} : { Authorization: `Bearer ${this.#token}` };
-    if (batch !== undefined) headers["Content-Type"] = "application/octet-stream";
+    if (batch !== undefined) headers["Content-Type"] = "application/vnd.sldp.batch;v=1";
     let response, answer;
     try {
       // Neither cookies nor the page's address: they would tell the gateway more than the report does.

@@ -1,0 +1,38 @@
+"""This module bounds what strangers hold: connections, bytes, streams."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+__all__ = ["Quota"]
+
+
+class Quota:
+    """A quota bounds what is taken and not yet given back, in all (`taken`) and of each client."""
+
+    def __init__(self, *, most: int, share: int) -> None:
+        """Start with nothing taken.
+
+        most: what all clients may hold together.
+        share: what one client may hold.
+        """
+        self._most = most
+        self._share = share
+        self.taken = 0
+        self._of_client: Counter[str] = Counter()
+
+    def take(self, client: str, amount: int = 1) -> bool:
+        """Take an amount for a client; return False, and take nothing, if that would be too much."""
+        if self._of_client[client] + amount > self._share or self.taken + amount > self._most:
+            return False
+        self._of_client[client] += amount
+        self.taken += amount
+        return True
+
+    def give_back(self, client: str, amount: int = 1) -> None:
+        """Give back what was taken for a client."""
+        self._of_client[client] -= amount
+        self.taken -= amount
+        if not self._of_client[client]:
+            # Clients come and go: each one that was remembered would be memory for ever.
+            del self._of_client[client]

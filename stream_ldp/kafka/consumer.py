@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -14,6 +14,8 @@ from stream_ldp.kafka.fetching import CannotParse, mend_aiokafka
 from stream_ldp.kafka.unreadable import read_past
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from aiokafka import ConsumerRecord
 
 __all__ = ["QuickConsumer", "SturdyConsumer"]
@@ -32,9 +34,9 @@ class SturdyConsumer(AIOKafkaConsumer):  # type: ignore[misc]
         super().__init__(*topics, **options)
         self._most_expanded = most_expanded
         # What reads past a failure, be it for longer than one call of `getmany` lasts.
-        self._reading: asyncio.Task[list[ConsumerRecord]] | None = None
-        # Records that it has read, and that are still to be given; of one partition.
-        self._read_past: deque[ConsumerRecord] = deque()
+        self._reading: asyncio.Task[Iterator[ConsumerRecord]] | None = None
+        # The records that it reads, until there are no more.
+        self._read_past: Iterator[ConsumerRecord] = iter(())
 
     async def stop(self) -> None:
         """Disconnect."""
@@ -46,69 +48,53 @@ class SturdyConsumer(AIOKafkaConsumer):  # type: ignore[misc]
     ) -> dict[TopicPartition, list[Any]]:
         """Return the next records of each partition, as aiokafka does; one may be an `UnreadableRecord`."""
         with turn_of(self._most_expanded):
-            if self._reading is None and not self._read_past:
-                try:
-                    fetched: dict[TopicPartition, list[Any]] = await super().getmany(
-                        *partitions, timeout_ms=timeout_ms, max_records=max_records
-                    )
-                except CannotParse as error:
-                    self._reading = asyncio.ensure_future(read_past(error, self))
-                else:
-                    return fetched
-            await self._finish_reading()
-        return self._given(max_records)
+            if found := await self._past(max_records):
+                return {_place(found[0]): found}
+            try:
+                fetched: dict[TopicPartition, list[Any]] = await super().getmany(
+                    *partitions, timeout_ms=timeout_ms, max_records=max_records
+                )
+            except CannotParse as error:
+                self._reading = asyncio.ensure_future(read_past(error, self))
+                found = await self._past(max_records)
+                return {_place(found[0]): found} if found else {}
+            return fetched
 
     async def getone(self, *partitions: TopicPartition) -> Any:
         """Wait for the next record, and return it, as aiokafka does; it may be an `UnreadableRecord`."""
         with turn_of(self._most_expanded):
             while True:
-                await self._finish_reading()
-                for records in self._given(1).values():
-                    return records[0]
+                for record in await self._past(1):
+                    return record
                 try:
                     return await super().getone(*partitions)
                 except CannotParse as error:
                     self._reading = asyncio.ensure_future(read_past(error, self))
 
-    async def _finish_reading(self) -> None:
-        """Wait for what reads past a failure, if anything does, and go on behind it."""
-        if self._reading is None:
-            return
-        # A caller who does not wait so long finds it again.
-        read = await asyncio.shield(self._reading)
-        self._reading = None
-        if read and _place(read[0]) in self.assignment():
-            super().seek(_place(read[-1]), read[-1].offset + 1)
-            self._read_past.extend(read)
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        """Go on at an offset."""
+        self._give_up_reading()  # Of another partition, it begins again.
+        super().seek(partition, offset)
+
+    async def _past(self, most: int | None) -> list[ConsumerRecord]:
+        """Return the next records that are read past a failure, at most so many, and go on behind them."""
+        if self._reading is not None:
+            # A caller who does not wait so long finds it again.
+            self._read_past = await asyncio.shield(self._reading)
+            self._reading = None
+        found = list(islice(self._read_past, most))
+        if found and _place(found[0]) not in self.assignment():
+            found = []  # It has gone to another member, which reads them itself.
+        if found:
+            super().seek(_place(found[-1]), found[-1].offset + 1)
+        else:
+            self._give_up_reading()
+        return found
 
     def _give_up_reading(self) -> None:
         if self._reading is not None:
             self._reading.cancel()
-            self._reading = None
-
-    async def position(self, partition: TopicPartition) -> int:
-        """Return the offset of the record that is given next."""
-        if self._read_past and _place(self._read_past[0]) == partition:
-            return int(self._read_past[0].offset)
-        return int(await super().position(partition))
-
-    def seek(self, partition: TopicPartition, offset: int) -> None:
-        """Go on at an offset."""
-        self._give_up_reading()  # Of another partition, it begins again.
-        if self._read_past and _place(self._read_past[0]) == partition:
-            self._read_past.clear()
-        super().seek(partition, offset)
-
-    def _given(self, most: int | None) -> dict[TopicPartition, list[Any]]:
-        """Give records that have been read past, at most so many."""
-        if not self._read_past:
-            return {}
-        partition = _place(self._read_past[0])
-        if partition not in self.assignment():  # It has gone to another member, which reads them itself.
-            self._read_past.clear()
-            return {}
-        count = len(self._read_past) if most is None else min(most, len(self._read_past))
-        return {partition: [self._read_past.popleft() for _ in range(count)]}
+        self._reading, self._read_past = None, iter(())
 
 
 class QuickConsumer(SturdyConsumer):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Any
 
 from aiokafka.errors import IllegalStateError, KafkaError, LeaderNotAvailableError, for_code
@@ -20,7 +20,7 @@ from stream_ldp.kafka.decompression import turn_of, turn_under_way
 from stream_ldp.kafka.record_batch import parse, split
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from aiokafka import TopicPartition
 
@@ -40,9 +40,6 @@ CONNECTIONS = (2, 3)
 
 #: Seconds to wait before what was damaged on its way is fetched again.
 AGAIN_SECONDS = 0.1
-
-#: Records that are parsed before the event loop turns. A batch may have hundreds of thousands, and take seconds.
-RECORDS_AT_ONCE = 1_000
 
 
 @dataclass
@@ -68,12 +65,13 @@ class _Fetched:
     aborted: Sequence[tuple[int, int]]
 
 
-async def read_past(error: CannotParse, consumer: Any) -> list[ConsumerRecord]:
-    """Read what a consumer cannot parse; it has to go on behind it.
+async def read_past(error: CannotParse, consumer: Any) -> Iterator[ConsumerRecord]:
+    """Read what a consumer cannot parse, from its position on.
 
     Returns:
-        The next records of the partition that the error names, as far as the turn has room for them; none if the
-        broker cannot be asked now or something is damaged on its way, and the consumer has to try again.
+        The next records of the partition that the error names, as long as the turn lasts in which each is asked for,
+        and parsed then: a batch may have hundreds of thousands. None if the broker cannot be asked now, or if
+        something is damaged on its way; the consumer has to try again.
     """
     partition = error.partition
     try:
@@ -83,19 +81,18 @@ async def read_past(error: CannotParse, consumer: Any) -> list[ConsumerRecord]:
         )
     except (KafkaError, IllegalStateError):  # No broker answers, or the partition has gone to another member.
         await asyncio.sleep(AGAIN_SECONDS)
-        return []
+        return iter(())
     again = frozenset(second.batches)
     on_log = takewhile(again.__contains__, first.batches)
-    records = []
+    stored = parse(on_log, start=position, end=first.end, aborted=first.aborted)
     # The failure has taken from the turn already, and something has to be read.
     with turn_of(turn_under_way().most):
-        for stored in parse(on_log, start=position, end=first.end, aborted=first.aborted):
-            records.append(_record(partition, stored))
-            if len(records) % RECORDS_AT_ONCE == 0:
-                await asyncio.sleep(0)
-    if not records:
+        # On a thread, since the records of the batch that have been given before are parsed and left out.
+        found = await asyncio.to_thread(next, stored, None)
+    if found is None:
         await asyncio.sleep(AGAIN_SECONDS)
-    return records
+        return iter(())
+    return (_record(partition, each) for each in chain([found], stored))
 
 
 async def _fetch(consumer: Any, partition: TopicPartition, position: int, *, connection: int) -> _Fetched:

@@ -63,7 +63,7 @@ class _Thread(AIOKafkaConsumerThread):
             try:
                 return await super()._fetch_records(consumer, active_partitions, *arguments, **options)
             except CannotParse as error:
-                partition, records = error.partition, await read_past(error, consumer)
+                partition, records = error.partition, list(await read_past(error, consumer))
         if not records or partition not in self.assignment():
             return {}
         consumer.seek(partition, records[-1].offset + 1)

@@ -14,7 +14,7 @@ from aiokafka.errors import CommitFailedError, IllegalStateError
 from stream_ldp.kafka import log
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.unreadable import UnreadableRecord
-from tests.service.test_foreign_records import append
+from tests.kafka.spoiled import append
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -131,7 +131,7 @@ async def test_a_reader_that_was_never_started_can_be_stopped(settings: Settings
 
 async def test_a_record_that_cannot_be_read_comes_in_its_place_with_its_fault(settings: Settings, topic: str) -> None:
     async with AIOKafkaProducer(**settings.client_options()) as producer:
-        await append(producer, TopicPartition(topic, PARTITION), [b"a", b"b", b"c"], spoiled=1)
+        await append(producer, TopicPartition(topic, PARTITION), [b"a", b"b", b"c"], spoiled={1})
     await write(settings, topic, "d")
     async with asyncio.timeout(30), LogReader(topic, partition=PARTITION, settings=settings) as reader:
         one_by_one = [await reader.next() for _ in range(4)]

@@ -12,13 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
-from aiokafka.errors import NotLeaderForPartitionError
-from aiokafka.protocol.produce import ProduceRequest
-from aiokafka.record.default_records import DefaultRecordBatchBuilder
-from aiokafka.record.util import calc_crc32c
 
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.statistics import RowCounts
+from tests.kafka.spoiled import append
 from tests.service.harness import JointDeployment, batches
 
 if TYPE_CHECKING:
@@ -77,7 +74,7 @@ async def test_a_record_that_cannot_be_read_becomes_a_dead_letter_and_its_neighb
     values = batches_of_now(deployment, 9, reports=1)
     async with AIOKafkaProducer(**deployment.settings.client_options()) as producer:
         # In one record batch: a good record, one with a header whose name is not UTF-8, a good one.
-        await append(producer, TopicPartition(topic, 0), values[:3], spoiled=1)
+        await append(producer, TopicPartition(topic, 0), values[:3], spoiled={1})
         for value in values[3:6]:
             await producer.send_and_wait(topic, value, partition=1)
         damage(kafka.data / "log" / f"{topic}-1", values[4])
@@ -156,7 +153,7 @@ async def test_junk_on_the_topics_of_workers_is_passed_over_and_finals_are_exact
         junk = [(b"junk", None), (b"junk", b""), (key, value), (of_worker, foreign)]
         place = await write_partials(deployment, junk)
         async with AIOKafkaProducer(**deployment.settings.client_options()) as producer:
-            await append(producer, place, [b"good", b"bad"], spoiled=1)
+            await append(producer, place, [b"good", b"bad"], spoiled={1})
         await deployment.send(batches_of_now(deployment, 3, reports=4))
         await deployment.finals_of(12)
         _, metrics = await worker.get("/metrics")
@@ -226,33 +223,6 @@ async def quarantine(deployment: JointDeployment, command: str) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-async def append(producer: AIOKafkaProducer, place: TopicPartition, values: Sequence[bytes], *, spoiled: int) -> None:
-    """Append one record batch, in which the name of a header of one record is not UTF-8."""
-    builder = DefaultRecordBatchBuilder(
-        magic=2,
-        compression_type=0,
-        is_transactional=0,
-        producer_id=-1,
-        producer_epoch=-1,
-        base_sequence=-1,
-        batch_size=2**20,
-    )
-    for number, value in enumerate(values):
-        builder.append(number, None, b"", value, [("name", b"")] if number == spoiled else [])
-    data = bytearray(bytes(builder.build()).replace(b"name", b"\xff\xfe\xfd\xfc"))
-    data[17:21] = calc_crc32c(bytes(data[21:])).to_bytes(4, "big")
-    await producer.partitions_for(place.topic)
-    leader = producer.client.cluster.leader_for_partition(place)
-    request = ProduceRequest(None, -1, 5_000, [(place.topic, [(place.partition, bytes(data))])])
-    code = NotLeaderForPartitionError.errno
-    async with asyncio.timeout(30):
-        # A broker that has just made a topic may not know yet that it leads it.
-        while code == NotLeaderForPartitionError.errno:
-            response = await producer.client.send(leader, request)
-            code = response.topics[0][1][0][1]
-    assert code == 0, "the broker refuses it"
 
 
 def damage(directory: Path, value: bytes) -> None:

@@ -1,0 +1,47 @@
+"""This module writes records that the clients of others write, and aiokafka cannot read."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from aiokafka.errors import NotLeaderForPartitionError
+from aiokafka.protocol.produce import ProduceRequest
+from aiokafka.record.default_records import DefaultRecordBatchBuilder
+from aiokafka.record.util import calc_crc32c
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
+
+    from aiokafka import AIOKafkaProducer, TopicPartition
+
+__all__ = ["append"]
+
+
+async def append(
+    producer: AIOKafkaProducer, place: TopicPartition, values: Sequence[bytes], *, spoiled: Container[int]
+) -> None:
+    """Append one record batch, in which the name of a header of some records, given by number, is not UTF-8."""
+    builder = DefaultRecordBatchBuilder(
+        magic=2,
+        compression_type=0,
+        is_transactional=0,
+        producer_id=-1,
+        producer_epoch=-1,
+        base_sequence=-1,
+        batch_size=2**20,
+    )
+    for number, value in enumerate(values):
+        builder.append(number, None, b"", value, [("name", b"")] if number in spoiled else [])
+    data = bytearray(bytes(builder.build()).replace(b"name", b"\xff\xfe\xfd\xfc"))
+    data[17:21] = calc_crc32c(bytes(data[21:])).to_bytes(4, "big")
+    await producer.partitions_for(place.topic)
+    leader = producer.client.cluster.leader_for_partition(place)
+    request = ProduceRequest(None, -1, 5_000, [(place.topic, [(place.partition, bytes(data))])])
+    code = NotLeaderForPartitionError.errno
+    async with asyncio.timeout(30):
+        # A broker that has just made a topic may not know yet that it leads it.
+        while code == NotLeaderForPartitionError.errno:
+            response = await producer.client.send(leader, request)
+            code = response.topics[0][1][0][1]
+    assert code == 0, "the broker refuses it"

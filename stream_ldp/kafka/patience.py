@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import traceback
 from typing import TYPE_CHECKING, TypeVar
 
 from aiokafka.errors import (
@@ -82,12 +83,18 @@ def passes(error: BaseException) -> bool:
 def is_of_the_environment(error: BaseException | None) -> bool:
     """Decide whether a failure is one of brokers or networks, and no refusal, whatever a library has wrapped it in.
 
-    It need not pass by itself: a client may have come to its end by it, and have to be made anew.
+    It need not pass by itself: a client may have come to its end by it, and have to be made anew. A damaged response
+    leads to errors of any class in the code that reads it.
     """
     causes = []
     while error is not None:
         causes.append(error)
         error = error.__cause__
-    return any(isinstance(each, KafkaError) for each in causes) and not any(
+    return any(isinstance(each, KafkaError) or _is_out_of_aiokafka(each) for each in causes) and not any(
         isinstance(each, _REFUSALS) for each in causes
     )
+
+
+def _is_out_of_aiokafka(error: BaseException) -> bool:
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    return any(str(frame.f_globals.get("__name__")).startswith("aiokafka.") for frame in frames)

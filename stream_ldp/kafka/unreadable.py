@@ -8,11 +8,12 @@ why, and all other records come as always. What comes in two ways was damaged on
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass
 from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Any
 
-from aiokafka.errors import IllegalStateError, KafkaError, LeaderNotAvailableError, for_code
+from aiokafka.errors import LeaderNotAvailableError, for_code
 from aiokafka.protocol.fetch import FetchRequest
 from aiokafka.structs import ConsumerRecord
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.record_batch import StoredRecord
 
 __all__ = ["UnreadableRecord", "read_past"]
+
+log = logging.getLogger(__name__)
 
 #: Bytes of a fetch, as much as aiokafka asks for: what it failed at is among them.
 FETCH_BYTES = 2**20
@@ -65,7 +68,7 @@ class _Fetched:
     aborted: Sequence[tuple[int, int]]
 
 
-async def read_past(error: CannotParse, consumer: Any) -> Iterator[ConsumerRecord]:
+async def read_past(failure: CannotParse, consumer: Any) -> Iterator[ConsumerRecord]:
     """Read what a consumer cannot parse, from its position on.
 
     Returns:
@@ -73,13 +76,15 @@ async def read_past(error: CannotParse, consumer: Any) -> Iterator[ConsumerRecor
         and parsed then: a batch may have hundreds of thousands. None if the broker cannot be asked now, or if
         something is damaged on its way; the consumer has to try again.
     """
-    partition = error.partition
+    partition = failure.partition
     try:
         position = await consumer.position(partition)
         first, second = await asyncio.gather(
             *(_fetch(consumer, partition, position, connection=each) for each in CONNECTIONS)
         )
-    except (KafkaError, IllegalStateError):  # No broker answers, or the partition has gone to another member.
+    except Exception as error:  # noqa: BLE001  what a damaged response leads to is not known
+        # Or no broker answers, or the partition has gone to another member.
+        log.debug("%s partition %d cannot be fetched again: %s", *partition, type(error).__name__)
         await asyncio.sleep(AGAIN_SECONDS)
         return iter(())
     again = frozenset(second.batches)

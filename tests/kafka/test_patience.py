@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
 from aiokafka.errors import (
     CorruptRecordException,
@@ -9,6 +11,7 @@ from aiokafka.errors import (
     KafkaConnectionError,
     KafkaError,
     TopicAuthorizationFailedError,
+    for_code,
 )
 
 from stream_ldp.errors import StreamLDPError
@@ -16,6 +19,9 @@ from stream_ldp.kafka import patience
 from stream_ldp.kafka.connection import AccessRefused, BrokerUnreachable
 from stream_ldp.kafka.patience import is_of_the_environment, passes, patiently
 from stream_ldp.kafka.registry import RegistryError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Asked:
@@ -91,6 +97,15 @@ def test_a_failure_of_brokers_or_networks_is_none_of_the_data_and_no_refusal(
     outer = RuntimeError()
     outer.__cause__ = error
     assert is_of_the_environment(outer) is expected
+
+
+@pytest.mark.parametrize(("call", "expected"), [(for_code, True), (hash, False)])
+def test_an_error_that_comes_out_of_aiokafka_is_one_of_the_environment_whatever_its_class(
+    call: Callable[[Any], object], expected: bool
+) -> None:
+    with pytest.raises(TypeError) as raised:
+        call([])
+    assert is_of_the_environment(raised.value) is expected
 
 
 async def test_a_failure_is_raised_when_it_has_lasted_for_so_long() -> None:

@@ -40,6 +40,7 @@ class MemoryConsumer:
         code: int = 0,
         away: bool = False,
         gone: bool = False,
+        senseless: bool = False,
         aborted: Sequence[tuple[int, int]] | None = None,
     ) -> None:
         self.connections: list[int] = []
@@ -52,6 +53,7 @@ class MemoryConsumer:
         self._code = code
         self._away = away
         self._gone = gone
+        self._senseless = senseless
 
     async def position(self, partition: TopicPartition) -> int:
         assert partition == PARTITION
@@ -67,7 +69,7 @@ class MemoryConsumer:
         ((topic, ((partition, _, _),)),) = request.topics
         assert request._isolation_level == (self._aborted is not None)
         answer = (partition, self._code, 43, 43, 0, self._aborted, -1, data)
-        return SimpleNamespace(topics=[(topic, [answer])], API_VERSION=11)
+        return SimpleNamespace(topics=[] if self._senseless else [(topic, [answer])], API_VERSION=11)
 
 
 def damaged(place: int = -1) -> bytes:
@@ -103,7 +105,7 @@ async def test_records_that_were_damaged_on_their_way_alone_are_read_as_they_are
     assert [each.offset for each in await past(MemoryConsumer(batch(base=40)))] == [40, 41, 42]
 
 
-@pytest.mark.parametrize("fault", [{"away": True}, {"code": 6}, {"gone": True}])
+@pytest.mark.parametrize("fault", [{"away": True}, {"code": 6}, {"gone": True}, {"senseless": True}])
 async def test_a_broker_that_cannot_be_asked_now_is_asked_again_later(fault: dict[str, Any]) -> None:
     assert await past(MemoryConsumer(damaged(), **fault)) == []
 

@@ -1,19 +1,49 @@
-"""This module starts the command line, and says what to install where only the client is."""
+"""This module starts the command line, and says what to install where only the client is.
+
+What serves can be told to stop from its first moment on. Imports take seconds on a busy machine, and until its own
+handlers are there, SIGTERM would end it with an error; as the first process of a container, which the system protects
+from signals that it does not handle, it would never see it, and serve on until it is killed.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 __all__ = ["main"]
+
+#: Commands that serve until they are told to stop.
+SERVING = frozenset({"worker", "gateway", "page"})
 
 
 def main() -> None:
     """Run the command line."""
+    if sys.argv[1:2] and sys.argv[1] in SERVING:
+        _take_early_signals()
     try:
         from stream_ldp.cli import main as command_line  # noqa: PLC0415
     except ModuleNotFoundError as error:
         sys.exit(f"the commands need {error.name}, which is not installed\n  -> pip install 'stream-ldp[worker]'")
     command_line()
+
+
+def _take_early_signals() -> None:
+    """Take signals until the command takes them itself, which has begun nothing yet that would have to be ended."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _end)
+    if sys.platform != "win32":  # which has no signals of a user's own
+        for number in (signal.SIGUSR1, signal.SIGUSR2):
+            signal.signal(number, signal.SIG_IGN)
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001  what Python gives a handler
+    # At once: an exception could be caught by whatever is imported at this moment.
+    os._exit(0)
 
 
 if __name__ == "__main__":

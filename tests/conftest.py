@@ -90,6 +90,14 @@ def mortal(kafka: EmbeddedKafka) -> Iterator[EmbeddedKafka]:
 
 
 @pytest.fixture
+def elsewhere(kafka: EmbeddedKafka, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddedKafka]:
+    """Start a broker of another cluster for this test alone; skipped wherever the shared broker is."""
+    monkeypatch.setattr("stream_ldp.kafka.embedded.node._CLUSTER_ID", "AAAAAAAAAAAAAAAAAAAAAA")
+    with EmbeddedKafka() as broker:
+        yield broker
+
+
+@pytest.fixture
 def prefix() -> str:
     """First part of the names of topics and groups, of this test alone."""
     return f"test-{uuid.uuid4().hex[:12]}"

@@ -11,11 +11,12 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
-from stream_ldp.kafka.connection import UNREACHABLE, BrokerUnreachable, Connection, explain
+from stream_ldp.kafka.connection import UNREACHABLE, AccessRefused, BrokerUnreachable, Connection, explain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from stream_ldp.kafka.connection import Answer
     from stream_ldp.kafka.settings import Settings
 
 __all__ = ["BrokerWatch"]
@@ -44,6 +45,8 @@ class BrokerWatch:
         self._clock = clock
         self._addresses = settings.broker_addresses
         self._connection: Connection | None = None
+        # The id of the cluster that answered first.
+        self._cluster: str | None = None
         self._answered_at = clock()
         self._why = ""
 
@@ -57,6 +60,7 @@ class BrokerWatch:
         """Watch until an outage lasts too long.
 
         Raises:
+            AccessRefused: a broker of another cluster has answered.
             BrokerUnreachable: no broker has answered for as long as the setting `outage` says.
         """
         try:
@@ -90,11 +94,11 @@ class BrokerWatch:
                 if self._connection is None:
                     self._connection = Connection(address, self._settings)
                     await self._connection.open()
-                brokers = await self._connection.brokers()
+                answer = await self._connection.ask()
         except UNREACHABLE as error:
             await self._disconnect()
             return explain(error, self._settings, ANSWER_SECONDS)
-        self._answered(address, brokers)
+        self._answered(address, answer)
         return None
 
     async def _disconnect(self) -> None:
@@ -102,13 +106,20 @@ class BrokerWatch:
         if connection is not None:
             await connection.close()
 
-    def _answered(self, address: str, brokers: list[str]) -> None:
+    def _answered(self, address: str, answer: Answer) -> None:
         now = self._clock()
+        # An address that was out of reach at the start may be that of another cluster.
+        if answer.cluster is not None and self._cluster not in (None, answer.cluster):
+            raise AccessRefused(
+                f"broker {address} is of cluster {answer.cluster}, and this worker works on cluster {self._cluster}\n"
+                "  -> name the brokers of one cluster (--brokers), and start the worker again"
+            )
+        self._cluster = answer.cluster or self._cluster
         if not self.connected:
             self.connected = True
             log.warning("broker %s answers again, after %.0f s", address, now - self._answered_at)
         self._answered_at = now
-        self._addresses = list(dict.fromkeys([address, *self._settings.broker_addresses, *brokers]))
+        self._addresses = list(dict.fromkeys([address, *self._settings.broker_addresses, *answer.brokers]))
 
     def _lost(self, why: str) -> None:
         now, outage = self._clock(), self._settings.outage_seconds

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aiokafka.conn import AIOKafkaConnection
@@ -22,14 +23,25 @@ from stream_ldp.kafka.memory import CONNECTED
 from stream_ldp.kafka.settings import SaslMechanism, SecurityProtocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["UNREACHABLE", "AccessRefused", "BrokerUnreachable", "Connection", "check_connection", "explain"]
+__all__ = [
+    "UNREACHABLE",
+    "AccessRefused",
+    "Answer",
+    "BrokerUnreachable",
+    "Connection",
+    "check_connection",
+    "explain",
+]
 
 #: Seconds for each broker: long enough for a handshake across an ocean, short enough for an operator to wait.
 TIMEOUT_SECONDS = 5.0
+#: Seconds that the other addresses have once one has answered: all are asked at once, and a broker that is there
+#: takes about as long as another. One that is frozen would otherwise make every command wait for TIMEOUT_SECONDS.
+OTHERS_SECONDS = 2.0
 #: Seconds to wait for the broker's part in closing a TLS connection; a broker that is there needs milliseconds.
 CLOSE_SECONDS = 5.0
 
@@ -39,7 +51,27 @@ class BrokerUnreachable(StreamLDPError, RuntimeError):
 
 
 class AccessRefused(BrokerUnreachable):
-    """All that answers does not let us in, for a reason that does not pass with time: a password, a certificate."""
+    """What answers is of no use to us, for a reason that does not pass with time: a password, another cluster."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """What a broker tells of its cluster.
+
+    cluster: the cluster's id; None if the broker does not tell it.
+    brokers: the addresses that brokers advertise, host:port each.
+    """
+
+    cluster: str | None
+    brokers: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Failure:
+    """Why an address does not answer, and whether it is a refusal."""
+
+    why: str
+    refused: bool
 
 
 class Connection:
@@ -61,11 +93,15 @@ class Connection:
             self._reached = False
             raise
 
-    async def brokers(self) -> list[str]:
-        """Ask for the addresses that the brokers advertise; it is a request that only those with access can make."""
+    async def ask(self) -> Answer:
+        """Ask for the cluster; it is a request that only those with access can make."""
         # A broker that wants a password still tells anyone its versions.
         metadata = await self._connection.send(MetadataRequest([]))
-        return [f"{broker[1]}:{broker[2]}" for broker in metadata.brokers]
+        # Brokers before Kafka 0.10.1 do not tell the id.
+        return Answer(
+            cluster=getattr(metadata, "cluster_id", None),
+            brokers=tuple(f"{broker[1]}:{broker[2]}" for broker in metadata.brokers),
+        )
 
     async def close(self) -> None:
         """Disconnect; may be called twice, or after a failure."""
@@ -91,44 +127,91 @@ _REFUSALS = (
 async def check_connection(settings: Settings, *, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
     """Connect, authenticate and ask for metadata as a client would.
 
-    This is done first at the given addresses and then at those that the brokers advertise, which clients use next.
+    This is done first at all of the given addresses, and then at one of those that the brokers advertise, which
+    clients use next. An address that does not answer is no failure while another one does.
 
     timeout_seconds: the most seconds for each address.
 
     Raises:
-        AccessRefused: all that answers refuses us.
+        AccessRefused: all that answers refuses us, or the addresses are those of several clusters.
         BrokerUnreachable: no given address answers, or none of the advertised ones.
         SettingsError: a TLS file cannot be used.
     """
     if CONNECTED.get() is not None:
         return
-    advertised = await _first_answer(settings.broker_addresses, settings, timeout_seconds)
+    answers = await _answers(settings, timeout_seconds)
+    _require_one_cluster({address: answer.cluster for address, answer in answers.items()})
+    advertised = next((answer.brokers for answer in answers.values() if answer.brokers), ())
     if not advertised:
         # aiokafka takes the answer to a token for a yes, whatever it is; a broker that said no then shows nothing.
         token = settings.sasl_token_file
         why = "it is still starting" if token is None else f"it rejects the token in {token}, or is still starting"
         raise BrokerUnreachable(f"{settings.brokers} answers, but shows no broker: {why}")
+    failures = {}
+    for address in advertised:
+        found = await _ask(address, settings, timeout_seconds)
+        if isinstance(found, Answer):
+            return
+        failures[address] = found
+    error = _unreachable(failures)
+    raise type(error)(
+        f"{settings.brokers} answers, but tells clients to connect to {', '.join(advertised)} "
+        f"(its advertised.listeners), which failed:\n{error}"
+    ) from error
+
+
+def _require_one_cluster(clusters: dict[str, str | None]) -> None:
+    """Require that brokers are those of one cluster: the parts of a process choose among their addresses at random.
+
+    clusters: the id of the cluster of each address; None where it is unknown.
+
+    Raises:
+        AccessRefused: they are not.
+    """
+    by_id = {cluster: address for address, cluster in reversed(clusters.items()) if cluster is not None}
+    if len(by_id) > 1:
+        what = " and ".join(f"{address} is of cluster {cluster}" for cluster, address in reversed(by_id.items()))
+        raise AccessRefused(f"the brokers are not those of one cluster: {what}\n  -> name those of one (--brokers)")
+
+
+async def _answers(settings: Settings, timeout_seconds: float) -> dict[str, Answer]:
+    """Ask all given addresses at once, and return the answers, in the order of the addresses."""
+    addresses = list(dict.fromkeys(settings.broker_addresses))
+    asking = [asyncio.create_task(_ask(address, settings, timeout_seconds)) for address in addresses]
     try:
-        await _first_answer(advertised, settings, timeout_seconds)
-    except BrokerUnreachable as error:
-        raise type(error)(
-            f"{settings.brokers} answers, but tells clients to connect to {', '.join(advertised)} "
-            f"(its advertised.listeners), which failed:\n{error}"
-        ) from error
+        for found in asyncio.as_completed(asking):
+            if isinstance(await found, Answer):
+                await asyncio.wait(asking, timeout=OTHERS_SECONDS)
+                break
+        results = {address: task.result() for address, task in zip(addresses, asking, strict=True) if task.done()}
+    finally:
+        for task in asking:
+            task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
+    answers = {address: found for address, found in results.items() if isinstance(found, Answer)}
+    if not answers:
+        raise _unreachable({address: found for address, found in results.items() if isinstance(found, _Failure)})
+    return answers
 
 
-async def _first_answer(addresses: list[str], settings: Settings, timeout_seconds: float) -> list[str]:
-    """Return the brokers' advertised addresses, from the first address that answers."""
-    problems, refused = [], []
-    for address in addresses:
-        try:
-            async with asyncio.timeout(timeout_seconds):
-                return await _ask(address, settings)
-        except UNREACHABLE as error:
-            mismatch = await _mismatch(address, settings, timeout_seconds) if _closed(error) else None
-            problems.append(f"{address}: {mismatch or explain(error, settings, timeout_seconds)}")
-            refused.append(mismatch is not None or any(isinstance(cause, _REFUSALS) for cause in _causes(error)))
-    raise (AccessRefused if all(refused) else BrokerUnreachable)("\n".join(problems))
+def _unreachable(failures: Mapping[str, _Failure]) -> BrokerUnreachable:
+    refused = all(failure.refused for failure in failures.values())
+    return (AccessRefused if refused else BrokerUnreachable)(
+        "\n".join(f"{address}: {failure.why}" for address, failure in failures.items())
+    )
+
+
+async def _ask(address: str, settings: Settings, timeout_seconds: float) -> Answer | _Failure:
+    """Ask one address for its cluster."""
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            return await _connect_and_ask(address, settings)
+    except UNREACHABLE as error:
+        mismatch = await _mismatch(address, settings, timeout_seconds) if _closed(error) else None
+        return _Failure(
+            why=mismatch or explain(error, settings, timeout_seconds),
+            refused=mismatch is not None or any(isinstance(cause, _REFUSALS) for cause in _causes(error)),
+        )
 
 
 async def _mismatch(address: str, settings: Settings, timeout_seconds: float) -> str | None:
@@ -158,11 +241,11 @@ async def _mismatch(address: str, settings: Settings, timeout_seconds: float) ->
         return None
 
 
-async def _ask(address: str, settings: Settings) -> list[str]:
+async def _connect_and_ask(address: str, settings: Settings) -> Answer:
     connection = Connection(address, settings)
     try:
         await connection.open()
-        return await connection.brokers()
+        return await connection.ask()
     finally:
         await connection.close()
 

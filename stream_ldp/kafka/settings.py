@@ -136,7 +136,8 @@ class Settings(BaseSettings):
 
     config: Path | None = Field(default=None, description="YAML file with any of these settings.")
     brokers: str = Field(
-        default="127.0.0.1:9092", description="Kafka brokers to connect to first, host:port, separated by commas."
+        default="127.0.0.1:9092",
+        description="Kafka brokers of one cluster to connect to first, host:port, separated by commas.",
     )
     security_protocol: SecurityProtocol = Field(
         default=SecurityProtocol.PLAINTEXT, description="Protocol of the connections to the brokers."

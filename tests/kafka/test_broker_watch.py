@@ -11,7 +11,7 @@ from aiokafka.errors import KafkaConnectionError
 
 from stream_ldp.kafka import broker_watch
 from stream_ldp.kafka.broker_watch import BrokerWatch
-from stream_ldp.kafka.connection import BrokerUnreachable
+from stream_ldp.kafka.connection import AccessRefused, Answer, BrokerUnreachable
 from stream_ldp.kafka.settings import Settings
 
 
@@ -28,6 +28,7 @@ class Brokers:
         self.asked: list[str] = []
         self.frozen = False
         self.open_connections = 0
+        self.clusters = dict.fromkeys(addresses, "one")
 
     def connection(self, address: str, settings: Settings) -> _Connection:
         return _Connection(self, address)
@@ -41,13 +42,13 @@ class _Connection:
     async def open(self) -> None:
         self._brokers.open_connections += 1
 
-    async def brokers(self) -> list[str]:
+    async def ask(self) -> Answer:
         self._brokers.asked.append(self._address)
         if self._brokers.frozen:
             await asyncio.sleep(3_600)
         if self._address not in self._brokers.answering:
             raise KafkaConnectionError from ConnectionRefusedError()
-        return list(self._brokers.addresses)
+        return Answer(cluster=self._brokers.clusters[self._address], brokers=self._brokers.addresses)
 
     async def close(self) -> None:
         self._brokers.open_connections -= 1
@@ -136,6 +137,19 @@ async def test_an_outage_that_lasts_too_long_ends_the_watch_with_its_reason(brok
     clock.seconds += 1
     with pytest.raises(
         BrokerUnreachable, match=r"^no broker has answered for 90s \(--outage\): first:9092: connection refused"
+    ):
+        await watch.run()
+    assert brokers.open_connections == 0
+
+
+@pytest.mark.parametrize("address", ["first:9092", "second:9092"])
+async def test_a_broker_of_another_cluster_ends_the_watch(brokers: Brokers, address: str) -> None:
+    watch = watch_of(Clock())
+    await watch.ask()
+    brokers.answering -= {"first:9092", "second:9092"} - {address}
+    brokers.clusters[address] = "another"
+    with pytest.raises(
+        AccessRefused, match=f"broker {address} is of cluster another, and this worker .* cluster one"
     ):
         await watch.run()
     assert brokers.open_connections == 0

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from stream_ldp.kafka import connection
 from stream_ldp.kafka.cluster import Cluster, ClusterError
 from stream_ldp.kafka.connection import AccessRefused, BrokerUnreachable, check_connection
 from stream_ldp.kafka.embedded import EmbeddedKafka
@@ -211,6 +212,37 @@ async def test_every_broker_that_cannot_be_reached_is_listed_with_its_cause() ->
 
 async def test_one_reachable_broker_is_enough(kafka: EmbeddedKafka) -> None:
     await check_connection(Settings.load(brokers=f"127.0.0.1:1,{kafka.bootstrap}"))
+
+
+async def test_brokers_of_two_clusters_are_refused_by_their_ids(
+    kafka: EmbeddedKafka, elsewhere: EmbeddedKafka
+) -> None:
+    both = Settings.load(brokers=f"127.0.0.1:1,{kafka.bootstrap},{elsewhere.bootstrap}")
+    with pytest.raises(AccessRefused) as refused:
+        await check_connection(both)
+    assert str(refused.value) == (
+        f"the brokers are not those of one cluster: {kafka.bootstrap} is of cluster c3RyZWFtLWxkcC1sb2NhbA and "
+        f"{elsewhere.bootstrap} is of cluster AAAAAAAAAAAAAAAAAAAAAA\n  -> name those of one (--brokers)"
+    )
+    with pytest.raises(AccessRefused):
+        async with Cluster.connect(both):
+            pass
+    elsewhere.stop()
+    await check_connection(both)
+
+
+async def test_a_broker_that_says_nothing_is_not_waited_for_when_another_answers(
+    kafka: EmbeddedKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "OTHERS_SECONDS", 0.1)
+
+    async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(say_nothing, "127.0.0.1", 0) as server, asyncio.timeout(20):
+        port = server.sockets[0].getsockname()[1]
+        await check_connection(Settings.load(brokers=f"127.0.0.1:{port},{kafka.bootstrap}"), timeout_seconds=3_600)
 
 
 async def test_a_silent_server_is_given_up_on_after_the_timeout() -> None:

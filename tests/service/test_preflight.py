@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from aiokafka import AIOKafkaProducer
 
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.connection import BrokerUnreachable
+from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.registry import Registration, register
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import TopicSpec, topic_specs
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.service.preflight import PreflightError, preflight
 from tests.records.examples import TEXT
+from tests.service.harness import JointDeployment
 
 CARE = TEXT.replace("collection: survey", "collection: care")
 
@@ -191,3 +195,17 @@ async def test_an_unreachable_broker_is_noticed_within_seconds() -> None:
     ):
         await preflight(Settings.load(brokers="127.0.0.1:1"), {FILE: _care()})
     assert time.monotonic() - began < 10
+
+
+async def test_a_worker_does_not_start_on_brokers_of_two_clusters(
+    settings: Settings, elsewhere: EmbeddedKafka, tmp_path: Path
+) -> None:
+    deployments = [
+        await JointDeployment.create(tmp_path, brokers=brokers, prefix=settings.topic_prefix)
+        for brokers in (settings.brokers, elsewhere.bootstrap)
+    ]
+    both = settings.model_copy(update={"brokers": f"{settings.brokers},{elsewhere.bootstrap}"})
+    with replace(deployments[0], settings=both).worker() as worker:
+        assert await worker.ended() == 1
+        assert f"{settings.brokers} is of cluster " in worker.log
+        assert f"{elsewhere.bootstrap} is of cluster AAAAAAAAAAAAAAAAAAAAAA" in worker.log

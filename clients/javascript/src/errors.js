@@ -56,6 +56,6 @@ export class GatewayError extends StreamLDPError {
 
   /** Whether the same request may be taken later: nothing is wrong with it. */
   get passes() {
-    return this.status === undefined || this.status === 429 || this.status >= 500;
+    return this.status === undefined || [408, 429].includes(this.status) || this.status >= 500;
   }
 }

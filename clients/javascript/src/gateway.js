@@ -8,13 +8,24 @@ import { CollectionError, GatewayError } from "./errors.js";
 const ATTEMPTS = 4;
 const FIRST_PAUSE_SECONDS = 1;
 
-/** Longest pause that a gateway may ask for: beyond 2^31 milliseconds, timers end at once. */
-const MOST_PAUSE_SECONDS = 3600;
+/**
+ * Seconds for one request: longer than a gateway waits for its brokers, which is 10. Otherwise a gateway that takes a
+ * connection and never answers would be waited for without end.
+ */
+const TIMEOUT_SECONDS = 30;
+
+/** Longest pause, in seconds, before a request is made again: the user of a page may not wait for longer. */
+const MOST_PAUSE_SECONDS = 30;
+
+/** The type of a batch: browsers let a page send it only to a gateway that allows the page to. */
+const BATCH_TYPE = "application/vnd.sldp.batch;v=1";
 
 /** A gateway, by its address. */
 export class Gateway {
   #url;
   #token;
+  #timeout;
+  #mostPause;
   #fetch;
   #pause;
 
@@ -22,12 +33,26 @@ export class Gateway {
    * @param {string} url such as https://reports.example
    * @param {object} [options]
    * @param {string} [options.token] bearer token, if the gateway asks for one
+   * @param {number} [options.timeout] seconds after which a request that is not answered is given up
+   * @param {number} [options.mostPause] seconds that a request may wait to be made again: where the gateway asks for
+   *   more, there is an error at once
    * @param {typeof fetch} [options.fetch]
    * @param {(seconds: number) => Promise<void>} [options.pause]
    */
-  constructor(url, { token, fetch = globalThis.fetch.bind(globalThis), pause = sleep } = {}) {
+  constructor(
+    url,
+    {
+      token,
+      timeout = TIMEOUT_SECONDS,
+      mostPause = MOST_PAUSE_SECONDS,
+      fetch = globalThis.fetch.bind(globalThis),
+      pause = sleep,
+    } = {},
+  ) {
     this.#url = url.replace(/\/+$/, "");
     this.#token = token;
+    this.#timeout = timeout;
+    this.#mostPause = mostPause;
     this.#fetch = fetch;
     this.#pause = pause;
   }
@@ -90,22 +115,26 @@ export class Gateway {
         return await this.#askOnce(method, path, batch);
       } catch (error) {
         if (!(error instanceof GatewayError && error.passes) || attempt === ATTEMPTS) throw error;
-        await this.#pause(error.retryAfter ?? FIRST_PAUSE_SECONDS * 2 ** (attempt - 1));
+        const pause = error.retryAfter ?? FIRST_PAUSE_SECONDS * 2 ** (attempt - 1);
+        if (pause > this.#mostPause) throw error;
+        await this.#pause(pause);
       }
     }
   }
 
   async #askOnce(method, path, batch) {
     const headers = this.#token === undefined ? {} : { Authorization: `Bearer ${this.#token}` };
-    if (batch !== undefined) headers["Content-Type"] = "application/vnd.sldp.batch;v=1";
+    if (batch !== undefined) headers["Content-Type"] = BATCH_TYPE;
     let response, answer;
     try {
       // Neither cookies nor the page's address: they would tell the gateway more than the report does.
       const quiet = { credentials: "omit", referrerPolicy: "no-referrer", cache: "no-store" };
-      response = await this.#fetch(this.#url + path, { method, headers, body: batch, ...quiet });
+      const signal = AbortSignal.timeout(1000 * this.#timeout);
+      response = await this.#fetch(this.#url + path, { method, headers, body: batch, signal, ...quiet });
       answer = await response.text();
     } catch (cause) {
-      throw new GatewayError({ reason: "unreachable", detail: `${this.#url} does not answer`, batch, cause });
+      const late = cause?.name === "TimeoutError" ? ` within ${this.#timeout} s` : "";
+      throw new GatewayError({ reason: "unreachable", detail: `${this.#url} does not answer${late}`, batch, cause });
     }
     const found = jsonOf(answer);
     if (response.ok && found !== undefined) return found;
@@ -122,7 +151,7 @@ export class Gateway {
 /** Return the seconds of a Retry-After, or undefined where it has none. */
 function pauseOf(header) {
   const seconds = Number(header);
-  return seconds > 0 ? Math.min(seconds, MOST_PAUSE_SECONDS) : undefined;
+  return seconds > 0 ? seconds : undefined;
 }
 
 function jsonOf(text) {

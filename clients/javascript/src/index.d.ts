@@ -35,10 +35,19 @@ export class Gateway {
   /**
    * @param url such as https://reports.example
    * @param options.token bearer token, if the gateway asks for one
+   * @param options.timeout seconds after which a request that is not answered is given up; 30 if not given
+   * @param options.mostPause seconds that a request may wait to be made again, 30 if not given: where the gateway asks
+   *   for more, there is an error at once
    */
   constructor(
     url: string,
-    options?: { token?: string; fetch?: typeof globalThis.fetch; pause?: (seconds: number) => Promise<void> },
+    options?: {
+      token?: string;
+      timeout?: number;
+      mostPause?: number;
+      fetch?: typeof globalThis.fetch;
+      pause?: (seconds: number) => Promise<void>;
+    },
   );
 
   /**

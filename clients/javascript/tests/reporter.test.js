@@ -1,6 +1,7 @@
 /** What a user spends, what is refused, and what the gateway's reasons become. */
 
 import assert from "node:assert/strict";
+import { createServer } from "node:net";
 import { test } from "node:test";
 
 import { Collection, Gateway, Ledger, MemoryStore, Reporter } from "../src/index.js";
@@ -12,7 +13,7 @@ const survey = await Collection.of(SURVEY);
 const krr = await Collection.of(K_RR);
 
 /** A gateway whose answers to batches are given, one after another; the last one stays. */
-function gatewayOf({ collection = survey, answers = [[200, { reports: 1 }]], headers = {} } = {}) {
+function gatewayOf({ collection = survey, answers = [[200, { reports: 1 }]], headers = {}, mostPause } = {}) {
   const sent = [];
   const pauses = [];
   const json = (status, body) => new Response(JSON.stringify(body), { status, headers });
@@ -26,7 +27,7 @@ function gatewayOf({ collection = survey, answers = [[200, { reports: 1 }]], hea
     return json(...answer);
   };
   const pause = async (seconds) => void pauses.push(seconds);
-  return { gateway: new Gateway("http://gateway", { fetch, pause }), sent, pauses };
+  return { gateway: new Gateway("http://gateway", { fetch, pause, mostPause }), sent, pauses };
 }
 
 const user = (options = {}) => Ledger.create({ store: new MemoryStore(), budget: 4, ...options });
@@ -311,7 +312,7 @@ test("of many users, a store that fails loses no report that is paid for", async
   assert.equal(sent[0].length, 56 + 2);
 });
 
-test("what is no gateway is told so, and asks for no pause without end", async () => {
+test("what is no gateway is told so", async () => {
   const ledger = await user({ budget: 100 });
   for (const answer of [{}, { reports: "1" }, []]) {
     const { gateway } = gatewayOf({ answers: [[200, answer]] });
@@ -322,12 +323,66 @@ test("what is no gateway is told so, and asks for no pause without end", async (
     const gateway = new Gateway("http://gateway", { fetch: async () => new Response(body) });
     await assert.rejects(gateway.check(survey), { name: /GatewayError|CollectionError/ });
   }
-  for (const [asked, kept] of [["1e12", 3600], ["-5", 1], ["soon", 1]]) {
+  for (const [asked, kept] of [["-5", 1], ["soon", 1], ["30", 30]]) {
     const answers = [[503, { reason: "busy", detail: "" }], [200, { reports: 1 }]];
     const { gateway, pauses } = gatewayOf({ answers, headers: { "Retry-After": asked } });
     await new Reporter({ gateway, collection: survey }).report(RECORD, ledger);
     assert.deepEqual(pauses, [kept]);
   }
+});
+
+test("a gateway that asks for a long pause is not waited for, and the batch can be sent later", async () => {
+  for (const [asked, mostPause, tries] of [["3600", undefined, 1], ["1e12", undefined, 1], ["3600", 4000, 2]]) {
+    const answers = [[429, { reason: "too_many_requests", detail: "..." }], [200, { reports: 1 }]];
+    const { gateway, sent, pauses } = gatewayOf({ answers, headers: { "Retry-After": asked }, mostPause });
+    const found = new Reporter({ gateway, collection: survey }).report(RECORD, await user());
+    if (tries === 2) {
+      assert.equal(await found, 1);
+      assert.deepEqual(pauses, [3600]);
+      continue;
+    }
+    const error = await found.then(assert.fail, (why) => why);
+    assert.deepEqual([error.name, error.reason, error.retryAfter], ["GatewayError", "too_many_requests", Number(asked)]);
+    assert.deepEqual([pauses, sent.length], [[], 1]);
+    assert.equal(await gateway.send(survey.name, error.batch), 1);
+    assert.deepEqual(sent[1], sent[0]);
+  }
+});
+
+test("a gateway that takes a request and never answers is given up", async () => {
+  const silent = createServer((socket) => socket.on("error", () => {}));
+  await new Promise((resolve) => silent.listen(0, "127.0.0.1", resolve));
+  const pauses = [];
+  const pause = async (seconds) => void pauses.push(seconds);
+  const gateway = new Gateway(`http://127.0.0.1:${silent.address().port}`, { timeout: 0.05, pause });
+  await assert.rejects(gateway.send("survey", new Uint8Array(1)), (error) => {
+    assert.deepEqual([error.reason, error.batch.length], ["unreachable", 1]);
+    assert.match(error.detail, /does not answer within 0.05 s/);
+    return true;
+  });
+  assert.deepEqual(pauses, [1, 2, 4]);
+  silent.close();
+});
+
+test("an answer that does not end is given up", async () => {
+  const endless = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.on("data", () => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"));
+  });
+  await new Promise((resolve) => endless.listen(0, "127.0.0.1", resolve));
+  const gateway = new Gateway(`http://127.0.0.1:${endless.address().port}`, { timeout: 0.05, pause: async () => {} });
+  await assert.rejects(gateway.check(survey), { reason: "unreachable" });
+  endless.close();
+});
+
+test("a batch has the type that pages may send only where they are let in", async () => {
+  const types = [];
+  const fetch = async (_, { headers }) => {
+    types.push(headers["Content-Type"]);
+    return new Response('{"reports": 1}');
+  };
+  await new Gateway("http://gateway", { fetch }).send("survey", new Uint8Array(1));
+  assert.deepEqual(types, ["application/vnd.sldp.batch;v=1"]);
 });
 
 test("many users fill several batches, each with an id of its own", async () => {

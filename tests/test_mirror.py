@@ -67,6 +67,7 @@ SUITES = {
     "pipeline/test_toy_kind.py": "the pipeline, with a kind that the package does not know",
     "fuzz/test_fuzz.py": "every decoder of bytes from outside",
     "gateway/test_on_kafka.py": "the gateway, on a real broker",
+    "gateway/test_scripts.py": "the gateway, from pages in a browser",
     "page/test_browser.py": "the page's files, in a browser",
     "records/estimators/test_accuracy.py": "every estimator",
     "records/estimators/test_contract.py": "every estimator",

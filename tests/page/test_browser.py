@@ -19,6 +19,7 @@ from playwright.async_api import Browser, Page, async_playwright, expect
 from stream_ldp.client import Reporter
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.page import server as page_server
 from stream_ldp.page.history import History
 from stream_ldp.page.server import PageServer
 from stream_ldp.records.answer import Axis, Independence, Linked
@@ -60,7 +61,8 @@ async def page(browser: Browser) -> AsyncIterator[Page]:
     tab.on("console", lambda line: problems.append(line.text) if line.type == "error" else None)
     yield tab
     await tab.close()
-    assert [each for each in problems if "ERR_CONNECTION_REFUSED" not in each] == []
+    # What a test does to the server, the browser says itself.
+    assert [each for each in problems if "ERR_CONNECTION_REFUSED" not in each and "503" not in each] == []
 
 
 @asynccontextmanager
@@ -341,3 +343,25 @@ async def report(deployment: JointDeployment, *, users: int) -> None:
         deployment.collection, settings=deployment.settings, entropy=SeededEntropy(1), max_reports=200, linger=0.02
     ) as reporter:
         await reporter.report_many(values, secrets=None)
+
+
+@pytest.mark.parametrize("end", ["#%", "#%E0%A4%A", "#__proto__", "#nothing"])
+async def test_an_address_may_end_with_anything(page: Page, end: str) -> None:
+    async with served() as server:
+        server.show(of_minute(1, reports=111))
+        await page.goto(server.url + end)
+        await expect(page.locator(".facts")).to_contain_text("111")
+
+
+async def test_a_page_that_was_one_too_many_tries_again_by_itself(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_server, "READERS", 0)
+    async with served() as server:
+        server.show(of_minute(1, reports=111))
+        await page.clock.install()
+        await page.goto(server.url)
+        await expect(page.get_by_text("Connection lost")).to_be_visible()
+        monkeypatch.setattr(page_server, "READERS", 1)
+        await page.clock.fast_forward(30_000)
+        await expect(page.get_by_text("Connected")).to_be_visible()

@@ -33,10 +33,16 @@ function take(answer) {
   }
 }
 
-function chosen() {
-  const wanted = decodeURIComponent(location.hash.slice(1));
-  return state.series.get(wanted) ?? [...state.series.values()][0];
+// An address may end with anything, also with what encodes nothing.
+function wanted() {
+  try {
+    return decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return "";
+  }
 }
+
+const chosen = () => state.series.get(wanted()) ?? [...state.series.values()][0];
 
 function navigation(current) {
   const names = [...state.series.keys()].sort();
@@ -141,19 +147,29 @@ function connection(text, lost) {
   line.classList.toggle("lost", lost);
 }
 
-const source = new EventSource("/events");
-source.addEventListener("snapshot", (event) => {
-  const { collections, answers } = JSON.parse(event.data);
-  Object.assign(state, { collections, series: new Map() });
-  answers.forEach(take);
-  connection("Connected", false);
-  soon();
-});
-source.addEventListener("answer", (event) => {
-  const answer = JSON.parse(event.data);
-  take(answer);
-  connection(`Connected · last answer ${clock(new Date())}`, false);
-  soon();
-});
-source.addEventListener("error", () => connection("Connection lost; what is shown may be old. Trying again …", true));
+// A browser tries again by itself, unless the server refuses it, such as one that has all the readers that it may have.
+const LATER_MS = 30_000;
+
+function listen() {
+  const source = new EventSource("/events");
+  source.addEventListener("snapshot", (event) => {
+    const { collections, answers } = JSON.parse(event.data);
+    Object.assign(state, { collections, series: new Map() });
+    answers.forEach(take);
+    connection("Connected", false);
+    soon();
+  });
+  source.addEventListener("answer", (event) => {
+    const answer = JSON.parse(event.data);
+    take(answer);
+    connection(`Connected · last answer ${clock(new Date())}`, false);
+    soon();
+  });
+  source.addEventListener("error", () => {
+    connection("Connection lost; what is shown may be old. Trying again …", true);
+    if (source.readyState === EventSource.CLOSED) setTimeout(listen, LATER_MS);
+  });
+}
+
+listen();
 addEventListener("hashchange", () => { draw(); at("answer").focus(); });

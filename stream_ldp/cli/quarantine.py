@@ -1,8 +1,8 @@
-"""These commands show the records that workers cannot read, and let final answers go on without them."""
+"""These commands show what holds final answers back, and let them go on without it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -36,12 +36,24 @@ def list_(files: CollectionFiles, *, settings: Settings) -> None:
 
 @app.command()
 @with_settings(SETTINGS)
-def release(files: CollectionFiles, *, settings: Settings) -> None:
+def release(
+    files: CollectionFiles,
+    *,
+    unsolved: Annotated[
+        bool,
+        typer.Option(
+            "--unsolved",
+            help="Release windows as well whose answer a worker cannot compute, as its log and /readyz say: they get "
+            "none.",
+        ),
+    ] = False,
+    settings: Settings,
+) -> None:
     """Let the finals of the collections go on without the records that hold them back.
 
     The finals may then lack reports. Running workers go on within seconds; nothing has to be started again.
     """
-    run_operation(_release(settings, load_collections(files)))
+    run_operation(_release(settings, load_collections(files), unsolved=unsolved))
 
 
 async def _list(settings: Settings, collections: Mapping[str, Collection]) -> None:
@@ -54,13 +66,15 @@ async def _list(settings: Settings, collections: Mapping[str, Collection]) -> No
             typer.echo(f"{collection.name}: every record can be read")
 
 
-async def _release(settings: Settings, collections: Mapping[str, Collection]) -> None:
+async def _release(settings: Settings, collections: Mapping[str, Collection], *, unsolved: bool) -> None:
     partitions = await preflight(settings, collections)
     for collection in collections.values():
         _, _, held = await read_windows(settings, collection, partitions)
         for unread in held:
             typer.echo(f"{collection.name}: released: {unread}")
-        if held:
+        if held or unsolved:
             await release_all(settings, collection)
-        else:
+        if unsolved:
+            typer.echo(f"{collection.name}: released: windows of which all records are on the log now")
+        elif not held:
             typer.echo(f"{collection.name}: nothing holds its finals back")

@@ -189,6 +189,12 @@ class HadamardResponse(FrequencyOracle):
         plus, minus = self._by_sign(_products(signed))
         return np.concatenate([plus - minus, drawn])
 
+    def possible(self, sums: NDArray[np.int64], *, reports: NDArray[np.int64]) -> bool:
+        """See `Randomizer.possible`: a report draws t rows, and adds 2^t - 1 signs to them and their products."""
+        agreement, drawn, reports = sums[..., : self.rows], sums[..., self.rows :], reports[..., None]
+        within = np.abs(agreement) <= (2**self.hash_bits - 1) * reports
+        return bool((within & (drawn >= 0) & (drawn <= self.hash_bits * reports)).all())
+
     def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:
         """See `FrequencyOracle.supports`."""
         # A report agrees with a value that it supports in the signs of all 2^t - 1 products; with any other value, in

@@ -11,6 +11,7 @@ from fractions import Fraction
 from stream_ldp.errors import StreamLDPError
 
 __all__ = [
+    "MOST_EPSILON",
     "PRECISION",
     "UNCHANGED",
     "UNCHANGED_SET",
@@ -34,7 +35,10 @@ PRECISION = Context(prec=50, Emin=-(10**12), Emax=10**12)
 
 #: Nats for which all larger losses are taken: a larger exponential may be no number, and no chance in units of 2^-32
 #: has odds near either.
-_MOST = 1_000
+MOST_EPSILON = 1_000
+
+#: Nats from which on a float64 has no decimals to round: it is shown as it is.
+_NO_DECIMALS = 1e15
 
 
 class Values(StrEnum):
@@ -93,7 +97,7 @@ def likelihood_ratio(epsilon: float | Decimal) -> Decimal:
 
     Far beyond the resolution of probabilities, it is one number for every epsilon.
     """
-    return Decimal(min(epsilon, _MOST)).exp()
+    return Decimal(min(epsilon, MOST_EPSILON)).exp()
 
 
 def surest_guess(epsilon: float) -> float:
@@ -111,12 +115,12 @@ def shown_guess(epsilon: float) -> str:
 
 
 def shown_epsilon(epsilon: float, *, decimals: int = 3) -> str:
-    """Format an epsilon for its user: in nats, rounded up to so many decimals, or `inf`.
+    """Format an epsilon for its user, whatever float64 it is: in nats, rounded up to so many decimals, or `inf`.
 
     A promise of privacy is never rounded down: read as a float64, the text is never below `epsilon`. The float64 that
     is written 1.1 is a little above that number, and still shown as `1.100`, which is read as the same float64.
     """
-    if math.isinf(epsilon):
-        return "inf"
+    if not abs(epsilon) < _NO_DECIMALS:
+        return repr(float(epsilon))
     step = Decimal(1).scaleb(-decimals)
     return f"{Decimal(str(epsilon)).quantize(step, rounding=ROUND_CEILING, context=PRECISION):f}"

@@ -82,6 +82,14 @@ class Randomizer(ABC):
     def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Count valid rows, int64, shape (counters,); the sums of several batches add up."""
 
+    def possible(self, sums: NDArray[np.int64], *, reports: NDArray[np.int64]) -> bool:
+        """Decide whether so many reports can have these sums: 0 or 1 of each in every counter, unless it says others.
+
+        sums: shape (..., counters), of one or more sets of reports.
+        reports: of each, shape (...).
+        """
+        return bool(((sums >= 0) & (sums <= reports[..., None])).all())
+
     @abstractmethod
     def stated(self) -> OutputDistribution:
         """Return the exact output distribution of `perturb` for each of the `inputs`, as the parameters state it."""

@@ -162,6 +162,10 @@ class SetHadamardResponse(FrequencyOracle):
         """See `HadamardResponse.sums`."""
         return self.code.sums(rows)
 
+    def possible(self, sums: NDArray[np.int64], *, reports: NDArray[np.int64]) -> bool:
+        """See `HadamardResponse.possible`."""
+        return self.code.possible(sums, reports=reports)
+
     def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:
         """See `FrequencyOracle.supports`."""
         return self.code.supports(sums, reports=reports)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Protocol, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.pipeline.content_type import content_type_of
+from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,11 +23,15 @@ __all__ = [
     "Answer",
     "AnswerMessage",
     "AnswerT",
+    "Count",
+    "EventTime",
     "Finite",
+    "Integer",
     "Message",
     "MessagePart",
     "Plausibility",
     "PlausibilityField",
+    "Positive",
     "Probability",
     "Published",
     "PublishedField",
@@ -39,6 +45,18 @@ __all__ = [
 
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+#: A number of reports: JSON has no limit, and an integer that no float64 and no counter holds would end its readers.
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+
+#: A number of what there is at least one of, and the rank of the first.
+Positive = Annotated[int, Field(ge=1, lt=2**63)]
+
+#: An integer of 64 bits, as other languages have them.
+Integer = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+
+#: Milliseconds since 1970-01-01 UTC that every reader can write as a date.
+EventTime = Annotated[int, Field(ge=FIRST_MS, le=LAST_MS)]
 
 
 class MessagePart(BaseModel):
@@ -85,8 +103,14 @@ class Status(StrEnum):
 class WindowBounds(MessagePart):
     """Event time of the window: start included, end excluded, milliseconds since 1970-01-01 UTC."""
 
-    start_ms: int
-    end_ms: int
+    start_ms: EventTime
+    end_ms: EventTime
+
+    @model_validator(mode="after")
+    def _ends_after_it_begins(self) -> Self:
+        if self.end_ms <= self.start_ms:
+            raise ValueError(f"a window ends after it begins, and this one lasts {self.end_ms - self.start_ms} ms")
+        return self
 
     def __str__(self) -> str:
         """Show it as an ISO 8601 interval, UTC."""
@@ -97,7 +121,7 @@ class Plausibility(MessagePart):
     """A test of whether the reports look as the mechanism makes them; a window that fails is marked, not hidden."""
 
     statistic: Finite = Field(description="chi-square statistic of what all honest reports have in common")
-    degrees_of_freedom: int = Field(ge=1)
+    degrees_of_freedom: Positive
     p_value: Probability = Field(description="probability that honest reports agree no better")
     flagged: bool = Field(
         description="whether honest reports would so rarely look like this that they are not all honest"
@@ -247,9 +271,13 @@ class Answer(Protocol):
 AnswerT = TypeVar("AnswerT", bound=Answer)
 
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
 def moment(time_ms: int) -> str:
     """Write an event time in ISO 8601, UTC."""
-    time = datetime.fromtimestamp(time_ms / 1000, UTC)
+    # Not from a float64 of seconds, which has no more milliseconds in the year 9999.
+    time = _EPOCH + timedelta(milliseconds=time_ms)
     return time.isoformat(timespec="milliseconds" if time_ms % 1000 else "seconds").replace("+00:00", "Z")
 
 
@@ -273,4 +301,5 @@ def answer_key(series: str, window: WindowBounds, *, final: bool) -> bytes:
 def final_of(key: bytes) -> tuple[str, int] | None:
     """Return the series and the start of the window of the final answer with a record key; None for any other key."""
     series, _, start = key.decode(errors="replace").rpartition("|final|")
-    return (series, int(start)) if series and start.removeprefix("-").isdecimal() else None
+    # No event time has more than 15 digits; of thousands, Python would refuse to make a number.
+    return (series, int(start)) if series and re.fullmatch(r"-?[0-9]{1,15}", start) else None

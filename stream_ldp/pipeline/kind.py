@@ -96,7 +96,8 @@ class Rounds(Generic[CollectionT, AnswerT, RoundT]):
 
     read: decodes the round in a record; raises ValueError if it is no round that the collection may publish.
     layout: makes the layout of the batches that report to a round.
-    after: derives the round that follows a final answer; None if none does.
+    after: derives the round that follows a final answer; None if none does. Raises ValueError if the collection never
+        publishes such a round.
     """
 
     read: Callable[[CollectionT, bytes], RoundT]

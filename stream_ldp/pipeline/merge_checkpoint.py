@@ -8,6 +8,8 @@ import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS
+
 if TYPE_CHECKING:
     from stream_ldp.collection import Collection
 
@@ -47,6 +49,8 @@ class MergeCheckpoint:
                 return None
             forgotten_before_ms = operator.index(fields["forgotten_before_ms"])
         except (ValueError, KeyError, TypeError, RecursionError):
+            return None
+        if not FIRST_MS <= forgotten_before_ms <= LAST_MS:
             return None
         return cls(answers=answers, partials=partials, forgotten_before_ms=forgotten_before_ms)
 

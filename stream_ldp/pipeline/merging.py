@@ -17,7 +17,8 @@ from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
 from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.source_watermarks import SourceWatermarks
 from stream_ldp.pipeline.undecided import UndecidedWindows
-from stream_ldp.pipeline.windows import closes_at, panes_of, windows_of
+from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS, closes_at, panes_of, windows_of
+from stream_ldp.pipeline.wire import MAX_REPORTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +32,10 @@ __all__ = ["Merge"]
 
 #: Number of statistics whose form is known at a time: more than a collection has series, or open rounds.
 _FORMS = 256
+
+#: Most reports of a partial: a terabyte of the shortest ones in a single pane of a single partition. The sums of the
+#: partials of thousands of partitions stay within 64 bits.
+_MOST_REPORTS = 2**40
 
 #: Most windows that `refresh` looks at in one call, and most panes that `forget` drops: some milliseconds of work, so
 #: that after a long outage the caller's event loop goes on turning.
@@ -119,7 +124,8 @@ class Merge:
 
         Raises:
             PartialError: it was made for another collection, for a partition that the topic does not have, or for a
-                pane that no window has; or its counts have not the form of their statistic.
+                pane that no window has; it is of a time that nobody can write down; or its counts are not those of
+                any reports.
         """
         if record.fingerprint != self._fingerprint:
             raise PartialError(
@@ -132,6 +138,8 @@ class Merge:
                 f"{self.partitions} partitions"
             )
         if isinstance(record, Watermark):
+            if not FIRST_MS <= record.time_ms <= LAST_MS:
+                raise PartialError(f"a watermark of {record.time_ms} ms, beyond the years 1 to 9999")
             self._advance(record, offset)
             return
         if record.pane_length_ms != self.collection.window.pane_ms or (
@@ -141,9 +149,17 @@ class Merge:
             return
         if record.pane_ms % record.pane_length_ms:
             raise PartialError(f"a partial of a pane that begins at {record.pane_ms} ms, where none begins")
+        windows = windows_of(record.pane_ms, self.collection.window)
+        if windows[0] < FIRST_MS or windows[-1] + self.collection.window.size_ms > LAST_MS:
+            raise PartialError(f"a partial of a pane that begins at {record.pane_ms} ms, beyond the years 1 to 9999")
+        reports = record.counts.reports
+        if not 0 <= reports <= min(record.end * MAX_REPORTS, _MOST_REPORTS):
+            raise PartialError(
+                f"a partial of {reports} reports, more than the {record.end} records before it can hold"
+            )
         form = self._forms.get(record.of)
         if form is not None and not form.fits(record.counts):
-            raise PartialError(f"a partial of {'/'.join(record.of)} whose counts have another width than its reports")
+            raise PartialError(f"a partial of {'/'.join(record.of)} whose counts are not those of any reports to it")
         if record.pane_ms not in self._panes:
             self._panes[record.pane_ms] = {}
             insort(self._starts, record.pane_ms)
@@ -341,6 +357,12 @@ class Merge:
             ),
             before=before,
         )
+
+    def newest_offset(self, window_ms: int) -> int:
+        """Return the offset of the newest partial that an answer to a window may depend on; -1 if there is none."""
+        starts = [window_ms, *(start for _, start in self.collection.windows_before(window_ms))]
+        panes = (self._panes.get(pane, {}) for start in starts for pane in panes_of(start, self.collection.window))
+        return max((held.offset for of in panes for held in chain(*map(dict.values, of.values()))), default=-1)
 
     def forget(self) -> None:
         """Drop panes that no undecided or later window needs, a bounded number of them in one call."""

@@ -1,4 +1,5 @@
-"""The records that a merge cannot read, and whether they hide something that a final answer needs.
+"""The records that a merge cannot read, and whether they hide something that a final answer needs; and the windows
+whose answer cannot be computed.
 
 The partials and answers topics are written by workers alone, but a tool, a rollback or a damaged disk can leave
 something else there. Most of it is passed over, since the rest of the log decides:
@@ -8,7 +9,8 @@ something else there. Most of it is passed over, since the rest of the log decid
 * the generation that closes a pane has counted all of it, so what other owners wrote about the pane is not needed;
 * windows with a final answer are never decided again, and a final answer is started from the one before it alone.
 
-Whatever else cannot be read holds the finals of its collection back, until an operator releases it.
+Whatever else cannot be read holds the finals of its collection back, until an operator releases it. So does a window
+that can be read and makes its solver raise: another worker would fare no better, and other collections must go on.
 """
 
 from __future__ import annotations
@@ -22,10 +24,11 @@ from stream_ldp.pipeline.newest_finals import KEPT_FINALS
 from stream_ldp.pipeline.partials import Partial, PartialError, PartialKey, Watermark, decode, decode_key
 
 if TYPE_CHECKING:
+    from stream_ldp.pipeline.answer import WindowBounds
     from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
     from stream_ldp.pipeline.merging import Merge
 
-__all__ = ["NO_VALUE", "LogEntry", "Quarantine", "Unread"]
+__all__ = ["NO_VALUE", "LogEntry", "Quarantine", "Unread", "Unsolved"]
 
 #: What is wrong with a tombstone: compaction deletes the records with its key.
 NO_VALUE = "it has no value: something has deleted the record with its key"
@@ -106,8 +109,27 @@ class Unread:
         return f"{self.topic} partition {self.partition} offset {self.offset}: {self.why}"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unsolved:
+    """A window whose answer could not be computed.
+
+    topic, offset: place of the newest record of the partials topic that the answer depends on.
+    series, window: whose answer it is.
+    error: name of the exception's class.
+    """
+
+    topic: str
+    offset: int
+    series: str
+    window: WindowBounds
+    error: str
+
+    def __str__(self) -> str:
+        return f"{self.series} of {self.window}: {self.error}"
+
+
 class Quarantine:
-    """The unread records of one collection that may hide something."""
+    """The unread records and the unsolved windows of one collection that hold its finals back."""
 
     def __init__(self) -> None:
         # By offset, in the partition of the partials topic that has the collection.
@@ -118,6 +140,9 @@ class Quarantine:
         self._newest: dict[str, list[int]] = defaultdict(list)
         # By source partition and generation: the name that the owner uses in keys.
         self._writers: dict[tuple[int, int], str] = {}
+        self._unsolved: Unsolved | None = None
+        # By topic: the offset before which all is released.
+        self._released: dict[str, int] = {}
 
     def apply(self, merge: Merge, entry: LogEntry) -> Unread | None:
         """Apply a record to the merge of its collection; return it if it cannot be read.
@@ -165,6 +190,20 @@ class Quarantine:
             self._finals[unread.offset] = (*place, unread)
         return place
 
+    def add_unsolved(self, unsolved: Unsolved) -> bool:
+        """Hold the finals back since the next one could not be computed; return False if that has been released."""
+        if unsolved.offset < self._released.get(unsolved.topic, 0):
+            return False
+        self._unsolved = unsolved
+        return True
+
+    def unsolved(self, merge: Merge) -> Unsolved | None:
+        """Return the window that holds the finals back; None once another record of it has come and may mend it."""
+        held = self._unsolved
+        if held is not None and merge.newest_offset(held.window.start_ms) != held.offset:
+            self._unsolved = None
+        return self._unsolved
+
     def bound(self, checkpoint: MergeCheckpoint | None) -> MergeCheckpoint | None:
         """Move the checkpoint of a merge back to the first record that may hold finals back."""
         if checkpoint is None:
@@ -184,7 +223,10 @@ class Quarantine:
         return sum(each > start_ms for each in self._newest[series]) < KEPT_FINALS
 
     def release(self, topic: str, before: int) -> None:
-        """Pass over the records of a topic before an offset, whatever they hide."""
+        """Pass over the records of a topic before an offset, whatever they hide, and windows made of them alone."""
+        self._released[topic] = max(before, self._released.get(topic, 0))
+        if self._unsolved is not None and self._unsolved.topic == topic and self._unsolved.offset < before:
+            self._unsolved = None
         self._partials = {
             offset: (entry, unread)
             for offset, (entry, unread) in self._partials.items()

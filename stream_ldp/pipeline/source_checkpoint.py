@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import operator
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 from stream_ldp.errors import StreamLDPError
 
@@ -18,6 +18,9 @@ _METADATA = {
     "watermark_ms": "watermark_ms",
     "watermark_epoch": "watermark_generation",
 }
+
+#: Bits of the largest offsets, times and generations; JSON has integers of any size.
+_BITS = 63
 
 
 class ForeignCommit(StreamLDPError, ValueError):
@@ -65,11 +68,19 @@ class Checkpoint:
             watermark_ms = numbers.pop("watermark_ms")
             return cls(
                 offset=offset,
-                watermark_ms=None if watermark_ms is None else operator.index(watermark_ms),
-                **{name: operator.index(number) for name, number in numbers.items()},
+                watermark_ms=None if watermark_ms is None else _integer(watermark_ms),
+                **{name: _integer(number) for name, number in numbers.items()},
             )
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ForeignCommit(
                 f"the commit at offset {offset} has metadata that no worker wrote: {metadata!r}; if nothing else "
                 "uses this group, let workers count again from a time: stream-ldp reset position"
             ) from error
+
+
+def _integer(number: Any) -> int:
+    """Return an integer of 64 bits; anything else raises TypeError or ValueError."""
+    whole = operator.index(number)
+    if whole.bit_length() > _BITS:
+        raise ValueError("a number of more than 64 bits")
+    return whole

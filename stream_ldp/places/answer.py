@@ -10,6 +10,7 @@ from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
+    Count,
     Finite,
     MessagePart,
     PlausibilityField,
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
 
 __all__ = ["PlaceCounts", "PlacePrivacy", "RegionCount"]
 
-Count = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class RegionCount(MessagePart):
     """The reports whose users have chosen a region, which they tell in the clear."""
 
     region: str
-    reports: tuple[int, ...] = Field(description="with each of the epsilons")
+    reports: tuple[Count, ...] = Field(description="with each of the epsilons")
 
 
 class PlacePrivacy(MessagePart):
@@ -53,11 +54,11 @@ class PlaceCounts(AnswerMessage):
     window: WindowBounds
     status: StatusField = Status.ANSWERED
     final: bool = Field(description="false while the window is open; final counts never change")
-    reports: int = Field(ge=0, description="reports counted in the window, each once")
+    reports: Count = Field(description="reports counted in the window, each once")
     places: tuple[str, ...]
     raw: tuple[Finite, ...] = Field(description="reports from each place; unbiased, and may be negative")
-    standard_error: tuple[Count, ...] = Field(description="of each raw count, for the users who have reported")
-    projected: tuple[Count, ...] = Field(
+    standard_error: tuple[Amount, ...] = Field(description="of each raw count, for the users who have reported")
+    projected: tuple[Amount, ...] = Field(
         description="the nearest possible counts: in each region at least 0, with the region's reports as their sum"
     )
     weights: str = Field(description="how answers at different epsilons were put together: users or variance")

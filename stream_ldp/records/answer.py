@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
+    Count,
     Finite,
     MessagePart,
     PlausibilityField,
@@ -49,6 +50,21 @@ def _as_list(value: object) -> object:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
+def _check_cells(cells: list[Any], shape: tuple[int, ...]) -> None:
+    """Refuse nested lists that are not finite numbers of a shape.
+
+    Raises:
+        ValueError: they are not.
+    """
+    found = np.array(cells)  # raises ValueError where lists of one level differ in length
+    if found.shape != shape:
+        raise ValueError(f"the axes announce cells of shape {shape}, there are {found.shape}")
+    # Text and truth values would be taken for numbers here, and not by a page. Of a list of JSON's long integers,
+    # NumPy makes objects.
+    if found.dtype.kind not in "if" or not np.isfinite(found).all():
+        raise ValueError("a cell is no finite number")
+
+
 Distribution = Annotated[tuple[Probability, ...], BeforeValidator(_as_list)]
 
 
@@ -60,7 +76,7 @@ class Fit(MessagePart):
     start: str = Field(
         description="what the iteration started from: uniform, independence, pairs, factor, lasso or previous"
     )
-    iterations: int = Field(ge=0, description="evaluations of the EM map")
+    iterations: Count = Field(description="evaluations of the EM map")
     certificate: Finite = Field(
         description="upper bound, in nats, of what the objective could still gain; for views, the last sweep's change"
     )
@@ -145,7 +161,7 @@ class View(MessagePart):
     """A set of attributes whose users' answers an estimate is made of."""
 
     attributes: tuple[str, ...]
-    reports: int = Field(ge=0, description="answers in the window about this view")
+    reports: Count = Field(description="answers in the window about this view")
 
 
 class Privacy(MessagePart):
@@ -160,8 +176,8 @@ class Privacy(MessagePart):
 class Linked(MessagePart):
     """The users of a window of a collection that links reports, told apart by their pseudonyms."""
 
-    users: int = Field(ge=0, description="users who reported in the window")
-    reports: int = Field(ge=0, description="reports that they have sent in the period until the window's end")
+    users: Count = Field(description="users who reported in the window")
+    reports: Count = Field(description="reports that they have sent in the period until the window's end")
     reports_per_user: Finite = Field(
         ge=1, description="sum m^2 / sum m over the users with m reports each in the window"
     )
@@ -182,7 +198,7 @@ class Estimate(AnswerMessage):
     window: WindowBounds
     status: StatusField = Status.ANSWERED
     final: bool = Field(description="false while the window is open; a final estimate never changes")
-    reports: int = Field(ge=0, description="reports counted in the window, each once")
+    reports: Count = Field(description="reports counted in the window, each once")
     effective_reports: Finite = Field(
         ge=0,
         description="number of reports of different users, all of one window, that would say as much: with memory, "
@@ -214,9 +230,18 @@ class Estimate(AnswerMessage):
 
     @model_validator(mode="after")
     def _cells_have_the_announced_shape(self) -> Self:
-        for cells in (self.joint(), self.standard_errors()):
-            if cells.shape != self.shape:
-                raise ValueError(f"the axes announce cells of shape {self.shape}, there are {cells.shape}")
+        nested = [self.probability, self.standard_error]
+        if self.temporal is not None:
+            nested.append(self.temporal.alone)
+            left = self.temporal.filter
+            if left is not None:
+                nested += [left.variances, left.permanent]
+                nested += [each for each in (left.mean, left.scores) if each is not None]
+        for cells in nested:
+            _check_cells(cells, self.shape)
+        sizes = tuple(map(len, self.independence.marginals))
+        if sizes != self.shape:
+            raise ValueError(f"the axes announce marginals of {self.shape} values, there are {sizes}")
         return self
 
     def joint(self) -> NDArray[np.float64]:

@@ -10,9 +10,11 @@ from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
+    Count,
     Finite,
     MessagePart,
     PlausibilityField,
+    Positive,
     Probability,
     PublishedField,
     Status,
@@ -66,9 +68,15 @@ class Outputs(MessagePart):
 
     kind: Literal["outputs"] = "outputs"
     values: tuple[str, ...] = Field(description="of the attribute, whose frequencies are not estimated")
-    rank: int = Field(ge=1, description="of the channel; less than the number of values")
+    rank: Positive = Field(description="of the channel; less than the number of values")
     share: tuple[Probability, ...] = Field(description="of each output in the answers")
     standard_error: tuple[Error, ...] = Field(description="of each share: noise, and the sampling of users")
+
+    @model_validator(mode="after")
+    def _as_many_of_each(self) -> Self:
+        if len(self.share) != len(self.standard_error):
+            raise ValueError(f"{len(self.share)} shares and {len(self.standard_error)} errors")
+        return self
 
 
 class Mean(MessagePart):
@@ -84,6 +92,12 @@ class Distribution(MessagePart):
 
     points: tuple[Finite, ...] = Field(description="evenly spaced from the least to the largest number")
     probability: tuple[Probability, ...] = Field(description="of each point; sums to 1")
+
+    @model_validator(mode="after")
+    def _as_many_of_each(self) -> Self:
+        if len(self.points) != len(self.probability):
+            raise ValueError(f"{len(self.points)} points and {len(self.probability)} probabilities")
+        return self
 
 
 class Numbers(MessagePart):
@@ -109,7 +123,7 @@ class Marginal(MessagePart):
 
     attribute: str
     mechanism: str = Field(description="the randomizers of the answers")
-    reports: int = Field(ge=0, description="answers in the window about this attribute")
+    reports: Count = Field(description="answers in the window about this attribute")
     effective_reports: Error = Field(
         description="number of answers of different users, all of one window, that would say as much: equal to "
         "reports, but for memory (Kish's effective number over the windows remembered) and reports_per_user"
@@ -185,7 +199,7 @@ class Marginals(AnswerMessage):
     window: WindowBounds
     status: StatusField = Status.ANSWERED
     final: bool = Field(description="false while the window is open; final marginals never change")
-    reports: int = Field(ge=0, description="reports counted in the window, each once")
+    reports: Count = Field(description="reports counted in the window, each once")
     attributes: tuple[Marginal, ...]
     plausibility: PlausibilityField
     privacy: AnswerPrivacy

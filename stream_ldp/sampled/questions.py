@@ -250,6 +250,22 @@ class QuestionSet(Allocation):
         """Return the number of reports to each question, shape (questions,)."""
         return sums[self._starts[:-1]]
 
+    def possible(self, sums: NDArray[np.int64], *, reports: NDArray[np.int64]) -> bool:
+        """Decide whether so many reports can have these sums; see `Randomizer.possible`.
+
+        sums: shape (counters,).
+        reports: a single number.
+        """
+        drawn = self.draws(sums)
+        if (drawn < 0).any() or (drawn > reports).any() or drawn.sum() != reports:
+            return False
+        return all(
+            self.questions[members[0]].randomizer.possible(
+                np.stack([self.part(sums, number)[1] for number in members]), reports=drawn[members]
+            )
+            for members in self._families
+        )
+
     def plausibility(self, sums: NDArray[Any], *, reports_per_user: float) -> Plausibility:
         """Test whether the questions are drawn as honest users draw them, whatever they hold.
 

@@ -24,10 +24,10 @@ from stream_ldp.kafka.patience import patiently
 from stream_ldp.kafka.producer import Record
 from stream_ldp.kafka.tracing import span
 from stream_ldp.kinds import is_withheld, kind_of
-from stream_ldp.pipeline.answer import Status
+from stream_ldp.pipeline.answer import Status, WindowBounds
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.provisionals import SHARE, Provisionals
-from stream_ldp.pipeline.quarantine import Quarantine
+from stream_ldp.pipeline.quarantine import Quarantine, Unsolved
 from stream_ldp.service.dead_letters import unread_letter
 from stream_ldp.service.finals import Finals
 from stream_ldp.service.holding import Holding
@@ -61,6 +61,10 @@ LATE_SECONDS = 120.0
 
 #: Seconds between two commits of the place from which windows can be rebuilt: about as many are read again.
 COMMIT_SECONDS = 5.0
+
+
+class _CannotSolve(StreamLDPError, RuntimeError):
+    """What was to be made of a window cannot be computed; the exception that says why is its cause."""
 
 
 class PartitionsAdded(StreamLDPError, RuntimeError):
@@ -165,8 +169,13 @@ class CollectionMerger:
         elif not held and (question := self.merge.due()) is not None:
             self._due_since = time.monotonic()
             is_first = not self.merge.has_final(question.window_ms)
-            final = await self._publish_final(question)
-            self._due_since = None
+            try:
+                final = await self._publish_final(question)
+            except _CannotSolve as error:
+                self._hold(question, error)
+                return
+            finally:
+                self._due_since = None
             if final is not None and is_first:
                 await self._publish_records(final)
             await self._tidy_up()
@@ -245,7 +254,7 @@ class CollectionMerger:
     async def _solve(self, question: Question[Any, Any]) -> Solved[Answer]:
         name = self._collection.name
         with span("solve", collection=name, series=question.series.name, reports=question.reports):
-            solved = await self._solver.solve(self._collection, question)
+            solved = await self._computed(self._answered(question), question)
         fit_of = kind_of(self._collection).fit
         if fit_of is not None and solved.answer.status is Status.ANSWERED:
             fit = fit_of(solved.answer)
@@ -254,13 +263,54 @@ class CollectionMerger:
             self._metrics.merge.estimates_certified.labels(name, str(fit.certified).lower()).inc()
         return solved
 
+    async def _answered(self, question: Question[Any, Any]) -> Solved[Answer]:
+        """Answer a question, with an answer from which the round that is published after it follows."""
+        solved = await self._solver.solve(self._collection, question)
+        rounds = kind_of(self._collection).rounds
+        if rounds is not None:
+            rounds.after(self._collection, solved.answer)
+        return solved
+
+    async def _computed(self, work: Awaitable[T], question: Question[Any, Any]) -> T:
+        """Wait for what is computed of a window.
+
+        Whatever is wrong, it is wrong with what is on the log, and may be wrong again wherever that is read.
+
+        Raises:
+            _CannotSolve: it raised.
+        """
+        try:
+            return await work
+        except Exception as error:
+            name = self._collection.name
+            self._metrics.solve.solve_failures.labels(name, type(error).__name__).inc()
+            raise _CannotSolve(f"{question.series.name} of the window of {question.window_ms} ms") from error
+
+    def _unsolved(self, question: Question[Any, Any], error: _CannotSolve) -> Unsolved:
+        start_ms = question.window_ms
+        return Unsolved(
+            topic=self._names.partials,
+            offset=self.merge.newest_offset(start_ms),
+            series=question.series.name,
+            window=WindowBounds(start_ms=start_ms, end_ms=start_ms + self._collection.window.size_ms),
+            error=type(error.__cause__).__name__,
+        )
+
+    def _hold(self, question: Question[Any, Any], error: _CannotSolve) -> None:
+        """Hold the finals back at a window that cannot be solved, or pass over it if an operator has released it."""
+        unsolved = self._unsolved(question, error)
+        log.error("%s: cannot be computed: %s", self._collection.name, unsolved, exc_info=error.__cause__)
+        if not self._quarantine.add_unsolved(unsolved):
+            log.warning("%s: released, and passed over: %s", self._collection.name, unsolved)
+            self.merge.skip(question.series.name, question.silent_until_ms or unsolved.window.end_ms)
+
     async def _publish_final(self, question: Question[Any, Any]) -> Answer | None:
         """Publish the answer to a question, and return it.
 
         Returns:
             None if there are too few users for an answer, or if another worker has published it.
         """
-        if await asyncio.to_thread(is_withheld, self._collection, question):
+        if await self._is_withheld(question):
             self._withhold(question)
             return None
         with span("answer", root=True, collection=self._collection.name, series=question.series.name):
@@ -273,6 +323,9 @@ class CollectionMerger:
         self.merge.decide(answer, offset=offset)
         self._tell_of(answer, question)
         return answer
+
+    async def _is_withheld(self, question: Question[Any, Any]) -> bool:
+        return await self._computed(asyncio.to_thread(is_withheld, self._collection, question), question)
 
     def _withhold(self, question: Question[Any, Any]) -> None:
         """Pass over a window of too few users."""
@@ -337,12 +390,16 @@ class CollectionMerger:
                     )
             if question is None:
                 continue
-            if await asyncio.to_thread(is_withheld, self._collection, question):
-                each.answer(question, seconds=0.0, now=time.monotonic())
-            else:
-                solved = await self._solve(question)
-                await self._finals.publish_provisional(solved.answer, self._producer)
-                each.answer(question, seconds=solved.seconds, now=time.monotonic())
+            seconds = 0.0
+            try:
+                if not await self._is_withheld(question):
+                    solved = await self._solve(question)
+                    await self._finals.publish_provisional(solved.answer, self._producer)
+                    seconds = solved.seconds
+            except _CannotSolve as error:
+                # Its final, if that cannot be computed either, says so until somebody looks at it.
+                log.warning("%s: cannot be computed: %s", name, self._unsolved(question, error))
+            each.answer(question, seconds=seconds, now=time.monotonic())
             return True
         return False
 
@@ -359,6 +416,7 @@ class CollectionMerger:
         """Publish the round that follows from a final answer, if there is one."""
         rounds, name = kind_of(self._collection).rounds, self._collection.name
         if rounds is not None and (asked := rounds.after(self._collection, answer)) is not None:
+            self.merge.expect(rounds.layout(self._collection, asked))
             await self._producer.publish([Record.of(asked, topic=self._names.rounds(name))])
             self._metrics.merge.rounds_published.labels(name).inc()
 
@@ -385,7 +443,12 @@ class CollectionMerger:
         def chunks() -> list[Record]:
             return [Record.of(each, topic=topic) for each in records.chunks()]
 
-        made = await self._solver.work(self._collection, records.question, chunks)
+        try:
+            work = self._solver.work(self._collection, records.question, chunks)
+            made = await self._computed(work, records.question)
+        except _CannotSolve as error:
+            log.exception("%s: no records are made of %s", name, final.window, exc_info=error.__cause__)
+            return
         await self._producer.publish(made.answer)
         self._metrics.merge.synthetic_records_published.labels(name).inc(records.spec.records)
 

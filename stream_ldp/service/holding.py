@@ -1,4 +1,4 @@
-"""This module watches the records that hold the finals of a collection back, until an operator releases them."""
+"""This module watches what holds the finals of a collection back, until an operator releases it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.cluster import Cluster
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.merging import Merge
-    from stream_ldp.pipeline.quarantine import Quarantine, Unread
+    from stream_ldp.pipeline.quarantine import Quarantine, Unread, Unsolved
     from stream_ldp.service.metrics import MergeMetrics
 
 __all__ = ["Holding"]
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class Holding:
-    """The records that cannot be read, and may hide what the finals of one collection need."""
+    """The unread records that may hide what the finals of one collection need, and the window that is unsolved."""
 
     #: Seconds between two looks at whether an operator has released them.
     release_seconds = 2.0
@@ -30,26 +30,35 @@ class Holding:
     def __init__(
         self, merge: Merge, quarantine: Quarantine, *, cluster: Cluster, settings: Settings, metrics: MergeMetrics
     ) -> None:
-        """Begin without such records."""
+        """Begin without any."""
         self._merge = merge
         self._quarantine = quarantine
         self._cluster = cluster
         self._settings = settings
         self._metrics = metrics
         self._records: list[Unread] = []
+        self._unsolved: Unsolved | None = None
         self._asked_at = -self.release_seconds
 
     @property
     def problems(self) -> list[str]:
         """That finals are held back, and by what, as `look` has found; empty if they are not."""
+        name = self._merge.collection.name
+        found = []
+        if self._unsolved is not None:
+            found.append(
+                f"{name}: finals are held back by a window whose answer cannot be computed: {self._unsolved} -> go "
+                "on without it with `stream-ldp quarantine release --unsolved`"
+            )
         if not self._records:
-            return []
+            return found
         first, *others = self._records
         more = f" (and {len(others)} more)" if others else ""
         return [
-            f"{self._merge.collection.name}: finals are held back by a record that cannot be read and may hide what "
+            *found,
+            f"{name}: finals are held back by a record that cannot be read and may hide what "
             f"they need: {first}{more} -> see them with `stream-ldp quarantine list`, and go on without them with "
-            "`stream-ldp quarantine release`"
+            "`stream-ldp quarantine release`",
         ]
 
     async def release(self) -> None:
@@ -64,16 +73,17 @@ class Holding:
     async def look(self) -> bool:
         """Decide whether finals are held back now, and say so when it has changed."""
         name = self._merge.collection.name
-        records = self._quarantine.holding(self._merge)
-        if records and time.monotonic() >= self._asked_at + self.release_seconds:
+        records, unsolved = self._quarantine.holding(self._merge), self._quarantine.unsolved(self._merge)
+        if (records or unsolved) and time.monotonic() >= self._asked_at + self.release_seconds:
             self._asked_at = time.monotonic()
             await patiently(self.release, seconds=self._settings.outage_seconds)
-            records = self._quarantine.holding(self._merge)
-        if records != self._records:
-            self._records = records
+            records, unsolved = self._quarantine.holding(self._merge), self._quarantine.unsolved(self._merge)
+        if (records, unsolved) != (self._records, self._unsolved):
+            self._records, self._unsolved = records, unsolved
             for problem in self.problems:
                 log.error("%s", problem)
-            if not records:
+            if not self.problems:
                 log.warning("%s: finals go on", name)
             self._metrics.records_holding.labels(name).set(len(records))
-        return bool(records)
+            self._metrics.windows_unsolved.labels(name).set(0 if unsolved is None else 1)
+        return bool(records or unsolved)

@@ -135,6 +135,9 @@ class MergeMetrics:
         self.records_holding = create.gauge_from_zero(
             "records_holding", "Records that cannot be read and hold the final answers of the collection back."
         )
+        self.windows_unsolved = create.gauge_from_zero(
+            "windows_unsolved", "Windows whose answer cannot be computed, which hold the collection's finals back."
+        )
         self.windows_implausible = create.counter(
             "windows_implausible", "Final estimates whose reports do not look as the mechanism makes them."
         )
@@ -197,6 +200,11 @@ class SolveMetrics:
         )
         self.solve_wait = create.histogram(
             "solve_wait_seconds", "Time that an estimate or ranking waits for its turn to be solved.", _SOLVE_SECONDS
+        )
+        self.solve_failures = create.counter(
+            "solve_failures",
+            "Answers, and other results of windows, that could not be computed, by the exception.",
+            error=(),
         )
         self.solves_queued = create.gauge_by_finality("solves_queued", "Solves that wait for their turn.")
         self.solves_running = create.gauge_by_finality("solves_running", "Solves that run.")

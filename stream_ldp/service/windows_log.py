@@ -54,12 +54,15 @@ class AnswersLog:
         kind = kind_of(collection)
         if record.key is not None and is_provisional(record.key):
             return None
-        answer, why = None, _fault(record) or NO_VALUE
+        answer, asked, why = None, None, _fault(record) or NO_VALUE
         if record.value is not None:
             try:
                 answer = kind.answer.from_bytes(record.value)
+                # What another collection asks is of no meaning here.
+                if kind.rounds is not None and answer.final and answer.fingerprint == merge.fingerprint:
+                    asked = kind.rounds.after(collection, answer)
             except ValueError as error:
-                why = f"not an answer that this release can go on from: {problem_of(error)}"
+                answer, why = None, f"not an answer that this release can go on from: {problem_of(error)}"
         if answer is not None and not answer.final:
             answer, why = None, "a provisional answer, under a key that is not that of one"
         if answer is None:
@@ -73,7 +76,7 @@ class AnswersLog:
         merge.decide(answer, offset=record.offset)
         if answer.status is Status.ANSWERED:
             self._quarantine.note_final(answer.series, answer.window.start_ms)
-        if kind.rounds is not None and (asked := kind.rounds.after(collection, answer)) is not None:
+        if kind.rounds is not None and asked is not None:
             merge.expect(kind.rounds.layout(collection, asked))
         return None
 

@@ -9,9 +9,12 @@ from pydantic import Field, model_validator
 
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
+    Count,
     Finite,
+    Integer,
     MessagePart,
     PlausibilityField,
+    Positive,
     Published,
     Status,
     StatusField,
@@ -31,7 +34,7 @@ __all__ = ["Candidate", "EarlierEpochs", "EpochPrivacy", "HeavyHitter", "Learnt"
 class HeavyHitter(MessagePart):
     """One of the k most frequent items."""
 
-    rank: int = Field(ge=1, description="1 for the most frequent")
+    rank: Positive = Field(description="1 for the most frequent")
     item: str
     frequency: float = Field(
         ge=0,
@@ -45,7 +48,7 @@ class HeavyHitter(MessagePart):
 class Candidate(MessagePart):
     """An item that may yet be one, as the next phase's solver needs it."""
 
-    number: int = Field(ge=0, description="of the item in the collection, from 0")
+    number: Count = Field(description="of the item in the collection, from 0")
     frequency: Finite = Field(description="not held to [0, 1], so that noise averages out")
     standard_error: Finite = Field(ge=0)
 
@@ -53,7 +56,7 @@ class Candidate(MessagePart):
 class NextPhase(MessagePart):
     """The question of the epoch's next phase."""
 
-    padding: int = Field(ge=1, description="slots that a set is padded to")
+    padding: Positive = Field(description="slots that a set is padded to")
     correction: Finite = Field(gt=0, description="factor for sets that do not fit the slots")
     doubt: Finite = Field(
         default=0.0, ge=0, description="standard deviation of what else they may cost a frequency, as a share of it"
@@ -64,7 +67,7 @@ class NextPhase(MessagePart):
         le=1,
         description="the candidates' part of all items that were estimated, by their frequencies",
     )
-    candidates: tuple[int, ...] = Field(description="numbers of the items asked about, ascending")
+    candidates: tuple[Count, ...] = Field(description="numbers of the items asked about, ascending")
 
     @classmethod
     def of(cls, inquiry: Inquiry) -> Self:
@@ -113,8 +116,8 @@ class Learnt(MessagePart):
 class EarlierEpochs(MessagePart):
     """What the result of an epoch leaves to the next one."""
 
-    epoch: int
-    items: tuple[int, ...] = Field(description="numbers of the items in the collection, from 0")
+    epoch: Integer
+    items: tuple[Count, ...] = Field(description="numbers of the items in the collection, from 0")
     frequency: tuple[Finite, ...] = Field(description="of each, not held to [0, 1]")
     variance: tuple[Finite, ...] = Field(
         description="expected squared error of each, without the doubt about larger sets, the same in all epochs"
@@ -150,9 +153,9 @@ class Ranking(AnswerMessage):
     collection: str
     fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
     method: str = Field(description="gfim, gfim-users, ldpminer, svim or loloha")
-    epoch: int
-    phase: int = Field(ge=1, description="the epoch's phase to which the window's reports belong")
-    phases: int = Field(ge=1, description="of an epoch; after the last, the ranking is the epoch's result")
+    epoch: Integer
+    phase: Positive = Field(description="the epoch's phase to which the window's reports belong")
+    phases: Positive = Field(description="of an epoch; after the last, the ranking is the epoch's result")
     window: WindowBounds
     status: StatusField = Status.ANSWERED
     final: bool = Field(
@@ -162,8 +165,8 @@ class Ranking(AnswerMessage):
     complete: bool = Field(
         default=False, description="whether it is the result of its epoch: final, after the last phase, with reports"
     )
-    reports: int = Field(ge=0, description="reports counted in the window, each once")
-    reports_per_phase: tuple[int, ...] = Field(description="of the epoch, up to this phase")
+    reports: Count = Field(description="reports counted in the window, each once")
+    reports_per_phase: tuple[Count, ...] = Field(description="of the epoch, up to this phase")
     items: tuple[HeavyHitter, ...] = Field(description="the k best, most frequent first")
     candidates: tuple[Candidate, ...] = Field(description="all that may yet be among them, best first")
     next_phase: NextPhase | None
@@ -178,6 +181,8 @@ class Ranking(AnswerMessage):
     def _counts_its_phases(self) -> Self:
         if len(self.reports_per_phase) != self.phase or self.phase > self.phases:
             raise ValueError(f"reports of {len(self.reports_per_phase)} phases, after phase {self.phase}")
+        if self.learnt is not None and len(self.learnt.alone) != len(self.candidates):
+            raise ValueError(f"{len(self.learnt.alone)} frequencies of {len(self.candidates)} candidates")
         return self
 
     @model_validator(mode="before")

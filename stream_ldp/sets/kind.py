@@ -8,7 +8,7 @@ from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.methods import METHODS
 from stream_ldp.sets.plan import plan
-from stream_ldp.sets.rounds import Round
+from stream_ldp.sets.rounds import Round, RoundRefused
 from stream_ldp.sets.solve import solve
 from stream_ldp.sets.solve_time import solve_times
 
@@ -23,7 +23,14 @@ def _read(collection: ItemCollection, data: bytes) -> Round:
 
 def _after(collection: ItemCollection, ranking: Ranking) -> Round | None:
     inquiry = ranking.next_inquiry
-    return None if inquiry is None else Round.of(collection, inquiry, epoch=ranking.epoch)
+    if inquiry is None:
+        return None
+    if inquiry.phase > collection.schedule.phases:
+        raise RoundRefused(f"phase {inquiry.phase} of a method that has {collection.schedule.phases}")
+    asked = Round.of(collection, inquiry, epoch=ranking.epoch)
+    # Anybody who may write answers could else ask what no client answers, and what no oracle can count.
+    asked.check(collection)
+    return asked
 
 
 #: The inquiry of a later phase of an epoch follows from the ranking after the phase before.

@@ -14,7 +14,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stream_ldp.errors import StreamLDPError
-from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.mechanisms.privacy_loss import MOST_EPSILON, shown_epsilon
+from stream_ldp.pipeline.answer import Count, EventTime, Integer, Positive
 from stream_ldp.pipeline.content_type import content_type_of
 from stream_ldp.sets.phases import MAX_CANDIDATES, Inquiry
 
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from stream_ldp.sets.phases import Phase
 
 __all__ = ["Round", "RoundRefused"]
-
-#: Bound of the event times of windows: batches have event times of 64 bits.
-_INT64 = 2**63
 
 
 class RoundRefused(StreamLDPError, ValueError):
@@ -47,13 +45,13 @@ class Round(BaseModel):
     schema_version: Literal[1] = 1
     collection: str
     collection_fingerprint: str = Field(pattern="^[0-9a-f]{32}$")
-    epoch: int
-    phase: int = Field(ge=1)
-    start_ms: int = Field(ge=-_INT64, lt=_INT64, description="event time at which its window begins")
-    end_ms: int = Field(ge=-_INT64, lt=_INT64, description="event time at which its window ends")
-    epsilon: float = Field(gt=0, allow_inf_nan=False)
-    candidates: tuple[int, ...] | None
-    padding: int = Field(ge=1)
+    epoch: Integer
+    phase: Positive
+    start_ms: EventTime = Field(description="event time at which its window begins")
+    end_ms: EventTime = Field(description="event time at which its window ends")
+    epsilon: float = Field(gt=0, le=MOST_EPSILON)
+    candidates: tuple[Count, ...] | None
+    padding: Positive
 
     @classmethod
     def of(cls, collection: ItemCollection, inquiry: Inquiry, *, epoch: int) -> Self:

@@ -8,9 +8,12 @@ from pydantic import Field, model_validator
 
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
+    Count,
+    EventTime,
     Finite,
     MessagePart,
     PlausibilityField,
+    Positive,
     Probability,
     PublishedField,
     Status,
@@ -32,7 +35,7 @@ Error = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 class RankedString(MessagePart):
     """A string that stands out of the noise."""
 
-    rank: int = Field(ge=1, description="1 for the most frequent")
+    rank: Positive = Field(description="1 for the most frequent")
     string: str
     raw: Finite = Field(
         description="estimated share of the users who have it, drawn to what all candidates suggest, so that the "
@@ -60,7 +63,7 @@ class LearntStrings(MessagePart):
         "strings were chosen"
     )
     found: tuple[str, ...] = Field(description="strings that this window has found; none in a provisional answer")
-    start_ms: int = Field(description="start of the window that has measured the strings, event time")
+    start_ms: EventTime = Field(description="start of the window that has measured the strings, event time")
 
     @model_validator(mode="after")
     def _as_many_of_each(self) -> Self:
@@ -73,7 +76,7 @@ class QuestionReports(MessagePart):
     """The reports that answer one question."""
 
     asked: str
-    reports: int = Field(ge=0)
+    reports: Count
 
 
 class StringPrivacy(MessagePart):
@@ -97,9 +100,9 @@ class StringRanking(AnswerMessage):
     window: WindowBounds
     status: StatusField = Status.ANSWERED
     final: bool = Field(description="false while the window is open; a final ranking never changes")
-    reports: int = Field(ge=0, description="reports counted in the window, each once")
+    reports: Count = Field(description="reports counted in the window, each once")
     questions: tuple[QuestionReports, ...]
-    candidates: int = Field(ge=0, description="whole strings that were tried")
+    candidates: Count = Field(description="whole strings that were tried")
     strings: tuple[RankedString, ...] | None = Field(
         description="those that stand out of the noise, at most k, most frequent first; null where a question that "
         "they take has no answers"

@@ -25,4 +25,4 @@ class StringLayout(SingleTallyLayout):
 
     def tally(self) -> RowTally:
         """Make a tally without answers."""
-        return RowTally(self.bits)
+        return RowTally(self.bits, valid=self.valid)

@@ -140,7 +140,7 @@ class RapporUnknown(StringMethod):
             for number, question in enumerate(self.questions.questions)
             if isinstance(question, PairQuestion)
         }
-        if not all(any(len(answers) for _, answers in group) for group in groups.values()):
+        if not all(any(answers.reports for _, answers in group) for group in groups.values()):
             return None
         frequent = [self._frequent(groups, place, most=_KEPT * k) for place in range(self._places)]
         candidates = self._joined(groups, frequent, most=_TRIED * k)
@@ -148,7 +148,7 @@ class RapporUnknown(StringMethod):
 
     def supports(self, windows: Windows, symbols: NDArray[np.integer]) -> Supports:
         """See `StringMethod.supports`: by the hashes of all answers."""
-        parts = [(weight, len(answers), self._supporting(answers, symbols)) for weight, answers in windows]
+        parts = [(weight, answers.reports, self._supporting(answers, symbols)) for weight, answers in windows]
         one, zero = self._support
         return Supports.of(parts, one=one, zero=zero, reports_per_user=self.reports_per_user)
 
@@ -166,7 +166,7 @@ class RapporUnknown(StringMethod):
         """Return the n-grams of a place that most reports support."""
         one, zero = self.gram.support
         parts = [
-            (weight, len(answers), bit_sums(answers.rows[1 + pair.index(place)], self.gram.size))
+            (weight, answers.reports, self._gram_sums(answers, 1 + pair.index(place)))
             for pair, group in groups.items()
             if place in pair
             for weight, answers in group
@@ -209,16 +209,15 @@ class RapporUnknown(StringMethod):
         one, zero = self.gram.support
         total = np.zeros((len(first), len(second)))
         weighted = WeightedReports.of(
-            ((weight, len(answers)) for weight, answers in group), reports_per_user=self.reports_per_user
+            ((weight, answers.reports) for weight, answers in group), reports_per_user=self.reports_per_user
         )
         for weight, answers in group:
-            for start in range(0, len(answers), _CHUNK):
-                part = slice(start, start + _CHUNK)
+            for times, part in answers.parts(most=_CHUNK):
                 firsts, seconds = (
-                    (bits_at(rows[part], grams, self.gram.size) - zero) / (one - zero)
-                    for rows, grams in zip(answers.rows[1:], (first, second), strict=True)
+                    (bits_at(rows, grams, self.gram.size) - zero) / (one - zero)
+                    for rows, grams in zip(part.rows[1:], (first, second), strict=True)
                 )
-                total += weight * (firsts.T @ seconds)
+                total += weight * times * (firsts.T @ seconds)
         error = zero * (1 - zero) / (one - zero) ** 2 / np.sqrt(weighted.effective)
         scores: NDArray[np.float64] = total / weighted.total / error
         return scores
@@ -226,10 +225,17 @@ class RapporUnknown(StringMethod):
     def _supporting(self, answers: StringAnswers, strings: NDArray[np.integer]) -> NDArray[np.int64]:
         """Count the reports with the bit that each string hashes to, int64, shape (strings,)."""
         found = np.zeros(len(strings), dtype=np.int64)
-        reports = np.arange(len(answers))
+        distinct = np.arange(len(answers.seeds))
         for place, string in enumerate(strings):
-            bucket = hashes(np.broadcast_to(string, (len(answers), len(string))), answers.seeds, bits=_HASH_BITS)
-            found[place] = (answers.rows[0][reports, bucket >> 3] >> (bucket & 7) & 1).sum()
+            bucket = hashes(np.broadcast_to(string, (len(distinct), len(string))), answers.seeds, bits=_HASH_BITS)
+            found[place] = answers.counts[(answers.rows[0][distinct, bucket >> 3] >> (bucket & 7) & 1) > 0].sum()
+        return found
+
+    def _gram_sums(self, answers: StringAnswers, randomizer: int) -> NDArray[np.int64]:
+        """Count the reports with each bit of a randomizer's n-gram, int64, shape (grams,)."""
+        found = np.zeros(self.gram.size, dtype=np.int64)
+        for times, part in answers.parts(most=_CHUNK):
+            found += times * bit_sums(part.rows[randomizer], self.gram.size)
         return found
 
 

@@ -122,7 +122,7 @@ class Pem(StringMethod):
     def candidates(self, windows: Windows, *, k: int) -> TriedStrings | None:
         """See `StringMethod.candidates`."""
         groups = self._groups(windows)
-        if not all(any(len(answers) for _, answers in group) for group in groups):
+        if not all(any(answers.reports for _, answers in group) for group in groups):
             return None
         beginnings = np.zeros((1, 0), dtype=np.int64)
         for group, length in zip(groups, self.lengths, strict=True):
@@ -176,11 +176,10 @@ class Pem(StringMethod):
         parts = []
         for weight, answers in group:
             counts = np.zeros((len(endings), len(beginnings)), dtype=np.int64)
-            for start in range(0, len(answers), _CHUNK):
-                (sent,) = unpack(answers.rows[0][start : start + _CHUNK], [self.response.bits])
-                seeds = answers.seeds[start : start + _CHUNK]
-                counts += _supporting(sent, seeds, beginnings, endings, bits=self.response.bits)
-            parts.append((weight, len(answers), counts.T.reshape(-1)))
+            for times, part in answers.parts(most=_CHUNK):
+                (sent,) = unpack(part.rows[0], [self.response.bits])
+                counts += times * _supporting(sent, part.seeds, beginnings, endings, bits=self.response.bits)
+            parts.append((weight, answers.reports, counts.T.reshape(-1)))
         return Supports.of(parts, one=self._one, zero=self._zero, reports_per_user=self.reports_per_user)
 
     @property

@@ -16,7 +16,7 @@ from stream_ldp.mechanisms.privacy_loss import round_up
 from stream_ldp.mechanisms.randomness.allocation import Allocation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -60,26 +60,51 @@ class StringQuestion(ABC):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StringAnswers:
-    """Answers, taken out of their rows.
+    """Distinct answers, taken out of their rows, and how often each has come.
 
+    counts: of each, int64, shape (n,).
     numbers: of the questions, shape (n,).
     seeds: shape (n,).
     rows: packed rows of each randomizer, uint8, shape (n, its width).
     """
 
+    counts: NDArray[np.int64]
     numbers: NDArray[np.integer]
     seeds: NDArray[np.uint32]
     rows: tuple[NDArray[np.uint8], ...]
 
-    def __len__(self) -> int:
-        """Return their number."""
-        return len(self.numbers)
+    @property
+    def reports(self) -> int:
+        """Number of reports: the answers, as often as they have come."""
+        return int(self.counts.sum())
 
     def where(self, wanted: NDArray[np.bool_]) -> StringAnswers:
         """Return some of the answers; bool, shape (n,)."""
         return StringAnswers(
-            numbers=self.numbers[wanted], seeds=self.seeds[wanted], rows=tuple(each[wanted] for each in self.rows)
+            counts=self.counts[wanted],
+            numbers=self.numbers[wanted],
+            seeds=self.seeds[wanted],
+            rows=tuple(each[wanted] for each in self.rows),
         )
+
+    def parts(self, *, most: int) -> Iterator[tuple[int, StringAnswers]]:
+        """Yield answers, at most so many together, and a power of two as the number of times that each of them comes.
+
+        An answer belongs to the powers that add up to its count, so that a count costs no more than its digits.
+        """
+        for digit in range(int(self.counts.max(initial=0)).bit_length()):
+            places = np.flatnonzero(self.counts >> digit & 1)
+            for start in range(0, len(places), most):
+                wanted = places[start : start + most]
+                yield (
+                    2**digit,
+                    StringAnswers(
+                        counts=np.ones(len(wanted), dtype=np.int64),
+                        numbers=self.numbers[wanted],
+                        seeds=self.seeds[wanted],
+                        rows=tuple(each[wanted] for each in self.rows),
+                    ),
+                )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,10 +166,14 @@ class StringQuestions(Allocation):
         ]
         return np.concatenate([head, *answers], axis=1)
 
-    def answers(self, rows: NDArray[np.uint8]) -> StringAnswers:
-        """Take rows apart."""
+    def answers(self, rows: NDArray[np.uint8], counts: NDArray[np.int64] | None = None) -> StringAnswers:
+        """Take rows apart.
+
+        counts: how often each has come, shape (n,); once by default.
+        """
         starts = np.cumsum([_HEAD, *self.widths])
         return StringAnswers(
+            counts=np.ones(len(rows), dtype=np.int64) if counts is None else counts,
             numbers=rows[:, 0],
             seeds=np.ascontiguousarray(rows[:, 1:_HEAD]).view("<u4")[:, 0],
             rows=tuple(rows[:, start:end] for start, end in itertools.pairwise(starts)),

@@ -36,10 +36,7 @@ def solve(collection: StringCollection, question: Question[WindowSeries, StringR
     found, alone, learnt = follow(
         collection,
         question,
-        [
-            (weight, questions.answers(np.repeat(each.rows, each.counts.astype(np.int64), axis=0)))
-            for weight, each in windows
-        ],
+        [(weight, questions.answers(each.rows, each.counts.astype(np.int64))) for weight, each in windows],
     )
     return StringRanking(
         collection=collection.name,

@@ -8,7 +8,16 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from stream_ldp.collection.synthesis import Synthesis
-from stream_ldp.pipeline.answer import AnswerMessage, Plausibility, Status, StatusField, WindowBounds, answer_key
+from stream_ldp.pipeline.answer import (
+    AnswerMessage,
+    Count,
+    Plausibility,
+    Positive,
+    Status,
+    StatusField,
+    WindowBounds,
+    answer_key,
+)
 from stream_ldp.records.answer import Axis, Privacy
 from stream_ldp.synthesis.graph import Structure
 
@@ -29,15 +38,14 @@ class SyntheticChunk(AnswerMessage):
     window: WindowBounds
     status: StatusField = Status.ANSWERED
     final: Literal[True] = Field(default=True, description="records never change")
-    reports: int = Field(
-        ge=1,
+    reports: Positive = Field(
         description="reports of the window, each once; records of linked reports are made of the whole period's",
     )
     method: Synthesis = Field(description="how attributes might depend on each other, as the collection file says")
-    seed: int = Field(ge=0, description="of the collection file; it and the reports determine the records")
-    total: int = Field(ge=1, description="records of the window, in all of its chunks")
-    chunk: int = Field(ge=0, description="number of this chunk, from 0")
-    chunks: int = Field(ge=1, description="number of chunks of the window")
+    seed: Count = Field(description="of the collection file; it and the reports determine the records")
+    total: Positive = Field(description="records of the window, in all of its chunks")
+    chunk: Count = Field(description="number of this chunk, from 0")
+    chunks: Positive = Field(description="number of chunks of the window")
     structure: Structure = Field(description="what the graph of dependence came to")
     attributes: tuple[Axis, ...]
     records: tuple[tuple[int, ...], ...] = Field(

@@ -74,6 +74,9 @@ def estimate_of(**changes: Any) -> Estimate:
         "plausibility": Plausibility(statistic=9.5, degrees_of_freedom=5, p_value=0.09, flagged=False),
         "privacy": Privacy(per_report=1.5, for_ever=7.8, assumption="the record does not change"),
     }
+    if "axes" in changes and "independence" not in changes:
+        marginals = tuple((1 / len(axis.values),) * len(axis.values) for axis in changes["axes"])
+        changes["independence"] = fields["independence"].model_copy(update={"marginals": marginals})
     return Estimate(**(fields | changes))
 
 

@@ -26,7 +26,6 @@ from stream_ldp.kafka.decompression import MAX_EXPANDED_BYTES
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kinds import parse_collection, solve
 from stream_ldp.pipeline import partials, wire
-from stream_ldp.pipeline.answer import AnswerMessage
 from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
 from stream_ldp.pipeline.question import Question
@@ -43,6 +42,7 @@ from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.layout import JointLayout
 from stream_ldp.records.linking import LinkedUsers
 from stream_ldp.sampled.answer import Marginals
+from stream_ldp.schemas import FOLDER
 from stream_ldp.service.dead_letters import DeadLetter, Refused, dead_letter
 from stream_ldp.sets.answer import Ranking
 from stream_ldp.sets.rounds import Round
@@ -222,38 +222,9 @@ def _estimates() -> list[bytes]:
     return [solve(collection, question).to_bytes()]
 
 
-def _answers(message: type[AnswerMessage]) -> list[bytes]:
-    """Return an answer with all of its fields, made up from the message's schema."""
-    return [json.dumps(_made_up(message.model_json_schema())).encode()]
-
-
-def _made_up(schema: dict[str, Any], root: dict[str, Any] | None = None) -> Any:
-    """Make up a value that has the types of a JSON schema."""
-    root = schema if root is None else root
-    if "$ref" in schema:
-        return _made_up(root["$defs"][schema["$ref"].rpartition("/")[2]], root)
-    for choice in ("anyOf", "allOf"):
-        if choice in schema:
-            return _made_up(schema[choice][0], root)
-    if "const" in schema:
-        return schema["const"]
-    if "enum" in schema:
-        return schema["enum"][0]
-    match schema.get("type"):
-        case "object":
-            return {name: _made_up(part, root) for name, part in schema.get("properties", {}).items()}
-        case "array":
-            parts = schema.get("prefixItems") or [schema.get("items", {})]
-            return [_made_up(part, root) for part in parts if part] * max(1, schema.get("minItems", 1) // len(parts))
-        case "integer":
-            return schema.get("minimum", 1)
-        case "number":
-            return 0.5
-        case "boolean":
-            return True
-        case "string":
-            return "ab" * 16
-    return None
+def _answers(name: str) -> list[bytes]:
+    """Return the example of a message that is shipped beside its schema."""
+    return [(FOLDER / "examples" / f"{name}-v1.json").read_bytes()]
 
 
 def _rounds() -> list[bytes]:
@@ -341,15 +312,15 @@ DECODERS: dict[str, Decoder] = {
     "partial-keys": Decoder(decode=partials.decode_key, refuses=(), examples=_keys, times=64),
     "rounds": Decoder(decode=Round.from_bytes, refuses=_VALUE, examples=_rounds, times=256),
     "estimates": Decoder(decode=Estimate.from_bytes, refuses=_VALUE, examples=_estimates, times=512),
-    "rankings": Decoder(decode=Ranking.from_bytes, refuses=_VALUE, examples=lambda: _answers(Ranking), times=512),
+    "rankings": Decoder(decode=Ranking.from_bytes, refuses=_VALUE, examples=lambda: _answers("ranking"), times=512),
     "marginals": Decoder(
-        decode=Marginals.from_bytes, refuses=_VALUE, examples=lambda: _answers(Marginals), times=512
+        decode=Marginals.from_bytes, refuses=_VALUE, examples=lambda: _answers("marginals"), times=512
     ),
     "strings": Decoder(
-        decode=StringRanking.from_bytes, refuses=_VALUE, examples=lambda: _answers(StringRanking), times=512
+        decode=StringRanking.from_bytes, refuses=_VALUE, examples=lambda: _answers("stringranking"), times=512
     ),
     "places": Decoder(
-        decode=PlaceCounts.from_bytes, refuses=_VALUE, examples=lambda: _answers(PlaceCounts), times=512
+        decode=PlaceCounts.from_bytes, refuses=_VALUE, examples=lambda: _answers("placecounts"), times=512
     ),
     "synthetic-records": Decoder(decode=SyntheticChunk.from_bytes, refuses=_VALUE, examples=_chunks, times=512),
     "dead-letters": Decoder(decode=_decode_dead_letter, refuses=_VALUE, examples=_dead_letters, times=256),

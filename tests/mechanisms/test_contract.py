@@ -437,3 +437,18 @@ def test_the_reports_and_sums_of_a_seed_are_those_that_were_stored(hash_bits: in
     oracle = HadamardResponse(size=4_096, epsilon=4.0, hash_bits=hash_bits)
     rows = oracle.perturb(np.arange(3_000) * 37 % 4_096, entropy=SeededEntropy(1))
     assert digest(rows, oracle.sums(rows)) == stored
+
+
+@of_randomizers
+def test_so_many_reports_can_have_the_sums_of_reports_and_no_larger_or_smaller_ones(randomizer: Randomizer) -> None:
+    reports = 200
+    values = np.arange(reports) % randomizer.inputs
+    sums = randomizer.sums(randomizer.perturb(values, entropy=SeededEntropy(4)))
+    assert randomizer.possible(sums, reports=np.array(reports))
+    assert randomizer.possible(np.stack([sums, 0 * sums]), reports=np.array([reports, 0]))
+    assert not randomizer.possible(np.stack([sums, sums]), reports=np.array([reports, 0]))
+    for place in (0, -1):
+        for forged in (2**62, -(2**62)):
+            changed = sums.copy()
+            changed[place] = forged
+            assert not randomizer.possible(changed, reports=np.array(reports))

@@ -53,8 +53,12 @@ def test_a_loss_names_its_neighbours_and_its_assumption() -> None:
         (1e-12, "0.001"),
         (0.0, "0.000"),
         (365 * 22.0, "8030.000"),
-        (1e16, "10000000000000000.000"),
+        (1e14, "100000000000000.000"),
+        (1e16, "1e+16"),
+        (1e308, "1e+308"),
+        (-1e308, "-1e+308"),
         (math.inf, "inf"),
+        (math.nan, "nan"),
     ],
 )
 def test_an_epsilon_is_shown_with_three_decimals_rounded_up(epsilon: float, shown: str) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from pydantic import ValidationError
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.pipeline.answer import Plausibility, WindowBounds, moment
+from stream_ldp.pipeline.answer import Plausibility, WindowBounds, final_of, moment
+from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS
 from stream_ldp.records.answer import Estimate
 from tests.client.examples import MINUTE_MS, estimate_of
 from tests.client.rankings import result_of
@@ -35,6 +37,23 @@ def test_a_moment_has_milliseconds_only_where_it_does_not_begin_a_second() -> No
     assert moment(1_700_000_000_000) == "2023-11-14T22:13:20Z"
     assert moment(1_700_000_000_001) == "2023-11-14T22:13:20.001Z"
     assert moment(-1) == "1969-12-31T23:59:59.999Z"
+
+
+@pytest.mark.parametrize(
+    ("start_ms", "end_ms"), [(10**18, 10**18 + 1), (0, 10**30), (FIRST_MS - 1, 0), (0, LAST_MS + 1), (5, 5), (5, 4)]
+)
+def test_a_window_that_cannot_be_written_as_two_dates_is_refused(start_ms: int, end_ms: int) -> None:
+    with pytest.raises(ValidationError):
+        WindowBounds(start_ms=start_ms, end_ms=end_ms)
+
+
+def test_the_first_and_the_last_window_can_be_written() -> None:
+    assert str(WindowBounds(start_ms=FIRST_MS, end_ms=LAST_MS)) == "0001-01-01T00:00:00Z/9999-12-31T23:59:59.999Z"
+
+
+@pytest.mark.parametrize("start", ["9" * 5_000, "9" * 16, "\u0664", "--1", "-", "1.0", " 1"])
+def test_the_key_of_a_final_has_a_time_of_at_most_fifteen_digits(start: str) -> None:
+    assert final_of(f"joint|final|{start}".encode()) is None
 
 
 def test_an_answer_without_attributes_refuses_to_be_asked_about_them() -> None:

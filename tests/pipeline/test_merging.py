@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from stream_ldp.pipeline.answer import Status, WindowBounds
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.series import EstimateSpec
@@ -52,6 +54,11 @@ def partial(
         "counts": RowCounts.of(np.full((reports, 1), row, dtype=np.uint8), bits=bits),
     }
     return Partial(**(fields | changes))
+
+
+def counted(count: int) -> RowCounts:
+    rows = np.ones((1, 1), dtype=np.uint8)
+    return RowCounts(bits=len(SURVEY.bits_of(JOINT.of)), rows=rows, counts=np.array([count]))
 
 
 def watermark(
@@ -92,6 +99,36 @@ def test_counts_of_another_collection_or_an_unknown_partition_are_refused() -> N
     with pytest.raises(PartialError, match="source partition 2, but the reports topic has 2 partitions"):
         merge.apply(watermark(0, partition=2))
     assert merge.panes == 0
+
+
+@pytest.mark.parametrize(
+    ("record", "why"),
+    [
+        (partial(1, pane_ms=2**62 // MINUTE_MS * MINUTE_MS), "beyond the years 1 to 9999"),
+        (partial(1, pane_ms=-(2**62) // MINUTE_MS * MINUTE_MS), "beyond the years 1 to 9999"),
+        (partial(1, pane_ms=(LAST_MS // MINUTE_MS) * MINUTE_MS), "beyond the years 1 to 9999"),
+        (watermark(LAST_MS + 1), "a watermark of 253402300800000 ms, beyond the years 1 to 9999"),
+        (watermark(FIRST_MS - 1), "beyond the years 1 to 9999"),
+        (partial(1, end=0), "1 reports, more than the 0 records before it can hold"),
+        (partial(1, end=2**20, counts=counted(2**40 + 1)), "more than the 1048576 records before it can hold"),
+        (partial(1, end=1, counts=counted(2**20 + 1)), "1048577 reports, more than the 1 records before it can hold"),
+    ],
+)
+def test_times_that_nobody_can_write_and_more_reports_than_records_can_hold_are_refused(
+    record: Partial | Watermark, why: str
+) -> None:
+    merge = merge_of()
+    with pytest.raises(PartialError, match=re.escape(why)):
+        merge.apply(record)
+    assert (merge.panes, merge.watermark_ms, merge.due()) == (0, None, None)
+
+
+def test_the_last_windows_that_can_be_written_are_answered() -> None:
+    last_ms = (LAST_MS // MINUTE_MS - 1) * MINUTE_MS
+    merge = merge_of(partial(1, pane_ms=last_ms), watermark(LAST_MS))
+    question = merge.due()
+    assert question is not None
+    assert str(solve(SURVEY, question).window) == "9999-12-31T23:58:00Z/9999-12-31T23:59:00Z"
 
 
 def test_a_window_is_final_only_once_all_partitions_have_passed_it() -> None:

@@ -10,7 +10,7 @@ import pytest
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import Partial, Watermark, encode
-from stream_ldp.pipeline.quarantine import NO_VALUE, LogEntry, Quarantine, Unread
+from stream_ldp.pipeline.quarantine import NO_VALUE, LogEntry, Quarantine, Unread, Unsolved
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.layout import JointLayout
 from tests.client.examples import MINUTE_MS, estimate_of
@@ -211,3 +211,34 @@ def test_a_final_that_cannot_be_read_can_be_released(log: Log) -> None:
 def test_what_is_not_the_key_of_a_final_is_passed_over_among_the_answers(key: bytes, log: Log) -> None:
     assert log.quarantine.add_final(*final_unread(0, key=key)) is None
     assert log.holding == []
+
+
+def unsolved(log: Log, start_ms: int = 0) -> Unsolved:
+    window = WindowBounds(start_ms=start_ms, end_ms=start_ms + MINUTE_MS)
+    offset = log.merge.newest_offset(start_ms)
+    return Unsolved(topic="partials", offset=offset, series=JOINT.name, window=window, error="MemoryError")
+
+
+def test_a_window_that_cannot_be_solved_holds_finals_back_until_it_is_released(log: Log) -> None:
+    log.write(partial(5))
+    log.write(partial(5, pane_ms=MINUTE_MS))
+    log.close()
+    held = unsolved(log)
+    assert held.offset == 0
+    assert log.quarantine.add_unsolved(held)
+    assert log.quarantine.unsolved(log.merge) == held
+    log.quarantine.release("estimates", 9)
+    assert log.quarantine.unsolved(log.merge) == held
+    log.quarantine.release("partials", 1)
+    assert log.quarantine.unsolved(log.merge) is None
+    assert not log.quarantine.add_unsolved(held)
+    assert log.quarantine.add_unsolved(unsolved(log, MINUTE_MS))
+
+
+def test_a_window_that_could_not_be_solved_is_tried_again_once_another_record_of_it_has_come(log: Log) -> None:
+    log.write(partial(5))
+    assert log.quarantine.add_unsolved(unsolved(log))
+    log.write(partial(5, pane_ms=MINUTE_MS))
+    assert log.quarantine.unsolved(log.merge) is not None
+    log.write(partial(5, end=11))
+    assert log.quarantine.unsolved(log.merge) is None

@@ -38,7 +38,10 @@ def test_the_longest_checkpoint_is_short_enough_for_a_broker() -> None:
     assert len(checkpoint.metadata()) < 4_096
 
 
-@pytest.mark.parametrize("metadata", ["{}", "[]", "text", '{"position": 1}', "null"])
+HUGE = f'{{"epoch": 1, "position": 5, "watermark_ms": {10**30}, "watermark_epoch": 1}}'
+
+
+@pytest.mark.parametrize("metadata", ["{}", "[]", "text", '{"position": 1}', "null", HUGE])
 def test_the_commit_of_another_program_is_refused(metadata: str) -> None:
     with pytest.raises(
         ForeignCommit, match=f"offset 17 has metadata that no worker wrote: {re.escape(repr(metadata))}"

@@ -54,6 +54,27 @@ def test_cells_that_do_not_fit_their_axes_are_refused() -> None:
         estimate_of(standard_error=[0.0] * 6).standard_errors()
 
 
+@pytest.mark.parametrize(
+    "cells",
+    [[["0.1"] * 3] * 2, [[None] * 3] * 2, [[True] * 3] * 2, [[10**30] * 3] * 2, [[0.1] * 3, [0.1] * 2], [{}, {}]],
+)
+@pytest.mark.parametrize("name", ["probability", "standard_error"])
+def test_cells_that_are_no_numbers_are_refused(name: str, cells: list[Any]) -> None:
+    with pytest.raises(ValueError, match=r"finite number|inhomogeneous|shape"):
+        Estimate.from_bytes(message(**{name: cells}))
+
+
+def test_marginals_and_what_is_left_to_the_next_window_have_the_shape_of_the_axes() -> None:
+    sent = json.loads(estimate_of().to_bytes())
+    with pytest.raises(ValueError, match=r"marginals of \(2, 3\) values, there are \(2,\)"):
+        Estimate.from_bytes(message(independence=sent["independence"] | {"marginals": [[0.5, 0.5]]}))
+    left = {"mean": None, "variances": [[0.1] * 3] * 2, "permanent": [[0.1] * 2] * 2, "evidence": []}
+    temporal = {"alone": [[0.1] * 3] * 2, "users": 1.0, "drift": None, "jumped": False, "filter": left}
+    with pytest.raises(ValueError, match=r"cells of shape \(2, 3\), there are \(2, 2\)"):
+        Estimate.from_bytes(message(temporal=temporal))
+    assert Estimate.from_bytes(message(temporal=temporal | {"filter": None})).temporal is not None
+
+
 def test_the_distance_between_distributions_is_half_their_absolute_difference() -> None:
     estimate = estimate_of(probability=[[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]])
     assert estimate.distance(np.array([[0.0, 0.5, 0.5], [0.0, 0.0, 0.0]])) == 0.5

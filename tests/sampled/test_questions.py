@@ -149,3 +149,18 @@ def test_equal_values_and_no_others_are_held_as_equal_bytes() -> None:
     for question in QUESTIONS.questions:
         held, column = question.held(table), table[str(question.of[0])]
         assert [one == held[0] for one in held] == (column == column[0]).tolist()
+
+
+def test_sums_with_another_number_of_reports_or_of_answers_to_a_question_than_these_are_not_possible() -> None:
+    rows = rows_of(COLLECTION, users(500))
+    sums = QUESTIONS.sums(rows)
+    assert QUESTIONS.possible(sums, reports=np.array(500))
+    assert not QUESTIONS.possible(sums, reports=np.array(501))
+    for place in range(len(sums)):
+        for forged in (2**62, -1):
+            changed = sums.copy()
+            changed[place] = forged
+            signed = forged == -1 and QUESTIONS.possible(changed, reports=np.array(500))
+            # A sum of signs may be negative.
+            assert not signed or np.abs(sums[place]) < 500
+            assert forged == -1 or not QUESTIONS.possible(changed, reports=np.array(500))

@@ -9,17 +9,21 @@ import asyncio
 import sys
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aiokafka.errors import KafkaError
 
 from stream_ldp.cli import main
+from stream_ldp.kinds import solve
 from stream_ldp.pipeline.source_partition import SourcePartition
-from stream_ldp.service import worker
+from stream_ldp.service import solver, worker
 from stream_ldp.service.ingest import Ingest
 from stream_ldp.service.worker import Worker
 
 if TYPE_CHECKING:
+    from stream_ldp.collection import Collection
+    from stream_ldp.pipeline.answer import Answer
+    from stream_ldp.pipeline.question import Question
     from stream_ldp.pipeline.source_partition import Changes
 
 _take_changes = SourcePartition.take_changes
@@ -50,6 +54,12 @@ async def _end_always(self: Ingest) -> None:
     raise KafkaError("Unexpected error during coordination KeyError(7)")
 
 
+def _solve_no_seven(collection: Collection, question: Question[Any, Any]) -> Answer:
+    if question.reports == 7 and collection.name == "survey":
+        raise MemoryError("Unable to allocate 24.0 GiB")
+    return solve(collection, question)
+
+
 async def _hang(self: Worker) -> None:
     await asyncio.Event().wait()
 
@@ -65,6 +75,8 @@ if __name__ == "__main__":
         Ingest.turn = _end_once_by_a_cut_connection  # type: ignore[method-assign]
     elif rule == "ever-stay-connected":
         Ingest.turn = _end_always  # type: ignore[method-assign]
+    elif rule == "solve-all-but-seven":
+        solver.solve = _solve_no_seven  # type: ignore[attr-defined]
     else:
         sys.exit(f"no such rule: {rule}")
     main()

@@ -111,10 +111,10 @@ class Deployment:
     def names(self) -> TopicNames:
         return self.settings.topic_names
 
-    async def beside_another(self) -> Self:
-        """Add a second collection, and return the deployment as workers of both serve it."""
+    async def beside_another(self, text: str = SURVEY) -> Self:
+        """Add a second collection, `another`, and return the deployment as workers of both serve it."""
         file = self.directory / "another.yaml"
-        file.write_text(SURVEY.format(name="another"), encoding="utf-8")
+        file.write_text(text.format(name="another"), encoding="utf-8")
         collection, settings = load_collection(file), self.settings
         specs = topic_specs(
             [collection], prefix=settings.topic_prefix, partials_partitions=settings.partials_partitions

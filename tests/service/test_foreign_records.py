@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 import subprocess
 import sys
@@ -13,8 +14,12 @@ import numpy as np
 import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
 
+from stream_ldp.kinds import load_collection
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.window_series import STATISTIC
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.strings.collection import StringCollection
 from tests.kafka.spoiled import append
 from tests.service.harness import JointDeployment, batches
 
@@ -22,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from stream_ldp.collection import Collection
     from stream_ldp.kafka.embedded import EmbeddedKafka
 
 SEED = 20261122
@@ -209,12 +215,125 @@ async def test_what_may_hide_a_count_stops_that_collection_until_an_operator_rel
         await deployment.finals_of(6)
 
 
-async def quarantine(deployment: JointDeployment, command: str) -> str:
+#: Windows are apart, so that a record is of one that no other test's records are of.
+STRINGS = """
+collection: {name}
+mechanism: {{kind: strings, epsilon: 4, k: 8}}
+string: {{name: word, length: 6, alphabet: abcdefghijklmnopqrstuvwxyz}}
+window: {{size: 2s, grace: 1s, idle_timeout: 2s}}
+"""
+
+
+async def write_forged(
+    deployment: JointDeployment,
+    collection: Collection,
+    records: Sequence[partials.Partial | partials.Watermark],
+    *,
+    writer: str = "forger",
+) -> None:
+    """Write what a worker of one of the collections could write of another."""
+    number = partials.partition_of(collection.name, partitions=deployment.settings.partials_partitions)
+    async with AIOKafkaProducer(**deployment.settings.client_options()) as producer:
+        for record in records:
+            key, value = partials.encode(record, writer=writer)
+            await producer.send_and_wait(deployment.names.partials, value, key=key, partition=number)
+
+
+async def test_forged_counts_and_times_end_neither_a_worker_nor_the_finals_of_others(
+    deployment: JointDeployment,
+) -> None:
+    deployment = await deployment.beside_another(STRINGS)
+    strings = load_collection(deployment.others[0])
+    assert isinstance(strings, StringCollection)
+    forged = {"collection": "another", "fingerprint": strings.fingerprint.hex(), "partition": 0, "generation": 5}
+    now_ms = time.time_ns() // 1_000_000 // 2_000 * 2_000
+
+    def partial(pane_ms: int, end: int) -> partials.Partial:
+        rows = np.zeros((3, len(strings.method.questions.widths) + 5), dtype=np.uint8)[:, : strings.bits // 8 + 1]
+        rows[:, 0] = range(3)
+        counts = RowCounts(bits=strings.bits, rows=rows, counts=np.full(3, 2**32 - 1))
+        pane = {"pane_ms": pane_ms, "pane_length_ms": 2_000, "of": STATISTIC, "segment": 0}
+        return partials.Partial(**forged, **pane, end=end, counts=counts)  # type: ignore[arg-type]
+
+    def closing(time_ms: int) -> list[partials.Partial | partials.Watermark]:
+        return [partials.Watermark(**forged | {"partition": each}, time_ms=time_ms) for each in range(4)]  # type: ignore[arg-type]
+
+    with deployment.worker() as worker:
+        await worker.ready()
+        await write_forged(deployment, strings, [partial(2**62 // 2_000 * 2_000, 1), *closing(2**63 - 1)])
+        # By so many records as there may be, and by one, which nobody needs who closes no pane.
+        await write_forged(deployment, strings, [partial(now_ms - 60_000, 2**40), *closing(now_ms)])
+        await write_forged(deployment, strings, [partial(now_ms - 60_000, 1)], writer="another")
+        await deployment.send(batches_of_now(deployment, 3, reports=4))
+        await deployment.finals_of(12)
+        async with asyncio.timeout(60):
+            while "another/strings: final answer of" not in worker.log:
+                assert worker.process.poll() is None, worker.log
+                await asyncio.sleep(0.2)
+        _, metrics = await worker.get("/metrics")
+        assert await worker.problems() == []
+    assert "beyond the years 1 to 9999" in worker.log
+    assert "more than the 1 records before it can hold" in worker.log
+    assert 'records_passed_over_total{collection="another",topic="partials"} 6.0' in metrics
+    # Rows as often as a count of 32 bits can say would take 24 GiB one by one.
+    assert peak_bytes(metrics) < 2**30
+
+
+def peak_bytes(metrics: str) -> float:
+    (line,) = (line for line in metrics.splitlines() if line.startswith("process_resident_memory_bytes "))
+    return float(line.split()[1])
+
+
+async def test_a_window_that_cannot_be_solved_stops_its_collection_alone_until_it_is_released(
+    deployment: JointDeployment,
+) -> None:
+    deployment = await deployment.beside_another()
+    another = JointCollection.load(deployment.others[0])
+    with deployment.worker(broken="solve-all-but-seven") as worker:
+        await worker.ready()
+        await deployment.send(batches_of_now(deployment, 1, reports=7))
+        async with asyncio.timeout(30):
+            while not any("cannot be computed" in each for each in await worker.problems()):
+                await asyncio.sleep(0.2)
+        (problem,) = await worker.problems()
+        assert re.search(
+            r"^survey: finals are held back .*: bathing-mobility of 20.*Z/20.*Z: MemoryError -> ", problem
+        )
+        assert "stream-ldp quarantine release --unsolved" in problem
+        _, metrics = await worker.get("/metrics")
+        assert 'stream_ldp_windows_unsolved{collection="survey"} 1.0' in metrics
+        assert 'stream_ldp_windows_unsolved{collection="another"} 0.0' in metrics
+        assert 'stream_ldp_solve_failures_total{collection="survey",error="MemoryError"}' in metrics
+        assert (await worker.get("/livez"))[0] == 200
+        # The neighbour goes on.
+        now_ms = time.time_ns() // 1_000_000
+        batch = batches(another, [now_ms], reports=4, rng=np.random.default_rng(SEED))
+        await deployment.send(batch, topic=deployment.names.reports("another"))
+        async with asyncio.timeout(30):
+            while "another/bathing-mobility: final answer of" not in worker.log:
+                await asyncio.sleep(0.2)
+        assert "nothing holds its finals back" in await quarantine(deployment, "release")
+        assert "survey: released: windows" in await quarantine(deployment, "release", "--unsolved")
+        await worker.ready()
+        assert "released, and passed over: bathing-mobility of" in worker.log
+        await deployment.send(batches_of_now(deployment, 1, reports=4))
+        await deployment.finals_of(4)
+        assert [each.reports for each in await deployment.finals() if each.reports] == [4]
+        worker.signal(signal.SIGTERM)
+        assert await worker.ended() == 0
+    # So it stays, and without the fault the window is answered until a later one is.
+    with deployment.worker(broken="solve-all-but-seven") as worker:
+        await worker.ready()
+        await deployment.send(batches_of_now(deployment, 1, reports=5))
+        await deployment.finals_of(9)
+
+
+async def quarantine(deployment: JointDeployment, command: str, *options: str) -> str:
     """Run one of the commands as an operator does."""
     done = await asyncio.to_thread(
         subprocess.run,
         [
-            *(sys.executable, "-m", "stream_ldp.cli", "quarantine", command, str(deployment.file)),
+            *(sys.executable, "-m", "stream_ldp.cli", "quarantine", command, *options, str(deployment.file)),
             *("--brokers", deployment.settings.brokers, "--topic-prefix", deployment.settings.topic_prefix),
         ],
         capture_output=True,

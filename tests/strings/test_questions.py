@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.strings.examples import collection_of, rows_of, users
 
@@ -14,12 +16,23 @@ def test_rows_hold_the_number_the_seed_and_the_answer() -> None:
     rows = rows_of(COLLECTION, users(COLLECTION, 300))
     answers = QUESTIONS.answers(rows)
     assert rows.shape == (300, 6)
-    assert len(answers) == 300
+    assert answers.reports == 300
     again = np.concatenate(
         [answers.numbers[:, None], answers.seeds.astype("<u4").view(np.uint8).reshape(-1, 4), *answers.rows], axis=1
     )
     assert np.array_equal(again, rows)
-    assert len(answers.where(answers.numbers == 1)) == (rows[:, 0] == 1).sum()
+    assert answers.where(answers.numbers == 1).reports == (rows[:, 0] == 1).sum()
+
+
+@given(counts=st.lists(st.integers(1, 2**32 - 1), min_size=1, max_size=8), most=st.integers(1, 9))
+def test_answers_in_parts_come_as_often_as_they_did_together(counts: list[int], most: int) -> None:
+    rows = rows_of(COLLECTION, users(COLLECTION, len(counts)))
+    rows[:, 1] = range(len(counts))
+    found = np.zeros(len(counts), dtype=np.int64)
+    for times, part in QUESTIONS.answers(rows, np.array(counts)).parts(most=most):
+        assert len(part.seeds) == part.reports <= most
+        found[part.seeds & 255] += times
+    assert found.tolist() == counts
 
 
 def test_rows_that_no_client_makes_are_not_valid() -> None:

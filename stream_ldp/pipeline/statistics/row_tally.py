@@ -9,6 +9,8 @@ import numpy as np
 from stream_ldp.pipeline.statistics.row_counts import RowCounts, row_width
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from stream_ldp.pipeline.statistics.statistic import Statistic
@@ -32,8 +34,13 @@ class RowTally:
     it is cut into batches. Narrow rows have one segment only.
     """
 
-    def __init__(self, bits: int) -> None:
+    def __init__(self, bits: int, *, valid: Callable[[NDArray[np.uint8]], NDArray[np.bool_]] | None = None) -> None:
+        """Begin without rows.
+
+        valid: decides which packed rows are reports, bool, shape (n,); by default, all of them are.
+        """
         self._bits = bits
+        self._valid = valid
         self._dense = np.zeros(2**bits, dtype=np.int64) if bits <= DENSE_BITS else None
         self._capacity = SEGMENT_BYTES // (row_width(bits) + _COUNT_BYTES)
         self._segment = 0
@@ -70,8 +77,15 @@ class RowTally:
         return changed
 
     def fits(self, statistic: Statistic) -> bool:
-        """Decide whether a statistic counts rows of as many bits."""
-        return isinstance(statistic, RowCounts) and statistic.bits == self._bits
+        """Decide whether a statistic counts rows of as many bits, each at least once, that are reports."""
+        if not isinstance(statistic, RowCounts) or statistic.bits != self._bits:
+            return False
+        if not len(statistic.rows):
+            return True
+        spare = self._bits % 8
+        if (statistic.counts <= 0).any() or (spare and (statistic.rows[:, -1] >> spare).any()):
+            return False
+        return self._valid is None or bool(self._valid(statistic.rows).all())
 
     def _current(self) -> RowCounts:
         if self._dense is not None:

@@ -32,5 +32,5 @@ class Tally(Protocol):
         ...
 
     def fits(self, statistic: Statistic) -> bool:
-        """Decide whether a statistic, of any number of reports, has the form of those that this tally gives."""
+        """Decide whether a statistic, of any number of reports below 2^63, can be one that this tally gives."""
         ...

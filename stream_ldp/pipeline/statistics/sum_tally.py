@@ -29,6 +29,8 @@ class _Oracle(Protocol):
 
     def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]: ...
 
+    def possible(self, sums: NDArray[np.int64], *, reports: NDArray[np.int64]) -> bool: ...
+
 
 class SumTally:
     """The sums of the reports to one phase in one pane."""
@@ -58,5 +60,7 @@ class SumTally:
         return {0: ReportSums(reports=self._reports, values=self._values.copy())}
 
     def fits(self, statistic: Statistic) -> bool:
-        """Decide whether a statistic has sums of as many counters."""
-        return isinstance(statistic, ReportSums) and len(statistic.values) == self._oracle.counters
+        """Decide whether a statistic has sums of as many counters, which so many reports can have."""
+        if not isinstance(statistic, ReportSums) or len(statistic.values) != self._oracle.counters:
+            return False
+        return self._oracle.possible(statistic.values, reports=np.array(statistic.reports, dtype=np.int64))

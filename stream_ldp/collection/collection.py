@@ -81,7 +81,13 @@ _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _MAX_DURATION = "36600d"
 _MAX_DURATION_MS = 36_600 * _UNITS_MS["d"]
 _UNIT = "(ms|s|m|h|d)"
-_DURATION = re.compile(rf"(\d+)\s*{_UNIT}")
+_DURATION = re.compile(rf"(\d+)\s*{_UNIT}", re.ASCII)
+
+#: Digits of a century in milliseconds. Of thousands of digits, Python makes no number.
+_MOST_DIGITS = 13
+
+#: Characters of what is no duration that a message shows.
+_SHOWN = 40
 
 
 def milliseconds(value: object) -> Any:
@@ -95,11 +101,12 @@ def milliseconds(value: object) -> Any:
     match = _DURATION.fullmatch(value.strip())
     if match is None:
         raise ParameterError(
-            f"{value!r} is not a duration; write a whole number and a unit, such as 500ms, 60s, 5m, 2h or 1d"
+            f"{value[:_SHOWN]!r} is not a duration; write a whole number and a unit, such as 500ms, 60s, 5m, 2h or 1d"
         )
-    milliseconds = int(match[1]) * _UNITS_MS[match[2]]
+    digits = match[1].lstrip("0")
+    milliseconds = int(digits[: _MOST_DIGITS + 1] or 0) * _UNITS_MS[match[2]]
     if milliseconds > _MAX_DURATION_MS:
-        raise ParameterError(f"{value!r} is too long; at most {_MAX_DURATION}")
+        raise ParameterError(f"{value[:_SHOWN]!r} is too long; at most {_MAX_DURATION}")
     return milliseconds
 
 

@@ -11,9 +11,10 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from stream_ldp.errors import ParameterError, StreamLDPError
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pydantic.fields import FieldInfo
 
@@ -33,13 +34,33 @@ __all__ = [
 ]
 
 Model = TypeVar("Model", bound=BaseModel)
+T = TypeVar("T")
 
 #: A collection's name becomes part of topic names and of record keys.
 NAME_PATTERN = r"^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$"
 
 #: The keys whose value is a name, and how YAML writes that there is none. Such a word among values is one.
 _NAMED, _NULLS = frozenset({"collection", "name"}), frozenset({"", "~", "null", "Null", "NULL"})
+#: Most problems of one text that are told: to find the place of each takes as long as to read the text.
+_MOST_PROBLEMS = 20
+
 _UNNAMED = "a name is required, and this is null; put the word in quotes if it is the name"
+
+
+class _Loader(yaml.BaseLoader):
+    """A loader that keeps every scalar a string, `values: [no, yes]` being two words, and takes no aliases.
+
+    Each alias is the part that it names once more, so that a few hundred bytes could be as large as a disk; and no
+    collection needs any.
+    """
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Refuse an alias, and compose whatever else comes next."""
+        if self.check_event(yaml.AliasEvent):
+            alias: Any = self.peek_event()  # type: ignore[no-untyped-call]
+            problem = f"the alias *{alias.anchor} is not allowed: write out what it stands for"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=alias.start_mark)
+        return super().compose_node(parent, index)
 
 
 class Misplaced(ParameterError):
@@ -79,9 +100,9 @@ def parse_document(text: str, *, source: str) -> tuple[yaml.MappingNode, dict[st
         CollectionError: it is not YAML, not a mapping, or gives a key twice.
     """
     try:
-        # The base loader keeps every scalar a string: `values: [no, yes]` is two words, not two booleans.
-        root = yaml.compose(text, Loader=yaml.BaseLoader)
-        document = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506  (the base loader makes only strings)
+        loader = _Loader(text)
+        root = loader.get_single_node()
+        document = {} if root is None else loader.construct_document(root)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"{source}:{mark.line + 1}:{mark.column + 1}" if mark else source
@@ -95,10 +116,10 @@ def parse_document(text: str, *, source: str) -> tuple[yaml.MappingNode, dict[st
     if not isinstance(root, yaml.MappingNode):
         place = f"{source}:1:1" if root is None else _at(source, root)
         raise CollectionError([f"{place}: expected keys such as `collection:` and `window:`"])
-    if repeated := [f"{_at(source, key)}: key {key.value!r} is given twice" for key in _repeated_keys(root)]:
-        raise CollectionError(repeated)
-    if nameless := [f"{_at(source, value)}: {key}: {_UNNAMED}" for key, value in _null_names(root)]:
-        raise CollectionError(nameless)
+    if repeated := list(_repeated_keys(root)):
+        raise CollectionError(_first(repeated, lambda key: f"{_at(source, key)}: key {key.value!r} is given twice"))
+    if nameless := list(_null_names(root)):
+        raise CollectionError(_first(nameless, lambda named: f"{_at(source, named[1])}: {named[0]}: {_UNNAMED}"))
     return root, document
 
 
@@ -112,7 +133,8 @@ def parse_model(model: type[Model], root: yaml.MappingNode, document: Mapping[st
         return model.model_validate(document)
     except ValidationError as error:
         raise_mistake(error)
-        raise CollectionError([_located(problem, model, root, source) for problem in _causes(error)]) from error
+        problems = _first(_causes(error), lambda problem: _located(problem, model, root, source))
+        raise CollectionError(problems) from error
 
 
 def parse_values(model: type[Model], values: Mapping[str, Any]) -> Model:
@@ -125,7 +147,8 @@ def parse_values(model: type[Model], values: Mapping[str, Any]) -> Model:
         return model.model_validate(values)
     except ValidationError as error:
         raise_mistake(error)
-        raise ParameterError("; ".join(_advice(each, _spot(each, model)) for each in _causes(error))) from error
+        problems = _first(_causes(error), lambda problem: _advice(problem, _spot(problem, model)))
+        raise ParameterError("; ".join(problems)) from error
 
 
 def raise_mistake(error: ValidationError) -> None:
@@ -160,6 +183,14 @@ def place_of(root: yaml.Node, path: Sequence[str | int], *, source: str) -> str:
         if isinstance(node, yaml.MappingNode):
             node = next((value for key, value in node.value if key.value == step), node)
     return _at(source, node)
+
+
+def _first(found: Sequence[T], told: Callable[[T], str]) -> list[str]:
+    """Tell the first of what was found, and how many more there are."""
+    more = len(found) - _MOST_PROBLEMS
+    return [told(each) for each in found[:_MOST_PROBLEMS]] + (
+        [f"and {quantity(more, 'more problem')}"] if more > 0 else []
+    )
 
 
 def _at(source: str, node: yaml.Node) -> str:
@@ -197,16 +228,8 @@ def _null_names(node: yaml.Node) -> Iterator[tuple[str, yaml.ScalarNode]]:
 def _causes(error: ValidationError) -> list[Any]:
     """Return the problems, except lists that are too short only because pydantic has left out their bad items."""
     problems = error.errors()
-    return [
-        problem
-        for problem in problems
-        if problem["type"] != "too_short"
-        or not any(len(other["loc"]) > len(problem["loc"]) and _within(other, problem) for other in problems)
-    ]
-
-
-def _within(inner: Any, outer: Any) -> bool:
-    return bool(inner["loc"][: len(outer["loc"])] == outer["loc"])
+    around = {problem["loc"][:end] for problem in problems for end in range(len(problem["loc"]))}
+    return [problem for problem in problems if problem["type"] != "too_short" or problem["loc"] not in around]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -86,3 +86,26 @@ def test_a_list_that_is_too_long_is_told_how_many_it_may_have() -> None:
     names = ", ".join(f"a{number}" for number in range(40))
     found = problems_of(f"{TEXT.split('estimates:')[0]}estimates: [{{name: e, of: [a0, a1], among: [{names}]}}]\n")
     assert any(problem.endswith("estimates.0.among: at most 32 allowed") for problem in found), found
+
+
+def test_an_alias_is_refused_with_its_place_however_often_others_would_repeat_it() -> None:
+    """A hundred levels of ten would be 10^100 words."""
+    levels = "".join(f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]\n" for level in range(1, 100))
+    with pytest.raises(CollectionError) as refused:
+        parse_collection(f"a0: &a0 [x]\n{levels}", source="survey.yaml")
+    assert str(refused.value) == (
+        "survey.yaml:2:10: not YAML: the alias *a0 is not allowed: write out what it stands for"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["".join(f"key{number}: 1\n" for number in range(500)), "a: 1\n" * 500, "x: [" + "{name: }, " * 500 + "]\n"],
+    ids=["unknown", "repeated", "nameless"],
+)
+def test_of_very_many_problems_the_first_are_told_and_the_others_counted(text: str) -> None:
+    with pytest.raises(CollectionError) as refused:
+        parse_collection(TEXT + text)
+    *told, rest = refused.value.problems
+    assert len(told) == 20
+    assert re.fullmatch("and 4[78][0-9] more problems", rest)

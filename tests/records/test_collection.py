@@ -96,6 +96,8 @@ NAMES = "use at most 63 lower-case letters, digits, - and _, with a letter or di
         ("60s", "-5s", f"6:16: window.size: '-5s' {NOT_A_DURATION}"),
         ("60s", "0s", "6:16: window.size: it should be greater than 0"),
         ("60s", "99999999d", "6:16: window.size: '99999999d' is too long; at most 36600d"),
+        ("60s", "9" * 4_301 + "d", "6:16: window.size: '" + "9" * 40 + "' is too long; at most 36600d"),
+        ("60s", "٣s", f"6:16: window.size: '٣s' {NOT_A_DURATION}"),
         ("size: 60s", "size: 60s, grace: never", f"6:28: window.grace: 'never' {NOT_A_DURATION}"),
         ("size: 60s", "size: 60s, hop: 7s", "6:26: window.hop: size must be a whole multiple of hop"),
         ("size: 60s", "size: 1d, hop: 1ms", f"6:25: window.hop: size is 86,400,000 times hop; at most {MAX_PANES:,}"),

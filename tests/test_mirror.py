@@ -77,6 +77,7 @@ SUITES = {
     "service/test_bombs.py": "the reports topic, with few bytes that expand to many, on a real broker",
     "service/test_foreign_records.py": "every topic, with records of other software, on a real broker",
     "service/test_outages.py": "the service while its broker is away, on a real broker",
+    "service/test_partitions_added.py": "the service with partitions that are added, on a real broker",
     "service/test_privacy_of_the_topics.py": "every topic",
     "service/test_linked.py": "the service with linked reports, on a real broker",
     "service/test_places.py": "the service with a collection of places, on a real broker",

@@ -116,11 +116,10 @@ def _partial(value: bytes) -> Description:
         "fingerprint": record.fingerprint,
     }
     if not isinstance(record, Partial):
-        return (
-            f"a watermark: partition {record.partition} of {record.collection} is complete up to "
-            f"{time_text(record.time_ms)}",
-            said,
-        )
+        named = f"partition {record.partition} of {record.collection}"
+        if record.time_ms is None:
+            return f"a watermark: windows that are open wait for {named}", said
+        return f"a watermark: {named} is complete up to {time_text(record.time_ms)}", said
     pane = f"{time_text(record.pane_ms)}/{time_text(record.pane_ms + record.pane_length_ms)}"
     what = (
         f"counts of {quantity(record.counts.reports, 'report')} on {', '.join(record.of)} in {pane}, from partition "

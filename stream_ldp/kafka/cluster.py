@@ -25,8 +25,9 @@ from aiokafka.protocol.commit import OffsetCommitRequest
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.access import Operation
 from stream_ldp.kafka.connection import check_connection
-from stream_ldp.kafka.protocol import DeleteGroups, DescribeOperations
+from stream_ldp.kafka.protocol import DeleteGroups, DescribeOperations, DescribeTopics
 from stream_ldp.kafka.topics import ExistingTopic
+from stream_ldp.pipeline.topic_identity import TopicIdentity
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -115,6 +116,23 @@ class Cluster:
             )
             for name, partitions in found.items()
         }
+
+    async def identities(self, names: Sequence[str]) -> dict[str, TopicIdentity]:
+        """Return the ids and numbers of partitions of those of the named topics that exist, by name.
+
+        Raises:
+            KafkaError: the brokers cannot be asked, or do not say.
+        """
+        answer = await self._admin._send_request(DescribeTopics(list(names)))
+        found = {}
+        for code, name, topic_id, _, partitions, *_ in answer.topics:
+            error = for_code(code)
+            if error is UnknownTopicOrPartitionError:
+                continue
+            if code:
+                raise error(name)
+            found[name] = TopicIdentity(id=topic_id, partitions=len(partitions))
+        return found
 
     async def operations(self, names: Sequence[str]) -> dict[str, frozenset[Operation]]:
         """Return what this user may do with each of the named topics, as far as the brokers tell it.

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from aiokafka.protocol.api import Request, RequestStruct, Response
-from aiokafka.protocol.types import Array, Boolean, Int16, Int32, Schema, String
+from typing import Any
 
-__all__ = ["DeleteGroups", "DescribeOperations"]
+from aiokafka.protocol.api import Request, RequestStruct, Response
+from aiokafka.protocol.types import (
+    Array,
+    Boolean,
+    CompactArray,
+    CompactString,
+    Int16,
+    Int32,
+    Schema,
+    String,
+    TaggedFields,
+)
+
+__all__ = ["DeleteGroups", "DescribeOperations", "DescribeTopics"]
+
+#: Bytes of the id of a topic.
+_ID_BYTES = 16
 
 
 class DeleteGroupsResponse(Response):  # type: ignore[misc]
@@ -102,3 +117,93 @@ class DescribeOperations(Request[_DescribeOperationsRequest]):  # type: ignore[m
     def build(self, request_struct_class: type[_DescribeOperationsRequest]) -> _DescribeOperationsRequest:
         """Make the request of a version that the broker knows."""
         return request_struct_class(self._topics, False, False, True)
+
+
+class _TopicId(Int32):  # type: ignore[misc]
+    """The id of a topic, in hexadecimal."""
+
+    @classmethod
+    def encode(cls, value: str) -> bytes:
+        return bytes.fromhex(value)
+
+    @classmethod
+    def decode(cls, data: Any) -> str:
+        return bytes(data.read(_ID_BYTES)).hex()
+
+
+class DescribeTopicsResponse(Response):  # type: ignore[misc]
+    """The metadata of topics, with their ids."""
+
+    API_KEY = 3
+    API_VERSION = 10
+    SCHEMA = Schema(
+        ("throttle_time_ms", Int32),
+        (
+            "brokers",
+            CompactArray(
+                ("node_id", Int32),
+                ("host", CompactString("utf-8")),
+                ("port", Int32),
+                ("rack", CompactString("utf-8")),
+                ("tags", TaggedFields),
+            ),
+        ),
+        ("cluster_id", CompactString("utf-8")),
+        ("controller_id", Int32),
+        (
+            "topics",
+            CompactArray(
+                ("error_code", Int16),
+                ("topic", CompactString("utf-8")),
+                ("id", _TopicId),
+                ("is_internal", Boolean),
+                (
+                    "partitions",
+                    CompactArray(
+                        ("error_code", Int16),
+                        ("partition", Int32),
+                        ("leader", Int32),
+                        ("leader_epoch", Int32),
+                        ("replicas", CompactArray(Int32)),
+                        ("isr", CompactArray(Int32)),
+                        ("offline_replicas", CompactArray(Int32)),
+                        ("tags", TaggedFields),
+                    ),
+                ),
+                ("operations", Int32),
+                ("tags", TaggedFields),
+            ),
+        ),
+        ("cluster_operations", Int32),
+        ("tags", TaggedFields),
+    )
+
+
+class _DescribeTopicsRequest(RequestStruct):  # type: ignore[misc]
+    API_KEY = 3
+    API_VERSION = 10
+    FLEXIBLE_VERSION = True
+    RESPONSE_TYPE = DescribeTopicsResponse
+    SCHEMA = Schema(
+        ("topics", CompactArray(("id", _TopicId), ("topic", CompactString("utf-8")), ("tags", TaggedFields))),
+        ("allow_auto_topic_creation", Boolean),
+        ("include_cluster_operations", Boolean),
+        ("include_topic_operations", Boolean),
+        ("tags", TaggedFields),
+    )
+
+
+class DescribeTopics(Request[_DescribeTopicsRequest]):  # type: ignore[misc]
+    """The request for the ids and partitions of topics, which brokers answer since Kafka 2.8."""
+
+    API_KEY = 3
+
+    def __init__(self, topics: list[str]) -> None:
+        """Name the topics."""
+        self._topics = topics
+
+    def build(self, request_struct_class: type[_DescribeTopicsRequest]) -> _DescribeTopicsRequest:
+        """Make the request of a version that the broker knows."""
+        no_tags: dict[int, bytes] = {}
+        topics = [("00" * _ID_BYTES, name, no_tags) for name in self._topics]
+        return request_struct_class(topics, False, False, False, no_tags)

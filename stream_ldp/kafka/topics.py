@@ -48,7 +48,8 @@ SEGMENT_MS = _HOUR_MS
 #: The largest partial or answer. Kafka's default of 1 MiB is below one estimate of 2^17 cells (6 MB).
 MAX_RECORD_BYTES = 16 * 2**20
 
-#: Partitions to begin with. More can be added later, since a report counts the same in whatever partition it is.
+#: Partitions to begin with. More can be added while workers run, since a report counts the same in whatever partition
+#: it is: docs/operate/size.md says how.
 REPORTS_PARTITIONS = 4
 
 #: Settings that must have the declared value, in whatever way it is written.

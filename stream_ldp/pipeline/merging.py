@@ -16,6 +16,7 @@ from stream_ldp.pipeline.newest_finals import NewestFinals
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
 from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.source_watermarks import SourceWatermarks
+from stream_ldp.pipeline.topic_identity import TopicIdentity
 from stream_ldp.pipeline.undecided import UndecidedWindows
 from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS, closes_at, panes_of, windows_of
 from stream_ldp.pipeline.wire import MAX_REPORTS
@@ -60,6 +61,7 @@ class Merge:
         self.collection = collection
         self._fingerprint = collection.fingerprint.hex()
         self._watermarks = SourceWatermarks(partitions=partitions)
+        self._topic_id = ""
         self._finals = NewestFinals()
         # By pane and statistic: the partial of each source partition and segment.
         self._panes: dict[int, dict[tuple[str, ...], dict[tuple[int, int], _Held]]] = {}
@@ -84,6 +86,20 @@ class Merge:
     def partitions(self) -> int:
         """Number of source partitions."""
         return self._watermarks.partitions
+
+    @property
+    def topic(self) -> TopicIdentity:
+        """The reports topic, as far as it is known here."""
+        return TopicIdentity(id=self._topic_id, partitions=self.partitions)
+
+    def widen(self, topic: TopicIdentity) -> None:
+        """Close no further window before all partitions that the reports topic has now.
+
+        What has been closed stays closed, since the watermark of a partition that is added begins there: see
+        `stream_ldp.pipeline.closed_so_far`.
+        """
+        self._topic_id = topic.id
+        self._watermarks.widen(topic.partitions)
 
     @property
     def watermark_ms(self) -> int | None:
@@ -138,7 +154,7 @@ class Merge:
                 f"{self.partitions} partitions"
             )
         if isinstance(record, Watermark):
-            if not FIRST_MS <= record.time_ms <= LAST_MS:
+            if record.time_ms is not None and not FIRST_MS <= record.time_ms <= LAST_MS:
                 raise PartialError(f"a watermark of {record.time_ms} ms, beyond the years 1 to 9999")
             self._advance(record, offset)
             return

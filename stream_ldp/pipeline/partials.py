@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.pipeline.problem import problem_of
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts, Statistic
+from stream_ldp.pipeline.topic_identity import UNASKED, TopicIdentity
 
 __all__ = ["Partial", "PartialError", "PartialKey", "Watermark", "decode", "decode_key", "encode", "partition_of"]
 
@@ -67,14 +68,16 @@ class Watermark:
     collection, fingerprint: name and fingerprint of the collection, the latter in hexadecimal.
     partition: the source partition.
     generation: that of the ownership that committed it.
-    time_ms: event time, in milliseconds.
+    time_ms: event time, in milliseconds; None for no promise yet: no window is to be closed without the partition.
+    topic: the reports topic as it was when the partition was taken over for the first time.
     """
 
     collection: str
     fingerprint: str
     partition: int
     generation: int
-    time_ms: int
+    time_ms: int | None
+    topic: TopicIdentity = UNASKED
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,7 +102,7 @@ _Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class _Header(BaseModel):
-    """The header of a value; that of a watermark has `watermark`, that of a partial all the others."""
+    """The header of a value: from `watermark` to `partitions` of a watermark, and below of a partial."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
@@ -109,6 +112,8 @@ class _Header(BaseModel):
     partition: _Count
     epoch: _Integer
     watermark: _Integer | None = None
+    topic: str = ""
+    partitions: _Count = 0
     pane: tuple[_Integer, _Integer] = (0, 0)
     of: tuple[str, ...] = ()
     segment: _Count = 0
@@ -146,6 +151,8 @@ def encode(record: Partial | Watermark, *, writer: str) -> tuple[bytes, bytes]:
     }
     if isinstance(record, Watermark):
         header["watermark"] = record.time_ms
+        if record.topic != UNASKED:
+            header |= {"topic": record.topic.id, "partitions": record.topic.partitions}
         key = ["watermark", record.collection, record.partition, record.generation]
         return _json(key), _json(header) + _SEPARATOR
     header |= {
@@ -180,8 +187,9 @@ def decode(value: bytes) -> Partial | Watermark:
         "partition": header.partition,
         "generation": header.epoch,
     }
-    if header.watermark is not None:
-        return Watermark(**source, time_ms=header.watermark)
+    if "watermark" in header.model_fields_set:
+        topic = TopicIdentity(id=header.topic, partitions=header.partitions)
+        return Watermark(**source, time_ms=header.watermark, topic=topic)
     if missing := {"pane", "of", "segment", "end", "statistic"} - header.model_fields_set:
         raise PartialError(f"not a partial of this release: its header has no {', '.join(sorted(missing))}")
     try:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.pipeline.topic_identity import UNASKED, TopicIdentity
 
 __all__ = ["Checkpoint", "ForeignCommit"]
 
@@ -36,6 +37,7 @@ class Checkpoint:
     position: offset before which all is counted and every rejection is reported, neither of which is done twice.
     watermark_ms: event time, in milliseconds; None before the first batch. It decides what is late after a restart.
     watermark_generation: that of the ownership which advanced the watermark to this time.
+    topic: the topic as it was when the partition was taken over for the first time.
     """
 
     generation: int
@@ -43,14 +45,29 @@ class Checkpoint:
     position: int
     watermark_ms: int | None
     watermark_generation: int
+    topic: TopicIdentity = UNASKED
 
     def metadata(self) -> str:
         """Encode all but the offset as the metadata of a commit."""
-        return json.dumps({key: getattr(self, name) for key, name in _METADATA.items()})
+        fields = {key: getattr(self, name) for key, name in _METADATA.items()}
+        if self.topic != UNASKED:
+            fields |= {"topic": self.topic.id, "partitions": self.topic.partitions}
+        return json.dumps(fields)
+
+    def is_of(self, topic: TopicIdentity) -> bool:
+        """Decide whether it is of this topic, and not of one that had its name before."""
+        return self.topic.id in ("", topic.id)
 
     def moved_to(self, beginning: int) -> Self:
         """Return the checkpoint for a log that begins at `beginning`, since what came before has been deleted."""
         return replace(self, offset=beginning, position=max(self.position, beginning))
+
+    def cut_to(self, end: int) -> Self:
+        """Return the checkpoint for a log that ends at `end`, since the brokers have lost what came after.
+
+        What is written from there on is counted. The watermark stays: what it has closed may have been published.
+        """
+        return replace(self, offset=min(self.offset, end), position=min(self.position, end))
 
     @classmethod
     def parse(cls, offset: int, metadata: str) -> Self:
@@ -66,7 +83,12 @@ class Checkpoint:
             # A later release may add fields; this one must still go on from its commits.
             numbers = {name: fields[key] for key, name in _METADATA.items()}
             watermark_ms = numbers.pop("watermark_ms")
+            # An earlier release wrote neither.
+            topic = TopicIdentity(
+                id=str(fields.get("topic", "")), partitions=operator.index(fields.get("partitions", 0))
+            )
             return cls(
+                topic=topic,
                 offset=offset,
                 watermark_ms=None if watermark_ms is None else _integer(watermark_ms),
                 **{name: _integer(number) for name, number in numbers.items()},

@@ -17,6 +17,7 @@ from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.open_pane import OpenPane, PaneLimits
 from stream_ldp.pipeline.partials import Partial, Watermark
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
+from stream_ldp.pipeline.topic_identity import UNASKED, TopicIdentity
 from stream_ldp.pipeline.verdicts import NEVER, Verdict, judge_times, rejections
 from stream_ldp.pipeline.windows import closes_at, panes_closed
 
@@ -77,6 +78,8 @@ class SourcePartition:
         *,
         partition: int,
         start: int = 0,
+        watermark_ms: int | None = None,
+        topic: TopicIdentity = UNASKED,
         checkpoint: Checkpoint | None = None,
         generation: int = 1,
         max_batches: int | None = None,
@@ -85,6 +88,9 @@ class SourcePartition:
         """Begin at `checkpoint`, or at offset `start` if nothing is committed yet.
 
         layout: layout of the batches under the collection's own fingerprint.
+        watermark_ms: event time, in milliseconds, from which the partition begins to count without a checkpoint; see
+            `stream_ldp.pipeline.closed_so_far`. None if nothing has been closed.
+        topic: the reports topic, as it is now.
         max_batches: most batches of a pane, whose ids it remembers; further ones are refused. None for no limit.
         max_linked: most reports of a pane, where the collection links them; batches with further ones are refused.
             None for no limit.
@@ -97,14 +103,19 @@ class SourcePartition:
         self._partition = partition
         self._panes: dict[int, OpenPane] = {}
         self._checkpoint = (
-            replace(checkpoint, generation=max(generation, checkpoint.generation + 1))
+            replace(
+                checkpoint,
+                generation=max(generation, checkpoint.generation + 1),
+                topic=checkpoint.topic if checkpoint.topic.id else topic,
+            )
             if checkpoint
             else Checkpoint(
                 generation=generation,
                 offset=start,
                 position=start,
-                watermark_ms=None,
+                watermark_ms=watermark_ms,
                 watermark_generation=generation,
+                topic=topic,
             )
         )
         self._claimed = False
@@ -319,6 +330,7 @@ class SourcePartition:
             partition=self._partition,
             generation=checkpoint.watermark_generation,
             time_ms=checkpoint.watermark_ms,
+            topic=checkpoint.topic,
         )
 
 

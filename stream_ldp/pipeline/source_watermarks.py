@@ -42,13 +42,19 @@ class SourceWatermarks:
     @property
     def time_ms(self) -> int | None:
         """Event time, in milliseconds, that every source partition has passed; None until each has a watermark."""
-        generations = self._marks.values()
-        return min(max(marks.values()).time_ms for marks in generations) if all(generations) else None
+        if not self._marks or not all(self._marks.values()):
+            return None
+        return min(max(marks.values()).time_ms for marks in self._marks.values())
 
     @property
     def offsets(self) -> Iterator[int]:
         """The offsets of all of them on the log."""
         return (mark.offset for marks in self._marks.values() for mark in marks.values())
+
+    def widen(self, partitions: int) -> None:
+        """Wait for so many source partitions, unless there are as many."""
+        for partition in range(self.partitions, partitions):
+            self._marks[partition] = {}
 
     def advance(self, record: Watermark, *, offset: int) -> tuple[int | None, int] | None:
         """Take note of a watermark.
@@ -59,7 +65,7 @@ class SourceWatermarks:
         """
         marks = self._marks[record.partition]
         before = marks.get(record.generation)
-        if before is not None and record.time_ms <= before.time_ms:
+        if record.time_ms is None or (before is not None and record.time_ms <= before.time_ms):
             return None
         marks[record.generation] = _Mark(record.time_ms, offset)
         return None if before is None else before.time_ms, record.time_ms

@@ -18,6 +18,8 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from aiokafka.errors import UnknownTopicOrPartitionError
+
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.merge_commits import commit_merge, last_merge
 from stream_ldp.kafka.patience import patiently
@@ -26,6 +28,7 @@ from stream_ldp.kafka.tracing import span
 from stream_ldp.kinds import is_withheld, kind_of
 from stream_ldp.pipeline.answer import Status, WindowBounds
 from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.partials import Watermark
 from stream_ldp.pipeline.provisionals import SHARE, Provisionals
 from stream_ldp.pipeline.quarantine import Quarantine, Unsolved
 from stream_ldp.service.dead_letters import unread_letter
@@ -47,10 +50,11 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
     from stream_ldp.pipeline.quarantine import LogEntry, Unread
     from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.topic_identity import TopicIdentity
     from stream_ldp.service.metrics import Metrics
     from stream_ldp.service.solver import Solved, Solver
 
-__all__ = ["CollectionMerger", "PartitionsAdded"]
+__all__ = ["CollectionMerger"]
 
 T = TypeVar("T")
 
@@ -62,13 +66,15 @@ LATE_SECONDS = 120.0
 #: Seconds between two commits of the place from which windows can be rebuilt: about as many are read again.
 COMMIT_SECONDS = 5.0
 
+#: Seconds within which all brokers have heard of a partition that one of them has named, and between two questions.
+HEARSAY_SECONDS, HEARSAY_WAIT_SECONDS = 5.0, 0.2
+
+#: Forms of the reports topic, other than the present one, that watermarks name and nobody needs to ask about again.
+MAX_FORMER = 16
+
 
 class _CannotSolve(StreamLDPError, RuntimeError):
     """What was to be made of a window cannot be computed; the exception that says why is its cause."""
-
-
-class PartitionsAdded(StreamLDPError, RuntimeError):
-    """The reports topic has got more partitions, of which this worker knows nothing."""
 
 
 class CollectionMerger:
@@ -82,7 +88,6 @@ class CollectionMerger:
         self,
         collection: Collection,
         *,
-        partitions: int,
         settings: Settings,
         producer: Producer,
         writer: ExclusiveWriter,
@@ -92,11 +97,8 @@ class CollectionMerger:
     ) -> None:
         """Prepare for a collection.
 
-        partitions: number of partitions of its reports topic.
         writer: writes its final answers.
         """
-        self.merge = Merge(collection, partitions=partitions)
-        self.committed: MergeCheckpoint | None = None
         self._collection = collection
         self._settings = settings
         self._names = settings.topic_names
@@ -104,19 +106,30 @@ class CollectionMerger:
         self._cluster = cluster
         self._solver = solver
         self._metrics = metrics
-        self._quarantine = Quarantine()
-        self._finals = Finals(self.merge, self._quarantine, settings=settings, writer=writer, metrics=metrics)
-        self._holding = Holding(
-            self.merge, self._quarantine, cluster=cluster, settings=settings, metrics=metrics.merge
-        )
-        self._standstill = Standstill(self.merge, cluster=cluster, settings=settings)
-        # Since when the final that is due next is being solved and published.
-        self._due_since: float | None = None
+        self._writer = writer
         self._commit_looked_at = -math.inf
-        self._rebuilt = False
         # Records that came while it was being rebuilt: each partition is applied in the order of its log.
         self._waiting: deque[LogEntry] = deque()
         self._wake = asyncio.Event()
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Begin without windows."""
+        self.merge = Merge(self._collection, partitions=0)
+        self.committed: MergeCheckpoint | None = None
+        self._quarantine = Quarantine()
+        settings, metrics = self._settings, self._metrics
+        self._finals = Finals(self.merge, self._quarantine, settings=settings, writer=self._writer, metrics=metrics)
+        self._holding = Holding(
+            self.merge, self._quarantine, cluster=self._cluster, settings=settings, metrics=metrics.merge
+        )
+        self._standstill = Standstill(self.merge, cluster=self._cluster, settings=settings)
+        # Since when the final that is due next is being solved and published.
+        self._due_since: float | None = None
+        self._rebuilt = False
+        # Whether the reports topic is another one by now.
+        self._outdated = False
+        self._former: dict[TopicIdentity, None] = {}
 
     def problems(self) -> list[str]:
         """Say why it is not ready; empty when it is."""
@@ -133,10 +146,9 @@ class CollectionMerger:
         """Apply one record of the partials topic; one that cannot be read is passed over, and dead-lettered.
 
         Raises:
-            PartitionsAdded: the reports topic has more partitions than when this worker started.
             KafkaError, TimeoutError: the brokers have not answered for as long as an outage may last.
         """
-        if self._rebuilt:
+        if self._rebuilt and not self._outdated:
             await self._take(entry)
         else:
             self._waiting.append(entry)
@@ -144,20 +156,28 @@ class CollectionMerger:
     async def run(self, *, stopping: Callable[[], bool]) -> None:
         """Rebuild the windows, then publish their answers until it is cancelled or `stopping` is true.
 
-        A window that is being solved when it ends is solved again by the next owner.
+        A window that is being solved when it ends is solved again by the next owner. If the reports topic has been
+        deleted and made again, the windows are rebuilt, since its number of partitions may be less.
         """
         try:
-            await self._patiently(self._rebuild)
-            while self._waiting:
-                await self._take(self._waiting.popleft())
-            self._rebuilt = True
-            await self._follow_up()
-            series = self._collection.series
-            provisionals = [Provisionals(self.merge, each, now=time.monotonic()) for each in series]
             while not stopping():
-                await self._turn(provisionals)
+                await self._work(stopping=stopping)
+                await self._finals.stop()
+                self._begin_anew()
         finally:
             await self._finals.stop()
+
+    async def _work(self, *, stopping: Callable[[], bool]) -> None:
+        """Rebuild the windows and publish their answers, until the reports topic is another one."""
+        await self._patiently(self._rebuild)
+        while self._waiting:
+            await self._take(self._waiting.popleft())
+        self._rebuilt = True
+        await self._follow_up()
+        series = self._collection.series
+        provisionals = [Provisionals(self.merge, each, now=time.monotonic()) for each in series]
+        while not (stopping() or self._outdated):
+            await self._turn(provisionals)
 
     async def _turn(self, provisionals: list[Provisionals]) -> None:
         """Do what is to be done next, or wait until there is something."""
@@ -199,6 +219,8 @@ class CollectionMerger:
         """Rebuild the state from the log, as far as it is needed: the final answers, then the partials."""
         began = time.monotonic()
         name = self._collection.name
+        # Before the log is read: of what joins later, a watermark says so.
+        self.merge.widen(await self._reports_topic())
         begin = await last_merge(self._cluster, self._settings, self._collection)
         if begin is not None:
             self.merge.resume(begin)
@@ -227,15 +249,50 @@ class CollectionMerger:
 
     async def _fold(self, entry: LogEntry) -> Unread | None:
         """Apply a record; return it if it cannot be read."""
-        if entry.record is not None and entry.record.partition >= self.merge.partitions:
-            topic = self._names.reports(self._collection.name)
-            now = (await self._patiently(lambda: self._cluster.topics([topic])))[topic].partitions
-            if entry.record.partition < now:
-                raise PartitionsAdded(
-                    f"topic {topic} has {now} partitions, and had {self.merge.partitions} when this worker started: "
-                    "start it again"
-                )
+        if isinstance(entry.record, Watermark) and entry.record.fingerprint == self.merge.fingerprint:
+            await self._hear_of(entry.record.topic)
         return self._quarantine.apply(self.merge, entry)
+
+    async def _hear_of(self, topic: TopicIdentity) -> None:
+        """Take note of a form of the reports topic that a watermark names, before anything else is closed.
+
+        The brokers have the last word: the record may be of a topic that has been deleted, and nobody may make the
+        merge wait for partitions that there are not.
+        """
+        if topic in self._former or (
+            topic.id in ("", self.merge.topic.id) and topic.partitions <= self.merge.partitions
+        ):
+            return
+        until = time.monotonic() + HEARSAY_SECONDS
+        while True:
+            now = await self._patiently(self._reports_topic)
+            if now.id != self.merge.topic.id:
+                self._outdated = True
+                return
+            if topic.id != now.id or topic.partitions <= now.partitions or time.monotonic() > until:
+                break
+            await asyncio.sleep(HEARSAY_WAIT_SECONDS)
+        if now.partitions > self.merge.partitions:
+            log.warning(
+                "%s: its reports topic has %d partitions, and had %d: windows that are open wait for all of them",
+                *(self._collection.name, now.partitions, self.merge.partitions),
+            )
+            self.merge.widen(now)
+        self._former[topic] = None
+        for oldest in list(self._former)[:-MAX_FORMER]:
+            del self._former[oldest]
+
+    async def _reports_topic(self) -> TopicIdentity:
+        """Return the reports topic as it is now.
+
+        Raises:
+            KafkaError: the brokers cannot be asked, or know no such topic.
+        """
+        name = self._names.reports(self._collection.name)
+        topics = await self._cluster.identities([name])
+        if name not in topics:
+            raise UnknownTopicOrPartitionError(name)
+        return topics[name]
 
     async def _tidy_up(self) -> None:
         """Forget what no window needs; commit, now and then, from where the windows can be rebuilt."""

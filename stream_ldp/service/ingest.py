@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from aiokafka.errors import KafkaError
 from mode import Service
 
+from stream_ldp.kafka.cluster import Cluster, ClusterError
 from stream_ldp.kafka.patience import passes, patiently
 from stream_ldp.kafka.producer import Record
 from stream_ldp.kafka.round_log import RoundLog
@@ -32,8 +33,10 @@ from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.content_type import PARTIAL
 from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.service.dead_letters import dead_letter, refused_of
+from stream_ldp.service.joining import Joining
 from stream_ldp.service.ownership import Ownership
 from stream_ldp.service.rejection_log import SUM_SECONDS, RejectionLog
+from stream_ldp.service.topics_watch import TopicsWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -116,7 +119,22 @@ class Ingest(Service):
         self._metrics = metrics.ingest
         self._clock = clock
         self._kind = kind_of(collection)
-        self._ownership = Ownership(collection, settings=settings, admin=admin, metrics=metrics.ingest, now_ms=now_ms)
+        self._cluster = Cluster(admin)
+        joining = Joining(collection, settings=settings, cluster=self._cluster, producer=producer)
+        self._ownership = Ownership(
+            collection, settings=settings, admin=admin, joining=joining, metrics=metrics.ingest, now_ms=now_ms
+        )
+        self._topics = TopicsWatch(
+            follows=[self._topic, self._dead_letters_topic],
+            others=[
+                self._partials_topic,
+                names.answers(collection),
+                *([] if self._kind.rounds is None else [names.rounds(collection.name)]),
+            ],
+            flags=settings.flags(),
+        )
+        # That it owns no partition although there are enough for all members of its group; empty if it is not so.
+        self._unused = ""
         self._rounds = (
             RoundLog(
                 collection,
@@ -144,11 +162,15 @@ class Ingest(Service):
 
     def problems(self) -> list[str]:
         """Say why the ingest is not ready; empty when it is."""
+        if self._topics.problems:
+            return [f"{self.collection.name}: {problem}" for problem in self._topics.problems]
         if not self._ownership.joined:
             return [f"{self.collection.name}: waiting for partitions of {self._topic}"]
         unanswered = max(self._clock() - self._answered_at, self.seconds_asking)
         if unanswered > UNANSWERED_SECONDS:
             return [f"{self.collection.name}: the brokers of {self._topic} have not answered for {unanswered:.0f} s"]
+        if self._unused:
+            return [self._unused]
         waiting, standstill = self._seen[0], self._clock() - self._progressed_at
         if waiting and standstill > STANDSTILL_SECONDS:
             return [f"{self.collection.name}: {waiting} records wait, and none has been read for {standstill:.0f} s"]
@@ -306,15 +328,24 @@ class Ingest(Service):
         self._checked_at = self._clock()
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                ends = await self._ownership.ends()
-                commits = await self._ownership.commits() if idle else {}
-        except (KafkaError, TimeoutError) as error:
+                topics = await self._cluster.identities(self._topics.names)
+                self._topics.look(topics)
+                topic = topics.get(self._topic)
+                if topic is not None:
+                    self._ownership.compare(topic)
+                    self._unused = "" if partitions else await self._why_unused(topic.partitions)
+                ends = {} if topic is None else await self._ownership.ends()
+                commits = await self._ownership.commits() if idle and topic is not None else {}
+        except (KafkaError, ClusterError, TimeoutError) as error:
             self._bear(error)
             # The absence of a broker is not the silence of producers: the idle time begins anew when it is back.
             for owned in partitions.values():
                 owned.state.interrupt_silence()
             return
         self._answered_at = self._clock()
+        if topic is None:
+            return
+        self._ownership.cut(ends)
         for partition, owned in partitions.items():
             lag = ends[partition] - owned.state.position
             self._metrics.consumer_lag.labels(self._topic, str(partition.partition)).set(lag)
@@ -325,7 +356,7 @@ class Ingest(Service):
         if seen[0] == 0 or seen[1] != self._seen[1]:
             self._progressed_at = self._clock()
         self._seen = seen
-        for partition in idle:
+        for partition in partitions.keys() & set(idle):
             state = partitions[partition].state
             if ends[partition] == state.position:
                 others = [
@@ -334,6 +365,22 @@ class Ingest(Service):
                     if other != partition and checkpoint.watermark_ms is not None
                 ]
                 state.advance_idle(max(others, default=None))
+
+    async def _why_unused(self, partitions: int) -> str:
+        """Say that this worker owns no partition although there are enough; empty if there are not, or not now.
+
+        Raises:
+            KafkaError, ClusterError: the brokers cannot be asked.
+        """
+        if not self._ownership.joined or self._ownership.assigned:
+            return ""
+        members = await self._cluster.members(self._ownership.group)
+        if members > partitions:
+            return ""
+        return (
+            f"{self.collection.name}: owns none of the {partitions} partitions of {self._topic}, which its group has "
+            f"{members} members for"
+        )
 
     def _bear(self, error: Exception) -> None:
         """Go on in spite of an error that passes with an outage; raise any other, and any once it lasts too long."""

@@ -14,7 +14,7 @@ from stream_ldp.service.solver import Solver
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.cluster import Cluster
@@ -41,7 +41,6 @@ class Merger(Service):
         collections: Iterable[Collection],
         *,
         settings: Settings,
-        report_partitions: Mapping[str, int],
         producer: Producer,
         writers: Callable[[Collection], ExclusiveWriter],
         cluster: Cluster,
@@ -49,13 +48,11 @@ class Merger(Service):
     ) -> None:
         """Prepare for some collections.
 
-        report_partitions: number of partitions of each collection's reports topic, by the collection's name.
         writers: makes what writes the final answers of a collection.
         """
         super().__init__()
         self._collections = {collection.name: collection for collection in collections}
         self._settings = settings
-        self._report_partitions = report_partitions
         self._producer = producer
         self._writers = writers
         self._cluster = cluster
@@ -78,7 +75,6 @@ class Merger(Service):
             if self._partition_of(name) in partitions and name not in self._owned:
                 self._owned[name] = owned = CollectionMerger(
                     collection,
-                    partitions=self._report_partitions[name],
                     settings=self._settings,
                     producer=self._producer,
                     writer=self._writers(collection),
@@ -109,7 +105,7 @@ class Merger(Service):
         not for this worker.
 
         Raises:
-            PartitionsAdded, KafkaError, TimeoutError: see `CollectionMerger.apply`.
+            KafkaError, TimeoutError: see `CollectionMerger.apply`.
         """
         for name, owned in list(self._owned.items()):
             if self._partition_of(name) == entry.partition and entry.collection in (None, name):

@@ -17,6 +17,7 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError, Un
 from aiokafka.structs import OffsetAndMetadata
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.consumer import QuickConsumer
 from stream_ldp.kafka.decompression import MAX_EXPANDED_REPORTS_BYTES
 from stream_ldp.kafka.unreadable import UnreadableRecord
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.producer import Record
     from stream_ldp.kafka.settings import Settings
+    from stream_ldp.pipeline.topic_identity import TopicIdentity
+    from stream_ldp.service.joining import Joining
     from stream_ldp.service.metrics import IngestMetrics
 
 __all__ = ["Owned", "Ownership", "ReportsLost"]
@@ -40,6 +43,13 @@ log = logging.getLogger(__name__)
 
 #: Default of Kafka for the longest time between two fetches of a live consumer, in milliseconds.
 MAX_POLL_INTERVAL_MS = 300_000
+
+#: Milliseconds between two looks of a consumer at what partitions its topic has. Kafka's default is five minutes, for
+#: which the reports in partitions that are added would wait, until their windows have closed.
+METADATA_MS = 2_000
+
+#: Seconds between two looks, while a commit is not accepted, at whether its topic has been deleted.
+LOOK_SECONDS = 1.0
 
 #: Seconds beyond its timeout that a fetch may take, so that the loop goes on turning during an outage.
 ASSIGNMENT_SECONDS = 1.0
@@ -70,6 +80,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
     """This worker's membership in the group that counts a collection.
 
     partitions: the partitions that it owns.
+    group: name of the group.
     joined: whether the group has assigned its partitions.
     lock: held while partitions are read, flushed or given up: a rebalance waits for a flush, so that a commit is
         never made from counts of an earlier generation.
@@ -81,11 +92,13 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         *,
         settings: Settings,
         admin: AIOKafkaAdminClient,
+        joining: Joining,
         metrics: IngestMetrics,
         now_ms: Callable[[], int],
     ) -> None:
         """Prepare for one collection.
 
+        joining: lets partitions join that nobody has counted yet.
         now_ms: time of day, in milliseconds since 1970-01-01 UTC, which numbers the generations.
         """
         self.partitions: dict[TopicPartition, Owned] = {}
@@ -95,9 +108,13 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         self.lock = asyncio.Lock()
         self._collection = collection
         self._topic = settings.topic_names.reports(collection.name)
-        self._group = settings.group_names.ingest(collection.name)
+        self.group = settings.group_names.ingest(collection.name)
         self._settings = settings
         self._admin = admin
+        self._cluster = Cluster(admin)
+        self._joining = joining
+        # The reports topic as it was when the partitions were taken over.
+        self._identity: TopicIdentity | None = None
         self._metrics = metrics
         self._now_ms = now_ms
         self._consumer: Any = None
@@ -106,7 +123,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         """Join the group."""
         self._consumer = QuickConsumer(
             **self._settings.client_options(),
-            group_id=self._group,
+            group_id=self.group,
             enable_auto_commit=False,
             auto_offset_reset="earliest",
             most_expanded=MAX_EXPANDED_REPORTS_BYTES,
@@ -114,6 +131,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
             heartbeat_interval_ms=self._settings.heartbeat_interval_ms,
             rebalance_timeout_ms=self._settings.rebalance_timeout_ms,
             request_timeout_ms=self._settings.request_timeout_ms,
+            metadata_max_age_ms=METADATA_MS,
             # A consumer that has not fetched for so long does not join its group again: not before the end of a
             # flush that waits for brokers.
             max_poll_interval_ms=round(2_000 * self._settings.outage_seconds) + MAX_POLL_INTERVAL_MS,
@@ -181,12 +199,19 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         new = sorted(assigned - self.partitions.keys())
         if not new:
             return
-        commits = await self.commits()
+        topic = await self._topic_now(new)
+        commits = {each: commit for each, commit in (await self.commits()).items() if commit.is_of(topic)}
         beginnings = await self._consumer.beginning_offsets(new)
+        # After the commits: a log never ends before what has been committed, unless the brokers have lost its end.
+        ends = await self._consumer.end_offsets(new)
+        generation = self._now_ms()
+        joining = [each.partition for each in new if each not in commits]
+        closed = await self._joining.join(joining, topic=topic, generation=generation) if joining else None
+        self._identity = topic
         # Not before: a question that fails is asked again, and then a partition still comes back as it was.
         given_up, self._given_up = self._given_up, {}
         for partition in new:
-            checkpoint, beginning = commits.get(partition), beginnings[partition]
+            checkpoint, beginning, end = commits.get(partition), beginnings[partition], ends[partition]
             before = given_up.get(partition)
             if before is not None and before.state.checkpoint == checkpoint:
                 # Nobody has claimed it in between, or the last commit would be another's: what was counted is right.
@@ -198,13 +223,23 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
             if checkpoint is not None and checkpoint.offset < beginning:
                 self._note_lost(partition, checkpoint.offset, beginning)
                 checkpoint = checkpoint.moved_to(beginning)
+            if checkpoint is not None and checkpoint.position > end:
+                self._note_cut(partition, checkpoint.position, end)
+                checkpoint = checkpoint.cut_to(end)
+            watermark_ms = None
+            if checkpoint is None and closed is not None:
+                # Above all that an owner of another topic of this name has written.
+                generation = max(generation, closed.generation(partition.partition) + 1)
+                watermark_ms = closed.watermark_ms(partition.partition)
             state = SourcePartition(
                 self._collection,
                 kind_of(self._collection).layout(self._collection),
                 partition=partition.partition,
                 start=beginning,
+                watermark_ms=watermark_ms,
+                topic=topic,
                 checkpoint=checkpoint,
-                generation=self._now_ms(),
+                generation=generation,
                 max_batches=self._settings.max_batches,
                 max_linked=self._settings.max_linked,
             )
@@ -236,11 +271,47 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         owned.sought = False
         return True
 
+    async def _topic_now(self, partitions: Iterable[TopicPartition]) -> TopicIdentity:
+        """Return the topic as it is.
+
+        Raises:
+            KafkaError: the brokers cannot be asked, or the one that was does not know all of the partitions yet.
+        """
+        topic = (await self._cluster.identities([self._topic])).get(self._topic)
+        if topic is None or any(each.partition >= topic.partitions for each in partitions):
+            raise UnknownTopicOrPartitionError(self._topic)
+        return topic
+
+    def compare(self, topic: TopicIdentity) -> None:
+        """Begin anew, at the next turn, if the topic as it is now is not the one that has been counted."""
+        if self.partitions and self._identity is not None and topic.id != self._identity.id:
+            log.error(
+                "%s: topic %s has been deleted and made again: it is counted from its beginning, and reports of the "
+                "old one are lost for windows that are open",
+                *(self._collection.name, self._topic),
+                extra={"collection": self._collection.name, "topic": self._topic},
+            )
+            self._drop(list(self.partitions))
+
+    def cut(self, ends: Mapping[TopicPartition, int]) -> None:
+        """Begin anew, at the next turn, with the partitions that end before what has been read of them."""
+        for partition, owned in list(self.partitions.items()):
+            if ends[partition] < owned.state.position:
+                if owned.state.checkpoint.position <= ends[partition]:
+                    # Else it is told with the commit, which every later owner would find.
+                    self._note_cut(partition, owned.state.position, ends[partition])
+                self._drop([partition])
+
     def read_again(self) -> None:
         """Read every partition from its position, since what has been fetched could not be counted."""
         for partition, owned in list(self.partitions.items()):
             owned.sought = True
             self._seek(partition, owned.state.position)
+
+    @property
+    def assigned(self) -> bool:
+        """Whether the group has assigned some partition to this worker."""
+        return bool(self._consumer.assignment())
 
     async def ends(self) -> dict[TopicPartition, int]:
         """Return the end offsets of the owned partitions; raises KafkaError if the brokers cannot be asked."""
@@ -262,7 +333,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         for tries_left in reversed(range(COORDINATOR_TRIES)):
             try:
                 # `consumer.committed` hides the metadata, the admin client does not.
-                commits = await self._admin.list_consumer_group_offsets(self._group, partitions=partitions)
+                commits = await self._admin.list_consumer_group_offsets(self.group, partitions=partitions)
                 break
             except KafkaError as error:
                 if not error.retriable or not tries_left:
@@ -286,13 +357,29 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         }
         try:
             async with asyncio.timeout(self._settings.outage_seconds):
-                await self._consumer.commit(offsets)
-        except (CommitFailedError, IllegalStateError) as error:
+                await self._commit(offsets)
+        except (CommitFailedError, IllegalStateError, UnknownTopicOrPartitionError) as error:
             # The partitions have a new owner, which counts their reports again from the last commit.
             log.warning("%s: commit refused, partitions dropped: %s", self._collection.name, error)
             self._drop(list(self.partitions))
             return False
         return True
+
+    async def _commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Commit, unless the topic is gone: aiokafka would try it for ever, and a rebalance would wait for it."""
+        committing = asyncio.ensure_future(self._consumer.commit(offsets))
+        try:
+            while not (await asyncio.wait([committing], timeout=LOOK_SECONDS))[0]:
+                known = None
+                # The absence of a broker is no absence of a topic.
+                with contextlib.suppress(KafkaError, TimeoutError):
+                    async with asyncio.timeout(LOOK_SECONDS):
+                        known = await self._cluster.identities([self._topic])
+                if known is not None and self._topic not in known:
+                    raise UnknownTopicOrPartitionError(self._topic)
+            await committing
+        finally:
+            committing.cancel()
 
     def _seek(self, partition: TopicPartition, offset: int) -> None:
         try:
@@ -309,6 +396,19 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
                 self._metrics.consumer_lag.remove(self._topic, str(partition.partition))
             with contextlib.suppress(KeyError):
                 self._metrics.watermark.remove(self._collection.name, str(partition.partition))
+
+    def _note_cut(self, partition: TopicPartition, position: int, end: int) -> None:
+        log.error(
+            "%s partition %d ends at offset %d, and was counted up to %d: the brokers have lost the end of its log. "
+            "What is written from there on is counted, and what they lost is missing in windows that are open: was "
+            "there a power failure, or an unclean election?",
+            *(partition.topic, partition.partition, end, position),
+            extra={
+                "collection": self._collection.name,
+                "topic": partition.topic,
+                "partitions": [partition.partition],
+            },
+        )
 
     def _note_lost(self, partition: TopicPartition, expected: int, beginning: int) -> None:
         what = (

@@ -69,7 +69,7 @@ class Standstill:
         commits = await self._cluster.commits(self._group, partitions)
         checkpoints = [Checkpoint.parse(*commits[place]) for place in partitions if place in commits]
         passed = [each.watermark_ms for each in checkpoints if each.watermark_ms is not None]
-        behind = len(passed) == len(partitions) and self._closes_more(min(passed))
+        behind = bool(passed) and len(passed) == len(partitions) and self._closes_more(min(passed))
         self._since = (self._clock() if self._since is None else self._since) if behind else None
 
     def _closes_more(self, watermark_ms: int) -> bool:

@@ -77,16 +77,13 @@ class Worker:
         settings: Settings,
         collections: Sequence[Collection],
         *,
-        partitions: Mapping[str, int],
         metrics: Metrics,
         writers: Callable[[Collection], ExclusiveWriter] | None = None,
     ) -> None:
         """Make the parts.
 
-        partitions: number of partitions of every topic, as the preflight found them.
         writers: makes what writes the final answers of a collection, if not a fenced producer.
         """
-        report_partitions = {each.name: partitions[settings.topic_names.reports(each.name)] for each in collections}
         self._settings = settings
         self._producer = Producer(
             settings, max_record_bytes=MAX_RECORD_BYTES, acknowledge_seconds=settings.outage_seconds
@@ -97,7 +94,6 @@ class Worker:
         self._merger = Merger(
             collections,
             settings=settings,
-            report_partitions=report_partitions,
             producer=self._producer,
             writers=writers or self._fenced_producer,
             cluster=self._cluster,
@@ -223,7 +219,7 @@ class _Process:
 
     async def work(self) -> None:
         """Check the cluster, then work until a part crashes; after a fault of the environment, begin again."""
-        partitions = await patiently(
+        await patiently(
             self._check,
             seconds=self._settings.outage_seconds,
             waiting=self._wait,
@@ -238,7 +234,6 @@ class _Process:
                 self.worker = Worker(
                     self._settings,
                     list(self._collections.values()),
-                    partitions=partitions,
                     metrics=self.metrics,
                 )
                 await self.worker.start()
@@ -249,7 +244,7 @@ class _Process:
                 if not self._may_begin_again(error) or now > failing_since + self._settings.outage_seconds:
                     raise
                 await self._give_up_worker(error)
-            partitions = await patiently(self._check, seconds=self._settings.outage_seconds)
+            await patiently(self._check, seconds=self._settings.outage_seconds)
 
     def _may_begin_again(self, error: Exception) -> bool:
         """Decide whether parts that are made anew may do what the failed ones did not.
@@ -276,11 +271,10 @@ class _Process:
                 raise error from None
         await asyncio.sleep(RETRY_SECONDS)
 
-    async def _check(self) -> dict[str, int]:
-        """Check the cluster, and return the number of partitions of every topic."""
-        partitions = await preflight(self._settings, self._collections)
+    async def _check(self) -> None:
+        """Check the cluster."""
+        await preflight(self._settings, self._collections)
         await check_fences(self._settings, self._collections.values())
-        return partitions
 
     def _wait(self, error: Exception) -> None:
         if str(error) != self._waiting_for:

@@ -80,3 +80,19 @@ async def test_a_commit_waits_for_the_first_coordinator_of_its_group() -> None:
         "g", {TopicPartition("t", 0): (1, "")}
     )
     assert committed == [GroupLoadInProgressError.errno, 0]
+
+
+async def test_a_topic_that_is_made_again_has_another_id(settings: Settings) -> None:
+    specs = topic_specs([collection_of()], prefix=settings.topic_prefix, partials_partitions=4, reports_partitions=3)
+    name = settings.topic_names.reports(collection_of().name)
+    async with Cluster.connect(settings) as cluster:
+        assert await cluster.identities([name]) == {}
+        await cluster.create(specs, replication=1)
+        first = (await cluster.identities([name, "none"]))[name]
+        assert first.partitions == 3
+        await cluster.delete_topics([name])
+        await cluster.create([spec for spec in specs if spec.name == name], replication=1)
+        async with asyncio.timeout(10):
+            while (again := (await cluster.identities([name])).get(name, first)).id == first.id:
+                await asyncio.sleep(0.1)
+        assert again.partitions == 3

@@ -127,6 +127,7 @@ class Cluster:
             require(
                 committed is not None
                 and committed.watermark_ms is not None
+                and record.time_ms is not None
                 and record.time_ms <= committed.watermark_ms,
                 "a watermark is on the log that was never committed",
             )

@@ -53,7 +53,6 @@ async def merger(published: Published, reports_topics: ReportsTopics, metrics: M
     merger = Merger(
         [SMALL, WIDE, SHY, MAKING],
         settings=Settings.load(),
-        report_partitions={"small": 1, "wide": 1, "shy": 1, "making": 1},
         producer=published,  # type: ignore[arg-type]
         writers=published.writer,
         cluster=reports_topics,  # type: ignore[arg-type]

@@ -11,22 +11,26 @@ import pytest
 from aiokafka import TopicPartition
 from aiokafka.structs import OffsetAndMetadata
 
+from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline import partials
+from stream_ldp.pipeline.quarantine import LogEntry
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.records.collection import JointCollection
-from stream_ldp.service import ownership
+from stream_ldp.service import joining, ownership
 from stream_ldp.service.ingest import Ingest
+from stream_ldp.service.joining import Joining
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.service.ownership import Ownership
 from tests.service.harness import SURVEY, batches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import AsyncIterator, Iterable, Sequence
 
     from aiokafka.errors import KafkaError
 
     from stream_ldp.kafka.producer import Record
+    from stream_ldp.kafka.protocol import DescribeTopics
 
 __all__ = ["COLLECTION", "START_MS", "MemoryKafka"]
 
@@ -41,6 +45,8 @@ class MemoryKafka:
     """It does as it is told, and notes what is done to it.
 
     done: ("publish", kinds of the records) and ("commit", offsets by partition), in the order in which they happened.
+    topics: id and number of partitions of each topic that there is, by name.
+    members: number of members of the group.
     failing: what every question to the cluster fails with.
     refusing: what every commit is refused with.
     turn_seconds: how long a fetch takes.
@@ -61,6 +67,10 @@ class MemoryKafka:
     def __post_init__(self) -> None:
         self.topic = self.settings.topic_names.reports("survey")
         self.all = [TopicPartition(self.topic, number) for number in range(self.partitions)]
+        names = self.settings.topic_names
+        others = names.partials, names.answers(COLLECTION), names.dead_letters("survey")
+        self.topics = dict.fromkeys((self.topic, *others), ("a1", self.partitions))
+        self.members = 1
         self.log: dict[TopicPartition, list[Any]] = {partition: [] for partition in self.all}
         self.beginning = dict.fromkeys(self.all, 0)
         self.place = dict.fromkeys(self.all, 0)
@@ -71,7 +81,7 @@ class MemoryKafka:
     # The parts of a worker on it.
 
     def ingest(self, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> Ingest:
-        monkeypatch.setattr(ownership, "QuickConsumer", lambda *_, **__: self)
+        self._connect(monkeypatch)
         return Ingest(
             COLLECTION,
             settings=self.settings.model_copy(update=settings),
@@ -83,14 +93,34 @@ class MemoryKafka:
         )
 
     def ownership(self, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> Ownership:
-        monkeypatch.setattr(ownership, "QuickConsumer", lambda *_, **__: self)
+        self._connect(monkeypatch)
         return Ownership(
             COLLECTION,
             settings=self.settings.model_copy(update=settings),
             admin=self,
+            joining=Joining(
+                COLLECTION,
+                settings=self.settings,
+                cluster=Cluster(self),
+                producer=self,  # type: ignore[arg-type]
+            ),
             metrics=self.metrics.ingest,
             now_ms=self.now_ms,
         )
+
+    def _connect(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        async def no_merge(*_: object) -> None:
+            return None
+
+        monkeypatch.setattr(ownership, "QuickConsumer", lambda *_, **__: self)
+        monkeypatch.setattr(joining, "last_merge", no_merge)
+        monkeypatch.setattr(joining, "partials_log", self._partials_log)
+
+    async def _partials_log(self, name: str, *, settings: Settings, begin: int) -> AsyncIterator[LogEntry]:
+        assert (name, begin) == ("survey", 0)
+        for offset, each in enumerate(self.published):
+            if each.topic == settings.topic_names.partials:
+                yield LogEntry.read(each.topic, 0, offset, key=each.key, value=each.value, fault=None)
 
     def now_ms(self) -> int:
         return START_MS + round((self.seconds - 1_000.0) * 1_000)
@@ -132,7 +162,10 @@ class MemoryKafka:
         if record.topic == self.settings.topic_names.dead_letters("survey"):
             return "dead letter"
         assert record.topic == self.settings.topic_names.partials
-        return "watermark" if isinstance(partials.decode(record.value), partials.Watermark) else "partial"
+        decoded = partials.decode(record.value)
+        if isinstance(decoded, partials.Partial):
+            return "partial"
+        return "joining" if decoded.time_ms is None else "watermark"
 
     # As a producer.
 
@@ -188,6 +221,24 @@ class MemoryKafka:
             raise self.refusing
         self.done.append(("commit", {each.partition: commit.offset for each, commit in offsets.items()}))
         self.commits |= offsets
+
+    async def _send_request(self, request: DescribeTopics) -> Any:
+        if self.failing is not None:
+            raise self.failing
+        described = [
+            (0, name, *self._described(name)) if name in self.topics else (3, name, "", False, [])
+            for name in request._topics
+        ]
+        return SimpleNamespace(topics=described)
+
+    def _described(self, name: str) -> tuple[str, bool, list[None]]:
+        topic_id, partitions = self.topics[name]
+        return topic_id, False, [None] * partitions
+
+    async def describe_consumer_groups(self, groups: list[str]) -> list[Any]:
+        assert groups == [self.settings.group_names.ingest("survey")]
+        described = [*[None] * 5, [None] * self.members]
+        return [SimpleNamespace(groups=[described])]
 
     async def list_consumer_group_offsets(
         self, group: str, *, partitions: Sequence[TopicPartition]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.kafka.fenced_producer import Fenced
@@ -13,6 +12,7 @@ from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.answer import is_provisional
 from stream_ldp.pipeline.quarantine import LogEntry
 from stream_ldp.pipeline.question import Question
+from stream_ldp.pipeline.topic_identity import TopicIdentity
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.service.merger import Merger
@@ -120,13 +120,13 @@ class Writer:
 class ReportsTopics:
     """A cluster whose reports topics have some partitions each, and which keeps commits."""
 
-    partitions = 1
+    topic = TopicIdentity(id="a1", partitions=1)
 
     def __init__(self) -> None:
         self._commits: dict[str, dict[TopicPartition, tuple[int, str]]] = {}
 
-    async def topics(self, names: Sequence[str]) -> dict[str, Any]:
-        return {name: SimpleNamespace(partitions=self.partitions) for name in names}
+    async def identities(self, names: Sequence[str]) -> dict[str, TopicIdentity]:
+        return dict.fromkeys(names, self.topic)
 
     def forget_commits(self) -> None:
         self._commits.clear()
@@ -207,7 +207,6 @@ class Installation:
         return Merger(
             [SMALL],
             settings=Settings.load(),
-            report_partitions={"small": 1},
             producer=self.published,  # type: ignore[arg-type]
             writers=self.published.writer,
             cluster=self._cluster,  # type: ignore[arg-type]

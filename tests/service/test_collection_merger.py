@@ -15,11 +15,11 @@ from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.answer import Status, is_provisional
 from stream_ldp.pipeline.quarantine import LogEntry
 from stream_ldp.pipeline.question import Question
+from stream_ldp.pipeline.topic_identity import TopicIdentity
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.layout import JointLayout
 from stream_ldp.service import collection_merger
-from stream_ldp.service.collection_merger import PartitionsAdded
 from stream_ldp.service.merger import Merger
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.service.windows_log import AnswersLog
@@ -60,16 +60,62 @@ async def test_junk_becomes_a_dead_letter_that_names_its_place(merger: Merger, p
     assert merger.problems() == []
 
 
-async def test_a_partition_that_has_been_added_is_no_junk_and_ends_the_worker_with_the_cure(
+def joins(partition: int, topic: TopicIdentity) -> partials.Watermark:
+    """Make the watermark by which a partition joins the small collection."""
+    return replace(watermark(0, collection=SMALL, partition=partition), time_ms=None, topic=topic)
+
+
+async def test_a_merge_waits_for_a_partition_that_has_joined(
+    merger: Merger, published: Published, reports_topics: ReportsTopics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stream_ldp.service.solver.solve", quick_answer)
+    await rebuilt(merger)
+    merge, spec, size_ms = merger._owned["small"].merge, SMALL.estimates[0], SMALL.window.size_ms
+    closes_ms = size_ms + SMALL.window.grace_ms
+    reports_topics.topic = two = TopicIdentity(id="a1", partitions=2)
+    await read(
+        merger,
+        SMALL,
+        joins(1, two),
+        partial(5, collection=SMALL, spec=spec),
+        watermark(closes_ms, collection=SMALL),
+    )
+    assert merge.watermark_ms is None
+    await read(
+        merger,
+        SMALL,
+        partial(3, collection=SMALL, spec=spec, partition=1),
+        watermark(closes_ms, collection=SMALL, partition=1),
+    )
+    async with asyncio.timeout(SOON):
+        assert await published.finals_of(SMALL, number=1) == [8]
+
+
+async def test_a_merge_does_not_wait_for_partitions_that_the_brokers_do_not_have(
+    merger: Merger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collection_merger, "HEARSAY_SECONDS", 0.0)
+    await rebuilt(merger)
+    forged = TopicIdentity(id="a1", partitions=2**40)
+    await read(merger, SMALL, replace(watermark(0, collection=SMALL), topic=forged))
+    assert merger._owned["small"].merge.partitions == 1
+
+
+async def test_a_merge_waits_for_no_partition_that_the_topic_lost_when_it_was_made_again(
     merger: Merger, reports_topics: ReportsTopics
 ) -> None:
+    reports_topics.topic = old = TopicIdentity(id="a1", partitions=3)
     await rebuilt(merger)
-    record = partial(5, collection=SMALL, spec=SMALL.estimates[0], partition=1)
-    key, value = partials.encode(record, writer="w")
-    await merger.apply(entry(SMALL, 0, key, value))
-    reports_topics.partitions = 2
-    with pytest.raises(PartitionsAdded, match=r"small\.reports has 2 partitions, and had 1 .*: start it again"):
-        await merger.apply(entry(SMALL, 1, key, value))
+    await read(merger, SMALL, joins(2, old))
+    assert merger._owned["small"].merge.partitions == 3
+    reports_topics.topic = new = TopicIdentity(id="b2", partitions=2)
+    await read(merger, SMALL, joins(0, new))
+    async with asyncio.timeout(SOON):
+        while merger._owned["small"].merge.topic != new:
+            await asyncio.sleep(0)
+    await rebuilt(merger)
+    await read(merger, SMALL, joins(2, old))
+    assert merger._owned["small"].merge.partitions == 2
 
 
 async def test_of_a_window_with_fewer_reports_than_the_least_nothing_is_published(
@@ -89,7 +135,6 @@ async def test_a_window_of_too_few_users_does_not_hold_up_the_provisional_answer
     merger = Merger(
         [collection],
         settings=Settings.load(),
-        report_partitions={"rare": 1},
         producer=published,  # type: ignore[arg-type]
         writers=published.writer,
         cluster=reports_topics,  # type: ignore[arg-type]

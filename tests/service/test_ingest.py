@@ -150,10 +150,10 @@ async def test_nothing_is_written_before_a_flush_is_due(ingest: Ingest, kafka_in
     memory.turn_seconds = FLUSH_SECONDS / 5
     for _ in range(4):
         await ingest.turn()
-    assert memory.done == []
+    assert memory.done == [("publish", ["joining"])]
     for _ in range(2):
         await ingest.turn()
-    assert [what for what, _ in memory.done] == ["commit"], "the claim of the partitions"
+    assert [what for what, _ in memory.done] == ["publish", "commit"], "the claim of the partitions"
 
 
 async def test_a_worker_whose_commit_is_refused_closes_nothing_and_counts_again_from_the_last_commit(
@@ -294,6 +294,62 @@ async def test_it_is_not_ready_while_the_brokers_do_not_answer_and_goes_on_turni
     memory.failing = None
     await turn(ingest, memory, seconds=2.0)
     assert ingest.problems() == []
+
+
+async def test_it_is_not_ready_while_a_topic_does_not_exist_and_says_what_to_do(
+    ingest: Ingest, kafka_in_memory: MemoryKafka
+) -> None:
+    memory = kafka_in_memory
+    await turn(ingest, memory, seconds=2.0)
+    reports, partials_topic = memory.topics.pop(memory.topic), memory.settings.topic_names.partials
+    await turn(ingest, memory, seconds=CHECK_SECONDS + 0.5)
+    (problem,) = ingest.problems()
+    assert problem.startswith(f"survey: topic {memory.topic} has been deleted: create it, and go on without what it")
+    memory.topics |= {memory.topic: reports, partials_topic: ("b2", 64)}
+    await turn(ingest, memory, seconds=CHECK_SECONDS + 0.5)
+    assert ingest.problems() == [
+        f"survey: topic {partials_topic} has been deleted and made again: restart the workers"
+    ]
+
+
+async def test_a_worker_without_partitions_is_ready_only_if_there_are_none_for_it(
+    ingest: Ingest, kafka_in_memory: MemoryKafka
+) -> None:
+    memory = kafka_in_memory
+    memory.assigned, memory.members = set(), 3
+    await turn(ingest, memory, seconds=2.0)
+    assert ingest.problems() == [], "two of three have the two partitions"
+    memory.members = 2
+    await turn(ingest, memory, seconds=2.0)
+    assert ingest.problems() == [
+        f"survey: owns none of the 2 partitions of {memory.topic}, which its group has 2 members for"
+    ]
+
+
+async def test_windows_of_a_log_that_lost_its_end_close_although_nothing_more_comes(
+    ingest: Ingest, kafka_in_memory: MemoryKafka
+) -> None:
+    memory = kafka_in_memory
+    for _ in range(3):
+        memory.report()
+    await turn(ingest, memory, seconds=1.0)
+    assert memory.committed().position == 3
+    del memory.log[memory.all[0]][1:]
+    memory.place[memory.all[0]] = 1
+    await turn(ingest, memory, seconds=CHECK_SECONDS + 1.0)
+    assert ingest.problems() == []
+    assert memory.committed().position == 1
+    memory.write(b"junk")
+    await turn(ingest, memory, seconds=10.0)
+    assert memory.metric("batches_rejected_total", collection="survey", reason="too_short") == 1.0
+    (partial,) = [
+        each
+        for record in memory.of_kind("partial")
+        if isinstance(each := partials.decode(record.value), partials.Partial)
+        and each.generation == memory.committed().generation
+    ]
+    assert partial.counts.reports == 5, "what is on the log, and not what was lost"
+    assert memory.committed().offset == 2, "the window has closed"
 
 
 async def test_a_flush_that_waits_for_brokers_is_told_as_such(

@@ -12,10 +12,14 @@ from aiokafka.errors import CommitFailedError, GroupCoordinatorNotAvailableError
 from aiokafka.structs import OffsetAndMetadata
 
 from stream_ldp.kafka.patience import passes
+from stream_ldp.kafka.producer import Record
+from stream_ldp.pipeline import partials
+from stream_ldp.pipeline.partials import Watermark
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
+from stream_ldp.pipeline.topic_identity import TopicIdentity
 from stream_ldp.service import ownership as ownership_module
 from stream_ldp.service.ownership import Owned, Ownership, ReportsLost
-from tests.service.memory import START_MS, MemoryKafka
+from tests.service.memory import COLLECTION, START_MS, MemoryKafka
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -284,3 +288,115 @@ async def test_the_partitions_that_a_worker_counts_are_logged_also_if_it_gets_no
         f"counts partitions none of {topic}",
     ]
     assert [each.__dict__["partitions"] for each in caplog.records] == [[0, 1], []]
+
+
+def others_closed(memory: MemoryKafka, time_ms: int, *, partitions: int) -> None:
+    """Let other owners have passed a time with all partitions that the topic had then."""
+    topic = TopicIdentity(id="a1", partitions=partitions)
+    for partition in range(partitions):
+        key, value = partials.encode(
+            Watermark(
+                collection="survey",
+                fingerprint=COLLECTION.fingerprint.hex(),
+                partition=partition,
+                generation=1,
+                time_ms=time_ms,
+                topic=topic,
+            ),
+            writer="w",
+        )
+        memory.published.append(Record(topic=memory.settings.topic_names.partials, key=key, value=value))
+
+
+async def test_a_partition_that_was_added_joins_and_begins_where_the_others_have_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    memory = MemoryKafka(partitions=2)
+    others_closed(memory, START_MS + 7, partitions=1)
+    memory.assigned = {memory.all[1]}
+    ownership = await joined(memory, monkeypatch)
+    await ownership.take_over()
+    assert memory.done == [("publish", ["joining"])]
+    state = ownership.partitions[memory.all[1]].state
+    assert (state.position, state.watermark_ms) == (0, START_MS + 7)
+    claim = state.take_changes()
+    assert claim is not None
+    assert claim.checkpoint.topic == TopicIdentity(id="a1", partitions=2)
+    assert claim.watermark is not None
+    assert claim.watermark.time_ms == START_MS + 7
+
+
+async def test_a_topic_that_was_made_again_is_counted_from_its_beginning_and_opens_no_window_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = MemoryKafka()
+    for _ in range(6):
+        memory.report()
+    of_old = replace(CHECKPOINT, topic=TopicIdentity(id="a1", partitions=1))
+    memory.commits[memory.all[0]] = OffsetAndMetadata(of_old.offset, of_old.metadata())
+    others_closed(memory, START_MS + 7, partitions=1)
+    ownership = await joined(memory, monkeypatch)
+    await ownership.take_over()
+    assert ownership.partitions[memory.all[0]].state.position == of_old.offset
+    memory.topics[memory.topic] = ("b2", 1)
+    with caplog.at_level(logging.ERROR):
+        ownership.compare(TopicIdentity(id="b2", partitions=1))
+    assert "has been deleted and made again" in caplog.text
+    await ownership.take_over()
+    state = ownership.partitions[memory.all[0]].state
+    assert (state.position, state.watermark_ms) == (0, START_MS + 7)
+    ownership.compare(TopicIdentity(id="b2", partitions=2))
+    assert ownership.partitions[memory.all[0]].state is state, "more partitions are no other topic"
+
+
+async def test_a_partition_that_the_broker_does_not_know_yet_is_taken_over_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    memory = MemoryKafka(partitions=2)
+    memory.topics[memory.topic] = ("a1", 1)
+    ownership = await joined(memory, monkeypatch)
+    with pytest.raises(KafkaError) as unknown:
+        await ownership.take_over()
+    assert passes(unknown.value)
+    assert memory.done == []
+
+
+async def test_a_log_that_lost_its_end_is_counted_on_from_there_which_is_told_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = memory_with_commit(records=4)
+    partition = memory.all[0]
+    ownership = await joined(memory, monkeypatch)
+    with caplog.at_level(logging.ERROR):
+        await ownership.take_over()
+        await counted(ownership, memory)
+        ownership.cut(await ownership.ends())
+    assert caplog.text.count("ends at offset 4, and was counted up to 5") == 1
+    assert memory.committed().position == 4
+    del memory.log[partition][2:]
+    with caplog.at_level(logging.ERROR):
+        ownership.cut(await ownership.ends())
+        assert ownership.partitions == {}
+        await ownership.take_over()
+    assert caplog.text.count("ends at offset 2, and was counted up to 4") == 1
+    state = ownership.partitions[partition].state
+    assert state.position == 2
+    assert not state.replaying
+    assert state.watermark_ms is not None
+
+
+async def test_a_worker_gives_up_the_partitions_of_a_topic_that_is_deleted_while_it_commits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def never(_: object) -> None:
+        del memory.topics[memory.topic]
+        await asyncio.Event().wait()
+
+    memory = memory_with_commit()
+    ownership = await joined(memory, monkeypatch)
+    await ownership.take_over()
+    monkeypatch.setattr(memory, "commit", never)
+    monkeypatch.setattr(ownership_module, "LOOK_SECONDS", 0.01)
+    async with asyncio.timeout(5):
+        assert not await ownership.commit({memory.all[0]: CHECKPOINT})
+    assert ownership.partitions == {}

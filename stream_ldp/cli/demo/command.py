@@ -114,7 +114,6 @@ class _Demo:
         worker = Worker(
             self._settings,
             collections,
-            partitions={each.name: each.partitions for each in specs},
             metrics=Metrics(each.name for each in collections),
             writers=(lambda _: _Alone(self._settings)) if isinstance(broker, EmbeddedMock) else None,
         )

@@ -1,0 +1,79 @@
+"""This module lets partitions that nobody has counted yet join their collection, before they are counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stream_ldp.kafka.merge_commits import last_merge
+from stream_ldp.kafka.producer import Record
+from stream_ldp.pipeline import partials
+from stream_ldp.pipeline.closed_so_far import ClosedSoFar
+from stream_ldp.pipeline.content_type import PARTIAL
+from stream_ldp.pipeline.partials import Watermark
+from stream_ldp.service.windows_log import partials_log
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from stream_ldp.collection import Collection
+    from stream_ldp.kafka.cluster import Cluster
+    from stream_ldp.kafka.producer import Producer
+    from stream_ldp.kafka.settings import Settings
+    from stream_ldp.pipeline.topic_identity import TopicIdentity
+
+__all__ = ["Joining"]
+
+
+class Joining:
+    """The way by which source partitions join one collection: see `stream_ldp.pipeline.closed_so_far`."""
+
+    def __init__(self, collection: Collection, *, settings: Settings, cluster: Cluster, producer: Producer) -> None:
+        """Prepare for a collection."""
+        self._collection = collection
+        self._settings = settings
+        self._cluster = cluster
+        self._producer = producer
+
+    async def join(self, partitions: Iterable[int], *, topic: TopicIdentity, generation: int) -> ClosedSoFar:
+        """Let the merge wait for partitions, and return what it may have closed without them.
+
+        An owner that dies after this leaves a merge that waits for the next owner, and nothing else.
+
+        topic: the reports topic, as it is now.
+        generation: number of the ownership.
+
+        Raises:
+            KafkaError, ClusterError, TimeoutError: the brokers cannot be asked.
+        """
+        name, fingerprint = self._collection.name, self._collection.fingerprint.hex()
+        names = self._settings.topic_names
+        place = partials.partition_of(name, partitions=self._settings.partials_partitions)
+        # Acknowledged before the log is read: what is closed after this record is closed by a merge that waits.
+        await self._producer.publish(
+            [
+                self._record(
+                    Watermark(
+                        collection=name,
+                        fingerprint=fingerprint,
+                        partition=each,
+                        generation=generation,
+                        time_ms=None,
+                        topic=topic,
+                    ),
+                    topic=names.partials,
+                    place=place,
+                )
+                for each in partitions
+            ]
+        )
+        begin = await last_merge(self._cluster, self._settings, self._collection)
+        closed = ClosedSoFar()
+        async for entry in partials_log(name, settings=self._settings, begin=0 if begin is None else begin.partials):
+            if isinstance(entry.record, Watermark) and entry.record.fingerprint == fingerprint:
+                closed.take(entry.record)
+        return closed
+
+    @staticmethod
+    def _record(watermark: Watermark, *, topic: str, place: int) -> Record:
+        key, value = partials.encode(watermark, writer="")
+        return Record(topic=topic, key=key, value=value, partition=place, headers=PARTIAL)

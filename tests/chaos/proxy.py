@@ -1,17 +1,59 @@
-"""This module has a TCP proxy that delays, cuts and half-closes the connections of workers to their broker."""
+"""This module has a TCP proxy before a broker that delays, damages, loses, cuts and half-closes what it carries."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
 import socket
 import struct
+from collections.abc import AsyncIterator
+from enum import StrEnum
 from typing import TYPE_CHECKING, Self
+
+from stream_ldp.kafka.embedded import EmbeddedKafka
+from stream_ldp.kafka.embedded.ports import free_ports
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["Proxy", "reset"]
+__all__ = ["Damage", "ProxiedKafka", "Proxy", "reset"]
+
+#: Share of the pieces of data that are damaged while damage is done: some a second, so that there is also progress.
+SHARE = 0.03
+
+#: Fewest bytes of a piece whose bytes change places: in fewer, both could be alike.
+_LEAST = 64
+
+_PRODUCE = 0
+
+
+class Damage(StrEnum):
+    """Something that is done to a piece of data on its way."""
+
+    LOSE = "lose"
+    """It vanishes, and what follows takes its place."""
+    SWAP = "swap"
+    """From a place of it on, bytes come in another order. Only what brokers answer suffers: what they are sent has no
+    checksum but that of records, and nobody could find a commit that another offset has got into."""
+    CUT = "cut"
+    """The connection ends in the middle of it."""
+
+
+class ProxiedKafka(EmbeddedKafka):
+    """A broker with a second listener, which clients reach through a proxy."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner_port, self.proxy_port = free_ports(2)
+
+    def properties(self) -> dict[str, str]:
+        own = super().properties()
+        return own | {
+            "listeners": f"{own['listeners']},PROXIED://127.0.0.1:{self.inner_port}",
+            "advertised.listeners": f"{own['advertised.listeners']},PROXIED://127.0.0.1:{self.proxy_port}",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,PROXIED:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        }
 
 
 class Proxy:
@@ -19,13 +61,25 @@ class Proxy:
 
     delay: seconds that every piece of data takes longer, in each direction.
     refusing: whether new connections are closed at once.
+    damage: what is done to some pieces of data; None for nothing.
+    chance: decides which pieces, and where.
+    damaged: number of pieces that have been damaged.
+    lost: number of answers to writes that have been lost.
     """
 
-    def __init__(self, port: int, *, to: int) -> None:
-        """Prepare for a port to listen on, and one to connect to."""
+    def __init__(self, port: int, *, to: int, losses: int = 0) -> None:
+        """Prepare for a port to listen on, and one to connect to.
+
+        losses: of the first writes to a broker so many get the end of the connection in place of an answer, so that
+            clients write again what is stored.
+        """
         self.delay = 0.0
         self.refusing = False
-        self._port, self._to = port, to
+        self.damage: Damage | None = None
+        self.chance = random.Random(0)
+        self.damaged = 0
+        self.lost = 0
+        self._port, self._to, self._losses = port, to, losses
         self._server: asyncio.Server | None = None
         self._pairs: set[tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = set()
         self._silent: set[asyncio.StreamWriter] = set()
@@ -64,6 +118,10 @@ class Proxy:
         """Carry nothing more on any connection, not even its end, as a firewall that forgets them does."""
         self._silent.update(writer for pair in self._pairs for writer in pair)
 
+    def heal(self) -> None:
+        """Be a sound network from now on."""
+        self.delay, self.refusing, self.damage = 0.0, False, None
+
     async def _serve(self, client: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
@@ -77,11 +135,12 @@ class Proxy:
             return
         else:
             pair = to_client, to_broker
+            writes: set[int] = set()
             self._pairs.add(pair)
             try:
                 ways = [
-                    asyncio.create_task(self._carry(client, to_broker)),
-                    asyncio.create_task(self._carry(broker, to_client)),
+                    asyncio.create_task(self._carry(self._requests(client, writes), pair, to=to_broker)),
+                    asyncio.create_task(self._carry(self._answers(broker, writes), pair, to=to_client)),
                 ]
                 try:
                     await asyncio.wait(ways)
@@ -95,21 +154,76 @@ class Proxy:
         finally:
             to_client.close()
 
-    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _requests(self, reader: asyncio.StreamReader, writes: set[int]) -> AsyncIterator[bytes]:
+        async for piece in self._pieces(reader):
+            if self._losses:
+                api, _, correlation = struct.unpack_from(">hhi", piece, 4)
+                if api == _PRODUCE:
+                    writes.add(correlation)
+            yield piece
+
+    async def _answers(self, reader: asyncio.StreamReader, writes: set[int]) -> AsyncIterator[bytes]:
+        async for piece in self._pieces(reader):
+            if self.lost < self._losses and struct.unpack_from(">i", piece, 4)[0] in writes:
+                self.lost += 1
+                return
+            yield piece
+
+    async def _pieces(self, reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+        """Read what comes, in whole frames where answers are to be told apart."""
+        if self._losses:
+            with contextlib.suppress(asyncio.IncompleteReadError):
+                while True:
+                    size = await reader.readexactly(4)
+                    yield size + await reader.readexactly(int.from_bytes(size, "big"))
+        else:
+            while data := await reader.read(2**16):
+                yield data
+
+    async def _carry(
+        self,
+        pieces: AsyncIterator[bytes],
+        pair: tuple[asyncio.StreamWriter, asyncio.StreamWriter],
+        *,
+        to: asyncio.StreamWriter,
+    ) -> None:
         try:
             with contextlib.suppress(BrokenPipeError, RuntimeError):
-                while data := await reader.read(2**16):
+                async for piece in pieces:
                     await asyncio.sleep(self.delay)
-                    if writer not in self._silent:
-                        writer.write(data)
-                        await writer.drain()
-                if writer not in self._silent:
-                    writer.write_eof()
+                    if to in self._silent:
+                        continue
+                    damage = self.damage if self.damage and self.chance.random() < SHARE else None
+                    if damage is Damage.LOSE:
+                        self.damaged += 1
+                        continue
+                    carried = piece
+                    if damage is Damage.SWAP and to is pair[0] and len(piece) >= _LEAST:
+                        self.damaged += 1
+                        carried = swapped(piece, chance=self.chance)
+                    if damage is Damage.CUT:
+                        self.damaged += 1
+                        carried = piece[: self.chance.randrange(len(piece))]
+                    to.write(carried)
+                    await to.drain()
+                    if damage is Damage.CUT:
+                        for writer in pair:
+                            reset(writer)
+                if to not in self._silent:
+                    to.write_eof()
         except OSError:
-            if writer in self._silent:
+            if to in self._silent:
                 return
             # As a network does. The other side would otherwise wait for its answers for as long as it ever waits.
-            reset(writer)
+            reset(to)
+
+
+def swapped(piece: bytes, *, chance: random.Random) -> bytes:
+    """Let two parts of a piece change places, from a random place up to its end, so that all behind it is moved."""
+    place = chance.randrange(len(piece) - _LEAST // 2)
+    rest = piece[place:]
+    middle = chance.randrange(1, len(rest) // 2 + 1)
+    return piece[:place] + rest[middle:] + rest[:middle]
 
 
 def reset(writer: asyncio.StreamWriter) -> None:

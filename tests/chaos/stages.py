@@ -14,8 +14,7 @@ from pathlib import Path
 
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.embedded.ports import free_ports
-from tests.chaos.proxy import Proxy
-from tests.kafka.lossy_proxy import ProxiedKafka
+from tests.chaos.proxy import ProxiedKafka, Proxy
 
 __all__ = ["STAGES", "Stage", "StageMissing"]
 
@@ -79,7 +78,7 @@ class Stage:
     async def whole(self) -> None:
         """Bring back whatever a run has left broken."""
         if self.proxy is not None:
-            self.proxy.delay, self.proxy.refusing = 0.0, False
+            self.proxy.heal()
         if self.clock is not None:
             self.set_clock(0)
         if self.disk is not None:

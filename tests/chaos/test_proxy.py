@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import random
+import struct
 import time
 from collections.abc import AsyncIterator
 
 import pytest
 
 from stream_ldp.kafka.embedded.ports import free_ports
-from tests.chaos.proxy import Proxy, reset
+from tests.chaos.proxy import Damage, Proxy, reset, swapped
 
 #: To this the server answers by resetting the connection.
 RESET = b"reset"
@@ -86,3 +88,51 @@ async def test_a_connection_that_the_server_resets_is_reset(proxy: Proxy) -> Non
         async with asyncio.timeout(2):
             await reader.read()
     writer.close()
+
+
+def test_swapped_bytes_are_the_same_ones_in_another_order() -> None:
+    piece = bytes(range(200))
+    for seed in range(50):
+        made = swapped(piece, chance=random.Random(seed))
+        assert made != piece
+        assert sorted(made) == sorted(piece)
+
+
+async def test_pieces_are_damaged_while_damage_is_done_and_none_afterwards(proxy: Proxy) -> None:
+    proxy.chance.random = lambda: 0.0  # type: ignore[method-assign]
+    piece = bytes(range(100))
+    reader, writer = await proxy.connect()
+    proxy.damage = Damage.SWAP
+    writer.write(piece)
+    answer = await reader.readexactly(100)
+    assert answer != piece
+    assert sorted(answer) == sorted(piece)
+    proxy.damage = Damage.LOSE
+    writer.write(piece)
+    await asyncio.sleep(0.1)
+    proxy.damage = None
+    writer.write(b"later")
+    assert await reader.readexactly(5) == b"later"
+    proxy.damage = Damage.CUT
+    writer.write(piece)
+    with pytest.raises(ConnectionResetError):
+        await reader.readexactly(100)
+    assert proxy.damaged == 3
+
+
+async def test_the_answer_to_a_write_is_lost_as_often_as_it_should_be() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            size = await reader.readexactly(4)
+            frame = await reader.readexactly(int.from_bytes(size, "big"))
+            writer.write(struct.pack(">i", 4) + frame[4:8])
+
+    inner, outer = free_ports(2)
+    write, other = (struct.pack(">ihhi", 8, api, 0, 7) for api in (0, 3))
+    async with await asyncio.start_server(serve, "127.0.0.1", inner), Proxy(outer, to=inner, losses=1) as proxy:
+        for request, answer in ((other, True), (write, False), (write, True)):
+            reader, writer = await proxy.connect()
+            writer.write(request)
+            assert bool(await reader.read(8)) is answer
+            writer.close()
+    assert proxy.lost == 1

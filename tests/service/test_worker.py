@@ -19,7 +19,7 @@ from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.service.replay import compare
-from tests.kafka.lossy_proxy import LossyProxy, ProxiedKafka
+from tests.chaos.proxy import ProxiedKafka, Proxy
 from tests.service.harness import JointDeployment, batches
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ async def test_a_batch_that_a_client_sends_again_because_it_got_no_answer_counts
             await worker.ready()
             through = deployment.settings.model_copy(update={"brokers": f"127.0.0.1:{broker.proxy_port}"})
             async with (
-                LossyProxy(broker, losses=3) as proxy,
+                Proxy(broker.proxy_port, to=broker.inner_port, losses=3) as proxy,
                 Reporter(deployment.collection, settings=through, max_reports=10) as reporter,
             ):
                 await reporter.report_many(np.zeros((100, 2), dtype=np.int64), secrets=None)

@@ -14,7 +14,7 @@ from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.consumer import QuickConsumer, SturdyConsumer
 from stream_ldp.kafka.topics import TopicSpec
 from stream_ldp.kafka.unreadable import UnreadableRecord
-from tests.kafka.spoiled import append
+from tests.kafka.unreadable_batch import append
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

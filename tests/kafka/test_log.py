@@ -14,7 +14,7 @@ from aiokafka.errors import CommitFailedError, IllegalStateError
 from stream_ldp.kafka import log
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.unreadable import UnreadableRecord
-from tests.kafka.spoiled import append
+from tests.kafka.unreadable_batch import append
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

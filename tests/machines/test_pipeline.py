@@ -374,7 +374,7 @@ class TakesTheLastThatCame(Merge):
     def apply(self, record: Partial | Watermark, *, offset: int = 0) -> None:
         super().apply(replace(record, end=next(self.came)) if isinstance(record, Partial) else record, offset=offset)
 
-    came = count()
+    came = count(1)
 
 
 class ForgetsWhatIsOpen(Merge):

@@ -111,18 +111,33 @@ class Deployment:
     def names(self) -> TopicNames:
         return self.settings.topic_names
 
-    async def beside_another(self, text: str = SURVEY) -> Self:
-        """Add a second collection, `another`, and return the deployment as workers of both serve it."""
-        file = self.directory / "another.yaml"
-        file.write_text(text.format(name="another"), encoding="utf-8")
+    def of_last(self) -> Self:
+        """Return the deployment of the collection that was added last, whose topics are then those that are read."""
+        return replace(self, file=self.others[-1], others=(), collection=load_collection(self.others[-1]))
+
+    async def beside_another(
+        self, *, name: str = "another", text: str = SURVEY, partitions: int | None = None, replication: int = 1
+    ) -> Self:
+        """Add a collection, and return the deployment of workers that serve it beside those before."""
+        file = self.directory / f"{name}.yaml"
+        file.write_text(text.format(name=name), encoding="utf-8")
         collection, settings = load_collection(file), self.settings
         specs = topic_specs(
-            [collection], prefix=settings.topic_prefix, partials_partitions=settings.partials_partitions
+            [collection],
+            prefix=settings.topic_prefix,
+            reports_partitions=partitions,
+            partials_partitions=settings.partials_partitions,
         )
         async with Cluster.connect(settings) as cluster:
-            await cluster.create(specs, replication=1)
+            await cluster.create(specs, replication=replication)
         await register(settings, [Registration.of(collection)])
-        return replace(self, others=(file,))
+        partitions_of = {spec.name: spec.partitions for spec in specs}
+        return replace(self, others=(*self.others, file), partitions=self.partitions | partitions_of)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Files of all collections that workers serve."""
+        return self.file, *self.others
 
     def worker(
         self, *, broken: str | None = None, program: Path | None = None, environment: Mapping[str, str] | None = None
@@ -237,37 +252,23 @@ class JointDeployment(Deployment):
         return answers
 
 
-class WorkerProcess:
-    """A process of `stream-ldp worker`, as an operator runs it.
+class ServiceProcess:
+    """A process of the command line, with the pages that it serves.
 
     expected: the exit code that it must end with; None while it must not end.
     """
 
     def __init__(
-        self,
-        deployment: Deployment,
-        program: Sequence[str],
-        *,
-        environment: Mapping[str, str] | None = None,
-        options: Sequence[str] = (),
+        self, command: Sequence[str], *, log: Path, port: int, environment: Mapping[str, str] | None = None
     ) -> None:
+        """Start it; what it says goes to the end of a file."""
         self.expected: int | None = None
-        self.port = free_port()
-        self._log = deployment.directory / f"worker-{self.port}.log"
-        with self._log.open("wb") as log:
+        self.port = port
+        self._log = log
+        with self._log.open("ab") as output:
             self.process = subprocess.Popen(
-                [
-                    sys.executable,
-                    *program,
-                    "worker",
-                    str(deployment.file),
-                    *map(str, deployment.others),
-                    *("--brokers", deployment.settings.brokers),
-                    *("--topic-prefix", deployment.settings.topic_prefix),
-                    *("--admin-port", str(self.port)),
-                    *options,
-                ],
-                stdout=log,
+                [sys.executable, *command],
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 env=None if environment is None else {**os.environ, **environment},
             )
@@ -286,15 +287,20 @@ class WorkerProcess:
         return self._log.read_text(encoding="utf-8", errors="replace")
 
     async def ready(self, *, within: float = 30.0) -> None:
-        """Wait until /readyz says that it is ready."""
+        """Wait until /readyz says that it is ready.
+
+        Raises:
+            AssertionError: it has ended.
+            TimeoutError: it is not, within so many seconds.
+        """
         async with asyncio.timeout(within):
             while (await self.get("/readyz"))[0] != 200:
                 if self.process.poll() is not None:
-                    raise AssertionError(f"the worker ended with {self.process.returncode}:\n{self.log}")
+                    raise AssertionError(f"it ended with {self.process.returncode}:\n{self.log}")
                 await asyncio.sleep(0.1)
 
     async def get(self, page: str) -> tuple[int, str]:
-        """Return the status and the body of a page of the admin port; the status is 0 where nobody answers."""
+        """Return the status and the body of a page; the status is 0 where nobody answers."""
         return await asyncio.to_thread(self._get, page)
 
     def _get(self, page: str) -> tuple[int, str]:
@@ -317,6 +323,34 @@ class WorkerProcess:
     async def ended(self, *, within: float = 20.0) -> int:
         """Wait for its end, and return the exit code."""
         return await asyncio.to_thread(self.process.wait, within)
+
+
+class WorkerProcess(ServiceProcess):
+    """A process of `stream-ldp worker`, as an operator runs it."""
+
+    def __init__(
+        self,
+        deployment: Deployment,
+        program: Sequence[str],
+        *,
+        environment: Mapping[str, str] | None = None,
+        options: Sequence[str] = (),
+    ) -> None:
+        port = free_port()
+        super().__init__(
+            [
+                *program,
+                "worker",
+                *map(str, deployment.files),
+                *("--brokers", deployment.settings.brokers),
+                *("--topic-prefix", deployment.settings.topic_prefix),
+                *("--admin-port", str(port)),
+                *options,
+            ],
+            log=deployment.directory / f"worker-{port}.log",
+            port=port,
+            environment=environment,
+        )
 
 
 def batches(

@@ -20,7 +20,7 @@ from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.window_series import STATISTIC
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.strings.collection import StringCollection
-from tests.kafka.spoiled import append
+from tests.kafka.unreadable_batch import append
 from tests.service.harness import JointDeployment, batches
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ async def write_forged(
 async def test_forged_counts_and_times_end_neither_a_worker_nor_the_finals_of_others(
     deployment: JointDeployment,
 ) -> None:
-    deployment = await deployment.beside_another(STRINGS)
+    deployment = await deployment.beside_another(text=STRINGS)
     strings = load_collection(deployment.others[0])
     assert isinstance(strings, StringCollection)
     forged = {"collection": "another", "fingerprint": strings.fingerprint.hex(), "partition": 0, "generation": 5}

@@ -1,11 +1,11 @@
-"""This module writes records that the clients of others write, and aiokafka cannot read."""
+"""This module appends what Kafka's other clients cannot read: a record whose header has a name that is not UTF-8."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING
 
-from aiokafka.errors import NotLeaderForPartitionError
+from aiokafka.errors import NotLeaderForPartitionError, for_code
 from aiokafka.protocol.produce import ProduceRequest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.util import calc_crc32c
@@ -21,7 +21,11 @@ __all__ = ["append"]
 async def append(
     producer: AIOKafkaProducer, place: TopicPartition, values: Sequence[bytes], *, spoiled: Container[int]
 ) -> None:
-    """Append one record batch, in which the name of a header of some records, given by number, is not UTF-8."""
+    """Append one record batch, in which the name of a header of some records, given by number, is not UTF-8.
+
+    Raises:
+        KafkaError: the broker has not taken it.
+    """
     builder = DefaultRecordBatchBuilder(
         magic=2,
         compression_type=0,
@@ -44,4 +48,5 @@ async def append(
         while code == NotLeaderForPartitionError.errno:
             response = await producer.client.send(leader, request)
             code = response.topics[0][1][0][1]
-    assert code == 0, "the broker refuses it"
+    if code != 0:
+        raise for_code(code)

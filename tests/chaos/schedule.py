@@ -1,12 +1,17 @@
-"""This module draws what goes wrong in one run from a seed: which faults, when, to whom and for how long."""
+"""This module draws a run from a seed: what is collected, and what goes wrong, when, to whom and for how long."""
 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["SCENES", "TRAFFIC_SECONDS", "Event", "Fault", "Scene", "Schedule", "draw"]
+from tests.chaos.kinds import KINDS
+
+__all__ = ["CODECS", "SCENES", "TRAFFIC_SECONDS", "Drawn", "Event", "Fault", "Scene", "Schedule", "draw"]
+
+#: Codecs of Kafka.
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 #: Seconds for which clients report: some windows before, during and after the faults.
 TRAFFIC_SECONDS = 9.0
@@ -44,6 +49,32 @@ class Fault(StrEnum):
     """All workers are down, and retention deletes reports that none of them has read."""
     DISK_FULL = "disk-full"
     """The broker's disk is full for a while; the broker ends, and is started again when there is room."""
+    LOSE = "lose"
+    """The network loses a share of the pieces of data, so that what follows takes their places."""
+    SWAP = "swap"
+    """The network brings parts of a share of the brokers' answers in another order."""
+    TRUNCATE = "truncate"
+    """Connections end in the middle of a piece of data."""
+    BROKER_AWAY = "broker-away"
+    """kill -9 of a broker, which is started again after most of a minute."""
+    BROKER_FROZEN = "broker-frozen"
+    """SIGSTOP of a broker for most of a minute, its connections open, then SIGCONT."""
+    NETWORK_AWAY = "network-away"
+    """All connections are cut, and no new one is made for most of a minute."""
+    SHORTEN = "shorten"
+    """The broker dies, and half of the last segment of a partition of reports, which had been read, is gone."""
+    DELETE = "delete"
+    """A reports topic is deleted, and made again."""
+    WIDEN = "widen"
+    """A reports topic gets partitions, which clients use at once."""
+    GATEWAY_KILL = "gateway-kill"
+    """kill -9 of a gateway, which is started again later."""
+    GATEWAY_TERMINATE = "gateway-terminate"
+    """SIGTERM of a gateway, which is started again later."""
+    GATEWAY_FREEZE = "gateway-freeze"
+    """SIGSTOP of a gateway, then SIGCONT."""
+    SUBSCRIBER_KILL = "subscriber-kill"
+    """kill -9 of a member of a group that reads answers, which is started again later."""
     CLOCK_AHEAD = "clock-ahead"
     """The clock of the workers jumps an hour ahead."""
     CLOCK_BACK = "clock-back"
@@ -69,6 +100,7 @@ class Scene:
 
 _WORKER_FAULTS = (Fault.KILL, Fault.PAUSE, Fault.TERMINATE, Fault.JOIN)
 _NETWORK_FAULTS = (Fault.DELAY, Fault.CUT, Fault.HALF_CLOSE)
+_DAMAGES = (Fault.LOSE, Fault.SWAP, Fault.TRUNCATE)
 
 SCENES = (
     Scene(name="workers", needs="broker", weight=6, faults=_WORKER_FAULTS, most=4),
@@ -86,8 +118,38 @@ SCENES = (
     Scene(
         name="cluster", needs="cluster", weight=2, faults=(Fault.BROKER_KILL, Fault.BROKER_STOP, Fault.KILL), most=2
     ),
-    # What a seed draws does not change when a scene comes later.
-    Scene(name="silence", needs="broker", weight=0, faults=(Fault.SILENCE, Fault.KILL), most=2),
+    Scene(name="silence", needs="broker", weight=1, faults=(Fault.SILENCE, Fault.KILL), most=2),
+    Scene(
+        name="wire",
+        needs="broker",
+        weight=5,
+        faults=(*_DAMAGES, Fault.DELAY, Fault.SILENCE, Fault.CUT, Fault.KILL),
+        most=4,
+    ),
+    Scene(
+        name="outage",
+        needs="broker",
+        weight=1,
+        faults=(Fault.BROKER_AWAY, Fault.BROKER_FROZEN, Fault.NETWORK_AWAY),
+        most=1,
+    ),
+    Scene(
+        name="topics", needs="broker", weight=4, faults=(Fault.SHORTEN, Fault.DELETE, Fault.WIDEN, Fault.KILL), most=2
+    ),
+    Scene(
+        name="edge",
+        needs="broker",
+        weight=3,
+        faults=(
+            Fault.GATEWAY_KILL,
+            Fault.GATEWAY_TERMINATE,
+            Fault.GATEWAY_FREEZE,
+            Fault.SUBSCRIBER_KILL,
+            Fault.BROKER_KILL,
+            Fault.BROKER_FREEZE,
+        ),
+        most=4,
+    ),
 )
 
 
@@ -110,33 +172,48 @@ class Event:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Drawn:
+    """A collection of a run.
+
+    kind: name of its kind.
+    window: "tumbling"; "hop", if windows overlap; "memory", if answers build on those of the windows before;
+        "linked", if they are made of all that their users have sent in a period of some windows; "learning", if
+        they assume that no user returns; "phases", if users answer what follows from the answers before.
+    codec: by which its clients compress.
+    """
+
+    kind: str
+    window: str
+    codec: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.window}/{self.codec}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Schedule:
     """All of a run that chance decides.
 
     seconds: for which clients report.
     workers: how many there are at the start.
+    collections: those that all workers serve.
     idle: whether partitions stop holding windows open after a silence, and one of them is silent.
-    window: "tumbling"; "hop", if windows overlap; "memory", if answers build on those of the windows before;
-        "linked", if they are made of all that their users have sent in a period of some windows; "learning", if
-        they know that no user returns.
     two_sets: whether every second worker serves another collection beside.
-    kind: name of the kind of collection that reports are of.
     """
 
     seed: int
     scene: Scene
     seconds: float
     workers: int
+    collections: tuple[Drawn, ...]
     idle: bool
-    window: str
     two_sets: bool
     events: tuple[Event, ...]
-    kind: str = "records"
 
     def __str__(self) -> str:
-        kinds = [self.kind, self.window, *(["idle"] if self.idle else []), *(["two-sets"] if self.two_sets else [])]
-        faults = " ".join(map(str, self.events))
-        return f"seed {self.seed} {self.scene.name}: {self.workers} workers {' '.join([*kinds, faults])}"
+        how = [*(["idle"] if self.idle else []), *(["two-sets"] if self.two_sets else [])]
+        what = " ".join(map(str, [*self.collections, *how, *self.events]))
+        return f"seed {self.seed} {self.scene.name}: {self.workers} workers {what}"
 
 
 #: Seconds that a fault lasts, at least and at most. A pause outlasts the session, which is 3 s in these runs; a
@@ -155,18 +232,32 @@ _LASTS = {
     Fault.SILENCE: (0.0, 0.0),
     Fault.RETENTION: (1.0, 2.0),
     Fault.DISK_FULL: (1.0, 3.0),
+    Fault.LOSE: (3.0, 9.0),
+    Fault.SWAP: (3.0, 9.0),
+    Fault.TRUNCATE: (3.0, 9.0),
+    Fault.BROKER_AWAY: (45.0, 55.0),
+    Fault.BROKER_FROZEN: (45.0, 55.0),
+    Fault.NETWORK_AWAY: (45.0, 55.0),
+    Fault.SHORTEN: (0.0, 2.0),
+    Fault.DELETE: (2.0, 10.0),
+    Fault.WIDEN: (0.0, 0.0),
+    Fault.GATEWAY_KILL: (0.0, 1.5),
+    Fault.GATEWAY_TERMINATE: (0.0, 1.5),
+    Fault.GATEWAY_FREEZE: (1.0, 6.0),
+    Fault.SUBSCRIBER_KILL: (0.0, 1.5),
     Fault.CLOCK_AHEAD: (1.0, 4.0),
     Fault.CLOCK_BACK: (1.0, 4.0),
 }
 
 
-def draw(seed: int, *, scene: str | None = None, seconds: float = TRAFFIC_SECONDS, kind: str = "records") -> Schedule:
+def draw(
+    seed: int, *, scene: str | None = None, seconds: float = TRAFFIC_SECONDS, kind: str | None = None
+) -> Schedule:
     """Draw the schedule of a seed; it is the same for ever.
 
     scene: name of the scene; drawn as well if None.
-    seconds: for which clients report.
-    kind: name of the kind of collection; the draw does not depend on it, but where those of records
-        would be linked, windows of others learn from those before.
+    seconds: for which clients report, or longer where what goes wrong would outlast them.
+    kind: name of the kind of the first collection; drawn as well if None.
 
     Raises:
         ValueError: there is no scene with this name.
@@ -185,20 +276,26 @@ def draw(seed: int, *, scene: str | None = None, seconds: float = TRAFFIC_SECOND
         fault = rng.choice(_own(drawn)) if number == 0 else rng.choice((first, *others))
         at = rng.uniform(0.5, seconds - CALM_SECONDS)
         events.append(Event(at=at, fault=fault, seconds=rng.uniform(*_LASTS[fault]), target=rng.randrange(12)))
-    schedule = Schedule(
+    return Schedule(
         seed=seed,
         scene=drawn,
-        seconds=seconds,
+        seconds=max(seconds, *(each.at + each.seconds + CALM_SECONDS for each in events)),
         workers=rng.choice((1, 2, 2, 3)),
         idle=drawn.name != "retention" and rng.random() < 0.3,
-        window=rng.choice(("tumbling", "linked", "hop", "memory")),
         two_sets=rng.random() < 0.5,
+        collections=_collections(rng, kind),
         events=tuple(sorted(events, key=lambda event: event.at)),
-        kind=kind,
     )
-    if kind != "records" and schedule.window == "linked":
-        return replace(schedule, window="learning")
-    return schedule
+
+
+def _collections(rng: random.Random, kind: str | None) -> tuple[Drawn, ...]:
+    kinds = rng.sample(list(KINDS), rng.choice((2, 2, 3, 4)))
+    if kind is not None:
+        kinds = [kind, *(each for each in kinds[1:] if each != kind)]
+    if all(KINDS[each].batches is None for each in kinds):
+        # The faults of topics, and most others, are about reports that come all the time.
+        kinds.append("records")
+    return tuple(Drawn(kind=each, window=rng.choice(KINDS[each].windows), codec=rng.choice(CODECS)) for each in kinds)
 
 
 def _own(scene: Scene) -> tuple[Fault, ...]:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.chaos.__main__ import play_all
 from tests.chaos.run import play
-from tests.chaos.schedule import Event, Fault, draw
+from tests.chaos.schedule import Drawn, Event, Fault, draw
 from tests.chaos.stages import Stage
 
 if TYPE_CHECKING:
@@ -27,7 +27,12 @@ async def test_finals_are_exact_while_workers_come_and_go(tmp_path: Path, kafka:
         Event(at=0.5, fault=Fault.JOIN, seconds=0.0, target=0),
         Event(at=1.0, fault=Fault.TERMINATE, seconds=0.0, target=0),
     )
-    schedule = replace(draw(1, scene="workers", seconds=3.0), events=events, workers=1)
+    collections = (
+        Drawn(kind="records", window="tumbling", codec="zstd"),
+        Drawn(kind="loloha", window="phases", codec="gzip"),
+    )
+    drawn = draw(1, scene="workers", seconds=3.0)
+    schedule = replace(drawn, seconds=3.0, events=events, workers=1, collections=collections)
     outcome = await play(schedule, Stage(brokers=[kafka], quick=False), directory=tmp_path)
     assert outcome.problems == []
     assert outcome.finals >= 3
@@ -37,7 +42,8 @@ async def test_finals_are_exact_while_workers_come_and_go(tmp_path: Path, kafka:
 @pytest.mark.timeout(300)
 async def test_a_worker_that_commits_its_read_position_is_caught(tmp_path: Path, kafka: EmbeddedKafka) -> None:
     events = (Event(at=3.0, fault=Fault.KILL, seconds=0.0, target=0),)
-    schedule = replace(draw(1, scene="workers"), events=events, workers=1, idle=False, window="tumbling")
+    collections = (Drawn(kind="records", window="tumbling", codec="none"),)
+    schedule = replace(draw(1, scene="workers"), events=events, workers=1, idle=False, collections=collections)
     outcome = await play(
         schedule, Stage(brokers=[kafka], quick=False), directory=tmp_path, broken="commit-read-position"
     )

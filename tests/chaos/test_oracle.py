@@ -13,7 +13,7 @@ from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.layout import JointLayout
-from tests.chaos.oracle import Expected, LoggedBatch, Lost, expect
+from tests.chaos.oracle import Expected, Form, LoggedBatch, Lost, expect
 
 COLLECTION = JointCollection.parse(
     """
@@ -25,6 +25,7 @@ estimates: [{name: bathing, of: [bathing]}]
 """
 )
 NOW = 1_700_000_000_000
+FORMS = {COLLECTION.fingerprint: Form(width=1, bits=COLLECTION.mechanism.bits)}
 
 
 def batch(offset: int, *, time_ms: int = NOW, reports: int = 1, partition: int = 0, **changed: object) -> LoggedBatch:
@@ -46,12 +47,11 @@ def expected(
 ) -> Expected:
     return expect(
         log,
-        fingerprint=COLLECTION.fingerprint,
-        width=1,
-        bits=COLLECTION.mechanism.bits,
+        forms=FORMS,
         window=COLLECTION.window,
         partitions=partitions,
-        late=late,
+        late=None if late is None else dict.fromkeys(range(partitions), late),
+        idle=late is not None,
         lost={} if lost is None else {0: lost},
     )
 
@@ -88,9 +88,7 @@ def test_windows_that_overlap_share_the_panes_between_them() -> None:
     window = Window.model_validate({"size": "2s", "hop": "500ms"})
     found = expect(
         [batch(0, time_ms=NOW + 700)],
-        fingerprint=COLLECTION.fingerprint,
-        width=1,
-        bits=COLLECTION.mechanism.bits,
+        forms=FORMS,
         window=window,
         partitions=1,
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.chaos.schedule import CALM_SECONDS, SCENES, TRAFFIC_SECONDS, Fault, draw
+from tests.chaos.kinds import KINDS
+from tests.chaos.schedule import CALM_SECONDS, CODECS, SCENES, TRAFFIC_SECONDS, Fault, draw
 
 MANY = [draw(seed) for seed in range(400)] + [draw(seed, scene="silence") for seed in range(20)]
 
@@ -39,7 +40,25 @@ def test_a_scene_can_be_asked_for_and_an_unknown_one_is_told_the_known_ones() ->
 def test_what_goes_wrong_does_not_depend_on_what_is_reported() -> None:
     for each, of_strings in zip(MANY[:100], (draw(seed, kind="strings") for seed in range(100)), strict=True):
         assert of_strings.events == each.events
-        assert of_strings.window == ("learning" if each.window == "linked" else each.window)
+        assert of_strings.collections[0].kind == "strings"
+
+
+def test_every_kind_window_and_codec_is_drawn_and_runs_have_several_collections() -> None:
+    drawn = {each for schedule in MANY for each in schedule.collections}
+    assert {(each.kind, each.window) for each in drawn} == {
+        (name, window) for name, kind in KINDS.items() for window in kind.windows
+    }
+    assert {each.codec for each in drawn} == set(CODECS)
+    assert {len(each.collections) for each in MANY} == {2, 3, 4}
+    for each in MANY:
+        kinds = [of.kind for of in each.collections]
+        assert len(set(kinds)) == len(kinds)
+        assert any(KINDS[kind].batches for kind in kinds)
+
+
+def test_clients_report_until_some_time_after_the_last_fault_has_ended() -> None:
+    assert all(each.seconds >= event.at + event.seconds + CALM_SECONDS for each in MANY for event in each.events)
+    assert max(each.seconds for each in MANY if each.scene.name == "outage") > 50
 
 
 def test_a_line_says_what_happens_and_when() -> None:

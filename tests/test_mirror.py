@@ -44,6 +44,7 @@ SUITES = {
     "benchmarks/test_speed.py": "the benchmark of speed, and the plain forms in it",
     "chaos/test_chaos.py": "the service under every fault, on real brokers; see tests/chaos/__main__.py",
     "chaos/test_checks.py": "what is compared after a run",
+    "chaos/test_flood.py": "a worker and its neighbours under each hostile kind of records; see tests/chaos/flood.py",
     "chaos/test_kinds.py": "the collections that the runs are about",
     "chaos/test_log.py": "how topics are read after a run",
     "chaos/test_oracle.py": "what a run must publish",

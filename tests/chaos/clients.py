@@ -93,7 +93,7 @@ class KafkaDoor:
                 if readable:
                     await self._producer.send_and_wait(self._topic, value, partition=partition)
                 else:
-                    await append(self._producer, TopicPartition(self._topic, partition), [value], spoiled=0)
+                    await append(self._producer, TopicPartition(self._topic, partition), [value], spoiled={0})
                 return
             await asyncio.sleep(RETRY_SECONDS)
 

@@ -256,7 +256,7 @@ class Hostile:
         while time.monotonic() < self._until:
             place = TopicPartition(self._topic("held"), number % PARTITIONS)
             values = [self._batch("held", now_ms()) for _ in range(20)]
-            await append(self._producer, place, values, spoiled=number % 20)
+            await append(self._producer, place, values, spoiled={number % 20})
             self.records += 20
             self.bytes += sum(map(len, values))
             number += 1

@@ -220,7 +220,7 @@ class Played:
         return [Round.from_bytes(each.value) for each in self.logs.of(self._rounds)]
 
     def _told(self, seen: Sequence[Logged]) -> list[tuple[tuple[int, int], Reason]]:
-        """Return the place and the reason of each dead letter; where a place had several records, of its own one."""
+        """Return place and reason of all that has a dead letter; where a place had several records, of its own."""
         lives: dict[tuple[int, int], list[Logged]] = defaultdict(list)
         for each in seen:
             lives[each.partition, each.offset % LIFE].append(each)
@@ -229,7 +229,9 @@ class Played:
             headers = {name: value.decode() for name, value in letter.headers or ()}
             place = int(headers["source-partition"]), int(headers["source-offset"])
             own = [each for each in lives[place] if each.value == letter.value] or lives[place][-1:]
-            told.append(((place[0], own[-1].offset) if own else place, Reason(headers["reason"])))
+            first = own[-1].offset if own else place[1]
+            alike = range(first, first + int(headers.get("count", 1)))
+            told += [((place[0], offset), Reason(headers["reason"])) for offset in alike]
         return told
 
     def _accepted_and_missing(self, log: Sequence[LoggedBatch]) -> list[str]:

@@ -24,7 +24,7 @@ async def test_all_that_ever_was_on_a_topic_is_kept_each_record_at_a_place_of_it
     logs = Logs(kafka.bootstrap)
     logs.add(prefix, partitions=2)
     async with AIOKafkaProducer(bootstrap_servers=kafka.bootstrap) as producer:
-        await append(producer, TopicPartition(prefix, 0), [b"a", b"b", b"c"], spoiled=1)
+        await append(producer, TopicPartition(prefix, 0), [b"a", b"b", b"c"], spoiled={1})
         await producer.send_and_wait(prefix, b"d", partition=1, headers=[("name", b"text")])
         await logs.read()
         await admin.delete_records({TopicPartition(prefix, 0): RecordsToDelete(2)})

@@ -8,7 +8,10 @@ SECONDS ?=
 # says: else each of these processes, and of those that tests start, compiles everything anew.
 TEST := OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help demo test test-all bench check docs format install clean
+# As the image has it: Linux, and the oldest Python. What is locked stays as it is where it can.
+COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --python-version 3.11 --no-emit-index-url --no-header --no-annotate
+
+.PHONY: help demo test test-all bench check docs format lock audit sbom dist install clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 12
@@ -27,11 +30,12 @@ bench: $(VENV)/.installed  ## Measure speed beside plain forms and peers, and ho
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.benchmarks.speed --write
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.benchmarks.growth --write
 
-check: $(VENV)/.installed  ## Check format, lint, types and import rules
+check: $(VENV)/.installed  ## Check format, lint, types, import rules, and the code for what an attacker may use
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive stream_ldp docker
 
 docs: $(VENV)/.installed  ## Build the documentation site in build/site, strictly
 	$(BIN)/pip install --quiet --editable '.[docs]'
@@ -41,6 +45,25 @@ format: $(VENV)/.installed  ## Format the sources, and fix what lint can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+lock: $(VENV)/.released  ## Write docker/*.lock anew: every package of the image, and what builds it, by hash
+	$(COMPILE) pyproject.toml --extra worker --output-file docker/requirements.lock
+	$(COMPILE) docker/build.in --output-file docker/build.lock
+
+audit: $(VENV)/.released  ## Ask for advisories about every package of the image, and about what builds it
+	$(BIN)/pip-audit --require-hashes --disable-pip -r docker/requirements.lock
+	$(BIN)/pip-audit --require-hashes --disable-pip -r docker/build.lock
+
+sbom: $(VENV)/.installed  ## Write the bill of materials of the image (CycloneDX) into build/dist, from its lock
+	@mkdir -p build/dist
+	$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --output-file \
+	build/dist/stream-ldp.cdx.json docker/requirements.lock
+
+dist: sbom  ## Build wheel and archive with the locked tools into build/dist, with their digests
+	$(PYTHON) -m venv build/tools
+	build/tools/bin/pip install --quiet --require-hashes -r docker/build.lock
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) build/tools/bin/python -m build --no-isolation --outdir build/dist .
+	cd build/dist && sha256sum *.whl *.tar.gz *.json >SHA256SUMS
+
 install: $(VENV)/.installed  ## Create .venv with the package and all its tools
 
 # What an older Python has begun to install, no other would finish.
@@ -48,8 +71,12 @@ $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, this is " + \
 	sys.version.split()[0] + "; name another one, such as: make PYTHON=python3.12 install")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet --upgrade 'pip>=25,<27'
 	$(BIN)/pip install --quiet --editable '.[analysis,demo,dev]'
+	@touch $@
+
+$(VENV)/.released: $(VENV)/.installed
+	$(BIN)/pip install --quiet --editable '.[release]'
 	@touch $@
 
 clean:  ## Remove .venv and all caches

@@ -1,4 +1,4 @@
-"""Tests of the workflow of continuous integration: what can be known of it without running it elsewhere."""
+"""Tests of the workflows: what can be known of them without running them elsewhere."""
 
 from __future__ import annotations
 
@@ -8,45 +8,94 @@ import sys
 import tomllib
 from typing import Any
 
+import pytest
 import yaml
 
 from tests.paths import REPOSITORY
 
-WORKFLOW = REPOSITORY / ".github" / "workflows" / "ci.yaml"
+WORKFLOWS = REPOSITORY / ".github" / "workflows"
 # Without the rule of YAML 1.1, by which the key `on` would be the truth value.
-DOCUMENT: dict[str, Any] = yaml.load(WORKFLOW.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
+CI, RELEASE = (
+    yaml.load((WORKFLOWS / f"{name}.yaml").read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
+    for name in ("ci", "release")
+)
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
-def steps() -> list[str]:
-    return [step["run"] for job in DOCUMENT["jobs"].values() for step in job["steps"] if "run" in step]
+def steps(workflow: dict[str, Any]) -> list[str]:
+    return [step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step]
 
 
-def test_the_workflow_is_valid() -> None:
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", str(WORKFLOW)]
+def targets(workflow: dict[str, Any]) -> set[str]:
+    """The targets of make that its steps name."""
+    commands = [found for step in steps(workflow) for found in re.findall(r"\bmake ([\w -]+)", step)]
+    return {word for command in commands for word in command.removesuffix(" PYTHON").split()}
+
+
+@pytest.mark.parametrize("name", ["ci", "release"])
+def test_the_workflow_is_valid(name: str) -> None:
+    file = str(WORKFLOWS / f"{name}.yaml")
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", file]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_every_workflow_is_tested() -> None:
+    assert {path.name for path in WORKFLOWS.iterdir()} == {"ci.yaml", "release.yaml"}
 
 
 def test_the_oldest_and_the_newest_python_are_tested() -> None:
     named = [re.fullmatch(r"Programming Language :: Python :: (3\.\d+)", each) for each in PROJECT["classifiers"]]
     versions = [found[1] for found in named if found]
-    assert DOCUMENT["jobs"]["test"]["strategy"]["matrix"]["python"] == [versions[0], versions[-1]]
+    assert CI["jobs"]["test"]["strategy"]["matrix"]["python"] == [versions[0], versions[-1]]
     assert PROJECT["requires-python"] == f">={versions[0]}"
 
 
 def test_what_is_run_is_what_a_contributor_runs() -> None:
-    targets = {found for step in steps() for found in re.findall(r"\bmake ([\w-]+)", step)}
-    assert targets == {"check", "test", "test-all"}
+    assert targets(CI) == {"check", "test", "test-all", "audit"}
+    assert targets(RELEASE) == {"audit", "dist"}
     makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
-    assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)
+    assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets(CI) | targets(RELEASE))
 
 
-def test_the_audit_is_the_documented_one() -> None:
-    (audit,) = [step for step in steps() if step.startswith("pip-audit")]
-    assert audit in (REPOSITORY / "docs" / "SECURITY.md").read_text(encoding="utf-8")
+def test_what_verifies_a_release_is_documented() -> None:
+    text = (REPOSITORY / "docs" / "SECURITY.md").read_text(encoding="utf-8")
+    for command in ("make audit", "make lock", "make sbom", "make dist", "python docker/pin.py"):
+        assert command in text
 
 
 def test_the_workflow_may_write_nothing() -> None:
-    assert DOCUMENT["permissions"] == {"contents": "read"}
-    assert not any("permissions" in job for job in DOCUMENT["jobs"].values())
+    assert CI["permissions"] == {"contents": "read"}
+    assert not any("permissions" in job for job in CI["jobs"].values())
+
+
+def test_each_job_of_a_release_may_write_what_it_makes_and_nothing_else() -> None:
+    assert RELEASE["permissions"] == {"contents": "read"}
+    written = {
+        name: {right for right, may in job.get("permissions", {}).items() if may == "write"}
+        for name, job in RELEASE["jobs"].items()
+    }
+    assert written == {
+        "pinned": set(),
+        "package": {"contents", "id-token", "attestations"},
+        "image": {"packages", "id-token", "attestations"},
+    }
+
+
+def test_a_release_is_built_of_nothing_that_may_have_moved() -> None:
+    jobs = RELEASE["jobs"]
+    assert [step["run"] for step in jobs["pinned"]["steps"] if "run" in step] == ["python3 docker/pin.py --check"]
+    assert all(job["needs"] == "pinned" for name, job in jobs.items() if name != "pinned")
+
+
+def test_a_release_has_a_bill_of_materials_and_says_how_it_was_built() -> None:
+    package, image = (
+        " ".join(step.get("run", step.get("uses", "")) for step in RELEASE["jobs"][name]["steps"])
+        for name in ("package", "image")
+    )
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    assert re.search(r"^dist: .*\bsbom\b", makefile, re.MULTILINE), "what is attached has no bill of materials"
+    assert all("actions/attest-build-provenance@" in steps for steps in (package, image))
+    assert "build/dist/*" in package
+    assert "--provenance=mode=max" in image
+    assert "type=sbom" in image

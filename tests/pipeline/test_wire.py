@@ -1,4 +1,4 @@
-"""Tests of the wire format: properties, golden vectors, and a second client written from docs/wire.md alone."""
+"""Tests of the wire format: properties, golden vectors, and the client that is written from docs/wire.md alone."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.records.collection import JointCollection
 from tests.paths import GOLDEN, REPOSITORY
+from tests.wire import reader
 
 SPECIFICATION = (REPOSITORY / "docs" / "wire.md").read_text(encoding="utf-8")
 
@@ -270,65 +271,6 @@ def test_the_examples_of_the_specification_are_golden_vectors() -> None:
     assert zlib.crc32(b"123456789") == 0xCBF43926
 
 
-class SpecifiedClient:
-    """A client written from docs/wire.md with the standard library: nothing of stream_ldp, no numpy."""
-
-    def __init__(
-        self, name: str, attributes: list[tuple[str, list[str]]], f: float, p: float | None, q: float | None
-    ) -> None:
-        self.name = name
-        self.attributes = attributes
-        self.thresholds = (
-            round(f / 2 * 2**32),
-            0 if p is None else round(p * 2**32),
-            2**32 if q is None else round(q * 2**32),
-        )
-        self.has_irr = p is not None
-
-    def canonical(self, value: object) -> bytes:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-
-    def fingerprint(self) -> bytes:
-        meaning = [self.name, "rr-ldp", list(self.thresholds), [[name, values] for name, values in self.attributes]]
-        return hashlib.sha256(self.canonical(meaning)).digest()[:16]
-
-    def permanent(self, secret: bytes, record: dict[str, str]) -> list[int]:
-        flip = self.thresholds[0]
-        bits: list[int] = []
-        for name, values in self.attributes:
-            context = hashlib.sha256(self.canonical([self.name, name, values, flip])).digest()
-            answer = values.index(record[name])
-            stream = b""
-            block = 0
-            while len(stream) < 4 * len(values):
-                stream += hashlib.blake2b(
-                    context + struct.pack("<II", answer, block),
-                    key=secret,
-                    person=b"stream-ldp prr 1",
-                    digest_size=min(64, 4 * len(values) - 64 * block),
-                ).digest()
-                block += 1
-            for value, (word,) in enumerate(struct.iter_unpack("<I", stream)):
-                bits.append(int(value == answer) ^ int(word < flip))
-        return bits
-
-    def row(self, permanent: list[int], words: list[int]) -> bytes:
-        _, p, q = self.thresholds
-        if self.has_irr:
-            reported = [int(word < (q if bit else p)) for bit, word in zip(permanent, words, strict=True)]
-        else:
-            reported = permanent
-        row = bytearray((len(reported) + 7) // 8)
-        for position, bit in enumerate(reported):
-            row[position // 8] |= bit << position % 8
-        return bytes(row)
-
-    def batch(self, rows: list[bytes], batch_id: bytes, time_ms: int) -> bytes:
-        checked = struct.pack("<BBHI16s16sq", 1, 0, len(rows[0]), len(rows), self.fingerprint(), batch_id, time_ms)
-        checked += b"".join(rows)
-        return b"SLDP" + struct.pack("<I", zlib.crc32(checked)) + checked
-
-
 label = st.text(st.characters(exclude_categories=["Cs"], min_codepoint=0x20), min_size=1, max_size=8)
 
 
@@ -348,16 +290,15 @@ def test_a_client_written_from_the_specification_alone_sends_the_same_bytes(
     data: st.DataObject,
 ) -> None:
     name, attributes = survey
-    f, p, q = noise
-    collection = JointCollection.model_validate(
-        {
-            "collection": name,
-            "mechanism": {"kind": "rr-ldp", "f": f, "p": p, "q": q},
-            "attributes": [{"name": attribute, "values": values} for attribute, values in attributes],
-            "window": {"size": "60s"},
-            "estimates": [{"name": "one", "of": [attributes[0][0]]}],
-        }
-    )
+    given = zip("fpq", noise, strict=True)
+    file = {
+        "collection": name,
+        "mechanism": {"kind": "rr-ldp", **{key: value for key, value in given if value is not None}},
+        "attributes": [{"name": attribute, "values": values} for attribute, values in attributes],
+        "window": {"size": "60s"},
+        "estimates": [{"name": "one", "of": [attributes[0][0]]}],
+    }
+    collection = JointCollection.model_validate(file)
     secret = data.draw(st.binary(min_size=32, max_size=32))
     record = {attribute: data.draw(st.sampled_from(values)) for attribute, values in attributes}
     bits = collection.mechanism.bits
@@ -372,6 +313,8 @@ def test_a_client_written_from_the_specification_alone_sends_the_same_bytes(
     )
     ours = wire.encode(wire.Batch(fingerprint=collection.fingerprint, batch_id=batch_id, time_ms=1, rows=rows))
 
-    client = SpecifiedClient(name, attributes, f, p, q)
-    theirs = client.batch([client.row(client.permanent(secret, record), words)], batch_id, 1)
+    client = reader.Records(file)
+    row = client.report(secret, record, time_ms=1, fresh_words=words)
+    assert row is not None
+    theirs = reader.batch([row], fingerprint=client.fingerprint, batch_id=batch_id, time_ms=1)
     assert ours.hex() == theirs.hex()

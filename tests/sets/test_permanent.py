@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.permanent import held_sign, permanent_words, sign_words
 from stream_ldp.sets.sampling import respond
 from tests.paths import GOLDEN
+from tests.wire.reader import Sets
 
 MEMOISED = ItemCollection.load(GOLDEN / "memoised-films.yaml")
 SECRET, OTHER = bytes(SECRET_BYTES), bytes([1]) * SECRET_BYTES
@@ -75,47 +75,18 @@ def test_permanent_responses_match_the_golden_vectors() -> None:
             assert sent.tobytes().hex() == fresh["row"]
 
 
-class SpecifiedUser:
-    """What a secret determines, written from section 12 of docs/wire.md alone."""
-
-    def __init__(self, secret: bytes, *, fingerprint: bytes, items: int, slots: int, permanent: int) -> None:
-        self._secret, self._fingerprint = secret, fingerprint
-        self._items, self._slots, self._kept = items, slots, permanent
-
-    def words(self, purpose: bytes) -> Iterator[int]:
-        for block in range(2**32):
-            data = self._fingerprint + purpose + block.to_bytes(4, "little")
-            digest = hashlib.blake2b(data, key=self._secret, digest_size=64, person=b"stream-ldp lol 1").digest()
-            yield from (int.from_bytes(digest[start : start + 4], "little") for start in range(0, 64, 4))
-
-    @staticmethod
-    def uniform(words: Iterator[int], size: int) -> int:
-        return next(word for word in words if word < 2**32 - 2**32 % size) % size
-
-    def permanent(self, held: list[int]) -> bytes:
-        bits = max(1, (self._items - 1).bit_length())
-        index = self.uniform(self.words(b"row"), 2**bits)
-        ordered = sorted(held)
-        words = self.words(b"set" + b"".join(item.to_bytes(4, "little") for item in ordered))
-        slot = self.uniform(words, max(self._slots, len(ordered)))
-        sign = (index & ordered[slot]).bit_count() % 2 if slot < len(ordered) else self.uniform(words, 2)
-        kept = next(self.words(b"sign" + bytes([sign]))) < self._kept
-        row = index | (sign if kept else 1 - sign) << bits
-        return row.to_bytes(-(-(bits + 1) // 8), "little")
-
-
 @pytest.mark.parametrize("items", [3, 8, 1_000])
 def test_a_client_written_from_the_specification_keeps_the_same_responses(items: int) -> None:
     mechanism = {**MEMOISED.document["mechanism"], "set_size": 3}
     collection = changed(items={"size": items}, mechanism=mechanism)
     oracle = collection.method.oracle(collection.method.first())
     assert isinstance(oracle, LolohaResponse)
+    client = Sets(json.loads(json.dumps(collection.document)) | {"window": {"size": "60s"}})
+    assert client.fingerprint == collection.fingerprint
     rng = np.random.default_rng(1)
     for number in range(100):
         secret = number.to_bytes(SECRET_BYTES, "big")
-        user = SpecifiedUser(
-            secret, fingerprint=collection.fingerprint, items=items, slots=3, permanent=oracle.response.permanent.kept
-        )
         held = rng.choice(items, size=int(rng.integers(0, min(items, 9) + 1)), replace=False)
         ours = oracle.permanent(held, padding=3, words=permanent_words(collection, key=secret))
-        assert ours.tobytes() == user.permanent(held.tolist())
+        # With this fresh word, the permanent sign is sent.
+        assert ours.tobytes() == client.memoised_row(secret, sorted(held.tolist()), 0)

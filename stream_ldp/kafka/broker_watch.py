@@ -2,6 +2,10 @@
 
 All parts of a worker retry by themselves for as long as the setting `outage` says, each at its own pace and with its
 own errors. The watch is what tells people: it asks on a connection of its own, every second.
+
+It connects with what the other clients were given at their start. They do not read their files again, so when a
+password or an authority has changed, the watch finds the brokers as closed as they do, and finds out whether what the
+files hold by now opens them: then a restart helps, and nothing else.
 """
 
 from __future__ import annotations
@@ -9,12 +13,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from stream_ldp.kafka.connection import UNREACHABLE, AccessRefused, BrokerUnreachable, Connection, explain
+from stream_ldp.kafka.connection import (
+    UNREACHABLE,
+    AccessRefused,
+    BrokerUnreachable,
+    Connection,
+    ask,
+    explain,
+    passes_by_itself,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from stream_ldp.kafka.connection import Answer
     from stream_ldp.kafka.settings import Settings
@@ -25,6 +37,8 @@ log = logging.getLogger(__name__)
 
 #: Seconds between two questions.
 ASK_SECONDS = 1.0
+#: Seconds between two looks at whether the files have changed since clients read them.
+FILES_SECONDS = 10.0
 #: Seconds to wait for an answer, longer than a busy broker needs; twice as many until a frozen one is told.
 ANSWER_SECONDS = 2.0
 
@@ -33,6 +47,7 @@ class BrokerWatch:
     """A watch over the brokers of one cluster.
 
     connected: whether a broker answered when it was last asked; True before that, since nobody has been refused.
+    outdated: whether a broker refuses what the clients were given, and accepts what the files hold now.
     """
 
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -41,6 +56,7 @@ class BrokerWatch:
         clock: monotonic time, in seconds.
         """
         self.connected = True
+        self.outdated = False
         self._settings = settings
         self._clock = clock
         self._addresses = settings.broker_addresses
@@ -49,12 +65,31 @@ class BrokerWatch:
         self._cluster: str | None = None
         self._answered_at = clock()
         self._why = ""
+        self._looked_at = clock()
+        self.begin()
+
+    def begin(self) -> None:
+        """Take what the files hold now for what clients are given.
+
+        Raises:
+            SettingsError: a file cannot be used.
+        """
+        self._files, self._given = self._settings.credentials(), self._settings.connection_options()
+
+    def live(self) -> list[str]:
+        """Say why the process should be restarted; empty if a restart would not help."""
+        if not self.outdated:
+            return []
+        return [
+            "the brokers refuse the password or the certificates that this process was started with, and accept "
+            "those that its files have now: restart it"
+        ]
 
     def problems(self) -> list[str]:
-        """Say that no broker answers, since when and why; empty if one does."""
+        """Say that no broker answers, since when and why, and whether a restart would help; empty if one answers."""
         if self.connected:
-            return []
-        return [f"no broker has answered for {self._clock() - self._answered_at:.0f} s: {self._why}"]
+            return self.live()
+        return [*self.live(), f"no broker has answered for {self._clock() - self._answered_at:.0f} s: {self._why}"]
 
     async def run(self) -> None:
         """Watch until an outage lasts too long.
@@ -66,6 +101,9 @@ class BrokerWatch:
         try:
             while True:
                 await self.ask()
+                if self._clock() >= self._looked_at + FILES_SECONDS:
+                    self._looked_at = self._clock()
+                    await self.look_at_files()
                 await asyncio.sleep(ASK_SECONDS)
         finally:
             await self._disconnect()
@@ -87,12 +125,30 @@ class BrokerWatch:
             problems.append(f"{address}: {why}")
         self._lost("; ".join(problems))
 
+    async def look_at_files(self) -> None:
+        """Find out whether the files have changed, and a broker accepts what they hold now and not what they held."""
+        try:
+            if await asyncio.to_thread(self._settings.credentials) == self._files:
+                self.outdated = False
+                return
+            options = await asyncio.to_thread(self._settings.connection_options)
+        except (OSError, ValueError):
+            return  # Somebody is about to replace them.
+        before, self.outdated = self.outdated, False
+        for address in self._addresses:
+            # Connections that were made before are no proof: a broker closes none because of a change.
+            if await _refuses(address, self._given) and not await _refuses(address, options):
+                self.outdated = True
+                break
+        if self.outdated and not before:
+            log.error("%s", *self.live())
+
     async def _ask(self, address: str) -> str | None:
         """Ask one broker, and return why it does not answer; None if it does."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 if self._connection is None:
-                    self._connection = Connection(address, self._settings)
+                    self._connection = Connection(address, self._given)
                     await self._connection.open()
                 answer = await self._connection.ask()
         except UNREACHABLE as error:
@@ -129,3 +185,13 @@ class BrokerWatch:
             log.error("no broker answers: %s; waiting for up to %s (--outage)", why, self._settings.outage)
         if now - self._answered_at > outage:
             raise BrokerUnreachable(f"no broker has answered for {self._settings.outage} (--outage): {why}")
+
+
+async def _refuses(address: str, options: Mapping[str, Any]) -> bool:
+    """Decide whether a broker is there and lets nobody in who has these options."""
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            await ask(address, options)
+    except UNREACHABLE as error:
+        return not passes_by_itself(error)
+    return False

@@ -6,7 +6,7 @@ import asyncio
 import socket
 import ssl
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aiokafka.conn import AIOKafkaConnection
 from aiokafka.errors import (
@@ -33,8 +33,10 @@ __all__ = [
     "Answer",
     "BrokerUnreachable",
     "Connection",
+    "ask",
     "check_connection",
     "explain",
+    "passes_by_itself",
 ]
 
 #: Seconds for each broker: long enough for a handshake across an ocean, short enough for an operator to wait.
@@ -77,11 +79,14 @@ class _Failure:
 class Connection:
     """A connection to one broker, made as clients make theirs."""
 
-    def __init__(self, address: str, settings: Settings) -> None:
-        """Prepare for an address, host:port."""
+    def __init__(self, address: str, options: Mapping[str, Any]) -> None:
+        """Prepare for an address, host:port.
+
+        options: see `Settings.connection_options`.
+        """
         host, _, port = address.rpartition(":")
         # Not by create_conn, which would leave a refused connection open until it is garbage-collected.
-        self._connection = AIOKafkaConnection(host.strip("[]"), int(port), **settings.connection_options())
+        self._connection = AIOKafkaConnection(host.strip("[]"), int(port), **options)
         self._reached = False
 
     async def open(self) -> None:
@@ -205,7 +210,7 @@ async def _ask(address: str, settings: Settings, timeout_seconds: float) -> Answ
     """Ask one address for its cluster."""
     try:
         async with asyncio.timeout(timeout_seconds):
-            return await _connect_and_ask(address, settings)
+            return await ask(address, settings.connection_options())
     except UNREACHABLE as error:
         mismatch = await _mismatch(address, settings, timeout_seconds) if _closed(error) else None
         return _Failure(
@@ -224,7 +229,7 @@ async def _mismatch(address: str, settings: Settings, timeout_seconds: float) ->
         async with asyncio.timeout(timeout_seconds):
             if protocol.encrypted:
                 plain = settings.model_copy(update={"security_protocol": SecurityProtocol.PLAINTEXT})
-                connection = Connection(address, plain)
+                connection = Connection(address, plain.connection_options())
                 try:
                     # It tells everybody its versions, which is all that is asked for here.
                     await connection.open()
@@ -241,13 +246,25 @@ async def _mismatch(address: str, settings: Settings, timeout_seconds: float) ->
         return None
 
 
-async def _connect_and_ask(address: str, settings: Settings) -> Answer:
-    connection = Connection(address, settings)
+async def ask(address: str, options: Mapping[str, Any]) -> Answer:
+    """Ask one address for its cluster, by a connection of its own.
+
+    options: see `Settings.connection_options`.
+
+    Raises:
+        OSError, EOFError, KafkaError: it gives no answer; these are UNREACHABLE.
+    """
+    connection = Connection(address, options)
     try:
         await connection.open()
         return await connection.ask()
     finally:
         await connection.close()
+
+
+def passes_by_itself(error: BaseException) -> bool:
+    """Decide whether nobody is there, or nobody in time, and so nobody who refuses us."""
+    return any(isinstance(cause, TimeoutError | ConnectionRefusedError | socket.gaierror) for cause in _causes(error))
 
 
 def explain(error: BaseException, settings: Settings, timeout_seconds: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from enum import StrEnum
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -412,6 +413,23 @@ class Settings(BaseSettings):
             password=_in_clear(self.tls_key_password, self.tls_key_password_file),
             password_setting="tls_key_password_file" if self.tls_key_password is None else "tls_key_password",
         )
+
+    def credentials(self) -> tuple[bytes, ...]:
+        """Return digests of the files that prove who this is, and that the brokers are who they say.
+
+        Without that of a token, which is read anew for each connection.
+
+        Raises:
+            OSError: a file cannot be read.
+        """
+        files = (
+            self.tls_ca_file,
+            self.tls_cert_file,
+            self.tls_key_file,
+            self.tls_key_password_file,
+            self.sasl_password_file,
+        )
+        return tuple(sha256(each.read_bytes()).digest() for each in files if each is not None)
 
     @property
     def request_timeout_ms(self) -> int:

@@ -199,7 +199,7 @@ class _Process:
 
     def live(self) -> list[str]:
         """Say why the process should be restarted; empty when it should not."""
-        return [] if self.worker is None else self.worker.live()
+        return [] if self.worker is None else [*self.watch.live(), *self.worker.live()]
 
     def ready(self) -> list[str]:
         """Say why the worker does not do all of its work; empty when it does."""
@@ -226,6 +226,7 @@ class _Process:
         )
         if self._waiting_for is not None:
             log.warning("the brokers answer")
+        self.watch.begin()
         self._checked.set()
         failing_since = math.inf
         while True:
@@ -350,16 +351,16 @@ async def run(settings: Settings, collections: Mapping[str, Collection]) -> None
 async def _stop(process: _Process, working: asyncio.Future[None], *, unless_away: bool) -> None:
     """End the work, and stop what it has started.
 
-    unless_away: end the whole process at once, as if all were done, when no broker answers.
+    unless_away: end the whole process at once, as if all were done, when no broker answers or lets it in.
     """
     working.cancel()
     stopping = asyncio.ensure_future(process.stop(after=working))
     if unless_away:
-        while not stopping.done() and process.watch.connected:
+        while not stopping.done() and process.watch.connected and not process.watch.outdated:
             await asyncio.wait([stopping], timeout=AWAY_SECONDS)
         if not stopping.done():
             # Its parts wait for brokers, for as long as an outage may last: only a hard exit ends them all.
-            log.warning("stopped without a last flush, since no broker answers; its peers repeat what it counted")
+            log.warning("stopped without a last flush, since no broker lets it in; its peers repeat what it counted")
             os._exit(0)
     await stopping
 

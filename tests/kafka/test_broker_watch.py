@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
-from aiokafka.errors import KafkaConnectionError
+from aiokafka.errors import KafkaConnectionError, SaslAuthenticationFailed
 
 from stream_ldp.kafka import broker_watch
 from stream_ldp.kafka.broker_watch import BrokerWatch
@@ -28,19 +30,36 @@ class Brokers:
         self.asked: list[str] = []
         self.frozen = False
         self.open_connections = 0
+        self.passwords: dict[str, set[str | None]] = {}
         self.clusters = dict.fromkeys(addresses, "one")
 
-    def connection(self, address: str, settings: Settings) -> _Connection:
-        return _Connection(self, address)
+    def accept(self, *passwords: str) -> None:
+        """Let all of them accept these passwords alone."""
+        self.passwords = {address: set(passwords) for address in self.addresses}
+
+    def connection(self, address: str, options: Mapping[str, Any]) -> _Connection:
+        return _Connection(self, address, options.get("sasl_plain_password"))
+
+    async def ask(self, address: str, options: Mapping[str, Any]) -> Answer:
+        connection = self.connection(address, options)
+        await connection.open()
+        try:
+            return await connection.ask()
+        finally:
+            await connection.close()
 
 
 class _Connection:
-    def __init__(self, brokers: Brokers, address: str) -> None:
+    def __init__(self, brokers: Brokers, address: str, password: str | None) -> None:
         self._brokers = brokers
         self._address = address
+        self._password = password
 
     async def open(self) -> None:
         self._brokers.open_connections += 1
+        there = self._address in self._brokers.answering
+        if there and self._password not in self._brokers.passwords.get(self._address, {None}):
+            raise SaslAuthenticationFailed
 
     async def ask(self) -> Answer:
         self._brokers.asked.append(self._address)
@@ -66,6 +85,7 @@ class Clock:
 def brokers(monkeypatch: pytest.MonkeyPatch) -> Brokers:
     brokers = Brokers("first:9092", "second:9092")
     monkeypatch.setattr(broker_watch, "Connection", brokers.connection)
+    monkeypatch.setattr(broker_watch, "ask", brokers.ask)
     return brokers
 
 
@@ -153,3 +173,86 @@ async def test_a_broker_of_another_cluster_ends_the_watch(brokers: Brokers, addr
     ):
         await watch.run()
     assert brokers.open_connections == 0
+
+
+@pytest.fixture
+def password(brokers: Brokers, tmp_path: Path) -> Path:
+    """Return the file of a password that all brokers accept."""
+    brokers.accept("old")
+    file = tmp_path / "password"
+    file.write_text("old")
+    return file
+
+
+def protected(password: Path) -> BrokerWatch:
+    return watch_of(Clock(), security_protocol="SASL_SSL", sasl_username="worker", sasl_password_file=password)
+
+
+RESTART = (
+    "the brokers refuse the password or the certificates that this process was started with, and accept those that "
+    "its files have now: restart it"
+)
+
+
+async def test_a_changed_password_that_brokers_demand_asks_for_a_restart(
+    brokers: Brokers, password: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    watch = protected(password)
+    await watch.ask()
+    password.write_text("new")
+    brokers.passwords["second:9092"] = {"new"}
+    for _ in range(2):
+        await watch.look_at_files()
+    # The connection that is there goes on working, and so does the first broker.
+    await watch.ask()
+    assert (watch.connected, watch.outdated) == (True, True)
+    assert watch.live() == watch.problems() == [RESTART]
+    assert [record.message for record in caplog.records] == [RESTART]
+    assert "new" not in caplog.text
+    brokers.passwords["second:9092"] = {"old", "new"}
+    await watch.look_at_files()
+    assert watch.live() == watch.problems() == []
+
+
+async def test_nothing_is_outdated_while_brokers_accept_what_clients_have_or_nobody_has_what_they_want(
+    brokers: Brokers, password: Path
+) -> None:
+    watch = protected(password)
+    await watch.ask()
+    password.write_text("new")
+    for accepted in ({"old", "new"}, {"old"}, {"another"}):
+        brokers.accept(*accepted)
+        await watch.look_at_files()
+        assert watch.live() == []
+    brokers.accept("new")
+    brokers.answering.clear()
+    await watch.look_at_files()
+    assert watch.live() == []
+    password.unlink()
+    await watch.look_at_files()
+    assert watch.live() == []
+
+
+async def test_an_outage_by_a_changed_password_says_what_it_is(brokers: Brokers, password: Path) -> None:
+    watch = protected(password)
+    await watch.ask()
+    password.write_text("new")
+    brokers.accept("new")
+    await watch._disconnect()
+    await watch.ask()
+    assert not watch.connected, "the other clients are no more connected"
+    await watch.look_at_files()
+    restart, away = watch.problems()
+    assert restart == RESTART
+    assert "authentication failed: wrong user or password for user 'worker'" in away
+
+
+async def test_clients_that_were_given_the_new_password_are_not_outdated(brokers: Brokers, password: Path) -> None:
+    watch = protected(password)
+    password.write_text("new")
+    brokers.accept("new")
+    watch.begin()
+    await watch.ask()
+    await watch.look_at_files()
+    assert watch.connected
+    assert watch.live() == []

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 #: Fixtures that tests of several rooms use.
 pytest_plugins = ["tests.client.fakes", "tests.coins", "tests.kafka.secured", "tests.kafka.traced"]
 
+# What tests write may be a secret, which is refused where everybody may read it.
+os.umask(0o077)
+
 # Unless --hypothesis-profile says otherwise, which is read later.
 hypothesis.settings.load_profile(QUICK)
 

@@ -22,6 +22,7 @@ from stream_ldp.gateway.server import Door, Gateway, Source
 from stream_ldp.http.hosts import Hosts
 from stream_ldp.http.port import Port
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.settings_sources import shared_secret
 from stream_ldp.kafka.tracing import begin_tracing, end_tracing
 
 __all__ = ["STOP_SECONDS", "gateway"]
@@ -97,6 +98,7 @@ def gateway(
 def _tokens(file: Path | None) -> frozenset[str]:
     if file is None:
         return frozenset()
+    _require_kept(file, "--tokens-file")
     try:
         with text_of(file) as lines:
             found = frozenset(token for line in lines if (token := line.strip()))
@@ -107,11 +109,18 @@ def _tokens(file: Path | None) -> frozenset[str]:
     return found
 
 
+def _require_kept(file: Path, option: str) -> None:
+    """End the command if everybody may read a file with a secret; whether there is one is found out elsewhere."""
+    if file.exists() and (problem := shared_secret(file)):
+        fail(f"{option} {problem}", code=2)
+
+
 def _tls(cert_file: Path | None, key_file: Path | None) -> ssl.SSLContext | None:
     if cert_file is None:
         if key_file is not None:
             fail("--key-file is given without its --cert-file", code=2)
         return None
+    _require_kept(key_file or cert_file, "--key-file" if key_file else "--cert-file")
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
         # The password is empty: without one, OpenSSL would ask for that of an encrypted key at the terminal.

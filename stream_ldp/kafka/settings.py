@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import shlex
 from enum import StrEnum
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -22,7 +24,9 @@ from stream_ldp.kafka.settings_sources import (
     explanation,
     flag,
     settings_of_file,
+    shared_secret,
     unknown_variables,
+    variable,
 )
 from stream_ldp.kafka.tls import tls_context
 
@@ -43,6 +47,8 @@ __all__ = [
     "Settings",
     "SettingsError",
 ]
+
+log = logging.getLogger(__name__)
 
 #: Time, in ms, that a broker takes for an answer at most, unless it holds it back on purpose: as long as it waits for
 #: a commit to be on its replicas (offsets.commit.timeout.ms).
@@ -77,6 +83,15 @@ CONNECTION = (
 
 #: Settings that are never printed and have no flag; each can be given by a file as well.
 SECRETS = ("tls_key_password", "sasl_password")
+
+#: Settings that name a file with a secret.
+_SECRET_FILES = (
+    "tls_key_file",
+    "tls_key_password_file",
+    "sasl_password_file",
+    "sasl_token_file",
+    "admin_token_file",
+)
 
 
 class SecurityProtocol(StrEnum):
@@ -388,6 +403,26 @@ class Settings(BaseSettings):
             )
         return self
 
+    @model_validator(mode="after")
+    def _secrets_are_kept(self) -> Self:
+        files = [name for name in _SECRET_FILES if getattr(self, name) is not None]
+        if self.tls_cert_file is not None and self.tls_key_file is None:
+            files.append("tls_cert_file")
+        if self.config is not None and not self.model_fields_set.isdisjoint(SECRETS):
+            given = settings_of_file(self.config)
+            files += ["config"] if not given.keys().isdisjoint(SECRETS) else []
+        for name in files:
+            if problem := shared_secret(getattr(self, name)):
+                raise ValueError(f"{name} ({flag(name)}, {variable(name)}): {problem}")
+        return self
+
+    @property
+    def sends_in_the_clear(self) -> str:
+        """What proves to the brokers who this is, if everybody on the network can read it; empty if nobody can."""
+        if self.security_protocol is not SecurityProtocol.SASL_PLAINTEXT:
+            return ""
+        return {SaslMechanism.PLAIN: "password", SaslMechanism.OAUTHBEARER: "token"}.get(self.sasl_mechanism, "")
+
     @property
     def admin_token(self) -> str | None:
         """The token of the admin port; None if it wants none."""
@@ -447,6 +482,8 @@ class Settings(BaseSettings):
     def connection_options(self) -> dict[str, Any]:
         """Return the arguments of aiokafka's AIOKafkaConnection, which are part of `client_options`."""
         hide_secrets()
+        if self.sends_in_the_clear:
+            _warn_of_what_is_sent(self.sends_in_the_clear)
         options: dict[str, Any] = {
             "client_id": self.client_id,
             "security_protocol": self.security_protocol.value,
@@ -500,6 +537,12 @@ class Settings(BaseSettings):
             if name == "brokers" or value != type(self).model_fields[name].default
         ]
         return shlex.join(word for pair in words for word in pair)
+
+
+@cache
+def _warn_of_what_is_sent(what: str) -> None:
+    """Warn once in the log of a process."""
+    log.warning("the %s goes to the brokers in the clear, as SASL_PLAINTEXT sends it: use SASL_SSL", what)
 
 
 def _in_clear(secret: SecretStr | None, file: Path | None) -> str | None:

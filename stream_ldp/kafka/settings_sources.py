@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ __all__ = [
     "explanation",
     "flag",
     "settings_of_file",
+    "shared_secret",
     "unknown_variables",
     "variable",
 ]
@@ -50,6 +52,20 @@ def flag(name: str) -> str:
 def variable(name: str) -> str:
     """Return the variable of the environment that sets a setting."""
     return f"{ENVIRONMENT_PREFIX}{name.upper()}"
+
+
+def shared_secret(path: Path) -> str:
+    """Say that every account of this machine may read or replace a file with a secret; empty if none but a group may.
+
+    A group may: Kubernetes gives the files of a Secret to root, and lets the group of the process read them.
+
+    Raises:
+        OSError: there is no such file.
+    """
+    mode = path.stat().st_mode
+    if os.name != "posix" or not stat.S_ISREG(mode) or not mode & (stat.S_IROTH | stat.S_IWOTH):
+        return ""
+    return f"{path} holds a secret that everybody may read: chmod o= {path} (in Kubernetes, defaultMode: 0440)"
 
 
 def settings_of_file(path: str | Path | None) -> dict[str, Any]:

@@ -102,6 +102,12 @@ def diagnose(facts: Facts, settings: Settings, collections: Mapping[str, Collect
 
 def _brokers(facts: Facts, settings: Settings) -> Iterator[Finding]:
     yield Finding(level=Level.OK, what=f"{settings.brokers} answers; brokers: {facts.brokers}")
+    if settings.sends_in_the_clear:
+        yield Finding(
+            level=Level.WARNING,
+            what=f"the {settings.sends_in_the_clear} goes to the brokers in the clear",
+            cure="use security_protocol SASL_SSL, or sasl_mechanism SCRAM-SHA-512, which sends none",
+        )
     yield Finding(
         level=Level.UNKNOWN,
         what="release of the brokers: unknown, since the protocol does not tell it",

@@ -36,3 +36,15 @@ def test_a_certificate_that_cannot_be_used_is_an_error(command_line: Run, survey
 
 def test_an_unknown_collection_file_is_an_error(command_line: Run, tmp_path: Path) -> None:
     assert command_line(gateway, tmp_path / "absent.yaml").exit_code != 0
+
+
+def test_a_file_of_tokens_or_a_key_that_everybody_may_read_is_refused(
+    command_line: Run, survey: Path, tmp_path: Path
+) -> None:
+    (secret := tmp_path / "secret").write_text("geheim")
+    secret.chmod(0o644)
+    certificate = "--cert-file", tmp_path / "cert.pem"
+    for flags in (["--tokens-file", secret], [*certificate, "--key-file", secret], ["--cert-file", secret]):
+        result = command_line(gateway, survey, *flags)
+        assert result.exit_code == 2
+        assert f"{flags[-2]} {secret} holds a secret that everybody may read" in result.stderr.replace("\n", "")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from stream_ldp.kafka import settings as settings_module
 from stream_ldp.kafka.settings import Settings, SettingsError
 
 TOKEN = {"sasl_mechanism": "OAUTHBEARER", "sasl_token_file": Path(__file__)}
@@ -159,3 +160,66 @@ def test_a_secret_that_is_not_text_is_refused_by_its_file_without_a_byte_of_it(
         Settings.load(**{**others, name: secret})
     assert f"{secret} is not text in UTF-8" in str(refused.value)
     assert "0xff" not in "".join(traceback.format_exception(refused.value))
+
+
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [
+        ("tls_key_file", {"security_protocol": "SSL", "tls_cert_file": Path(__file__)}),
+        ("tls_cert_file", {"security_protocol": "SSL"}),
+        ("tls_key_password_file", {"security_protocol": "SSL", "tls_cert_file": Path("/dev/null")}),
+        ("sasl_password_file", {"security_protocol": "SASL_SSL", "sasl_username": "worker"}),
+        ("sasl_token_file", {"security_protocol": "SASL_SSL", "sasl_mechanism": "OAUTHBEARER"}),
+        ("admin_token_file", {}),
+    ],
+)
+@pytest.mark.parametrize(
+    ("mode", "refused"), [(0o600, False), (0o440, False), (0o640, False), (0o644, True), (0o602, True)]
+)
+def test_a_secret_that_everybody_may_read_is_refused_and_one_for_a_group_is_taken(
+    name: str, others: dict[str, Any], mode: int, refused: bool, tmp_path: Path
+) -> None:
+    (secret := tmp_path / "secret").write_text("geheim")
+    secret.chmod(mode)
+    # As Kubernetes mounts it.
+    (link := tmp_path / "link").symlink_to(secret)
+    if not refused:
+        Settings.load(**others, **{name: link})
+        return
+    with pytest.raises(SettingsError) as refusal:
+        Settings.load(**others, **{name: link})
+    (line,) = str(refusal.value).splitlines()
+    assert line.startswith(f"{name} (--{name.replace('_', '-')}, ")
+    assert line.endswith(
+        f"{link} holds a secret that everybody may read: chmod o= {link} (in Kubernetes, defaultMode: 0440)"
+    )
+
+
+def test_a_file_of_settings_that_everybody_may_read_has_no_password(file: Path) -> None:
+    file.write_text("admin_port: 1\n")
+    file.chmod(0o644)
+    assert Settings.load(config=file, **SASL_SSL).admin_port == 1
+    file.write_text("security_protocol: SASL_SSL\nsasl_username: worker\nsasl_password: geheim\n")
+    with pytest.raises(SettingsError, match=r"^config \(--config, .*everybody may read"):
+        Settings.load(config=file)
+    file.chmod(0o640)
+    assert Settings.load(config=file).password == "geheim"
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ({"sasl_mechanism": "PLAIN"}, "password"),
+        ({"sasl_mechanism": "SCRAM-SHA-512"}, ""),
+        ({"sasl_mechanism": "PLAIN", "security_protocol": "SASL_SSL"}, ""),
+    ],
+)
+def test_a_password_that_is_sent_in_the_clear_is_warned_of_once(
+    given: dict[str, Any], sent: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings_module._warn_of_what_is_sent.cache_clear()
+    settings = Settings.load(**{**SASL_SSL, "security_protocol": "SASL_PLAINTEXT", **given})
+    for _ in range(2):
+        settings.client_options()
+    warnings = [f"the {sent} goes to the brokers in the clear, as SASL_PLAINTEXT sends it: use SASL_SSL"]
+    assert [record.message for record in caplog.records] == (warnings if sent else [])

@@ -33,9 +33,9 @@ GOOD = Facts(
 )
 
 
-def found(facts: Facts, level: Level) -> list[tuple[str, str]]:
+def found(facts: Facts, level: Level, *, settings: Settings = SETTINGS) -> list[tuple[str, str]]:
     return [
-        (each.what, each.cure) for each in diagnose(facts, SETTINGS, {"care.yaml": COLLECTION}) if each.level == level
+        (each.what, each.cure) for each in diagnose(facts, settings, {"care.yaml": COLLECTION}) if each.level == level
     ]
 
 
@@ -46,6 +46,18 @@ def test_a_sound_set_up_has_neither_problem_nor_warning_and_says_what_stays_unkn
     assert "may write" not in unknown
     assert "write topic" in " ".join(what for what, _ in found(GOOD, Level.OK))
     assert "at most 0.4 s ahead" in unknown
+
+
+def test_a_password_that_is_sent_in_the_clear_is_a_warning() -> None:
+    reach = {"security_protocol": "SASL_PLAINTEXT", "sasl_username": "ada", "sasl_password": "geheim"}
+    plain, scram = (
+        Settings.load(brokers="broker:9092", topic_prefix="p", sasl_mechanism=mechanism, **reach)
+        for mechanism in ("PLAIN", "SCRAM-SHA-512")
+    )
+    ((what, cure),) = found(GOOD, Level.WARNING, settings=plain)
+    assert what == "the password goes to the brokers in the clear"
+    assert cure.startswith("use security_protocol SASL_SSL")
+    assert found(GOOD, Level.WARNING, settings=scram) == []
 
 
 def test_every_finding_is_one_line_and_all_but_the_good_ones_say_what_to_do() -> None:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from stream_ldp.cli.arguments import CollectionFiles
+from stream_ldp.cli.descriptors import LEAST, require_descriptors
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.text_file import text_of
 from stream_ldp.cli.logs import begin_log
@@ -81,6 +82,7 @@ def gateway(
     keeps nothing, so run as many as you like, and behind whatever balances their load.
     """
     begin_log(settings)
+    require_descriptors(LEAST)
     sources = [
         Source(collection=collection, text=Path(file).read_text(encoding="utf-8"))
         for file, collection in load_collections(files).items()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stream_ldp.cli.arguments import CollectionFiles
+from stream_ldp.cli.descriptors import LEAST, require_descriptors
 from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.logs import begin_log
 from stream_ldp.cli.options import SERVER, load_collections, with_settings
@@ -45,6 +46,7 @@ def page(
     reads answers, so it may run anywhere and as often as one likes; it needs no worker on its machine.
     """
     begin_log(settings)
+    require_descriptors(LEAST)
     run_client(until_signal(_page(load_collections(files).values(), settings, host=host, port=port, finals=finals)))
 
 

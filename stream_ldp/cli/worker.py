@@ -12,6 +12,7 @@ from aiokafka.errors import KafkaError
 
 from stream_ldp import __version__
 from stream_ldp.cli.arguments import CollectionFiles
+from stream_ldp.cli.descriptors import EACH_COLLECTION, LEAST, require_descriptors
 from stream_ldp.cli.logs import begin_log
 from stream_ldp.cli.options import WORKER, load_collections, with_settings
 from stream_ldp.cli.running import run
@@ -44,6 +45,7 @@ def worker(
         # Faust's threads end with the exceptions that the worker itself has been told.
         threading.excepthook = _note_end
     collections = load_collections(files)
+    require_descriptors(LEAST + EACH_COLLECTION * len(collections))
     names = [each.name for each in collections.values()]
     log.info("release %s works on %s", __version__, ", ".join(names), extra={"collections": names})
     begin_tracing(settings, service="stream-ldp-worker")

@@ -32,6 +32,7 @@ from stream_ldp.http.exposition import exposition
 from stream_ldp.http.network import network_of
 from stream_ldp.http.quota import Quota
 from stream_ldp.http.refusal import Refused
+from stream_ldp.kafka.broker_watch import BrokerWatch
 from stream_ldp.kafka.connection import BrokerUnreachable, check_connection, explain
 from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.kafka.round_log import RoundLog
@@ -118,6 +119,7 @@ class Gateway:
         self._metrics = GatewayMetrics(self._sources)
         # Batches of many clients pass through one producer; without idempotence none of them can be told apart.
         self._producer = Producer(settings, idempotent=False, patience=PATIENCE)
+        self._watch = BrokerWatch(settings)
         self._rounds: dict[str, RoundLog] = {}
         for name, source in self._sources.items():
             if (rounds := kind_of(source.collection).rounds) is not None:
@@ -153,6 +155,7 @@ class Gateway:
         """Connect; raises what `Sender` raises for a collection whose topic is missing or which is another one."""
         await check_connection(self._settings)
         try:
+            self._watch.begin()
             await self._producer.start()
             existing = await self._producer.topics()
             for name, source in self._sources.items():
@@ -334,7 +337,9 @@ class Gateway:
         return exposition(self._metrics.registry, request)
 
     async def _livez(self, _: web.Request) -> web.Response:
-        return web.json_response({"problems": []})
+        await self._watch.look_at_files()
+        problems = self._watch.live()
+        return web.json_response({"problems": problems}, status=503 if problems else 200)
 
     async def _readyz(self, _: web.Request) -> web.Response:
         # Nobody sends batches to a gateway that is not ready, so it has to look for itself.
@@ -346,7 +351,7 @@ class Gateway:
             else:
                 log.info("the brokers answer again")
                 self._problem = None
-        problems = [] if self._problem is None else [self._problem]
+        problems = [*self._watch.live(), *([] if self._problem is None else [self._problem])]
         return web.json_response({"problems": problems}, status=503 if problems else 200)
 
 

@@ -101,9 +101,7 @@ class BrokerWatch:
         try:
             while True:
                 await self.ask()
-                if self._clock() >= self._looked_at + FILES_SECONDS:
-                    self._looked_at = self._clock()
-                    await self.look_at_files()
+                await self.look_at_files()
                 await asyncio.sleep(ASK_SECONDS)
         finally:
             await self._disconnect()
@@ -126,7 +124,13 @@ class BrokerWatch:
         self._lost("; ".join(problems))
 
     async def look_at_files(self) -> None:
-        """Find out whether the files have changed, and a broker accepts what they hold now and not what they held."""
+        """Find out whether the files have changed, and a broker accepts what they hold now and not what they held.
+
+        Nothing is done within FILES_SECONDS of the last time.
+        """
+        if self._clock() < self._looked_at + FILES_SECONDS:
+            return
+        self._looked_at = self._clock()
         try:
             if await asyncio.to_thread(self._settings.credentials) == self._files:
                 self.outdated = False
@@ -134,12 +138,8 @@ class BrokerWatch:
             options = await asyncio.to_thread(self._settings.connection_options)
         except (OSError, ValueError):
             return  # Somebody is about to replace them.
-        before, self.outdated = self.outdated, False
-        for address in self._addresses:
-            # Connections that were made before are no proof: a broker closes none because of a change.
-            if await _refuses(address, self._given) and not await _refuses(address, options):
-                self.outdated = True
-                break
+        before, found = self.outdated, [_is_outdated(each, self._given, options) for each in self._addresses]
+        self.outdated = any(await asyncio.gather(*found))
         if self.outdated and not before:
             log.error("%s", *self.live())
 
@@ -185,6 +185,12 @@ class BrokerWatch:
             log.error("no broker answers: %s; waiting for up to %s (--outage)", why, self._settings.outage)
         if now - self._answered_at > outage:
             raise BrokerUnreachable(f"no broker has answered for {self._settings.outage} (--outage): {why}")
+
+
+async def _is_outdated(address: str, given: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Decide whether a broker refuses what clients were given, and accepts what they would be given now."""
+    # Connections that were made before are no proof: a broker closes none because of a change.
+    return await _refuses(address, given) and not await _refuses(address, now)
 
 
 async def _refuses(address: str, options: Mapping[str, Any]) -> bool:

@@ -7,8 +7,9 @@ import os
 import re
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import aiohttp
@@ -19,6 +20,7 @@ from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.content_type import BATCH_TYPE
+from tests.kafka.secured import SecuredKafka
 from tests.service.epochs import FILMS, ItemDeployment
 from tests.service.harness import Deployment, JointDeployment
 from tests.service.test_worker import assert_finals_are_exact
@@ -26,7 +28,9 @@ from tests.sets.examples import round_of
 
 
 @asynccontextmanager
-async def gateway(deployment: Deployment, *flags: str) -> AsyncIterator[str]:
+async def gateway(
+    deployment: Deployment, *flags: str, environment: Mapping[str, str] | None = None
+) -> AsyncIterator[str]:
     """Run a gateway as an operator does, and stop it by SIGTERM, which must end it with 0."""
     settings = deployment.settings
     reach = ["--brokers", settings.brokers, "--topic-prefix", settings.topic_prefix, "--port", "0", *flags]
@@ -34,6 +38,7 @@ async def gateway(deployment: Deployment, *flags: str) -> AsyncIterator[str]:
         sys.executable,
         *("-m", "stream_ldp.cli", "gateway", str(deployment.file), *reach),
         stdout=asyncio.subprocess.PIPE,
+        env=None if environment is None else {**os.environ, **environment},
     )
     try:
         assert process.stdout is not None
@@ -67,6 +72,28 @@ async def test_reports_over_http_are_in_the_published_estimate(
                     async with session.post(place, data=body, headers=headers) as response:
                         assert (response.status, await response.json()) == (200, {"reports": len(part)})
             await assert_finals_are_exact(deployment, reports=4_000)
+
+
+async def test_a_gateway_whose_password_has_changed_asks_for_a_restart(
+    changing: SecuredKafka, tmp_path: Path, prefix: str
+) -> None:
+    environment = changing.environment()
+    plain = await JointDeployment.create(tmp_path, brokers=changing.bootstrap, prefix=prefix)
+    brokers = environment.pop("STREAM_LDP_BROKERS")
+    deployment = replace(plain, settings=plain.settings.model_copy(update={"brokers": brokers}))
+    async with gateway(deployment, environment=environment) as url, aiohttp.ClientSession(url) as session:
+        async with session.get("/livez") as live, session.get("/readyz") as ready:
+            assert (live.status, ready.status) == (200, 200)
+        await asyncio.to_thread(changing.change_password)
+        async with asyncio.timeout(40):
+            # No connection that is there is closed: the next one would be refused.
+            while (live := await session.get("/livez")).status == 200:
+                await asyncio.sleep(0.5)
+        async with session.get("/readyz") as ready:
+            assert ready.status == 503
+            (problem,) = (await ready.json())["problems"]
+        assert problem.endswith("accept those that its files have now: restart it")
+        assert (await live.json())["problems"] == [problem]
 
 
 async def test_rounds_are_served_as_they_are_published(tmp_path: Path, kafka: EmbeddedKafka, prefix: str) -> None:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import base64
 import json
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._scram import ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 
 from stream_ldp.kafka.embedded import EmbeddedKafka
+from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX
 
-__all__ = ["PASSWORD", "SecuredKafka", "certificates", "secured", "token"]
+__all__ = ["PASSWORD", "SecuredKafka", "certificates", "changing", "secured", "token"]
 
 #: That of every user.
 PASSWORD = "geheim"
@@ -94,24 +99,69 @@ class SecuredKafka(EmbeddedKafka):
             **others,
         }
 
+    def environment(self) -> dict[str, str]:
+        """Return variables of the administrator's settings, whose files change with what they prove."""
+        self.password_file.write_text(PASSWORD)
+        self.authority_file.write_text((self.certificates / "ca.pem").read_text())
+        given = self.settings("admin", sasl_password_file=self.password_file, tls_ca_file=self.authority_file)
+        del given["sasl_password"]
+        return {f"{ENVIRONMENT_PREFIX}{name.upper()}": str(value) for name, value in given.items()}
+
+    @property
+    def password_file(self) -> Path:
+        """The file of the administrator's password."""
+        return self.certificates / "password"
+
+    @property
+    def authority_file(self) -> Path:
+        """The file of the authorities that the administrator trusts."""
+        return self.certificates / "authorities.pem"
+
+    def change_password(self) -> None:
+        """Give the administrator another password, which the file has too; connections that are there go on."""
+        other = f"not-{PASSWORD}"
+        info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4_096)
+        administrator = AdminClient({"bootstrap.servers": self.bootstrap})
+        changed = administrator.alter_user_scram_credentials(
+            [UserScramCredentialUpsertion("admin", info, other.encode())]
+        )
+        changed["admin"].result(30)
+        self.password_file.write_text(other)
+
+    def change_authority(self) -> None:
+        """Certify the broker, from its next start on, by another authority, which the administrator trusts too."""
+        authority = "-CA other-ca.pem -CAkey other.key -CAcreateserial -extfile names"
+        openssl(f"x509 -req -in broker.csr {authority} -out broker.crt", directory=self.certificates)
+        self.certify("broker.key", "broker.crt", "other-ca.pem")
+        self.authority_file.write_text(
+            self.authority_file.read_text() + (self.certificates / "other-ca.pem").read_text()
+        )
+
+    def certify(self, *parts: str) -> None:
+        """Write the broker's certificate, of these files."""
+        text = "".join((self.certificates / each).read_text() for each in parts)
+        (self.certificates / "broker.pem").write_text(text)
+
+
+def openssl(arguments: str, *, directory: Path) -> None:
+    subprocess.run(["openssl", *arguments.split()], cwd=directory, check=True, capture_output=True)
+
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make ca.pem, broker.pem signed by it for 127.0.0.1, admin.pem with an encrypted admin.key, and other-ca.pem."""
     directory = tmp_path_factory.mktemp("certificates")
 
-    def openssl(arguments: str) -> None:
-        subprocess.run(["openssl", *arguments.split()], cwd=directory, check=True, capture_output=True)
-
+    make = partial(openssl, directory=directory)
     key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256"
     new = f"{key} -nodes"
-    openssl(f"req -x509 {new} -subj /CN=ca -keyout ca.key -out ca.pem")
-    openssl(f"req -x509 {new} -subj /CN=other -keyout other.key -out other-ca.pem")
-    openssl(f"req {new} -subj /CN=broker -keyout broker.key -out broker.csr")
+    make(f"req -x509 {new} -subj /CN=ca -keyout ca.key -out ca.pem")
+    make(f"req -x509 {new} -subj /CN=other -keyout other.key -out other-ca.pem")
+    make(f"req {new} -subj /CN=broker -keyout broker.key -out broker.csr")
     (directory / "names").write_text("subjectAltName=IP:127.0.0.1")
-    openssl("x509 -req -in broker.csr -CA ca.pem -CAkey ca.key -CAcreateserial -extfile names -out broker.crt")
-    openssl(f"req {key} -passout pass:{PASSWORD} -subj /CN=admin -keyout admin.key -out admin.csr")
-    openssl("x509 -req -in admin.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out admin.pem")
+    make("x509 -req -in broker.csr -CA ca.pem -CAkey ca.key -CAcreateserial -extfile names -out broker.crt")
+    make(f"req {key} -passout pass:{PASSWORD} -subj /CN=admin -keyout admin.key -out admin.csr")
+    make("x509 -req -in admin.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out admin.pem")
     parts = [(directory / name).read_text() for name in ("broker.key", "broker.crt", "ca.pem")]
     (directory / "broker.pem").write_text("".join(parts))
     return directory
@@ -121,4 +171,13 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def secured(kafka: EmbeddedKafka, certificates: Path) -> Iterator[SecuredKafka]:
     """Start the guarded broker; the shared one is asked for first, for its rule of when to skip and when to fail."""
     with SecuredKafka(certificates) as broker:
+        yield broker
+
+
+@pytest.fixture
+def changing(kafka: EmbeddedKafka, certificates: Path, tmp_path: Path) -> Iterator[SecuredKafka]:
+    """Start a guarded broker for this test alone, whose passwords and certificates may be changed."""
+    own = tmp_path / "certificates"
+    shutil.copytree(certificates, own)
+    with SecuredKafka(own) as broker:
         yield broker

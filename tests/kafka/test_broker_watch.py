@@ -184,7 +184,8 @@ def password(brokers: Brokers, tmp_path: Path) -> Path:
     return file
 
 
-def protected(password: Path) -> BrokerWatch:
+def protected(password: Path, monkeypatch: pytest.MonkeyPatch) -> BrokerWatch:
+    monkeypatch.setattr(broker_watch, "FILES_SECONDS", 0.0)
     return watch_of(Clock(), security_protocol="SASL_SSL", sasl_username="worker", sasl_password_file=password)
 
 
@@ -195,9 +196,9 @@ RESTART = (
 
 
 async def test_a_changed_password_that_brokers_demand_asks_for_a_restart(
-    brokers: Brokers, password: Path, caplog: pytest.LogCaptureFixture
+    brokers: Brokers, password: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watch = protected(password)
+    watch = protected(password, monkeypatch)
     await watch.ask()
     password.write_text("new")
     brokers.passwords["second:9092"] = {"new"}
@@ -215,9 +216,9 @@ async def test_a_changed_password_that_brokers_demand_asks_for_a_restart(
 
 
 async def test_nothing_is_outdated_while_brokers_accept_what_clients_have_or_nobody_has_what_they_want(
-    brokers: Brokers, password: Path
+    brokers: Brokers, password: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watch = protected(password)
+    watch = protected(password, monkeypatch)
     await watch.ask()
     password.write_text("new")
     for accepted in ({"old", "new"}, {"old"}, {"another"}):
@@ -233,8 +234,10 @@ async def test_nothing_is_outdated_while_brokers_accept_what_clients_have_or_nob
     assert watch.live() == []
 
 
-async def test_an_outage_by_a_changed_password_says_what_it_is(brokers: Brokers, password: Path) -> None:
-    watch = protected(password)
+async def test_an_outage_by_a_changed_password_says_what_it_is(
+    brokers: Brokers, password: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = protected(password, monkeypatch)
     await watch.ask()
     password.write_text("new")
     brokers.accept("new")
@@ -247,8 +250,10 @@ async def test_an_outage_by_a_changed_password_says_what_it_is(brokers: Brokers,
     assert "authentication failed: wrong user or password for user 'worker'" in away
 
 
-async def test_clients_that_were_given_the_new_password_are_not_outdated(brokers: Brokers, password: Path) -> None:
-    watch = protected(password)
+async def test_clients_that_were_given_the_new_password_are_not_outdated(
+    brokers: Brokers, password: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = protected(password, monkeypatch)
     password.write_text("new")
     brokers.accept("new")
     watch.begin()
@@ -256,3 +261,18 @@ async def test_clients_that_were_given_the_new_password_are_not_outdated(brokers
     await watch.look_at_files()
     assert watch.connected
     assert watch.live() == []
+
+
+async def test_files_are_looked_at_every_ten_seconds_whoever_asks(brokers: Brokers, tmp_path: Path) -> None:
+    (password := tmp_path / "password").write_text("old")
+    clock = Clock()
+    given = {"security_protocol": "SASL_SSL", "sasl_username": "worker", "sasl_password_file": password}
+    watch = watch_of(clock, **given)
+    password.write_text("new")
+    brokers.accept("new")
+    clock.seconds += 9
+    await watch.look_at_files()
+    assert watch.live() == []
+    clock.seconds += 1
+    await watch.look_at_files()
+    assert watch.live() == [RESTART]

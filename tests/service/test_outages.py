@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import signal
-import subprocess
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._scram import ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 
 from stream_ldp.kafka.embedded import EmbeddedKafka
-from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX
-from tests.kafka.secured import PASSWORD, SecuredKafka
+from tests.kafka.secured import SecuredKafka
 from tests.service.harness import JointDeployment
 from tests.service.test_worker import assert_finals_are_exact, play
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.service.harness import WorkerProcess
@@ -139,49 +134,19 @@ async def test_a_worker_ends_with_the_reason_when_it_has_waited_long_enough_and_
 OUTDATED_SECONDS = 40.0
 
 
-@pytest.fixture
-def guarded(kafka: EmbeddedKafka, certificates: Path, tmp_path: Path) -> Iterator[SecuredKafka]:
-    """Start a guarded broker for this test alone, whose certificates may be changed."""
-    own = tmp_path / "certificates"
-    shutil.copytree(certificates, own)
-    with SecuredKafka(own) as broker:
-        yield broker
-
-
-def change_the_password(guarded: SecuredKafka, password: Path, authority: Path) -> None:
-    administrator = AdminClient({"bootstrap.servers": guarded.bootstrap})
-    info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4_096)
-    changed = administrator.alter_user_scram_credentials([UserScramCredentialUpsertion("admin", info, b"other")])
-    changed["admin"].result(30)
-    password.write_text("other")
-
-
-def change_the_authority(guarded: SecuredKafka, password: Path, authority: Path) -> None:
-    directory = guarded.certificates
-    sign = "x509 -req -in broker.csr -CA other-ca.pem -CAkey other.key -CAcreateserial -extfile names -out broker.crt"
-    subprocess.run(["openssl", *sign.split()], cwd=directory, check=True, capture_output=True)
-    parts = [(directory / name).read_text() for name in ("broker.key", "broker.crt", "other-ca.pem")]
-    (directory / "broker.pem").write_text("".join(parts))
-    authority.write_text(authority.read_text() + (directory / "other-ca.pem").read_text())
-
-
-@pytest.mark.parametrize("change", [change_the_password, change_the_authority])
+@pytest.mark.parametrize("change", [SecuredKafka.change_password, SecuredKafka.change_authority])
 async def test_a_worker_whose_password_or_authority_has_changed_asks_for_a_restart_and_can_be_stopped(
-    guarded: SecuredKafka, tmp_path: Path, prefix: str, change: Callable[[SecuredKafka, Path, Path], None]
+    changing: SecuredKafka, tmp_path: Path, prefix: str, change: Callable[[SecuredKafka], None]
 ) -> None:
-    password, authority = tmp_path / "password", tmp_path / "authority.pem"
-    password.write_text(PASSWORD)
-    authority.write_text((guarded.certificates / "ca.pem").read_text())
-    given = guarded.settings("admin", sasl_password_file=password, tls_ca_file=authority)
-    environment = {f"{ENVIRONMENT_PREFIX}{name.upper()}": str(value) for name, value in given.items()}
-    del environment[f"{ENVIRONMENT_PREFIX}SASL_PASSWORD"], environment[f"{ENVIRONMENT_PREFIX}BROKERS"]
-    plain = await JointDeployment.create(tmp_path, brokers=guarded.bootstrap, prefix=prefix)
-    deployment = replace(plain, settings=plain.settings.model_copy(update={"brokers": given["brokers"]}))
+    environment = changing.environment()
+    plain = await JointDeployment.create(tmp_path, brokers=changing.bootstrap, prefix=prefix)
+    brokers = environment.pop("STREAM_LDP_BROKERS")
+    deployment = replace(plain, settings=plain.settings.model_copy(update={"brokers": brokers}))
     with deployment.worker(environment=environment) as first, deployment.worker(environment=environment) as second:
         await asyncio.gather(first.ready(), second.ready())
         await play(plain, users=5_000, seconds=3)
-        await asyncio.to_thread(change, guarded, password, authority)
-        await asyncio.to_thread(guarded.restart)
+        await asyncio.to_thread(change, changing)
+        await asyncio.to_thread(changing.restart)
         for worker in (first, second):
             async with asyncio.timeout(OUTDATED_SECONDS):
                 while (await worker.get("/livez"))[0] != 503:

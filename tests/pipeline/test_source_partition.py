@@ -135,6 +135,27 @@ def test_the_absence_of_the_broker_does_not_make_a_partition_idle() -> None:
     assert not state.observe_silence(4_000)
 
 
+def late_after_an_outage(times_ms: list[int], *, grace: str) -> int:
+    """Count the reports that are late when clients deliver what they kept through 20 s, in this order."""
+    collection = JointCollection.parse(TEXT.replace("grace: 2s", f"grace: {grace}"))
+    state = started(NOW - 20_000, collection=collection)
+    return sum(
+        state.count([offset], [NOW], [batch(time_ms, batch_id=offset)]).late
+        for offset, time_ms in enumerate(times_ms, start=1)
+    )
+
+
+@given(st.permutations(range(NOW - 20_000, NOW + 1, 2_500)))
+def test_what_clients_kept_is_not_late_in_whatever_order_if_the_grace_is_as_long_as_they_kept_it(
+    times_ms: list[int],
+) -> None:
+    assert late_after_an_outage(times_ms, grace="20s") == 0
+
+
+def test_the_first_that_delivers_makes_the_others_late_if_the_grace_is_shorter() -> None:
+    assert late_after_an_outage([NOW, *range(NOW - 20_000, NOW, 2_500)], grace="2s") == 4
+
+
 def test_a_partition_without_an_idle_timeout_never_becomes_idle() -> None:
     state = started(NOW, collection=JointCollection.parse(TEXT.replace("idle_timeout: 5s", "idle_timeout: never")))
     assert not state.observe_silence(10**9)

@@ -9,6 +9,7 @@ import typer
 
 from stream_ldp.cli.commands import Command, Commands
 from stream_ldp.cli.deferred import Deferred
+from stream_ldp.cli.echo import echo
 
 __all__ = ["app", "main"]
 
@@ -121,7 +122,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"stream-ldp {metadata.version('stream-ldp')}")
+        echo(f"stream-ldp {metadata.version('stream-ldp')}")
         raise typer.Exit
 
 

@@ -19,6 +19,7 @@ from rich.table import Table
 
 from stream_ldp.cli.audited.subject import read
 from stream_ldp.cli.displays.table_text import print_whole
+from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.mechanisms import OSEntropy, SeededEntropy
 from stream_ldp.mechanisms.notation import EXAMPLES
@@ -124,13 +125,13 @@ def _enumerate(audited: Audited, *, as_json: bool) -> None:
         _print_json(document)
     else:
         if found.miniature is not None:
-            typer.echo(f"It is too large to enumerate; enumerated in miniature: {found.miniature}.")
+            echo(f"It is too large to enumerate; enumerated in miniature: {found.miniature}.")
         _print_table(found.title, found.results)
         if found.changing:
             _print_table(
                 f"{found.changes} that may change before each report, which no formula covers", found.changing
             )
-            typer.echo("`if constant` is what so many reports cost as long as there is no change.\n")
+            echo("`if constant` is what so many reports cost as long as there is no change.", "")
         if found.wide:
             _print_table("At their real width, some values and sets, and some ways to draw the rows", found.wide)
     if found.wrong or found.differences:
@@ -139,7 +140,7 @@ def _enumerate(audited: Audited, *, as_json: bool) -> None:
         where = "".join(f"\n  in {each}" for each in found.differences)
         fail(f"DISPROVED: {claims}; the code {has} the probabilities that it states{where}")
     if not as_json:
-        typer.echo("Every claim holds to 1e-9, and every decision has the stated probabilities to 2^-32.")
+        echo("Every claim holds to 1e-9, and every decision has the stated probabilities to 2^-32.")
 
 
 def _run_client(audited: Audited, subject: str, *, as_json: bool) -> None:
@@ -225,7 +226,7 @@ def _attack(audited: Audited, *, trials: int, confidence: float, seed: int | Non
 
 
 def _print_json(document: dict[str, Any]) -> None:
-    typer.echo(
+    echo(
         json.dumps(
             {
                 name: [

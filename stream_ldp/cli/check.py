@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import typer
-
 from stream_ldp.cli.arguments import CollectionFiles
+from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.options import same_names
@@ -45,9 +44,9 @@ def check(
             problems += error.problems
         else:
             correct[str(file)] = collection
-            typer.echo(f"{file}: ok: {_summary(collection)}")
+            echo(f"{file}: ok: {_summary(collection)}")
             for sentence in [*_too_rare(collection), *_too_slow(collection)]:
-                typer.echo(f"{file}: warning: {sentence}", err=True)
+                echo(f"{file}: warning: {sentence}", err=True)
     if twice := same_names(correct):
         problems.append(twice)
     if problems:

@@ -13,6 +13,7 @@ import typer
 from aiokafka import TopicPartition
 
 from stream_ldp.cli.arguments import CollectionFile
+from stream_ldp.cli.echo import echo, echo_json
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.running import run_operation
@@ -106,14 +107,14 @@ async def _list(settings: Settings, file: Path, *, reasons: frozenset[Reason], n
         shown.append(letter)
     if as_json:
         for letter in shown:
-            typer.echo(json.dumps(_fields(letter)))
+            echo_json(json.dumps(_fields(letter)))
         return
     each = ", ".join(f"{count:,} {reason}" for reason, count in counts.most_common())
-    typer.echo(f"{collection.name}: {quantity(counts.total(), 'refused record')}{each and ': '}{each}")
+    echo(f"{collection.name}: {quantity(counts.total(), 'refused record')}{each and ': '}{each}")
     for letter in shown:
         more = f" and {quantity(letter.count - 1, 'more', 'more')}" if letter.count > 1 else ""
         place = f"{letter.topic} partition {letter.source_partition} offset {letter.source_offset}{more}"
-        typer.echo(f"{_time(letter.time_ms)}  {letter.reason}  {place}  {letter.detail}")
+        echo(f"{_time(letter.time_ms)}  {letter.reason}  {place}  {letter.detail}")
 
 
 async def _replay(
@@ -130,12 +131,12 @@ async def _replay(
             pass
     else:
         await _publish(chosen, settings)
-    typer.echo(
+    echo(
         f"{quantity(selection.batches, 'batch', 'batches')} of {quantity(selection.reports, 'report')} "
         f"{'would be sent' if dry_run else 'sent'} again to {topic}"
     )
     for why_not, count in selection.kept.most_common():
-        typer.echo(f"{count:,} not sent: {why_not}")
+        echo(f"{count:,} not sent: {why_not}")
 
 
 async def _publish(records: AsyncIterator[Record], settings: Settings) -> None:
@@ -211,7 +212,7 @@ async def _letters(
                 if letter.reason in reasons:
                     yield letter
     if foreign:
-        typer.echo(f"{quantity(foreign, 'record')} of {topic}: no dead letters", err=True)
+        echo(f"{quantity(foreign, 'record')} of {topic}: no dead letters", err=True)
 
 
 async def _watermarks(settings: Settings, collection: Collection, partitions: int) -> Mapping[int, int]:

@@ -12,6 +12,7 @@ from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 
 from stream_ldp.cli.arguments import CollectionFiles
+from stream_ldp.cli.echo import echo, echo_json
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.running import run_operation
 from stream_ldp.client.sender import now_ms
@@ -64,12 +65,12 @@ async def _doctor(settings: Settings, collections: Mapping[str, Collection], *, 
         what = "; ".join(str(error).splitlines())
         findings = [Finding(level=Level.PROBLEM, what=what, cure="correct --brokers and the security settings")]
     if as_json:
-        typer.echo(json.dumps([asdict(each) for each in findings], indent=2))
+        echo_json(json.dumps([asdict(each) for each in findings], indent=2))
     else:
         for each in findings:
-            typer.echo(f"{each.level}: {each.what}")
+            echo(f"{each.level}: {each.what}")
             if each.cure:
-                typer.echo(f"  -> {each.cure}")
+                echo(f"  -> {each.cure}")
     if any(each.level is Level.PROBLEM for each in findings):
         raise typer.Exit(1)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 from stream_ldp.errors import ParameterError, StreamLDPError
+from stream_ldp.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,9 @@ def fail(message: str, *, code: int = 1) -> NoReturn:
     # Imported here, since most commands do not fail.
     from rich.console import Console  # noqa: PLC0415
 
-    Console(stderr=True, highlight=False, soft_wrap=True).print(message, style="red", markup=False)
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    for line in message.split("\n"):
+        console.print(printable(line), style="red", markup=False)
     raise typer.Exit(code)
 
 

@@ -11,6 +11,7 @@ import typer
 
 from stream_ldp.cli.arguments import CollectionFiles
 from stream_ldp.cli.descriptors import LEAST, require_descriptors
+from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.text_file import text_of
 from stream_ldp.cli.logs import begin_log
@@ -145,7 +146,7 @@ async def _serve(served: Gateway, *, host: str, port: int, tls: ssl.SSLContext |
     try:
         await opened.start()
         scheme = "http" if tls is None else "https"
-        typer.echo(f"The gateway is at {scheme}://{host}:{opened.address[1]}/v1/collections; Ctrl-C ends it.")
+        echo(f"The gateway is at {scheme}://{host}:{opened.address[1]}/v1/collections; Ctrl-C ends it.")
         await asyncio.Event().wait()
     finally:
         await opened.stop()

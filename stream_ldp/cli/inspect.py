@@ -10,6 +10,7 @@ import typer
 from aiokafka import TopicPartition
 
 from stream_ldp.cli.arguments import CollectionFile
+from stream_ldp.cli.echo import echo, echo_json
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
@@ -88,7 +89,10 @@ def record(
 async def _collection(settings: Settings, file: Path, *, as_json: bool) -> None:
     (known,) = (collections := load_collections([file])).values()
     state = await read_state(settings, known, await preflight(settings, collections))
-    typer.echo(json.dumps(_document(known, state), indent=2) if as_json else "\n".join(_lines(known, state)))
+    if as_json:
+        echo_json(json.dumps(_document(known, state), indent=2))
+    else:
+        echo(*_lines(known, state))
 
 
 def _lines(known: Collection, state: CollectionState) -> Iterator[str]:
@@ -195,14 +199,14 @@ async def _record(
         "written": time_text(found.timestamp),
     }
     if as_json:
-        typer.echo(json.dumps(at | {"what": what} | said, indent=2))
+        echo_json(json.dumps(at | {"what": what} | said, indent=2))
         return
     if found.offset > wanted:
-        typer.echo(f"offset {wanted} has no record, or it has been deleted by compaction; the next one is:")
-    typer.echo(f"{full} partition {number} offset {found.offset}, written {at['written']}: {what}")
+        echo(f"offset {wanted} has no record, or it has been deleted by compaction; the next one is:")
+    echo(f"{full} partition {number} offset {found.offset}, written {at['written']}: {what}")
     for name, part in said.items():
         text = ", ".join(map(str, part)) if isinstance(part, list) else part
-        typer.echo(f"  {name.replace('_', ' ')}: {text}")
+        echo(f"  {name.replace('_', ' ')}: {text}")
 
 
 def _topic(settings: Settings, known: Collection, given: str, topics: list[str]) -> str:

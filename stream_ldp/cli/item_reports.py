@@ -6,8 +6,7 @@ import asyncio
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING
 
-import typer
-
+from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.item_sets import items_of
 from stream_ldp.cli.inputs.records import Format, lines_of
@@ -49,9 +48,7 @@ def report_items(collection: ItemCollection, options: ReportOptions) -> None:
     def show(asked: Round) -> None:
         phase = collection.method.phases[asked.phase - 1]
         most = "at most " if phase.memoised else ""
-        typer.echo(
-            f"epoch {asked.epoch} phase {asked.phase}: reported, for {most}{shown_epsilon(phase.epsilon)} nats"
-        )
+        echo(f"epoch {asked.epoch} phase {asked.phase}: reported, for {most}{shown_epsilon(phase.epsilon)} nats")
 
     reporter = ItemReporter(collection, settings=options.settings, secret=secret, ledger=ledger, on_report=show)
     sets = _read(options.path)
@@ -60,8 +57,8 @@ def report_items(collection: ItemCollection, options: ReportOptions) -> None:
         run_client(until_signal(_report(reporter, sets, seconds=_seconds(collection, options.epochs))))
     except (ReportRefused, OSError, DataError) as error:
         problem = str(error)
-    typer.echo(f"{quantity(reporter.acknowledged, 'report')} of one user published")
-    typer.echo(spent_line(ledger))
+    echo(f"{quantity(reporter.acknowledged, 'report')} of one user published")
+    echo(spent_line(ledger))
     if problem is not None:
         fail(problem)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import signal
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pythonjsonlogger.json import JsonFormatter
 
 from stream_ldp.kafka.settings import LogFormat, LogLevel
+from stream_ldp.printable import printable
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -52,6 +53,18 @@ def begin_log(settings: Settings, *, libraries: bool = False, stream: TextIO | N
         signal.signal(signal.SIGUSR2, lambda *_: _move(+1))
 
 
+class _PlainFormatter(logging.Formatter):
+    """A formatter of lines that a terminal shows and does not obey, whatever is in them."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        """Make one line of a message."""
+        return printable(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802
+        """Keep the lines of a traceback."""
+        return "\n".join(map(printable, super().formatException(ei).splitlines()))
+
+
 def _formatter(form: LogFormat, *, terminal: bool) -> logging.Formatter:
     if form is LogFormat.JSON or (form is LogFormat.AUTO and not terminal):
         return JsonFormatter(
@@ -59,7 +72,7 @@ def _formatter(form: LogFormat, *, terminal: bool) -> logging.Formatter:
             rename_fields={"levelname": "level", "name": "logger", "exc_info": "traceback"},
             timestamp="time",
         )
-    return logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%Y-%m-%dT%H:%M:%S%z")
+    return _PlainFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%Y-%m-%dT%H:%M:%S%z")
 
 
 def _set_level(level: LogLevel) -> None:

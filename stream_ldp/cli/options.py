@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.kafka.settings import CONNECTION, SECRETS, Settings
 from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX
@@ -51,7 +52,7 @@ def with_settings(names: Iterable[str]) -> Callable[[Callable[..., None]], Calla
             flags = {name: arguments.pop(name) for name in names}
             settings = Settings.load(**flags)
             if print_config:
-                typer.echo(settings.printable(), nl=False)
+                echo(*settings.printable().splitlines())
                 return
             command(**arguments, settings=settings)
 

@@ -9,6 +9,7 @@ import typer
 
 from stream_ldp.cli.arguments import CollectionFiles
 from stream_ldp.cli.descriptors import LEAST, require_descriptors
+from stream_ldp.cli.echo import echo
 from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.logs import begin_log
 from stream_ldp.cli.options import SERVER, load_collections, with_settings
@@ -56,7 +57,7 @@ async def _page(collections: Iterable[Collection], settings: Settings, *, host: 
     hosts = Hosts.of(settings.allowed_hosts)
     server = PageServer(History(known, finals=finals), host=host, port=port, hosts=hosts)
     await server.start()
-    typer.echo(f"The page is at {server.url}; Ctrl-C ends it.")
+    echo(f"The page is at {server.url}; Ctrl-C ends it.")
     subscribers = [
         face_of(each).subscriber(each.name, settings=settings, from_beginning=True) for each in collections
     ]
@@ -82,6 +83,6 @@ async def _follow(subscriber: AnswerSubscriber[Any], server: PageServer) -> None
             try:
                 answer = await anext(subscriber)
             except UnreadableAnswer as error:
-                typer.echo(str(error), err=True)
+                echo(str(error), err=True)
             else:
                 server.show(answer)

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from stream_ldp.cli.arguments import CollectionFile
+from stream_ldp.cli.echo import echo, echo_json
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.options import load_collections
@@ -80,13 +81,13 @@ def plan(
         collection = face.for_budget(collection, for_ever=for_ever, per_report=per_report)
         if not as_json:
             parameters = collection.document["mechanism"]
-            typer.echo(f"mechanism: {{{', '.join(f'{name}: {value}' for name, value in parameters.items())}}}")
+            echo(f"mechanism: {{{', '.join(f'{name}: {value}' for name, value in parameters.items())}}}")
     if finals is not None:
         if face.for_finals is None:
             fail("--finals is for collections of views: others have no design to choose", code=2)
         collection, shown = face.for_finals(collection, finals)
         if not as_json:
-            typer.echo(shown)
+            echo(*shown.splitlines())
     populations = reports or POPULATIONS
     planned = kind_of(collection).plan(collection, populations=populations)
     times = solve_times(collection, populations=populations)
@@ -96,10 +97,10 @@ def plan(
             "solves": [asdict(each) for each in times],
             "too_slow": list(too_slow(collection, times)),
         }
-        typer.echo(json.dumps(face.plan_document(planned) | document))
+        echo_json(json.dumps(face.plan_document(planned) | document))
     else:
         face.show_plan(planned)
         if times:
             show_solve_times(collection, times)
         else:
-            typer.echo("How long a solve takes is not measured for this kind of collection.")
+            echo("How long a solve takes is not measured for this kind of collection.")

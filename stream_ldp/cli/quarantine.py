@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stream_ldp.cli.arguments import CollectionFiles
+from stream_ldp.cli.echo import echo
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.running import run_operation
 from stream_ldp.kafka.releases import release as release_all
@@ -61,9 +62,9 @@ async def _list(settings: Settings, collections: Mapping[str, Collection]) -> No
     for collection in collections.values():
         _, passed, held = await read_windows(settings, collection, partitions)
         for unread in passed:
-            typer.echo(f"{collection.name}: {'holds finals back' if unread in held else 'passed over'}: {unread}")
+            echo(f"{collection.name}: {'holds finals back' if unread in held else 'passed over'}: {unread}")
         if not passed:
-            typer.echo(f"{collection.name}: every record can be read")
+            echo(f"{collection.name}: every record can be read")
 
 
 async def _release(settings: Settings, collections: Mapping[str, Collection], *, unsolved: bool) -> None:
@@ -71,10 +72,10 @@ async def _release(settings: Settings, collections: Mapping[str, Collection], *,
     for collection in collections.values():
         _, _, held = await read_windows(settings, collection, partitions)
         for unread in held:
-            typer.echo(f"{collection.name}: released: {unread}")
+            echo(f"{collection.name}: released: {unread}")
         if held or unsolved:
             await release_all(settings, collection)
         if unsolved:
-            typer.echo(f"{collection.name}: released: windows of which all records are on the log now")
+            echo(f"{collection.name}: released: windows of which all records are on the log now")
         elif not held:
-            typer.echo(f"{collection.name}: nothing holds its finals back")
+            echo(f"{collection.name}: nothing holds its finals back")

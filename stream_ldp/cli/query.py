@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stream_ldp.cli.arguments import CollectionOrName, EstimateNames, Since, time_option
+from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.named import collection_or_name, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
@@ -75,6 +76,8 @@ def query(
     that holds the true number with the probability --level. Text has the digits that an error allows; the other forms
     have all of them. For a collection of item sets, the final answer is the result of an epoch.
 
+    In CSV, text that a spreadsheet would evaluate has an apostrophe before it, and so has text that begins with one.
+
     What --of and --given sum over has errors that depend on each other, so their standard error is an upper bound.
     """
     normal_quantile(level)
@@ -94,7 +97,7 @@ def query(
             last=last if last is not None or everything else 1,
             since=since,
             until=until,
-            on_unreadable=lambda error: typer.echo(str(error), err=True),
+            on_unreadable=lambda error: echo(str(error), err=True),
         )
         if not answers:
             fail(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-import typer
-
+from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.records import RecordReader, lines_of
 from stream_ldp.cli.progress import progress_bar
@@ -120,9 +119,9 @@ async def _report(
     left_out = f"; {quantity(skipped.count, 'line')} skipped" if skipped.count else ""
     whose = "as many users" if ledger is None else "one user"
     counted = "; what these users have spent is not counted" if ledger is None else ""
-    typer.echo(f"{quantity(reporter.acknowledged, 'report')} of {whose} published{left_out}{counted}")
+    echo(f"{quantity(reporter.acknowledged, 'report')} of {whose} published{left_out}{counted}")
     if ledger is not None:
-        typer.echo(spent_line(ledger))
+        echo(spent_line(ledger))
     if problem := problem or reader.problem:
         fail(problem)
 
@@ -145,4 +144,4 @@ class _Skipped:
     def add(self, problem: str) -> None:
         self.count += 1
         if self.count <= _SHOWN:
-            typer.echo(f"skipped {problem}", err=True)
+            echo(f"skipped {problem}", err=True)

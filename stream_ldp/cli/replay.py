@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stream_ldp.cli.arguments import CollectionFile, EstimateNames, WindowStart, milliseconds
+from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import UNANSWERABLE, fail
 from stream_ldp.cli.named import require_series
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
@@ -89,12 +90,12 @@ def _show(compared: list[Comparison]) -> None:
         published = each.published
         what = f"{published.collection} {published.series} {published.window}"
         if not each.differences:
-            typer.echo(f"{what}: equal, from {quantity(each.recomputed.reports, 'report')}")
+            echo(f"{what}: equal, from {quantity(each.recomputed.reports, 'report')}")
             continue
-        typer.echo(f"{what}: DIFFERENT in {quantity(len(each.differences), 'place')}")
+        echo(f"{what}: DIFFERENT in {quantity(len(each.differences), 'place')}")
         for difference in each.differences[:_SHOWN]:
-            typer.echo(f"  {difference}")
+            echo(f"  {difference}")
         if len(each.differences) > _SHOWN:
-            typer.echo(f"  and {len(each.differences) - _SHOWN:,} more")
+            echo(f"  and {len(each.differences) - _SHOWN:,} more")
     if any(each.differences for each in compared):
         raise typer.Exit(_DIFFERENT)

@@ -13,6 +13,7 @@ import typer
 from aiokafka import TopicPartition
 
 from stream_ldp.cli.arguments import CollectionFile, time_option
+from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.running import run_operation
@@ -100,11 +101,11 @@ async def _groups(settings: Settings, *, yes: bool) -> None:
             )
         left = await groups_left_behind(cluster, settings, set(await read_registry(settings)))
         for name in left:
-            typer.echo(f"{'deletes' if yes else 'would delete'} group {name}, which has no member")
+            echo(f"{'deletes' if yes else 'would delete'} group {name}, which has no member")
             if yes:
                 await cluster.delete_group(name)
     if not left:
-        typer.echo(f"no group under {settings.group}. was left behind")
+        echo(f"no group under {settings.group}. was left behind")
     elif not yes:
         _tell_dry()
 
@@ -119,19 +120,19 @@ async def _position(settings: Settings, file: Path, since_ms: int, *, yes: bool)
     places = [TopicPartition(topic, each.number) for each in state.sources]
     # A client's clock may be ahead of the broker's, whose time says where a report is.
     found = await offsets_since(settings, places, begins_ms - known.window.ahead_ms)
-    typer.echo(f"{known.name}: {'counts' if yes else 'would count'} again from {moment(begins_ms)}:")
+    echo(f"{known.name}: {'counts' if yes else 'would count'} again from {moment(begins_ms)}:")
     for source, place in zip(state.sources, places, strict=True):
-        typer.echo(f"  partition {source.number}: {_move(source, found[place])}")
+        echo(f"  partition {source.number}: {_move(source, found[place])}")
     skips = any(_skips(source, found[place]) for source, place in zip(state.sources, places, strict=True))
     for sentence in _consequences(state, begins_ms, skips=skips):
-        typer.echo(f"  {sentence}")
+        echo(f"  {sentence}")
     if not yes:
         _tell_dry()
         return
     async with Cluster.connect(settings) as cluster:
         # Without metadata: the next owner begins anew there.
         await cluster.commit(group, {place: (offset, "") for place, offset in found.items()})
-    typer.echo("  done: start a worker")
+    echo("  done: start a worker")
 
 
 async def _topics(settings: Settings, file: Path, *, yes: bool) -> None:
@@ -146,20 +147,20 @@ async def _topics(settings: Settings, file: Path, *, yes: bool) -> None:
         present = set(await cluster.groups())
         owned = [name for name in settings.group_names.of(known.name) if name in present]
         for name in existing:
-            typer.echo(f"{'deletes' if yes else 'would delete'} topic {name}, and all that it holds, for ever")
+            echo(f"{'deletes' if yes else 'would delete'} topic {name}, and all that it holds, for ever")
         for name in owned:
-            typer.echo(f"{'deletes' if yes else 'would delete'} group {name}")
+            echo(f"{'deletes' if yes else 'would delete'} group {name}")
         if yes:
             # Groups first: a worker that starts in between finds its topics, and does not go on in the middle.
             for name in owned:
                 await cluster.delete_group(name)
             await cluster.delete_topics(existing)
     if not existing and not owned:
-        typer.echo(f"{known.name} has no topics and no groups")
+        echo(f"{known.name} has no topics and no groups")
         return
     (partials,) = (spec for spec in specs if spec.name == settings.topic_names.partials)
     days = int(partials.config["retention.ms"]) / DAY_MS
-    typer.echo(
+    echo(
         f"stays: its name in {settings.topic_names.collections}, which means the same for ever,\n"
         f"and its partial counts in {settings.topic_names.partials}, for {days:g} days,\n"
         "from which a worker of this name would answer windows again: give a new collection a new name"
@@ -212,4 +213,4 @@ def _consequences(state: CollectionState, begins_ms: int, *, skips: bool) -> Ite
 
 
 def _tell_dry() -> None:
-    typer.echo("nothing has been changed: add --yes to do it")
+    echo("nothing has been changed: add --yes to do it")

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.collection.located import suggestion
 from stream_ldp.schemas import contract, contracts
@@ -25,7 +26,7 @@ def schema(
     `# yaml-language-server: $schema=collection-v1.json`.
     """
     if name is None:
-        typer.echo("\n".join(contracts()))
+        echo(*contracts())
         return
     try:
         typer.echo(contract(name), nl=False)

@@ -16,6 +16,7 @@ from stream_ldp.cli.displays.estimate_text import truth_line
 from stream_ldp.cli.displays.marginal_text import marginal_truth_lines
 from stream_ldp.cli.displays.place_text import place_truth_lines
 from stream_ldp.cli.displays.string_text import string_truth_lines
+from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.population import load_population, sample
 from stream_ldp.cli.inputs.table import BINS, MISSING, Binning
@@ -143,7 +144,7 @@ def simulate(
         # Later, reports would have been published of which nothing is known.
         fail(f"--truth {truth}: there is no directory {truth.parent}", code=2)
     if seed is not None:
-        typer.echo(f"The noise comes from seed {seed} and hides nothing: use it for simulated users only.", err=True)
+        echo(f"The noise comes from seed {seed} and hides nothing: use it for simulated users only.", err=True)
     options = SimulateOptions(
         data=data,
         users=users,
@@ -218,7 +219,7 @@ def _population(collection: CollectionOfRecords, options: SimulateOptions) -> ND
         fail(f"--epochs is for collections of item sets, which {collection.name} is not: leave it out", code=2)
     encoded = load_population(options.data, collection, bins=options.bins, missing=options.missing)
     if encoded.left_out:
-        typer.echo(f"{quantity(encoded.left_out, 'row')} without a value, left out", err=True)
+        echo(f"{quantity(encoded.left_out, 'row')} without a value, left out", err=True)
     return encoded.table
 
 
@@ -342,10 +343,10 @@ class _Simulation(Generic[TruthT]):
                 self._say(reporter.acknowledged, seconds=time.monotonic() - begun)
 
     def _say(self, acknowledged: int, *, seconds: float) -> None:
-        typer.echo(f"{quantity(acknowledged, 'report')} of as many simulated users in {seconds:.1f} s")
+        echo(f"{quantity(acknowledged, 'report')} of as many simulated users in {seconds:.1f} s")
         if self.truth_file is None:
             for line in self.lines(self.tally.truth()):
-                typer.echo(line)
+                echo(line)
 
     def _save(self) -> None:
         if self.truth_file is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stream_ldp.cli.arguments import CollectionFile, WindowStart, milliseconds
+from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import UNANSWERABLE, fail
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.running import run_client
@@ -157,7 +158,7 @@ async def _make(
     columns = labels_of(counted, found.records)
     _write({name: column.tolist() for name, column in columns.items()}, output)
     widest = max(map(len, found.cliques))
-    typer.echo(
+    echo(
         f"{collection.name} {moment(start_ms)}: {quantity(len(found.records), 'record')} from "
         f"{quantity(everything.reports, 'report')}; structure: {found.structure}, up to "
         f"{quantity(widest, 'attribute')} drawn together",
@@ -190,7 +191,7 @@ async def _take(name: str, settings: Settings, *, window_ms: int | None, output:
         for attribute, values in chunk.columns().items():
             columns[attribute] += values
     _write(columns, output)
-    typer.echo(
+    echo(
         f"{name} {moment(start_ms)}: {quantity(found[0].total, 'record')} from "
         f"{quantity(found[0].reports, 'report')}, as published; structure: {found[0].structure}",
         err=True,

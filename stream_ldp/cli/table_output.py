@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from stream_ldp.cli.displays.table_text import print_table
+from stream_ldp.cli.echo import echo_json
 from stream_ldp.cli.failure import fail
-
-if TYPE_CHECKING:
-    from stream_ldp.client.table import Table
+from stream_ldp.client.table import Table
+from stream_ldp.printable import printable
 
 __all__ = ["Form", "Level", "Output", "TableFormat", "form_of", "write_table"]
 
@@ -55,6 +56,20 @@ def form_of(form: TableFormat | None, output: Path | None) -> TableFormat:
     return form
 
 
+def _at_a_terminal() -> bool:
+    return sys.stdout.isatty()
+
+
+def _shown(table: Table) -> Table:
+    """Return a table as a terminal may show it, in which what it would obey is spelled out."""
+    return Table(
+        tuple(
+            {printable(name): printable(value) if isinstance(value, str) else value for name, value in row.items()}
+            for row in table.rows
+        )
+    )
+
+
 def write_table(table: Table, form: TableFormat, output: Path | None) -> None:
     """Write a table to a file, or to standard output."""
     if form is TableFormat.TEXT and output is None:
@@ -64,8 +79,11 @@ def write_table(table: Table, form: TableFormat, output: Path | None) -> None:
         if form is TableFormat.PARQUET and output is not None:
             table.to_parquet(output)
         else:
-            text = table.to_json() if form is TableFormat.JSON else table.to_csv()
-            if output is None:
+            shown = _shown(table) if form is TableFormat.CSV and output is None and _at_a_terminal() else table
+            text = shown.to_json() if form is TableFormat.JSON else shown.to_csv()
+            if output is None and form is TableFormat.JSON:
+                echo_json(text)
+            elif output is None:
                 typer.echo(text, nl=False)
             else:
                 output.write_text(text, encoding="utf-8")

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from stream_ldp.cli.arguments import CollectionFiles
 from stream_ldp.cli.displays.table_text import print_whole
+from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.running import run_operation
@@ -82,7 +83,7 @@ def acls(
     collections = load_collections(files).values()
     for rule in access_rules(role, collections, settings=settings):
         words = ["kafka-acls.sh", "--bootstrap-server", settings.brokers, *rule.arguments(principal)]
-        typer.echo(shlex.join(words))
+        echo(shlex.join(words))
 
 
 async def _create(
@@ -116,7 +117,7 @@ async def _create(
         fail("\n".join([*problems, f"  -> {CHANGE_TOPIC}"]))
     await register(settings, [each for each in wanted if registry.get(each.name) != each])
     for each in wanted:
-        typer.echo(_registered(each, registry.get(each.name)))
+        echo(_registered(each, registry.get(each.name)))
 
 
 async def _list(settings: Settings, collections: Mapping[str, Collection]) -> None:

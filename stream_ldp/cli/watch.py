@@ -14,6 +14,7 @@ from rich.text import Text
 
 from stream_ldp.cli.arguments import CollectionOrName, EstimateNames, Since, milliseconds
 from stream_ldp.cli.displays.silence import message_line, silence_line
+from stream_ldp.cli.echo import echo, echo_json
 from stream_ldp.cli.kinds import FACES, face_of
 from stream_ldp.cli.named import collection_or_name, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
@@ -23,6 +24,7 @@ from stream_ldp.client.answers import published_kind
 from stream_ldp.client.registration import require_registered
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import Status
+from stream_ldp.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection, Iterable
@@ -135,10 +137,10 @@ async def _show(
     console = Console()
     if as_json:
         async for answer in answers:
-            typer.echo(display.json(answer) if answer.status is Status.ANSWERED else answer.to_bytes().decode())
+            echo_json(display.json(answer) if answer.status is Status.ANSWERED else answer.to_bytes().decode())
     elif not console.is_terminal:
         async for answer in answers:
-            typer.echo(message_line(answer, display))
+            echo(message_line(answer, display))
     elif once:
         async for answer in answers:
             console.print(display.panel(answer))
@@ -148,7 +150,7 @@ async def _show(
                 if answer.status is Status.ANSWERED:
                     live.update(display.screen(console))
                 else:
-                    console.print(silence_line(answer), markup=False)
+                    console.print(printable(silence_line(answer)), markup=False)
 
 
 async def _answers(
@@ -170,7 +172,7 @@ async def _answers(
         if once and known:
             return
         if once:
-            typer.echo("no answer yet: waiting for the first", err=True)
+            echo("no answer yet: waiting for the first", err=True)
         async for answer in _good(news):
             if answer not in wanted:
                 continue
@@ -195,6 +197,6 @@ async def _good(subscriber: AnswerSubscriber[AnswerT]) -> AsyncIterator[AnswerT]
         try:
             yield await anext(subscriber)
         except UnreadableAnswer as error:
-            typer.echo(str(error), err=True)
+            echo(str(error), err=True)
         except StopAsyncIteration:
             return

@@ -6,8 +6,9 @@ import csv
 import io
 import json
 import math
+import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.errors import ParameterError
@@ -42,13 +43,14 @@ class Table:
         return tuple(dict.fromkeys(name for row in self.rows for name in row))
 
     def to_csv(self) -> str:
-        """Return the table as CSV with a header line; what is not known is empty, and times are ISO 8601."""
-        text = io.StringIO()
-        writer = csv.DictWriter(text, self.columns, lineterminator="\n")
-        writer.writeheader()
-        for row in self.rows:
-            writer.writerow({name: _plain(value) for name, value in row.items()})
-        return text.getvalue()
+        """Return the table as CSV with a header line; what is not known is empty, and times are ISO 8601.
+
+        Text that a spreadsheet would take for a formula, which begins with =, +, -, @, a tab or a carriage return and
+        is no number, has an apostrophe before it. So has text that begins with one: whoever drops one apostrophe at
+        the beginning of a cell has the text again. Numbers stay as they are.
+        """
+        rows = ([row.get(name) for name in self.columns] for row in self.rows)
+        return "".join(_line(map(_cell, cells)) for cells in (self.columns, *rows))
 
     def to_json(self) -> str:
         """Return the table as a JSON list of objects, one a line; times are ISO 8601."""
@@ -146,7 +148,28 @@ def _columns(cell: Cell, *, level: float, taken: Iterable[str]) -> dict[str, Any
 
 
 def _time(time_ms: int) -> datetime:
-    return datetime.fromtimestamp(time_ms / 1000, UTC)
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=time_ms)
+
+
+#: The beginnings of what a spreadsheet takes for a formula; and of what it takes for text, whatever comes after it.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+def _line(cells: Iterable[Any]) -> str:
+    """Write a line of CSV."""
+    line = io.StringIO()
+    # With this end, a carriage return within a cell is put in quotes as well.
+    csv.writer(line, lineterminator="\r\n").writerow(cells)
+    return line.getvalue().removesuffix("\r\n") + "\n"
+
+
+def _cell(value: Any) -> Any:
+    """Write a value so that a spreadsheet evaluates nothing of it."""
+    value = _plain(value)
+    if isinstance(value, str) and value.startswith(_FORMULA) and not _NUMBER.fullmatch(value):
+        return f"'{value}"
+    return value
 
 
 def _plain(value: Any) -> Any:

@@ -135,7 +135,11 @@ DurationOrNever = Annotated[
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 #: The share of the users who are asked at a time; None for all of them. Its resolution is that of all probabilities.
 Sample = Annotated[float, Field(ge=2**-32, le=1)] | None
-Label = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
+
+#: Characters that no label has: controls, which a terminal may obey, what has no width or ends a line, and what turns
+#: the direction of text, so that two labels could look alike, or one as if it were another.
+_UNSEEN = r"\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+Label = Annotated[str, Field(min_length=1, max_length=200, pattern=rf"^[^{_UNSEEN}]+$")]
 
 
 #: What the reports of a window are held against: nothing from outside it, or the estimate of the window before.

@@ -335,7 +335,7 @@ def _right_value(problem: Any) -> str:
         case "string_pattern_mismatch" if problem["ctx"]["pattern"] == NAME_PATTERN:
             return "use at most 63 lower-case letters, digits, - and _, with a letter or digit at both ends"
         case "string_pattern_mismatch":
-            return "control characters, such as a tab or a new line, are not allowed"
+            return "control characters, such as a tab or a new line, and invisible ones are not allowed"
         case "too_short":
             return f"at least {problem['ctx']['min_length']} needed"
         case "too_long":

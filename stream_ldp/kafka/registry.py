@@ -21,6 +21,7 @@ from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.kafka.topics import MAX_RECORD_BYTES
 from stream_ldp.pipeline.content_type import REGISTRATION
+from stream_ldp.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Collection as Container
@@ -98,7 +99,7 @@ class Registration:
         registered, other = dict(_leaves(self.document)), dict(_leaves(here.document))
         paths = [*registered, *(path for path in other if path not in registered)]
         return ", ".join(
-            f"{path} ({_both(registered.get(path, 'none'), other.get(path, 'none'))})"
+            f"{printable(path)} ({_both(registered.get(path, 'none'), other.get(path, 'none'))})"
             for path in paths
             if registered.get(path) != other.get(path)
         )
@@ -210,7 +211,7 @@ def _both(one: str, other: str) -> str:
 
 def _cut(text: str, begin: int) -> str:
     end = begin + MAX_SHOWN
-    return f"{'...' if begin else ''}{text[begin:end]}{'...' if end < len(text) else ''}"
+    return printable(f"{'...' if begin else ''}{text[begin:end]}{'...' if end < len(text) else ''}")
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
+from stream_ldp.printable import printable
+
 __all__ = ["problem_of"]
 
 
@@ -13,8 +15,8 @@ def problem_of(error: Exception) -> str:
     Of what pydantic found wrong, it is the first problem without the value, and the number of the others.
     """
     if not isinstance(error, ValidationError):
-        return (str(error) or repr(error)).splitlines()[0]
+        return printable((str(error) or repr(error)).splitlines()[0])
     problems = error.errors(include_url=False, include_input=False)
     place = ".".join(map(str, problems[0]["loc"]))
     others = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
-    return f"{place}: {problems[0]['msg']}{others}".removeprefix(": ")
+    return printable(f"{place}: {problems[0]['msg']}{others}".removeprefix(": "))

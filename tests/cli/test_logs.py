@@ -120,3 +120,15 @@ def test_signals_change_the_level_step_by_step_and_each_says_so() -> None:
         said.append(str(lines(stream)[-1]["message"]).split()[-2])
         assert OURS.getEffectiveLevel() == logging.getLevelNamesMapping()[said[-1].upper()]
     assert said == ["info", "debug", "debug", "info", "warning", "error", "error"]
+
+
+def test_a_line_of_the_log_commands_no_terminal_and_begins_no_other_line() -> None:
+    stream = begun(Terminal())
+    try:
+        int("\x1b]0;owned\x07")
+    except ValueError:
+        OURS.exception("passed over: %s", "\x1b[2J\nready \u202e")
+    first, *traceback = stream.getvalue().splitlines()
+    assert first.endswith("passed over: \\x1b[2J\\nready \\u202e")
+    assert traceback[0] == "Traceback (most recent call last):"
+    assert not any("\x1b" in line or "\x07" in line for line in traceback)

@@ -13,9 +13,11 @@ import pytest
 from typer.testing import Result
 
 from stream_ldp import extras
+from stream_ldp.cli import table_output
 from stream_ldp.cli.query import query
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.records.answer import Axis
 from tests.client.answer_topics import published
 from tests.client.examples import collection_of, of_minute
 from tests.client.rankings import films, result_of
@@ -28,6 +30,23 @@ Run = Callable[..., Result]
 def rows(result: Result) -> list[dict[str, str]]:
     assert result.exit_code == 0, result.output
     return list(csv.DictReader(io.StringIO(result.stdout)))
+
+
+def test_at_a_terminal_csv_commands_nothing_and_in_a_pipe_it_is_data(
+    command_line: Run, survey: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hostile = Axis(attribute="bathing", values=("\x1b]0;owned\x07", "a\nb"))
+    answer = of_minute(0)
+    with published(answer.model_copy(update={"axes": (hostile, answer.axes[1])})):
+        piped = command_line(query, survey, "--format", "csv").stdout
+        as_json = command_line(query, survey, "--format", "json").stdout
+        monkeypatch.setattr(table_output, "_at_a_terminal", lambda: True)
+        shown = command_line(query, survey, "--format", "csv").stdout
+    assert {row["bathing"] for row in csv.DictReader(io.StringIO(piped))} == {"\x1b]0;owned\x07", "a\nb"}
+    assert {row["bathing"] for row in json.loads(as_json)} == {"\x1b]0;owned\x07", "a\nb"}
+    assert "\x1b" not in as_json + shown
+    assert "\\x1b]0;owned\\x07" in shown
+    assert len(shown.splitlines()) == 7
 
 
 def test_the_last_final_is_taken_as_text_csv_json_and_parquet(

@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from stream_ldp.client.table import table_of
+from stream_ldp.client.table import Table, table_of
 from stream_ldp.errors import ParameterError
 from stream_ldp.extras import MissingExtra
 from stream_ldp.kinds import KINDS
@@ -165,3 +165,21 @@ def test_answers_that_lack_an_attribute_are_left_out_where_others_have_it() -> N
     ]
     with pytest.raises(ParameterError, match="'sleep' is not an attribute of this estimate"):
         table_of([lacking, estimate_of()], of=["sleep"])
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+a", "-a", "@a", "\t=1", "\r=1", "'=1", "'", "-1-1", "=HYPERLINK(1)", "-"])
+def test_text_that_a_spreadsheet_would_evaluate_has_an_apostrophe_before_it(text: str) -> None:
+    axes = (Axis(attribute=text, values=("no", "yes")), Axis(attribute="mobility", values=(text, "some", "full")))
+    table = table_of([estimate_of(axes=axes)])
+    header, first, *_ = csv.reader(io.StringIO(table.to_csv()))
+    assert f"'{text}" in header
+    assert first[header.index("mobility")] == f"'{text}"
+    again = [[cell.removeprefix("'") for cell in row] for row in (header, first)]
+    assert dict(zip(*again, strict=True))["mobility"] == text
+    assert text in again[0]
+
+
+@pytest.mark.parametrize("text", ["-1", "+2.5", "-1e-3", "a=1", "10-20", "", "-.5"])
+def test_text_that_is_a_number_or_no_formula_stays_as_it_is_in_csv(text: str) -> None:
+    first = next(csv.DictReader(io.StringIO(Table(({"m": text, "n": -1.5, "k": None},)).to_csv())))
+    assert first == {"m": text, "n": "-1.5", "k": ""}

@@ -125,3 +125,13 @@ async def test_the_last_registration_of_a_name_is_the_one_that_counts(settings: 
     changed = Registration.of(collection_of(window="hop: 30s"))
     await register(settings, [changed])
     assert await read_registry(settings) == {"care-survey": changed}
+
+
+def test_a_conflict_is_told_in_one_line_that_a_terminal_shows() -> None:
+    ours = Registration.of(collection_of())
+    theirs = Registration(
+        name="care-survey", fingerprint=bytes(16), document={"a\nb": "\x1b]0;owned\x07", "collection": "care-survey"}
+    )
+    told = theirs.conflict(ours)
+    assert told.isprintable()
+    assert "a\\nb (registered: \\x1b]0;owned\\x07; here: none)" in told

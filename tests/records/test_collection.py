@@ -66,6 +66,10 @@ NAMES = "use at most 63 lower-case letters, digits, - and _, with a letter or di
             '["a\\tb", yes]',
             "4:30: attributes.0.values.0: control characters, such as a tab or a new line",
         ),
+        *(
+            ("[no, yes]", f'["a\\u{number:04x}b", yes]', "4:30: attributes.0.values.0: control characters, such as")
+            for number in (0x7F, 0x9B, 0x061C, 0x200B, 0x200D, 0x200F, 0x2028, 0x202E, 0x2060, 0x2066, 0x2069, 0xFEFF)
+        ),
         ("[no, yes]", f"[no, {'x' * 201}]", "4:34: attributes.0.values.1: String should have at most 200 characters"),
         ("[no, yes]", "[no, yes, no]", "4:39: attributes.0.values.2: values of attribute 'bathing' must be distinct"),
         ("name: mobility", "name: bathing", "5:12: attributes.1.name: attribute names must be distinct"),

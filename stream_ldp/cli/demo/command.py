@@ -16,6 +16,7 @@ from rich.text import Text
 
 from stream_ldp.cli.demo.films import Films
 from stream_ldp.cli.demo.survey import Survey
+from stream_ldp.cli.echo import echo
 from stream_ldp.cli.running import run_client
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.embedded import MOCK_NOTICE, EmbeddedBroker, EmbeddedKafka, EmbeddedMock, MissingTool
@@ -127,7 +128,7 @@ class _Demo:
         finally:
             await worker.stop()
         for part in self._parts:
-            typer.echo(part.summary())
+            echo(part.summary())
 
     async def _until(
         self,
@@ -175,7 +176,7 @@ class _Demo:
 
     def _print(self, part: Part[Any], answer: Any) -> None:
         if answer.final:
-            typer.echo(part.display.line(answer))
+            echo(part.display.line(answer))
 
     def _screen(self) -> RenderableType:
         statuses = Text("\n".join([*(part.status for part in self._parts), "Ctrl-C ends the demo."]))

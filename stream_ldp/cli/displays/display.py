@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from rich.console import Group
-from rich.text import Text
 
+from stream_ldp.cli.displays.plain import plain
 from stream_ldp.pipeline.answer import AnswerT
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Display(ABC, Generic[AnswerT]):
         if others:
             names = ", ".join(f"{each.series} ({'final' if each.final else 'provisional'})" for each in others)
             shown.append(
-                Text(f"Also: {names}; one alone: --estimate NAME", style="dim", no_wrap=True, overflow="ellipsis")
+                plain(f"Also: {names}; one alone: --estimate NAME", style="dim", no_wrap=True, overflow="ellipsis")
             )
         return Group(*shown)
 

@@ -14,8 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from stream_ldp.cli.displays.digits import shown, shown_p
-from stream_ldp.cli.displays.printable import printable
+from stream_ldp.cli.displays.plain import plain
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.printable import printable
 from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def panel(estimate: Estimate, *, truth: NDArray[np.float64] | None = None, cells
     largest = max(joint.max(), 0.0 if truth is None else truth.max())
 
     table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column(Text(", ".join(axis.attribute for axis in estimate.axes)))
+    table.add_column(plain(", ".join(axis.attribute for axis in estimate.axes)))
     table.add_column()
     table.add_column("probability", justify="right")
     table.add_column("± s.e.", justify="right")
@@ -69,7 +70,7 @@ def panel(estimate: Estimate, *, truth: NDArray[np.float64] | None = None, cells
         table.add_column("truth", justify="right")
     for cell in order.tolist():
         row: list[RenderableType] = [
-            Text(labels[cell]),
+            plain(labels[cell]),
             Bar(size=largest, begin=0, end=joint.flat[cell], width=BAR_WIDTH, color="cyan"),
             shown(joint.flat[cell], error.flat[cell]),
             shown(error.flat[cell], error.flat[cell]),
@@ -93,9 +94,9 @@ def framed(
     settled: whether no later answer replaces this one.
     """
     return Panel(
-        Group(*parts, Text(""), *map(Text, judgement)),
-        title=Text(f"{answer.collection} · {what}"),
-        subtitle=Text(f"{span(answer.window)} · {state(answer)}"),
+        Group(*parts, Text(""), *map(plain, judgement)),
+        title=plain(f"{answer.collection} · {what}"),
+        subtitle=plain(f"{span(answer.window)} · {state(answer)}"),
         border_style="green" if settled else "yellow",
         box=box.ROUNDED,
         expand=False,

@@ -20,6 +20,7 @@ from stream_ldp.cli.displays.estimate_text import (
     warning_lines,
     word,
 )
+from stream_ldp.cli.displays.plain import plain
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.quantity import quantity
 from stream_ldp.sampled.answer import Frequencies, Numbers, Outputs
@@ -103,7 +104,7 @@ def marginal_truth_lines(truth: MarginalTruth) -> Iterator[str]:
 def _rows(marginal: Marginal, truth: tuple[float, ...] | None, most: int) -> Iterator[list[RenderableType]]:
     found = marginal.estimate
     if found is None:
-        yield [Text(marginal.attribute), Text("nobody has answered", style="dim")]
+        yield [plain(marginal.attribute), Text("nobody has answered", style="dim")]
         return
     if isinstance(found, Outputs):
         yield from _output_rows(marginal.attribute, found, most)
@@ -116,8 +117,8 @@ def _rows(marginal: Marginal, truth: tuple[float, ...] | None, most: int) -> Ite
     for place, value in enumerate(order[:most]):
         error = found.standard_error[value]
         row: list[RenderableType] = [
-            Text("" if place else marginal.attribute),
-            Text(found.values[value]),
+            plain("" if place else marginal.attribute),
+            plain(found.values[value]),
             Bar(size=largest, begin=0, end=found.projected[value], width=BAR_WIDTH, color="cyan"),
             *(shown(number, error) for number in (found.projected[value], error, found.raw[value])),
         ]
@@ -148,7 +149,7 @@ def _mean_row(attribute: str, found: Numbers, truth: tuple[float, ...] | None) -
     least, largest = found.range
     mean, error = found.mean, found.mean.standard_error
     row: list[RenderableType] = [
-        Text(attribute),
+        plain(attribute),
         Text("mean"),
         Bar(size=largest - least, begin=0, end=mean.projected - least, width=BAR_WIDTH, color="cyan"),
         *(shown(number, error) for number in (mean.projected, error, mean.raw)),

@@ -20,6 +20,7 @@ from stream_ldp.cli.displays.estimate_text import (
     word,
 )
 from stream_ldp.cli.displays.marginal_text import with_the_past
+from stream_ldp.cli.displays.plain import plain
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.quantity import quantity
 
@@ -49,7 +50,7 @@ def places_panel(counts: PlaceCounts, *, truth: Sequence[float] | None = None, r
         table.add_column(column, justify="right")
     for place in order[:rows]:
         row: list[RenderableType] = [
-            Text(counts.places[place]),
+            plain(counts.places[place]),
             Bar(size=largest, begin=0, end=counts.projected[place], width=BAR_WIDTH, color="cyan"),
             *(
                 f"{number:,.{decimals(counts.standard_error[place])}f}"

@@ -20,6 +20,7 @@ from stream_ldp.cli.displays.estimate_text import (
     warning_lines,
     word,
 )
+from stream_ldp.cli.displays.plain import plain
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.quantity import quantity
 
@@ -64,7 +65,7 @@ def ranking_panel(
         if before is not None:
             row.append(_change(each, ranks))
         row += [
-            Text(each.item),
+            plain(each.item),
             # A bar needs a size, also where nobody seems to hold anything.
             Bar(size=largest or 1.0, begin=0, end=each.frequency, width=BAR_WIDTH, color="cyan"),
             shown(each.frequency, each.standard_error),

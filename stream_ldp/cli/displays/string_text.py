@@ -20,7 +20,7 @@ from stream_ldp.cli.displays.estimate_text import (
     warning_lines,
     word,
 )
-from stream_ldp.cli.displays.printable import printable
+from stream_ldp.cli.displays.plain import plain
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.quantity import quantity
 
@@ -45,14 +45,14 @@ def strings_panel(ranking: StringRanking, *, truth: TrueStrings | None = None, r
     largest = max((each.projected for each in strings), default=0.0)
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("rank", justify="right")
-    table.add_column(Text(ranking.attribute))
+    table.add_column(plain(ranking.attribute))
     table.add_column()
     for column in ("frequency", "± s.e.", "raw", "by chance", *(() if truth is None else ("truth",))):
         table.add_column(column, justify="right")
     for each in strings[:rows]:
         row: list[RenderableType] = [
             str(each.rank),
-            Text(printable(each.string)),
+            plain(each.string),
             Bar(size=largest or 1.0, begin=0, end=each.projected, width=BAR_WIDTH, color="cyan"),
             *(shown(number, each.standard_error) for number in (each.projected, each.standard_error, each.raw)),
             f"{each.expected_false:.2g}",
@@ -62,7 +62,7 @@ def strings_panel(ranking: StringRanking, *, truth: TrueStrings | None = None, r
     if len(strings) > rows:
         parts.append(Text(f"and {len(strings) - rows:,} more", style="dim"))
     if not strings:
-        parts = [Text(_nothing(ranking), style="dim")]
+        parts = [plain(_nothing(ranking), style="dim")]
     return framed(ranking, parts, _judgement(ranking, truth), what="strings", settled=ranking.final)
 
 

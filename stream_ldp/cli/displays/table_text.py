@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table as RichTable
-from rich.text import Text
 
 from stream_ldp.cli.displays.digits import shown
-from stream_ldp.cli.displays.printable import printable
+from stream_ldp.cli.displays.plain import plain
+from stream_ldp.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,13 +30,13 @@ def print_table(table: Table) -> None:
     columns = [name for name in table.columns if not _same(table, name)]
     drawn = RichTable(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for name in columns:
-        drawn.add_column(Text(name), justify="right" if name in _NUMBERS else "left", no_wrap=True)
+        drawn.add_column(plain(name), justify="right" if name in _NUMBERS else "left", no_wrap=True)
     for row in table.rows:
-        drawn.add_row(*(Text(_text(row, name)) for name in columns))
+        drawn.add_row(*(plain(_text(row, name)) for name in columns))
     first = table.rows[0]
     for name in table.columns:
         if name not in columns:
-            console.print(f"{name}: {_text(first, name)}", markup=False, soft_wrap=True)
+            console.print(printable(f"{name}: {_text(first, name)}"), markup=False, soft_wrap=True)
     print_whole(console, drawn)
 
 
@@ -70,10 +70,4 @@ def _text(row: Mapping[str, Any], name: str) -> str:
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return (
-        f"{value:,}"
-        if isinstance(value, int) and name == "reports"
-        else ""
-        if value is None
-        else printable(str(value))
-    )
+    return f"{value:,}" if isinstance(value, int) and name == "reports" else "" if value is None else str(value)

@@ -6,8 +6,8 @@ import time
 from typing import TYPE_CHECKING
 
 import numpy as np
-import typer
 
+from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.item_sets import load_item_sets
 from stream_ldp.cli.inputs.population import sample
@@ -48,10 +48,10 @@ def simulate_items(collection: ItemCollection, options: SimulateOptions) -> None
         run_client(until_signal(_play(population, collection, sets, epochs=epochs)))
     finally:
         seconds, drawn = time.monotonic() - begun, quantity(len(sets), "simulated user")
-        typer.echo(f"{quantity(population.acknowledged, 'report')} of {drawn} in {seconds:.1f} s")
-    typer.echo(f"true top {collection.method.k}:")
+        echo(f"{quantity(population.acknowledged, 'report')} of {drawn} in {seconds:.1f} s")
+    echo(f"true top {collection.method.k}:")
     for rank, (item, frequency) in enumerate(truth.top(collection.method.k).items(), start=1):
-        typer.echo(f"{rank:4} {item} {frequency:.4f}")
+        echo(f"{rank:4} {item} {frequency:.4f}")
 
 
 async def _play(population: ItemPopulation, collection: ItemCollection, sets: ItemSets, *, epochs: int) -> None:
@@ -61,7 +61,7 @@ async def _play(population: ItemPopulation, collection: ItemCollection, sets: It
         nonlocal phases
         phases += 1
         about = collection.items.count if asked.candidates is None else len(asked.candidates)
-        typer.echo(
+        echo(
             f"epoch {asked.epoch} phase {asked.phase} of {len(collection.method.phases)}: {reports:,} of "
             f"{quantity(len(sets), 'user')} reported on {quantity(about, 'item')}"
         )
@@ -70,4 +70,4 @@ async def _play(population: ItemPopulation, collection: ItemCollection, sets: It
         await population.run(epochs=epochs, on_phase=show)
     if missing := epochs * len(collection.method.phases) - phases:
         asked_never = f"{quantity(missing, 'phase')} of {quantity(epochs, 'epoch')} asked nobody anything"
-        typer.echo(f"{asked_never}: is a worker running, and are its windows long enough?", err=True)
+        echo(f"{asked_never}: is a worker running, and are its windows long enough?", err=True)

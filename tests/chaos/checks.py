@@ -73,7 +73,7 @@ def differences_of_finals(published: Sequence[Answer], expected: Expected, *, co
     problems += [f"window {start}: a final that nothing calls for" for start in sorted(extra)]
     offline = _offline(expected, collection, answered)
     for start, estimate in offline.items():
-        reports, spare = answered[start].reports, expected.spare[start]
+        reports, spare = answered[start].reports, expected.spare.get(start, 0)
         if not estimate.reports - spare <= reports <= estimate.reports:
             problems.append(f"window {start}: {reports} reports, expected {estimate.reports}")
         elif not spare and not _same(answered[start], estimate):
@@ -99,9 +99,10 @@ def differences_of_rounds(published: Iterable[Round], finals: Iterable[Answer], 
 def _offline(expected: Expected, collection: Any, answered: Mapping[int, Answer]) -> dict[int, Answer]:
     """Compute the finals as the same estimator gives them without a stream, from the reports one by one.
 
-    Where a window may have lost reports or not, those that follow go on from what was published.
+    Where a window has other reports than it had to have, those that follow go on from what was published.
     """
     window = collection.window
+    exact: dict[int, Answer] = {}
     answers: dict[int, Answer] = {}
     counts: dict[int, Statistic] = {}
     for start in sorted(answered.keys() & expected.windows.keys()):
@@ -119,14 +120,13 @@ def _offline(expected: Expected, collection: Any, answered: Mapping[int, Answer]
                 ),
                 before=before,
             )
-            answers[start] = solve(collection, question)
+            exact[start] = answers[start] = solve(collection, question)
         except ValueError:
             # A phase whose phase before has no final that asks it: that is among the problems already.
             continue
-        if expected.spare[start]:
-            exact, answers[start] = answers[start], answered[start]
-            answers[start] = exact if answered[start].reports == exact.reports else answered[start]
-    return answers
+        if answered[start].reports != exact[start].reports:
+            answers[start] = answered[start]
+    return exact
 
 
 def _phase(collection: Any, start: int) -> int:

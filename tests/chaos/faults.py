@@ -258,7 +258,7 @@ class Faults:
                 self.problems.append(f"{played.drawn.kind}: what was sent was not read before the topic was deleted")
                 return
             partitions = played.logs.partitions(played.topic)
-            async with self._admin() as admin:
+            async with self._admin() as admin, self._crew.without(played.topic):
                 await admin.delete_topics([played.topic])
                 played.lose(dict.fromkeys(range(partitions), 0))
                 began = time.monotonic()
@@ -267,8 +267,9 @@ class Faults:
                         f"all workers were ready {SAY_SECONDS:.0f} s after {played.topic} had been deleted"
                     )
                 await asyncio.sleep(max(0.0, began + event.seconds - time.monotonic()))
-                config = {"message.timestamp.type": "LogAppendTime"}
-                made = await admin.create_topics([NewTopic(played.topic, partitions, 1, topic_configs=config)])
+                made = await admin.create_topics(
+                    [NewTopic(played.topic, partitions, 1, topic_configs=dict(played.topic_config))]
+                )
                 assert not any(code for _, code, *_ in made.topic_errors), made
 
         async with self._topics:

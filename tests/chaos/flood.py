@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import logging
 import os
 import re
 import sys
@@ -307,17 +308,17 @@ async def flood(kind: str, brokers: str, *, directory: Path, seconds: float) -> 
     with deployment.worker() as worker:
         await worker.ready(within=90)
         reporting = asyncio.create_task(_report(honest))
+        await asyncio.sleep(CALM_SECONDS)
+        began_ms, began = now_ms(), time.monotonic()
+        # From here on, the kernel counts the most memory anew.
+        Path(f"/proc/{worker.process.pid}/clear_refs").write_text("5")
+        watching = asyncio.create_task(_watch(worker, found))
         try:
-            await asyncio.sleep(CALM_SECONDS)
-            began_ms, began = now_ms(), time.monotonic()
-            # From here on, the kernel counts the most memory anew.
-            Path(f"/proc/{worker.process.pid}/clear_refs").write_text("5")
             async with Hostile(deployments, until=began + seconds) as hostile:
                 await FLOODS[kind](hostile)
             ended = time.monotonic()
             while time.monotonic() < ended + RECOVERY_SECONDS and worker.process.poll() is None:
                 await asyncio.sleep(1.0)
-                found.peak_bytes = max(found.peak_bytes, _peak(worker))
                 # What was sent last takes some seconds until the lag is looked at.
                 if time.monotonic() > max(ended + 8.0, began + seconds) and await _lag(worker) < 50:
                     found.caught_up = time.monotonic() - ended
@@ -332,7 +333,8 @@ async def flood(kind: str, brokers: str, *, directory: Path, seconds: float) -> 
             else:
                 found.last = (worker.log.strip().splitlines() or ["nothing"])[-1][:300]
         finally:
-            reporting.cancel()
+            for task in (reporting, watching):
+                task.cancel()
     letters = [deployments[name].names.dead_letters(name) for name in deployments]
     for topic in letters:
         logs.add(topic, partitions=1)
@@ -357,12 +359,13 @@ async def _report(honest: Deployment) -> None:
             await asyncio.sleep(0.1)
 
 
-def _peak(worker: WorkerProcess) -> int:
-    with contextlib.suppress(OSError):
+async def _watch(worker: WorkerProcess, found: Flooded) -> None:
+    """Note the most memory again and again: of a process that has ended, the kernel says nothing more."""
+    while True:
         status = Path(f"/proc/{worker.process.pid}/status").read_text()
-        if (found := re.search(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)) is not None:
-            return int(found[1]) * 1_024
-    return 0
+        if (peak := re.search(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)) is not None:
+            found.peak_bytes = max(found.peak_bytes, int(peak[1]) * 1_024)
+        await asyncio.sleep(0.1)
 
 
 async def _lag(worker: WorkerProcess) -> float:
@@ -377,6 +380,7 @@ def main() -> None:
     arguments.add_argument("--kind", choices=list(FLOODS), help="only floods of this kind")
     arguments.add_argument("--seconds", type=float, default=20.0, help="of each flood")
     given = arguments.parse_args()
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
     console = Console(soft_wrap=True, highlight=False, markup=False)
     failed = False
     for kind in [given.kind] if given.kind else FLOODS:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 
+from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.rejection import Reason
@@ -80,6 +81,11 @@ class Played:
         self.judged: set[int] = set(range(PARTITIONS)) if self.silenced else set()
         self.received: set[tuple[str, int]] | None = None
         names = deployment.names
+        (self.topic_config,) = (
+            spec.config
+            for spec in topic_specs([collection], prefix=names.prefix, partials_partitions=1)
+            if spec.name == names.reports(collection.name)
+        )
         self.topic, self._letters = names.reports(collection.name), names.dead_letters(collection.name)
         self._answers = names.answers(collection)
         self._rounds = names.rounds(collection.name) if kind_of(collection).rounds is not None else None

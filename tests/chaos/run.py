@@ -9,7 +9,7 @@ import random
 import re
 import signal
 import time
-from contextlib import AsyncExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -18,10 +18,10 @@ from tests.chaos.kinds import text_of
 from tests.chaos.played import PARTITIONS, Found, Played
 from tests.chaos.schedule import Schedule
 from tests.chaos.subscriber import received
-from tests.service.harness import Deployment, ServiceProcess, free_port
+from tests.service.harness import OPEN_WORKER, Deployment, ServiceProcess, free_port
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
     from tests.chaos.stages import Stage
@@ -62,7 +62,8 @@ class Outcome:
 
     def __str__(self) -> str:
         what = f"{self.batches} batches, {self.reports} reports, {self.finals} finals, {self.letters} dead letters"
-        state = "; ".join(self.problems[:6]) if self.problems else "exact"
+        # How processes ended comes last, and explains the most.
+        state = "; ".join(self.problems[:4] + self.problems[4:][-4:]) if self.problems else "exact"
         return f"{self.schedule}: {what}, {self.seconds:.0f} s: {state}"
 
 
@@ -81,8 +82,12 @@ async def play(schedule: Schedule, stage: Stage, *, directory: Path, broken: str
             if (why := await run.begin()) is not None:
                 outcome = Outcome(schedule=schedule, problems=[why], unplayed=True)
             else:
-                await run.act()
-                await run.settle()
+                tending = asyncio.create_task(run.crew.tend())
+                try:
+                    await run.act()
+                    await run.settle()
+                finally:
+                    tending.cancel()
                 outcome = await run.verdict()
     except Exception as error:  # noqa: BLE001  whatever has ended it, the next run can be played
         outcome = Outcome(schedule=schedule, problems=[f"the run broke off: {_told(error)}"], unplayed=True)
@@ -101,6 +106,7 @@ class Crew:
     """The processes of a run.
 
     environment: variables for the workers that are started from now on.
+    problems: processes that ended as they should not have.
     """
 
     def __init__(self, schedule: Schedule, stage: Stage, *, broken: str | None) -> None:
@@ -109,8 +115,11 @@ class Crew:
         self.workers: list[ServiceProcess] = []
         self.gateways: list[ServiceProcess] = []
         self.subscribers: list[ServiceProcess] = []
+        self.problems: list[str] = []
         self._broken = broken
         self._paused: set[ServiceProcess] = set()
+        self._gone: set[str] = set()
+        self._excused: set[ServiceProcess] = set()
 
     def serve(self, served: list[Deployment], *, read: Deployment) -> None:
         """Let workers serve these, in turn; a subscriber reads the first collection of another."""
@@ -127,13 +136,28 @@ class Crew:
     def hire(self, processes: list[ServiceProcess], before: ServiceProcess | None = None) -> ServiceProcess:
         """Start one process more of a kind, in the place of another if one is given."""
         if processes is self.workers:
-            started: ServiceProcess = next(self._served).worker(broken=self._broken, environment=self.environment)
+            started: ServiceProcess = next(self._served).worker(
+                broken=self._broken,
+                program=None if self._broken else OPEN_WORKER,
+                environment=self.environment,
+            )
         elif processes is self.gateways:
             started = self._gateway(before.port if before else self.ports[len(processes)])
         else:
             started = self._subscriber()
         processes.append(started)
+        if self._gone:
+            self._excused.add(started)
         return started
+
+    @asynccontextmanager
+    async def without(self, topic: str) -> AsyncIterator[None]:
+        """Excuse workers that are started while there is no such topic: they may end and say so."""
+        self._gone.add(topic)
+        try:
+            yield
+        finally:
+            self._gone.discard(topic)
 
     def _gateway(self, port: int) -> ServiceProcess:
         return ServiceProcess(
@@ -184,6 +208,27 @@ class Crew:
             process.signal(signal.SIGCONT)
             self._paused.discard(process)
 
+    async def tend(self) -> None:
+        """Start a worker anew whenever one ends that should not, as whatever runs workers does."""
+        while True:
+            await asyncio.sleep(0.5)
+            for number, each in enumerate(self.workers):
+                if each.expected is None and (code := each.process.poll()) is not None:
+                    if each not in self._excused:
+                        self.problems.append(f"worker {number} ended with {code}: {_last(each)}")
+                    each.expected = code
+                    self.hire(self.workers)
+
+    async def explain(self) -> None:
+        """Let every worker write into its log where its tasks wait, and say which of them is not ready."""
+        for number, each in enumerate(self.workers):
+            if each.expected is None:
+                if told := await each.problems():
+                    self.problems.append(f"worker {number} is not ready: {'; '.join(told)[:300]}")
+                if not self._broken:
+                    each.signal(signal.SIGUSR2)
+        await asyncio.sleep(0.5)
+
     def said(self, what: str) -> int:
         """Count the warnings and errors of workers in which something is named."""
         pattern = re.compile(
@@ -195,8 +240,8 @@ class Crew:
         """Say whether it has been named in a warning more."""
         return await asyncio.to_thread(self.said, what) > since
 
-    async def disband(self) -> list[str]:
-        """Stop all, and list those that ended as they should not have."""
+    async def disband(self) -> None:
+        """Stop all, which have to end in good order."""
         for each in self.all:
             if each.expected is None:
                 # A subscriber is a program of these tests, which nothing tells to stop.
@@ -207,7 +252,6 @@ class Crew:
         for each in self.all:
             with suppress(TimeoutError):
                 await each.ended(within=30)
-        problems = []
         for name, processes in (
             ("worker", self.workers),
             ("gateway", self.gateways),
@@ -217,11 +261,14 @@ class Crew:
                 # Python has no handlers of signals before its first lines have run.
                 early = each.process.poll() == -signal.SIGTERM and not each.log
                 if each.process.poll() != each.expected and not early:
-                    last = each.log.strip().splitlines()[-1:] or ["nothing"]
-                    problems.append(
-                        f"{name} {number} ended with {each.process.poll()}, expected {each.expected}: {last[0][:300]}"
+                    self.problems.append(
+                        f"{name} {number} ended with {each.process.poll()}, expected {each.expected}: {_last(each)}"
                     )
-        return problems
+
+
+def _last(process: ServiceProcess) -> str:
+    """Return the last line that a process has said."""
+    return (process.log.strip().splitlines() or ["nothing"])[-1][:300]
 
 
 class _Run:
@@ -310,10 +357,11 @@ class _Run:
             if not any(found.problems for found in await self._compare()):
                 return
             await asyncio.sleep(0.5)
+        await self.crew.explain()
 
     async def verdict(self) -> Outcome:
         """Stop all workers, and compare once more: whatever they still do may spoil nothing."""
-        ended = await self.crew.disband()
+        await self.crew.disband()
         found = await self._compare()
         return Outcome(
             schedule=self.schedule,
@@ -321,7 +369,11 @@ class _Run:
             reports=sum(each.reports for each in found),
             finals=sum(each.finals for each in found),
             letters=sum(each.letters for each in found),
-            problems=[*itertools.chain(*(each.problems for each in found)), *self.faults.problems, *ended],
+            problems=[
+                *itertools.chain(*(each.problems for each in found)),
+                *self.faults.problems,
+                *self.crew.problems,
+            ],
         )
 
     async def _compare(self) -> list[Found]:

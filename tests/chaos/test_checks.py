@@ -74,6 +74,17 @@ def test_other_counts_and_other_numbers_are_found() -> None:
     assert found([moved, silent, last]) == [f"window {NOW}: the numbers are not those that are estimated offline"]
 
 
+def test_a_final_may_have_what_the_log_has_lost_or_not_and_no_other_number() -> None:
+    first, silent, last = finals()
+    expected = replace(EXPECTED, windows={NOW: [*ROWS, *ROWS[:2]], NOW + 2_000: ROWS[:3]})
+    assert found([first, silent, last], expected)[0] == f"window {NOW}: 7 reports, expected 9"
+    lost = replace(expected, spare={NOW: 2, NOW + 2_000: 0})
+    assert found([first, silent, last], lost) == []
+    assert found([first.model_copy(update={"reports": 6}), silent, last], lost) == [
+        f"window {NOW}: 6 reports, expected 9"
+    ]
+
+
 def test_linked_reports_are_held_against_those_of_their_period_until_then() -> None:
     linked = JointCollection.model_validate(
         COLLECTION.document | {"linked": "4s", "mechanism": {"kind": "rr-ldp", "f": 0.25, "p": 0.25, "q": 0.75}}

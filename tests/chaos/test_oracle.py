@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -82,6 +83,39 @@ def test_what_was_deleted_unread_does_not_count_and_what_a_closed_window_had_doe
     found = expected(*log, lost=lost)
     assert {start: len(rows) for start, rows in found.windows.items()} == {NOW: 1, NOW + 1_000: 1}
     assert found.perhaps == {(0, 2): Reason.LATE}
+
+
+def test_what_the_log_lost_after_it_was_read_may_be_in_a_final_or_not() -> None:
+    log = [batch(0, reports=2), batch(1, reports=3), logged(2, b"junk"), batch(3, reports=5)]
+    found = expect(
+        log, forms=FORMS, window=COLLECTION.window, partitions=1, spare={(0, 1), (0, 2)}, late={0: {(0, 3)}}
+    )
+    assert {start: (len(rows), found.spare[start]) for start, rows in found.windows.items()} == {NOW: (5, 3)}
+    assert (found.perhaps, found.rejected) == ({(0, 2): Reason.TOO_SHORT}, {(0, 3): Reason.LATE})
+
+
+def test_only_of_partitions_that_are_not_judged_by_their_log_the_letters_say_what_is_late() -> None:
+    later = [
+        batch(offset, time_ms=NOW + 1_500 * (offset == 0), partition=each) for each in (0, 1) for offset in (0, 1)
+    ]
+    assert expect(later, forms=FORMS, window=COLLECTION.window, partitions=2, late={1: ()}).rejected == {
+        (0, 1): Reason.LATE
+    }
+
+
+def test_what_no_client_can_read_is_refused_and_so_is_what_no_phase_asks_for() -> None:
+    form = Form(width=1, bits=5, valid=lambda body: body != b"\x01", asked=lambda start: start == NOW)
+    log = [replace(batch(0), readable=False), batch(1), batch(2, time_ms=NOW + 1_000)]
+    odd = expect(log, forms={COLLECTION.fingerprint: form}, window=COLLECTION.window, partitions=1)
+    assert odd.rejected == {
+        (0, 0): Reason.UNREADABLE_RECORD,
+        (0, 1): Reason.UNKNOWN_VALUE,
+        (0, 2): Reason.UNKNOWN_VALUE,
+    }
+    asked = expect(
+        log[1:], forms={COLLECTION.fingerprint: replace(form, valid=bool)}, window=COLLECTION.window, partitions=1
+    )
+    assert asked.rejected == {(0, 2): Reason.CLOSED_PHASE}
 
 
 def test_windows_that_overlap_share_the_panes_between_them() -> None:

@@ -55,6 +55,7 @@ estimates:
 _LINKED_USERS = 20
 
 BROKEN_WORKERS = Path(__file__).with_name("broken_worker.py")
+OPEN_WORKER = Path(__file__).with_name("open_worker.py")
 
 
 def free_port() -> int:

@@ -169,11 +169,14 @@ class Ingest(Service):
         unanswered = max(self._clock() - self._answered_at, self.seconds_asking)
         if unanswered > UNANSWERED_SECONDS:
             return [f"{self.collection.name}: the brokers of {self._topic} have not answered for {unanswered:.0f} s"]
+        if waiting := self._ownership.waiting:
+            numbers = ", ".join(map(str, waiting))
+            return [f"{self.collection.name}: partitions {numbers} of {self._topic} are to be taken over"]
         if self._unused:
             return [self._unused]
-        waiting, standstill = self._seen[0], self._clock() - self._progressed_at
-        if waiting and standstill > STANDSTILL_SECONDS:
-            return [f"{self.collection.name}: {waiting} records wait, and none has been read for {standstill:.0f} s"]
+        unread, standstill = self._seen[0], self._clock() - self._progressed_at
+        if unread and standstill > STANDSTILL_SECONDS:
+            return [f"{self.collection.name}: {unread} records wait, and none has been read for {standstill:.0f} s"]
         replaying = sum(owned.state.replaying for owned in self._ownership.partitions.values())
         return [f"{self.collection.name}: {replaying} partitions are reading open windows again"] if replaying else []
 
@@ -268,7 +271,8 @@ class Ingest(Service):
 
     async def _count(self, partition: TopicPartition, records: Sequence[Any]) -> None:
         """Count the fetched records if they are the next of their partition."""
-        if not await self._ownership.continues(partition, records[0].offset):
+        offsets = [record.offset for record in records]
+        if not await self._ownership.continues(partition, offsets):
             return
         owned = self._ownership.partitions[partition]
         state = owned.state
@@ -283,7 +287,7 @@ class Ingest(Service):
             for layout in await self._rounds.layouts(unknown) if unknown else ():
                 state.learn(layout)
         counted = state.count(
-            [record.offset for record in records],
+            offsets,
             [record.timestamp for record in records],
             values,
             unreadable=unreadable,
@@ -296,7 +300,7 @@ class Ingest(Service):
         for refused, why in refused_of(
             partition.topic,
             partition.partition,
-            [record.offset for record in records],
+            offsets,
             [record.value for record in records],
             counted.rejected,
         ):
@@ -342,7 +346,9 @@ class Ingest(Service):
             for owned in partitions.values():
                 owned.state.interrupt_silence()
             return
-        self._answered_at = self._clock()
+        # What the group has assigned and this worker cannot take over is an outage as well, which has an end.
+        if not self._ownership.waiting:
+            self._answered_at = self._clock()
         if topic is None:
             return
         self._ownership.cut(ends)

@@ -26,7 +26,7 @@ from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.source_partition import SourcePartition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from aiokafka.admin import AIOKafkaAdminClient
 
@@ -246,10 +246,11 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
             self.partitions[partition] = Owned(state)
             self._seek(partition, state.position)
 
-    async def continues(self, partition: TopicPartition, offset: int) -> bool:
-        """Decide whether records from this offset on are the next of a partition that this worker owns.
+    async def continues(self, partition: TopicPartition, offsets: Sequence[int]) -> bool:
+        """Decide whether records with these offsets are the next of a partition that this worker owns.
 
-        If they are of an earlier fetch, the partition is read again from its position.
+        If they are of an earlier fetch, or some are missing, the partition is read again from its position. A log may
+        have gaps, such as the marks of transactions: those are there again.
 
         Raises:
             ReportsLost: retention has deleted the reports that are next.
@@ -259,12 +260,13 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         if owned is None:
             return False
         position = owned.state.position
-        if offset != position:
-            if not owned.sought:
-                # Fetched for an earlier generation: the records in between are still to be read.
-                owned.sought = True
-                self._seek(partition, position)
-                return False
+        # No checksum of Kafka covers the offset of a batch: one that is damaged on its way would hide what it skips.
+        whole = (offsets[0], offsets[-1]) == (position, position + len(offsets) - 1)
+        if offsets[0] < position or not (whole or owned.sought):
+            owned.sought = True
+            self._seek(partition, position)
+            return False
+        if offsets[0] > position:
             beginning = (await self._consumer.beginning_offsets([partition]))[partition]
             if beginning > position:
                 self._note_lost(partition, position, beginning)
@@ -312,6 +314,11 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
     def assigned(self) -> bool:
         """Whether the group has assigned some partition to this worker."""
         return bool(self._consumer.assignment())
+
+    @property
+    def waiting(self) -> list[int]:
+        """The partitions that the group has assigned to this worker, and that it has not taken over yet."""
+        return sorted(each.partition for each in self._consumer.assignment() - self.partitions.keys())
 
     async def ends(self) -> dict[TopicPartition, int]:
         """Return the end offsets of the owned partitions; raises KafkaError if the brokers cannot be asked."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from aiokafka.errors import CommitFailedError, KafkaConnectionError, KafkaError
+from aiokafka.errors import CommitFailedError, KafkaConnectionError, KafkaError, NodeNotReadyError
 
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.rejection import Reason
@@ -20,6 +20,7 @@ from stream_ldp.service.ingest import (
     UNANSWERED_SECONDS,
     Ingest,
 )
+from stream_ldp.service.ownership import Ownership
 from stream_ldp.service.rejection_log import SUM_SECONDS
 from tests.service.memory import MemoryKafka
 
@@ -263,6 +264,26 @@ async def test_it_is_ready_once_it_has_partitions_and_has_caught_up(
     await second.turn()
     assert second.problems() == []
     assert memory.metric("reports_counted_total", collection="survey") == 10.0, "what is read again is not told again"
+
+
+async def test_it_is_not_ready_before_it_has_taken_over_what_is_assigned_and_gives_up_in_the_end(
+    kafka_in_memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def no_commits(_: object) -> object:
+        raise NodeNotReadyError
+
+    memory = kafka_in_memory
+    ingest = await joined(memory, monkeypatch)
+    with monkeypatch.context() as patch:
+        patch.setattr(Ownership, "commits", no_commits)
+        memory.turn_seconds = 0.5
+        await turn(ingest, memory, seconds=2.0)
+        assert ingest.problems() == [f"survey: partitions 0, 1 of {memory.topic} are to be taken over"]
+        with pytest.raises(NodeNotReadyError):
+            await turn(ingest, memory, seconds=memory.settings.outage_seconds + 5)
+    second = await joined(memory, monkeypatch)
+    await turn(second, memory, seconds=2.0)
+    assert second.problems() == []
 
 
 async def test_it_is_not_ready_while_what_waits_is_not_read(ingest: Ingest, kafka_in_memory: MemoryKafka) -> None:

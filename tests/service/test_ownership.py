@@ -153,13 +153,31 @@ async def test_records_of_an_earlier_fetch_are_not_counted_and_reading_is_put_ri
     (partition,) = memory.all
     ownership = await joined(memory, monkeypatch)
     await ownership.take_over()
-    assert await ownership.continues(partition, 3)
+    assert await ownership.continues(partition, [3])
     memory.place[partition] = 6
-    assert not await ownership.continues(partition, 5)
+    assert not await ownership.continues(partition, [5])
     assert memory.place[partition] == 3
     # What is found after that seek is what there is, also if it begins further on.
-    assert await ownership.continues(partition, 4)
-    assert not await ownership.continues(partition._replace(partition=1), 3), "not ours"
+    assert await ownership.continues(partition, [4])
+    assert not await ownership.continues(partition._replace(partition=1), [3]), "not ours"
+
+
+async def test_offsets_that_were_damaged_on_their_way_hide_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = memory_with_commit()
+    (partition,) = memory.all
+    ownership = await joined(memory, monkeypatch)
+    await ownership.take_over()
+    assert await ownership.continues(partition, [3])
+    for damaged in ([3, 4, 9], [3, 4, 5, 5]):
+        memory.place[partition] = 6
+        assert not await ownership.continues(partition, damaged)
+        assert memory.place[partition] == 3, "all are read again"
+        assert await ownership.continues(partition, [3, 4, 5])
+    # What is there again, such as the marks of transactions, is a gap of the log.
+    assert not await ownership.continues(partition, [3, 4, 9])
+    assert await ownership.continues(partition, [3, 4, 9])
+    # What has been counted is not counted again, however often it comes.
+    assert [await ownership.continues(partition, [2, 3]) for _ in range(3)] == [False] * 3
 
 
 async def test_a_gap_that_compaction_left_is_no_loss(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +185,7 @@ async def test_a_gap_that_compaction_left_is_no_loss(monkeypatch: pytest.MonkeyP
     ownership = await joined(memory, monkeypatch)
     await ownership.take_over()
     # Just sought, and the next record there is lies further on.
-    assert await ownership.continues(memory.all[0], 4)
+    assert await ownership.continues(memory.all[0], [4])
 
 
 @pytest.mark.parametrize("when", ["before it is taken over", "after it was sought"])
@@ -183,7 +201,7 @@ async def test_reports_that_retention_deleted_end_the_worker_unless_loss_is_acce
         else:
             await ownership.take_over()
             memory.expire(before=5)
-        assert await ownership.continues(memory.all[0], 5)
+        assert await ownership.continues(memory.all[0], [5])
         return memory
 
     with pytest.raises(

@@ -163,6 +163,8 @@ class Port:
         while True:
             try:
                 accepted, address = await loop.sock_accept(listener)
+            except ConnectionAbortedError:
+                continue  # A client has gone before its turn.
             except OSError as error:
                 # Without a pause, it would fail as fast as the loop turns until something else is closed.
                 log.warning("no connection can be accepted: %s", error.strerror)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import os
 import re
 import signal
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.content_type import BATCH_TYPE
+from tests.http.servers import Served
 from tests.kafka.secured import SecuredKafka
 from tests.service.epochs import FILMS, ItemDeployment
 from tests.service.harness import Deployment, JointDeployment
@@ -29,17 +31,22 @@ from tests.sets.examples import round_of
 
 @asynccontextmanager
 async def gateway(
-    deployment: Deployment, *flags: str, environment: Mapping[str, str] | None = None
+    deployment: Deployment, *flags: str, environment: Mapping[str, str] | None = None, log: Path | None = None
 ) -> AsyncIterator[str]:
-    """Run a gateway as an operator does, and stop it by SIGTERM, which must end it with 0."""
+    """Run a gateway as an operator does, and stop it by SIGTERM, which must end it with 0.
+
+    log: where its log goes; where that of the test goes if not given.
+    """
     settings = deployment.settings
     reach = ["--brokers", settings.brokers, "--topic-prefix", settings.topic_prefix, "--port", "0", *flags]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-m", "stream_ldp.cli", "gateway", str(deployment.file), *reach),
-        stdout=asyncio.subprocess.PIPE,
-        env=None if environment is None else {**os.environ, **environment},
-    )
+    with nullcontext() if log is None else log.open("wb") as stderr:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-m", "stream_ldp.cli", "gateway", str(deployment.file), *reach),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=stderr,
+            env=None if environment is None else {**os.environ, **environment},
+        )
     try:
         assert process.stdout is not None
         async with asyncio.timeout(30):
@@ -94,6 +101,37 @@ async def test_a_gateway_whose_password_has_changed_asks_for_a_restart(
             (problem,) = (await ready.json())["problems"]
         assert problem.endswith("accept those that its files have now: restart it")
         assert (await live.json())["problems"] == [problem]
+
+
+async def test_strangers_take_no_batch_and_leave_no_line_in_the_log(
+    tmp_path: Path, kafka: EmbeddedKafka, prefix: str
+) -> None:
+    deployment = await JointDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix)
+    batches = "/v1/collections/survey/batches"
+    typed = "Content-Type: application/vnd.sldp.batch"
+    log, address, secret = tmp_path / "log", "127.0.9.9", "SECRETTOKEN"
+    async with gateway(deployment, "--origin", "http://good.example", log=log) as url:
+        served = Served(port=int(url.rpartition(":")[2]), path="/v1/collections")
+        bomb = gzip.compress(bytes(2**24))
+        for status, lines, body in (
+            (403, ["Origin: http://attacker.example", typed], b"x"),
+            (415, ["Origin: http://good.example", "Content-Type: text/plain"], b"x"),
+            (415, [typed, "Content-Encoding: gzip"], bomb),
+            (421, [typed, "Host: attacker.example"], b"x"),
+            (400, [f"Authorization : Bearer {secret}"], b"x"),
+        ):
+            lines.append(f"Content-Length: {len(body)}")
+            host = "" if status == 421 else "127.0.0.1"
+            head = served.head(*lines, method="POST", path=batches, host=host)
+            answer = await served.ask(head + body, address=address)
+            assert answer.split()[1] == str(status).encode()
+        async with served.connection(address) as (_, writer):
+            writer.write(served.head(typed, "Content-Length: 100", method="POST", path=batches) + secret.encode())
+            await writer.drain()
+            await asyncio.sleep(0.1)  # So that it goes in the middle of an upload.
+        assert (await served.ask(served.head())).startswith(b"HTTP/1.1 200 ")
+    said = log.read_text(encoding="utf-8")
+    assert [word for word in (address, secret, "Traceback", "attacker") if word in said] == []
 
 
 async def test_rounds_are_served_as_they_are_published(tmp_path: Path, kafka: EmbeddedKafka, prefix: str) -> None:

@@ -132,6 +132,7 @@ class Gateway:
         # One reader of rounds cannot be asked twice at a time.
         self._asking = {name: asyncio.Lock() for name in self._sources}
         self._under_way = Quota(most=MOST_UNDER_WAY, share=SHARE_UNDER_WAY)
+        self._looking: asyncio.Task[None] | None = None
         self._up = False
         self._problem: str | None = "starting"
 
@@ -167,6 +168,8 @@ class Gateway:
             yield
         finally:
             self._up, self._problem = False, "stopping"
+            if self._looking is not None:
+                self._looking.cancel()
             for rounds in self._rounds.values():
                 await rounds.stop()
             await self._producer.abandon()
@@ -336,6 +339,15 @@ class Gateway:
     async def _show_metrics(self, request: web.Request) -> web.Response:
         return exposition(self._metrics.registry, request)
 
+    async def _look(self) -> None:
+        """Note whether the brokers can be reached again."""
+        try:
+            await check_connection(self._settings, timeout_seconds=2.0)
+        except BrokerUnreachable:
+            return
+        log.info("the brokers answer again")
+        self._problem = None
+
     async def _livez(self, _: web.Request) -> web.Response:
         await self._watch.look_at_files()
         problems = self._watch.live()
@@ -344,13 +356,10 @@ class Gateway:
     async def _readyz(self, _: web.Request) -> web.Response:
         # Nobody sends batches to a gateway that is not ready, so it has to look for itself.
         if self._problem is not None and self._up:
-            try:
-                await check_connection(self._settings, timeout_seconds=2.0)
-            except BrokerUnreachable:
-                pass
-            else:
-                log.info("the brokers answer again")
-                self._problem = None
+            if self._looking is None or self._looking.done():
+                self._looking = asyncio.create_task(self._look())
+            # All who ask meanwhile wait for the same look: each of its own would take a connection to the brokers.
+            await asyncio.shield(self._looking)
         problems = [*self._watch.live(), *([] if self._problem is None else [self._problem])]
         return web.json_response({"problems": problems}, status=503 if problems else 200)
 

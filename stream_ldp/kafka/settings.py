@@ -244,7 +244,6 @@ class Settings(BaseSettings):
     )
     allowed_hosts: str = Field(
         default="",
-        pattern=r"^[\w\s.,*-]*$",
         description="Names, separated by commas, by which the admin port, the gateway and the page may be called, "
         "beside localhost and addresses; * for any.",
     )
@@ -356,6 +355,14 @@ class Settings(BaseSettings):
         if not 0 < len(part) <= MAX_PREFIX or part.startswith("-"):
             raise ValueError(f"{part!r} must have 1 to {MAX_PREFIX} characters, the first a letter or digit")
         return part
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _hosts_are_bare_names(cls, hosts: str) -> str:
+        for name in hosts.split(","):
+            if not re.fullmatch(r"[\w.-]*|\*", name.strip()):
+                raise ValueError(f"{name.strip()!r} is not the name of a host alone, without scheme, port and path")
+        return hosts
 
     @field_validator("outage")
     @classmethod

@@ -15,6 +15,7 @@ import yaml
 
 from stream_ldp.cli import app, gateway, page
 from stream_ldp.cli.commands import Commands
+from stream_ldp.http.hosts import Hosts
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX
 from stream_ldp.kinds import parse_collection
@@ -267,6 +268,9 @@ def test_the_settings_are_read_by_the_program(
                 patch.setenv(each["name"], each["value"])
             loaded = Settings.load()
         assert loaded.admin_host == "0.0.0.0"
+        # Clients in the cluster call a service by its name, which a server has to be told.
+        hosts = Hosts.of(loaded.allowed_hosts)
+        assert all(hosts.accept(each["metadata"]["name"]) for each in of_kind(objects, "Service"))
         assert {int(address.rpartition(":")[2]) for address in loaded.broker_addresses} == {_broker_port(objects)}
 
 

@@ -360,6 +360,34 @@ async def test_a_gateway_without_brokers_is_not_ready_and_finds_back_by_itself(
         assert (await post(session, batch()))[0] == 200
 
 
+async def test_however_many_ask_a_gateway_without_brokers_knocks_once_at_a_time(
+    reachable: FakeBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks, go_on = 0, asyncio.Event()
+
+    async def look(settings: object, **_: object) -> None:
+        nonlocal looks
+        looks += 1
+        await go_on.wait()
+        raise BrokerUnreachable("nowhere:1 does not answer")
+
+    async def ready(session: aiohttp.ClientSession) -> int:
+        async with session.get("/readyz") as response:
+            return response.status
+
+    async with opened() as session:
+        reachable.error = KafkaConnectionError("gone")
+        assert (await post(session, batch()))[0] == 503
+        monkeypatch.setattr(server, "check_connection", look)
+        asked = [asyncio.create_task(ready(session)) for _ in range(20)]
+        while not looks:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)  # So that all have asked.
+        go_on.set()
+        assert set(await asyncio.gather(*asked)) == {503}
+        assert looks == 1
+
+
 async def test_no_more_batches_are_held_than_memory_allows(reachable: FakeBroker) -> None:
     reachable.holding = True
     async with opened() as session:

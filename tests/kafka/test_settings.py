@@ -49,6 +49,8 @@ def test_two_deployments_on_one_cluster_do_not_share_a_group_unless_told_to() ->
         ({"brokers": "a:1,,b:2"}, "'' is not host:port"),
         ({"brokers": "a:1,b:75001"}, "'b:75001': a port is a number from 1 to 65535"),
         ({"brokers": "a:\u00b2"}, "'a:\u00b2' is not host:port"),
+        ({"allowed_hosts": "a.example,https://b.example"}, "'https://b.example' is not the name of a host alone"),
+        ({"allowed_hosts": "a.example:8443"}, "'a.example:8443' is not the name of a host alone"),
         ({"admin_port": 70_000}, "less than or equal to 65535"),
         (
             {"topic_prefix": "a.b"},

@@ -113,8 +113,8 @@ def _tokens(file: Path | None) -> frozenset[str]:
 
 
 def _require_kept(file: Path, option: str) -> None:
-    """End the command if everybody may read a file with a secret; whether there is one is found out elsewhere."""
-    if file.exists() and (problem := shared_secret(file)):
+    """End the command if everybody may read a file with a secret."""
+    if problem := shared_secret(file):
         fail(f"{option} {problem}", code=2)
 
 

@@ -72,7 +72,7 @@ class BrokerWatch:
         """Take what the files hold now for what clients are given.
 
         Raises:
-            SettingsError: a file cannot be used.
+            OSError, SettingsError: a file cannot be used.
         """
         self._files, self._given = self._settings.credentials(), self._settings.connection_options()
 
@@ -167,8 +167,8 @@ class BrokerWatch:
         # An address that was out of reach at the start may be that of another cluster.
         if answer.cluster is not None and self._cluster not in (None, answer.cluster):
             raise AccessRefused(
-                f"broker {address} is of cluster {answer.cluster}, and this worker works on cluster {self._cluster}\n"
-                "  -> name the brokers of one cluster (--brokers), and start the worker again"
+                f"broker {address} is of cluster {answer.cluster}, and this worker works on cluster {self._cluster}: "
+                "name the brokers of one cluster (--brokers), and start the worker again"
             )
         self._cluster = answer.cluster or self._cluster
         if not self.connected:

@@ -176,7 +176,7 @@ def _require_one_cluster(clusters: dict[str, str | None]) -> None:
     by_id = {cluster: address for address, cluster in reversed(clusters.items()) if cluster is not None}
     if len(by_id) > 1:
         what = " and ".join(f"{address} is of cluster {cluster}" for cluster, address in reversed(by_id.items()))
-        raise AccessRefused(f"the brokers are not those of one cluster: {what}\n  -> name those of one (--brokers)")
+        raise AccessRefused(f"the brokers are not those of one cluster: {what}; name those of one (--brokers)")
 
 
 async def _answers(settings: Settings, timeout_seconds: float) -> dict[str, Answer]:

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["GroupNames"]
 
 
+#: Hexadecimal digits by which the groups of different collections differ: two that had the same would share the
+#: partitions of partials, and each would miss what the other reads. With 64 bits, no two of a million sets have.
+DIGITS = 16
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupNames:
     """The names of the groups of workers, and of those without members that only keep commits.
@@ -45,7 +50,7 @@ class GroupNames:
 
         Workers of the same collections share the merging; those of other collections read the partials on their own.
         """
-        served = hashlib.sha256("\n".join(sorted(collections)).encode()).hexdigest()[:8]
+        served = hashlib.sha256("\n".join(sorted(collections)).encode()).hexdigest()[:DIGITS]
         return f"{self.merges}.{served}"
 
     @property

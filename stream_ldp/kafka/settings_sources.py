@@ -57,12 +57,13 @@ def variable(name: str) -> str:
 def shared_secret(path: Path) -> str:
     """Say that every account of this machine may read or replace a file with a secret; empty if none but a group may.
 
-    A group may: Kubernetes gives the files of a Secret to root, and lets the group of the process read them.
-
-    Raises:
-        OSError: there is no such file.
+    A group may: Kubernetes gives the files of a Secret to root, and lets the group of the process read them. Where
+    there is no such file, nothing is said of it here.
     """
-    mode = path.stat().st_mode
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return ""
     if os.name != "posix" or not stat.S_ISREG(mode) or not mode & (stat.S_IROTH | stat.S_IWOTH):
         return ""
     return f"{path} holds a secret that everybody may read: chmod o= {path} (in Kubernetes, defaultMode: 0440)"

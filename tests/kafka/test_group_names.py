@@ -35,7 +35,7 @@ def test_groups_of_many_collections_and_of_others_are_of_no_collection() -> None
 def test_the_group_that_merges_depends_on_the_collections_and_not_on_their_order() -> None:
     assert NAMES.merge(["care", "films"]) == NAMES.merge(["films", "care"])
     assert len({NAMES.merge(each) for each in (["care"], ["films"], ["care", "films"])}) == 3
-    assert NAMES.merge(["care"]) == "blue._merge.f9ed2b54"
+    assert NAMES.merge(["care"]) == "blue._merge.f9ed2b54fd72ac16"
 
 
 @given(prefixes, collections, st.integers(0, 2))

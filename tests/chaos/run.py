@@ -226,7 +226,7 @@ class Crew:
                 if told := await each.problems():
                     self.problems.append(f"worker {number} is not ready: {'; '.join(told)[:300]}")
                 if not self._broken:
-                    each.signal(signal.SIGUSR2)
+                    each.signal(signal.SIGRTMIN)
         await asyncio.sleep(0.5)
 
     def said(self, what: str) -> int:

@@ -85,6 +85,13 @@ def test_a_final_may_have_what_the_log_has_lost_or_not_and_no_other_number() -> 
     ]
 
 
+def test_a_window_that_has_lost_all_of_its_reports_may_be_silent() -> None:
+    first, silent, last = finals()
+    lost = replace(EXPECTED, windows={**EXPECTED.windows, NOW + 1_000: ROWS}, final={*EXPECTED.final, NOW + 1_000})
+    assert f"window {NOW + 1_000}: no final" in found([first, silent, last], lost)
+    assert found([first, silent, last], replace(lost, spare={NOW + 1_000: len(ROWS)})) == []
+
+
 def test_linked_reports_are_held_against_those_of_their_period_until_then() -> None:
     linked = JointCollection.model_validate(
         COLLECTION.document | {"linked": "4s", "mechanism": {"kind": "rr-ldp", "f": 0.25, "p": 0.25, "q": 0.75}}

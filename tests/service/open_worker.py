@@ -1,4 +1,4 @@
-"""A worker that shows where each of its tasks waits when it gets SIGUSR2, and where it failed when it ends."""
+"""A worker that shows where each of its tasks waits when it gets SIGRTMIN, and where it failed when it ends."""
 
 from __future__ import annotations
 
@@ -37,6 +37,6 @@ def show_cause(record: logging.LogRecord) -> bool:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGUSR2, show_tasks)
+    signal.signal(signal.SIGRTMIN, show_tasks)
     logging.getLogger("stream_ldp.service.worker").addFilter(show_cause)
     main()

@@ -80,6 +80,7 @@ SUITES = {
     "service/test_epochs.py": "the service with item sets, on a real broker",
     "service/test_bombs.py": "the reports topic, with few bytes that expand to many, on a real broker",
     "service/test_foreign_records.py": "every topic, with records of other software, on a real broker",
+    "service/test_lost_logs.py": "the service with topics that are deleted or lose their end, on a real broker",
     "service/test_outages.py": "the service while its broker is away, on a real broker",
     "service/test_partitions_added.py": "the service with partitions that are added, on a real broker",
     "service/test_privacy_of_the_topics.py": "every topic",

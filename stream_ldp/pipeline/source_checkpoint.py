@@ -38,6 +38,8 @@ class Checkpoint:
     watermark_ms: event time, in milliseconds; None before the first batch. It decides what is late after a restart.
     watermark_generation: that of the ownership which advanced the watermark to this time.
     topic: the topic as it was when the partition was taken over for the first time.
+    appended_ms: the latest time at which the broker has appended a record before `position`, by its clock, in
+        milliseconds; None if there is none. If an earlier record is of a later time, the log is not what was read.
     """
 
     generation: int
@@ -46,12 +48,15 @@ class Checkpoint:
     watermark_ms: int | None
     watermark_generation: int
     topic: TopicIdentity = UNASKED
+    appended_ms: int | None = None
 
     def metadata(self) -> str:
         """Encode all but the offset as the metadata of a commit."""
         fields = {key: getattr(self, name) for key, name in _METADATA.items()}
         if self.topic != UNASKED:
             fields |= {"topic": self.topic.id, "partitions": self.topic.partitions}
+        if self.appended_ms is not None:
+            fields["appended_ms"] = self.appended_ms
         return json.dumps(fields)
 
     def is_of(self, topic: TopicIdentity) -> bool:
@@ -83,12 +88,14 @@ class Checkpoint:
             # A later release may add fields; this one must still go on from its commits.
             numbers = {name: fields[key] for key, name in _METADATA.items()}
             watermark_ms = numbers.pop("watermark_ms")
-            # An earlier release wrote neither.
+            # An earlier release did not write them.
+            appended_ms = fields.get("appended_ms")
             topic = TopicIdentity(
                 id=str(fields.get("topic", "")), partitions=operator.index(fields.get("partitions", 0))
             )
             return cls(
                 topic=topic,
+                appended_ms=None if appended_ms is None else operator.index(appended_ms),
                 offset=offset,
                 watermark_ms=None if watermark_ms is None else _integer(watermark_ms),
                 **{name: _integer(number) for name, number in numbers.items()},

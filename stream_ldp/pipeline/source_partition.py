@@ -131,6 +131,8 @@ class SourcePartition:
         self._watermark = NEVER if self._checkpoint.watermark_ms is None else self._checkpoint.watermark_ms
         self._watermark_of_data = self._watermark
         self._watermark_if_idle = NEVER
+        #: The latest time at which the broker has appended one of the records before `position`; see `Checkpoint`.
+        self.appended_ms = self._checkpoint.appended_ms
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -180,7 +182,10 @@ class SourcePartition:
             records = [b"" if index in unreadable else record for index, record in enumerate(records)]
         decoded = wire.decode(records, formats=self._layouts)
         offset = np.asarray(offsets, dtype=np.int64)
-        appended = np.asarray(appended_ms, dtype=np.int64)[decoded.accepted]
+        times = np.asarray(appended_ms, dtype=np.int64)
+        latest = int(times.max())
+        self.appended_ms = latest if self.appended_ms is None else max(self.appended_ms, latest)
+        appended = times[decoded.accepted]
         timed = judge_times(decoded, appended, window=window, layouts=layouts, watermark_ms=self._watermark)
         verdicts = timed.verdicts
         self._add(layouts, decoded, verdicts, timed.panes, offset)
@@ -311,6 +316,7 @@ class SourcePartition:
             self._checkpoint,
             offset=min((pane.first_offset for pane in self._panes.values()), default=self.position),
             position=self.position,
+            appended_ms=self.appended_ms,
             watermark_ms=self.watermark_ms,
             watermark_generation=(self._checkpoint.generation if moved else self._checkpoint.watermark_generation),
         )

@@ -338,8 +338,10 @@ class Ingest(Service):
                 if topic is not None:
                     self._ownership.compare(topic)
                     self._unused = "" if partitions else await self._why_unused(topic.partitions)
-                ends = {} if topic is None else await self._ownership.ends()
-                commits = await self._ownership.commits() if idle and topic is not None else {}
+                ends, commits = {}, {}
+                if topic is not None:
+                    ends = await self._ownership.ends()
+                    commits = await self._ownership.commits() if idle else {}
         except (KafkaError, ClusterError, TimeoutError) as error:
             self._bear(error)
             # The absence of a broker is not the silence of producers: the idle time begins anew when it is back.
@@ -351,7 +353,6 @@ class Ingest(Service):
             self._answered_at = self._clock()
         if topic is None:
             return
-        self._ownership.cut(ends)
         for partition, owned in partitions.items():
             lag = ends[partition] - owned.state.position
             self._metrics.consumer_lag.labels(self._topic, str(partition.partition)).set(lag)

@@ -51,6 +51,9 @@ METADATA_MS = 2_000
 #: Seconds between two looks, while a commit is not accepted, at whether its topic has been deleted.
 LOOK_SECONDS = 1.0
 
+#: The last time that a request can name, in milliseconds since 1970-01-01 UTC.
+LAST_MS = 2**63 - 1
+
 #: Seconds beyond its timeout that a fetch may take, so that the loop goes on turning during an outage.
 ASSIGNMENT_SECONDS = 1.0
 
@@ -104,6 +107,8 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         self.partitions: dict[TopicPartition, Owned] = {}
         # At a rebalance, until it is known who owns them next.
         self._given_up: dict[TopicPartition, Owned] = {}
+        # Those of which it has been said that the brokers have lost the end, until they are begun anew.
+        self._told: set[TopicPartition] = set()
         self.joined = False
         self.lock = asyncio.Lock()
         self._collection = collection
@@ -201,9 +206,12 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
             return
         topic = await self._topic_now(new)
         commits = {each: commit for each, commit in (await self.commits()).items() if commit.is_of(topic)}
-        beginnings = await self._consumer.beginning_offsets(new)
         # After the commits: a log never ends before what has been committed, unless the brokers have lost its end.
-        ends = await self._consumer.end_offsets(new)
+        beginnings, ends, later = await asyncio.gather(
+            self._consumer.beginning_offsets(new),
+            self._consumer.end_offsets(new),
+            self._later({each: commits[each].appended_ms for each in new if each in commits}),
+        )
         generation = self._now_ms()
         joining = [each.partition for each in new if each not in commits]
         closed = await self._joining.join(joining, topic=topic, generation=generation) if joining else None
@@ -211,7 +219,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         # Not before: a question that fails is asked again, and then a partition still comes back as it was.
         given_up, self._given_up = self._given_up, {}
         for partition in new:
-            checkpoint, beginning, end = commits.get(partition), beginnings[partition], ends[partition]
+            checkpoint, beginning = commits.get(partition), beginnings[partition]
             before = given_up.get(partition)
             if before is not None and before.state.checkpoint == checkpoint:
                 # Nobody has claimed it in between, or the last commit would be another's: what was counted is right.
@@ -223,9 +231,12 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
             if checkpoint is not None and checkpoint.offset < beginning:
                 self._note_lost(partition, checkpoint.offset, beginning)
                 checkpoint = checkpoint.moved_to(beginning)
-            if checkpoint is not None and checkpoint.position > end:
-                self._note_cut(partition, checkpoint.position, end)
-                checkpoint = checkpoint.cut_to(end)
+            kept = min(ends[partition], later.get(partition, ends[partition]))
+            if checkpoint is not None and checkpoint.position > kept:
+                if partition not in self._told:
+                    self._note_cut(partition, checkpoint.position)
+                checkpoint = checkpoint.cut_to(kept)
+            self._told.discard(partition)
             watermark_ms = None
             if checkpoint is None and closed is not None:
                 # Above all that an owner of another topic of this name has written.
@@ -262,6 +273,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         position = owned.state.position
         # No checksum of Kafka covers the offset of a batch: one that is damaged on its way would hide what it skips.
         whole = (offsets[0], offsets[-1]) == (position, position + len(offsets) - 1)
+        # A reader whose place is beyond the end begins with the oldest record: see `ends`.
         if offsets[0] < position or not (whole or owned.sought):
             owned.sought = True
             self._seek(partition, position)
@@ -295,14 +307,15 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
             )
             self._drop(list(self.partitions))
 
-    def cut(self, ends: Mapping[TopicPartition, int]) -> None:
-        """Begin anew, at the next turn, with the partitions that end before what has been read of them."""
-        for partition, owned in list(self.partitions.items()):
-            if ends[partition] < owned.state.position:
-                if owned.state.checkpoint.position <= ends[partition]:
-                    # Else it is told with the commit, which every later owner would find.
-                    self._note_cut(partition, owned.state.position, ends[partition])
-                self._drop([partition])
+    async def _later(self, appended_ms: Mapping[TopicPartition, int | None]) -> dict[TopicPartition, int]:
+        """Return the offset of the first record that was appended after a time, of partitions that have one."""
+        times = {
+            each: min(max(0, time_ms), LAST_MS - 1) + 1
+            for each, time_ms in appended_ms.items()
+            if time_ms is not None
+        }
+        found = await self._consumer.offsets_for_times(times) if times else {}
+        return {partition: int(each.offset) for partition, each in found.items() if each is not None}
 
     def read_again(self) -> None:
         """Read every partition from its position, since what has been fetched could not be counted."""
@@ -321,8 +334,26 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         return sorted(each.partition for each in self._consumer.assignment() - self.partitions.keys())
 
     async def ends(self) -> dict[TopicPartition, int]:
-        """Return the end offsets of the owned partitions; raises KafkaError if the brokers cannot be asked."""
-        ends: dict[TopicPartition, int] = await self._consumer.end_offsets(list(self.partitions))
+        """Return the end offsets of the owned partitions.
+
+        Those whose logs are not what has been read of them any more are begun anew at the next turn: they end before
+        it, or have grown beyond it since, and what is there then has been appended later.
+
+        Raises:
+            KafkaError: the brokers cannot be asked.
+        """
+        owned = self.partitions.copy()
+        ends: dict[TopicPartition, int]
+        # At once: an answer comes only after that of a fetch that waits for records.
+        ends, later = await asyncio.gather(
+            self._consumer.end_offsets(list(owned)),
+            self._later({partition: each.state.appended_ms for partition, each in owned.items()}),
+        )
+        for partition, each in owned.items():
+            if min(ends[partition], later.get(partition, ends[partition])) < each.state.position:
+                self._note_cut(partition, each.state.position)
+                self._told.add(partition)
+                self._drop([partition])
         return ends
 
     async def commits(self) -> dict[TopicPartition, Checkpoint]:
@@ -404,12 +435,12 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
             with contextlib.suppress(KeyError):
                 self._metrics.watermark.remove(self._collection.name, str(partition.partition))
 
-    def _note_cut(self, partition: TopicPartition, position: int, end: int) -> None:
+    def _note_cut(self, partition: TopicPartition, position: int) -> None:
         log.error(
-            "%s partition %d ends at offset %d, and was counted up to %d: the brokers have lost the end of its log. "
-            "What is written from there on is counted, and what they lost is missing in windows that are open: was "
-            "there a power failure, or an unclean election?",
-            *(partition.topic, partition.partition, end, position),
+            "%s partition %d was counted up to offset %d, and the brokers have lost the end of that: what is written "
+            "in its place is counted, and what they lost is missing in windows that are open; was there a power "
+            "failure, or an unclean election?",
+            *(partition.topic, partition.partition, position),
             extra={
                 "collection": self._collection.name,
                 "topic": partition.topic,

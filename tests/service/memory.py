@@ -215,6 +215,12 @@ class MemoryKafka:
             raise self.failing
         return {partition: len(self.log[partition]) for partition in partitions}
 
+    async def offsets_for_times(self, times: dict[TopicPartition, int]) -> dict[TopicPartition, Any]:
+        return {
+            partition: next((each for each in self.log[partition] if each.timestamp >= time_ms), None)
+            for partition, time_ms in times.items()
+        }
+
     async def commit(self, offsets: dict[TopicPartition, OffsetAndMetadata]) -> None:
         if self.refusing is not None:
             self.done.append(("refused", None))

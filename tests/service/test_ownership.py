@@ -388,19 +388,48 @@ async def test_a_log_that_lost_its_end_is_counted_on_from_there_which_is_told_on
     with caplog.at_level(logging.ERROR):
         await ownership.take_over()
         await counted(ownership, memory)
-        ownership.cut(await ownership.ends())
-    assert caplog.text.count("ends at offset 4, and was counted up to 5") == 1
+        await ownership.ends()
+    assert caplog.text.count("partition 0 was counted up to offset 5, and the brokers have lost the end") == 1
     assert memory.committed().position == 4
     del memory.log[partition][2:]
     with caplog.at_level(logging.ERROR):
-        ownership.cut(await ownership.ends())
+        await ownership.ends()
         assert ownership.partitions == {}
         await ownership.take_over()
-    assert caplog.text.count("ends at offset 2, and was counted up to 4") == 1
+    assert caplog.text.count("was counted up to offset 4, and the brokers have lost the end") == 1
     state = ownership.partitions[partition].state
     assert state.position == 2
     assert not state.replaying
     assert state.watermark_ms is not None
+
+
+@pytest.mark.parametrize("owner", ["the same", "the next"])
+async def test_a_log_that_has_grown_again_beyond_the_end_that_it_lost_is_known_by_the_broker_s_clock(
+    owner: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = memory_with_commit(records=6)
+    partition = memory.all[0]
+    ownership = await joined(memory, monkeypatch)
+    owned = await counted(ownership, memory)
+    del memory.log[partition][4:]
+    memory.seconds += 1
+    for _ in range(5):
+        memory.report()
+    with caplog.at_level(logging.ERROR):
+        if owner == "the next":
+            ownership = await joined(memory, monkeypatch)
+        else:
+            assert not await ownership.continues(partition, 0), "the reader was put back to the beginning"
+            await ownership.ends()
+        await ownership.take_over()
+    assert caplog.text.count("was counted up to offset 6, and the brokers have lost the end") == 1
+    state = ownership.partitions[partition].state
+    assert state is not owned.state
+    records = memory.log[partition][state.position :]
+    again = state.count(
+        [each.offset for each in records], [each.timestamp for each in records], [each.value for each in records]
+    )
+    assert again.reports == 5 * 5, "all that are new, and no other"
 
 
 async def test_a_worker_gives_up_the_partitions_of_a_topic_that_is_deleted_while_it_commits(

@@ -419,7 +419,7 @@ async def test_a_log_that_has_grown_again_beyond_the_end_that_it_lost_is_known_b
         if owner == "the next":
             ownership = await joined(memory, monkeypatch)
         else:
-            assert not await ownership.continues(partition, 0), "the reader was put back to the beginning"
+            assert not await ownership.continues(partition, [0]), "the reader was put back to the beginning"
             await ownership.ends()
         await ownership.take_over()
     assert caplog.text.count("was counted up to offset 6, and the brokers have lost the end") == 1

@@ -219,7 +219,7 @@ class SpecifiedClient(reader.Sets):
 def documents(draw: st.DrawFn) -> dict[str, Any]:
     """Draw collection files, as data."""
     kind = draw(st.sampled_from(["gfim", "gfim-users", "ldpminer", "svim"]))
-    label = st.text(st.characters(exclude_categories=["Cs"], min_codepoint=0x20), min_size=1, max_size=8)
+    label = st.text(st.characters(exclude_categories=["Cc", "Cf", "Cs", "Zl", "Zp"]), min_size=1, max_size=8)
     count = draw(st.one_of(st.integers(2, 30), st.integers(31, 2_000)))
     items: dict[str, Any] = {"size": count}
     if count <= 30:

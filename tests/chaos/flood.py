@@ -49,8 +49,14 @@ LIMIT_BYTES = 2**30
 #: Seconds within which a worker has to be ready again, and to have read all, once a flood is over.
 RECOVERY_SECONDS = 180.0
 
-#: Seconds of the calm before a flood, whose finals the others are held against.
-CALM_SECONDS = 12.0
+#: Finals of the neighbour before a flood, which the others are held against; earlier ones have a start behind them.
+CALM_FINALS = 10
+
+#: Seconds within which they have to be there.
+CALM_SECONDS = 90.0
+
+#: Seconds from the beginning of a flood for which finals are measured at least.
+MEASURED_SECONDS = 20.0
 
 PARTITIONS = 2
 
@@ -308,7 +314,11 @@ async def flood(kind: str, brokers: str, *, directory: Path, seconds: float) -> 
     with deployment.worker() as worker:
         await worker.ready(within=90)
         reporting = asyncio.create_task(_report(honest))
-        await asyncio.sleep(CALM_SECONDS)
+        async with asyncio.timeout(CALM_SECONDS):
+            while len(_delays_of(logs, finals)) < 2 * CALM_FINALS:
+                await asyncio.sleep(1.0)
+                await logs.read()
+        found.calm = list(_delays_of(logs, finals).values())[-CALM_FINALS:]
         began_ms, began = now_ms(), time.monotonic()
         # From here on, the kernel counts the most memory anew.
         Path(f"/proc/{worker.process.pid}/clear_refs").write_text("5")
@@ -320,7 +330,7 @@ async def flood(kind: str, brokers: str, *, directory: Path, seconds: float) -> 
             while time.monotonic() < ended + RECOVERY_SECONDS and worker.process.poll() is None:
                 await asyncio.sleep(1.0)
                 # What was sent last takes some seconds until the lag is looked at.
-                if time.monotonic() > max(ended + 8.0, began + seconds) and await _lag(worker) < 50:
+                if time.monotonic() > max(ended + 8.0, began + MEASURED_SECONDS) and await _lag(worker) < 50:
                     found.caught_up = time.monotonic() - ended
                     break
             found.up = worker.process.poll() is None
@@ -341,12 +351,18 @@ async def flood(kind: str, brokers: str, *, directory: Path, seconds: float) -> 
     await logs.read()
     told = [each for topic in letters for each in logs.of(topic)]
     found.letters = len(told), sum(len(each.value) for each in told)
-    for record in logs.of(finals):
-        answer = Estimate.from_bytes(record.value)
-        if answer.final and answer.reports:
-            late = (record.appended_ms - answer.window.end_ms) / 1_000
-            (found.calm if record.appended_ms < began_ms else found.meanwhile).append(late)
+    found.meanwhile = [late for end_ms, late in _delays_of(logs, finals).items() if end_ms >= began_ms]
     return found
+
+
+def _delays_of(logs: Logs, topic: str) -> dict[int, float]:
+    """Return, by the end of each window with a final, after how many seconds the final was on the log."""
+    answers = [(each.appended_ms, Estimate.from_bytes(each.value)) for each in logs.of(topic)]
+    return {
+        answer.window.end_ms: (appended_ms - answer.window.end_ms) / 1_000
+        for appended_ms, answer in answers
+        if answer.final and answer.reports
+    }
 
 
 async def _report(honest: Deployment) -> None:

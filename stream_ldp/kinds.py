@@ -6,6 +6,7 @@ A new kind is a package with a `stream_ldp.pipeline.kind.Kind`, an entry in `KIN
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.collection import CollectionError
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.kind import Kind
     from stream_ldp.pipeline.question import Question
 
-__all__ = ["KINDS", "is_withheld", "kind_of", "load_collection", "parse_collection", "solve"]
+__all__ = ["KINDS", "is_withheld", "kind_of", "load_collection", "load_solver", "parse_collection", "solve"]
 
 #: Every kind by its name. A file that shows no kind is read as the first.
 KINDS: dict[str, Kind[Any, Any, Any]] = {kind.name: kind for kind in (RECORDS, SETS, SAMPLED, STRINGS, VIEWS, PLACES)}
@@ -126,6 +127,16 @@ def _own_keys(kind: Kind[Any, Any, Any], document: Mapping[str, Any]) -> list[st
 def _one_of(mechanisms: Iterable[str]) -> str:
     *others, last = map(repr, map(str, mechanisms))
     return f"{', '.join(others)} or {last}" if others else last
+
+
+def load_solver(collection: Collection) -> None:
+    """Import all that the first solve of a collection would import.
+
+    That takes more than a second of a processor, and a minute of a busy machine: so long its first answer would wait,
+    and the thread that solves would compete with the event loop. It is as slow here: run it on a thread of its own.
+    """
+    for name in kind_of(collection).libraries:
+        import_module(name)
 
 
 def solve(collection: Collection, question: Question[Any, Any]) -> Answer:

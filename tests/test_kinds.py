@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from stream_ldp.collection import CollectionError
@@ -25,6 +28,28 @@ def test_a_kind_that_is_not_in_the_table_is_refused_with_those_that_are(
         parse_collection(COINS)
     with pytest.raises(TypeError, match="a Coins is of no kind in the table"):
         kind_of(coins)
+
+
+#: A process that loads what a worker loads, lets users of one kind report, and prints what their answers import.
+FIRST_SOLVE = """\
+import asyncio, sys
+import stream_ldp.service.worker
+from stream_ldp.kinds import load_solver, parse_collection
+from tests.schemas import recorded
+collection = parse_collection(recorded.COLLECTIONS[sys.argv[1]])
+before = set(sys.modules)
+load_solver(collection)
+assert set(sys.modules) - before, "nothing more is loaded"
+before = set(sys.modules)
+asyncio.run(recorded.record(sys.argv[1]))
+print([name for name in set(sys.modules) - before if name.partition(".")[0] in ("scipy", "sklearn", "pandas")])
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_first_answer_waits_for_a_library_once_its_solver_is_loaded(kind: str) -> None:
+    done = subprocess.run([sys.executable, "-c", FIRST_SOLVE, kind], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 SETS = """\

@@ -141,6 +141,8 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     solve_times: measures what solves take, before it runs; None if nobody can say.
     fit: returns the iteration that produced an answer, for the metrics; None if answers are not iterated to.
     users: returns the least number of users who reported in a question's window.
+    libraries: names of the modules that nearly every solve needs, and that are imported when the first one does: see
+        `stream_ldp.kinds.load_solver`.
     about: makes a collection with the same reports whose only series is about other attributes, given by name, and
         estimated by a method, or by the default one; raises ParameterError. None if there are no others.
     """
@@ -158,4 +160,5 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     solve_times: SolveTimes[CollectionT] | None = None
     fit: Callable[[AnswerT], Iteration] | None = None
     users: Callable[[CollectionT, Question[SeriesT, AnswerT]], int] = fewest_users
+    libraries: tuple[str, ...] = ("scipy.special",)
     about: Callable[[CollectionT, Sequence[str], str | None], CollectionT] | None = None

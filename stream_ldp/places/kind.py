@@ -20,4 +20,5 @@ PLACES = Kind(
     answer=PlaceCounts,
     messages=(PlaceCounts,),
     plan=plan,
+    libraries=("scipy.linalg", "scipy.special"),
 )

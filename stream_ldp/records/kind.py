@@ -27,5 +27,6 @@ RECORDS = Kind(
     solve_times=solve_times,
     fit=attrgetter("fit"),
     users=users,
+    libraries=("scipy.sparse.linalg", "scipy.special", "sklearn.linear_model"),
     about=about,
 )

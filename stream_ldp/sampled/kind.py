@@ -20,4 +20,5 @@ SAMPLED = Kind(
     answer=Marginals,
     messages=(Marginals,),
     plan=plan,
+    libraries=("scipy.linalg", "scipy.special"),
 )

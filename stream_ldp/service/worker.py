@@ -29,6 +29,7 @@ from stream_ldp.kafka.merge_commits import begin_at_the_end
 from stream_ldp.kafka.patience import RETRY_SECONDS, is_of_the_environment, patiently
 from stream_ldp.kafka.producer import Producer
 from stream_ldp.kafka.topics import MAX_RECORD_BYTES
+from stream_ldp.kinds import load_solver
 from stream_ldp.service.admin import AdminServer
 from stream_ldp.service.faust_app import faust_app
 from stream_ldp.service.ingest import Ingest
@@ -85,6 +86,7 @@ class Worker:
         writers: makes what writes the final answers of a collection, if not a fenced producer.
         """
         self._settings = settings
+        self._collections = collections
         self._producer = Producer(
             settings, max_record_bytes=MAX_RECORD_BYTES, acknowledge_seconds=settings.outage_seconds
         )
@@ -145,7 +147,10 @@ class Worker:
         return [self._merger, *self._ingests]
 
     async def start(self) -> None:
-        """Connect and join the groups."""
+        """Load the solvers, connect and join the groups."""
+        # Before there is anything to answer, and anybody waits for heartbeats.
+        for collection in self._collections:
+            await asyncio.to_thread(load_solver, collection)
         for start in (self._admin.start, self._producer.start):
             await patiently(start, seconds=self._settings.outage_seconds)
         await patiently(

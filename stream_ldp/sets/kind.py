@@ -45,6 +45,7 @@ SETS = Kind(
     answer=Ranking,
     messages=(Ranking, Round),
     plan=plan,
+    libraries=("scipy.linalg", "scipy.optimize", "scipy.special"),
     solve_times=solve_times,
     rounds=ROUNDS,
 )

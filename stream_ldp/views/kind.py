@@ -35,5 +35,6 @@ VIEWS = Kind(
     solve=solve,
     answer=Estimate,
     plan=plan,
+    libraries=("scipy.linalg", "scipy.special"),
     about=about,
 )

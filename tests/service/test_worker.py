@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,9 +21,6 @@ from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.service.replay import compare
 from tests.chaos.proxy import ProxiedKafka, Proxy
 from tests.service.harness import JointDeployment, batches
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SEED = 20260717
 
@@ -76,6 +73,15 @@ async def test_every_report_counts_in_one_final_and_finals_match_the_offline_est
             worker.signal(signal.SIGTERM)
         assert await first.ended() == 0
         assert await second.ended() == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says what a process has loaded")
+async def test_a_worker_is_ready_only_when_its_solvers_are_loaded(deployment: JointDeployment) -> None:
+    """Else the first answer would wait for them, and be late, while the worker is ready."""
+    with deployment.worker() as worker:
+        await worker.ready()
+        loaded = await asyncio.to_thread(Path(f"/proc/{worker.process.pid}/maps").read_text)
+        assert "sklearn/linear_model" in loaded
 
 
 async def test_a_worker_killed_halfway_changes_nothing_in_the_finals(deployment: JointDeployment) -> None:

@@ -48,14 +48,22 @@ class CannotParse(StreamLDPError, ValueError):
 
 
 class _Batches:
-    """The batches of a fetch, which seem to end when the turn is spent."""
+    """The batches of a fetch, which seem to end when the turn is spent.
+
+    turn: the turn in which they are parsed.
+    """
+
+    __slots__ = ("all", "next_batch", "turn")
 
     def __init__(self, batches: Any) -> None:
         self.all = batches
         self.next_batch = batches.next_batch
+        self.turn = turn_under_way()
 
     def has_next(self) -> bool:
-        return self.all.has_next() and not turn_under_way().spent
+        # Without a call more than it needs: where each batch has one record, it is a tenth of the time of a fetch.
+        turn = self.turn
+        return turn.expanded < turn.most and self.all.has_next()
 
 
 class _Records(PartitionRecords):  # type: ignore[misc]
@@ -80,6 +88,7 @@ class _Records(PartitionRecords):  # type: ignore[misc]
 
     def take(self, most: int | None) -> list[Any]:
         """Return the next records, as many as the turn has room for."""
+        self._records.turn = turn_under_way()
         found = list(islice(self._records_iterator, most))
         if not self.failed and (most is None or len(found) < most):
             self.ended = not self._records.all.has_next()

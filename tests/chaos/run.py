@@ -162,7 +162,7 @@ class Crew:
     def _gateway(self, port: int) -> ServiceProcess:
         return ServiceProcess(
             [
-                *("-m", "stream_ldp.cli", "gateway"),
+                *("-m", "stream_ldp", "gateway"),
                 *map(str, self._read.files),
                 *("--port", str(port), "--rate", "100000", "--burst", "100000"),
                 *self._flags(),

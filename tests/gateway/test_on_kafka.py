@@ -42,7 +42,7 @@ async def gateway(
     with nullcontext() if log is None else log.open("wb") as stderr:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            *("-m", "stream_ldp.cli", "gateway", str(deployment.file), *reach),
+            *("-m", "stream_ldp", "gateway", str(deployment.file), *reach),
             stdout=asyncio.subprocess.PIPE,
             stderr=stderr,
             env=None if environment is None else {**os.environ, **environment},

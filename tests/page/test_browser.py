@@ -302,7 +302,7 @@ async def test_the_numbers_on_the_page_are_those_of_the_topic(
     text = f"{SURVEY}min_reports: 1\n"
     deployment = await JointDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix, text=text)
     flags = ["--brokers", kafka.bootstrap, "--topic-prefix", prefix, "--port", "0"]
-    command = [sys.executable, "-m", "stream_ldp.cli", "page", str(deployment.file), *flags]
+    command = [sys.executable, "-m", "stream_ldp", "page", str(deployment.file), *flags]
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     try:
         assert process.stdout is not None

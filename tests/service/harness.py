@@ -151,7 +151,7 @@ class Deployment:
         """
         if program is not None:
             return WorkerProcess(self, [str(program)], environment=environment)
-        command = [str(BROKEN_WORKERS), broken] if broken else ["-m", "stream_ldp.cli"]
+        command = [str(BROKEN_WORKERS), broken] if broken else ["-m", "stream_ldp"]
         return WorkerProcess(self, command, environment=environment)
 
     async def records(self, topic: str) -> list[ConsumerRecord]:

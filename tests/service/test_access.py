@@ -263,7 +263,7 @@ class RecordInstallation(Installation):
         """Read an answer from the page, as a browser does."""
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            *("-m", "stream_ldp.cli", "page", str(self.deployment.file), "--port", "0"),
+            *("-m", "stream_ldp", "page", str(self.deployment.file), "--port", "0"),
             env={**self.environment(Role.READER)},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

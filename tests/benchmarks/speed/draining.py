@@ -51,7 +51,7 @@ class GroupedWorker(WorkerProcess):
 
     def __init__(self, deployment: Deployment, *, group: str | None = None) -> None:
         group = group or f"group-{uuid.uuid4().hex[:12]}"
-        super().__init__(deployment, ["-m", "stream_ldp.cli"], options=("--group", group))
+        super().__init__(deployment, ["-m", "stream_ldp"], options=("--group", group))
 
     def metrics(self) -> dict[str, float]:
         """Return all values, summed over their labels; none while nobody answers."""

@@ -142,6 +142,14 @@ def cut(broker: EmbeddedKafka, topic: str) -> int:
     return lost
 
 
+async def told_of_the_cut(worker: WorkerProcess, partitions: int) -> None:
+    """Wait until the worker has said of each partition that the brokers have lost its end."""
+    async with asyncio.timeout(COUNTED_SECONDS):
+        while (told := worker.log.count("the brokers have lost the end of that")) < partitions:
+            await asyncio.sleep(0.1)
+    assert told == partitions
+
+
 async def on_the_log(deployment: JointDeployment) -> int:
     """Count the reports that the reports topic has now."""
     return round(sum(counts.reports for counts in (await deployment.expected()).values()))
@@ -166,8 +174,8 @@ async def test_a_log_that_lost_its_end_is_told_once_and_its_windows_close_with_w
         await asyncio.to_thread(mortal.kill)
         assert cut(mortal, topic) > 0
         await asyncio.to_thread(mortal.start)
-        await worker.ready(within=20)
-        assert worker.log.count("the brokers have lost the end of that") == deployment.partitions[topic]
+        await told_of_the_cut(worker, deployment.partitions[topic])
+        await worker.ready(within=COUNTED_SECONDS)
         left = await on_the_log(deployment)
         assert 0 < left < sent
         # Nobody reports any more.
@@ -204,7 +212,7 @@ async def test_a_worker_that_starts_on_a_log_which_lost_its_end_and_grew_again_c
     await deployment.send(junk)
     with deployment.worker() as worker:
         await worker.ready()
-        assert worker.log.count("the brokers have lost the end of that") == 4
+        await told_of_the_cut(worker, 4)
         await deployment.finals_of(await on_the_log(deployment))
         letters = await deployment.records(deployment.names.dead_letters(deployment.collection.name))
         assert sorted(record.value for record in letters) == sorted(junk)

@@ -180,6 +180,7 @@ def test_a_missing_topic_ends_the_command_with_the_cure(
 def test_an_unusable_secret_file_ends_the_command(
     broker: FakeBroker, command_line: Run, survey: Path, tmp_path: Path
 ) -> None:
+    survey.chmod(0o644)
     result = command_line(report, survey, csv_file(tmp_path), "--secret-file", survey)
     assert result.exit_code == 1
     assert "chmod 600" in result.stderr

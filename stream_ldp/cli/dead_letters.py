@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +15,7 @@ from stream_ldp.cli.arguments import CollectionFile
 from stream_ldp.cli.echo import echo, echo_json
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
+from stream_ldp.cli.record_description import time_text
 from stream_ldp.cli.running import run_operation
 from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.cluster import Cluster
@@ -258,4 +258,5 @@ def _fields(letter: DeadLetter) -> dict[str, object]:
 
 
 def _time(time_ms: int) -> str:
-    return datetime.fromtimestamp(time_ms / 1_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    # The clock of a record is that of whoever wrote it.
+    return time_text(time_ms // 1_000 * 1_000)

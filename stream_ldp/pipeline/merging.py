@@ -11,6 +11,8 @@ from bisect import bisect_left, bisect_right, insort
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
 from stream_ldp.pipeline.newest_finals import NewestFinals
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
@@ -66,8 +68,8 @@ class Merge:
         # By pane and statistic: the partial of each source partition and segment.
         self._panes: dict[int, dict[tuple[str, ...], dict[tuple[int, int], _Held]]] = {}
         self._starts: list[int] = []  # starts of the panes, ascending
-        # By statistic: a tally of its form.
-        self._forms: dict[tuple[str, ...], Tally] = {}
+        # By statistic: a tally of its form, and the layout of the reports that it counts.
+        self._forms: dict[tuple[str, ...], tuple[Tally, Layout]] = {}
         self._forgotten_before: int | None = None
         self._series = tuple(collection.series)
         self._undecided = UndecidedWindows(self._series, collection.window)
@@ -128,8 +130,8 @@ class Merge:
         self._forgotten_before = checkpoint.forgotten_before_ms
 
     def expect(self, layout: Layout) -> None:
-        """Refuse partials that have the name, but not the form, of a statistic of this layout."""
-        self._forms |= layout.tallies()
+        """Refuse partials that have the name, but not the form or a pane, of a statistic of this layout."""
+        self._forms |= {of: (tally, layout) for of, tally in layout.tallies().items()}
         for oldest in list(self._forms)[:-_FORMS]:
             del self._forms[oldest]
 
@@ -173,9 +175,11 @@ class Merge:
             raise PartialError(
                 f"a partial of {reports} reports, more than the {record.end} records before it can hold"
             )
-        form = self._forms.get(record.of)
-        if form is not None and not form.fits(record.counts):
+        tally, layout = self._forms.get(record.of, (None, None))
+        if tally is not None and not tally.fits(record.counts):
             raise PartialError(f"a partial of {'/'.join(record.of)} whose counts are not those of any reports to it")
+        if layout is not None and not layout.takes(np.array([record.pane_ms])).all():
+            raise PartialError(f"a partial of {'/'.join(record.of)} in a pane in which nobody reports to it")
         if record.pane_ms not in self._panes:
             self._panes[record.pane_ms] = {}
             insort(self._starts, record.pane_ms)

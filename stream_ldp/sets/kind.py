@@ -27,6 +27,8 @@ def _after(collection: ItemCollection, ranking: Ranking) -> Round | None:
         return None
     if inquiry.phase > collection.schedule.phases:
         raise RoundRefused(f"phase {inquiry.phase} of a method that has {collection.schedule.phases}")
+    if collection.series[inquiry.phase - 1].statistic(ranking) is None:
+        return None
     asked = Round.of(collection, inquiry, epoch=ranking.epoch)
     # Anybody who may write answers could else ask what no client answers, and what no oracle can count.
     asked.check(collection)

@@ -9,6 +9,7 @@ from stream_ldp.sets.phases import phase_name
 
 if TYPE_CHECKING:
     from stream_ldp.collection import Window
+    from stream_ldp.pipeline.answer import WindowBounds
 
 __all__ = ["PhaseSeries", "round_statistic"]
 
@@ -16,8 +17,15 @@ __all__ = ["PhaseSeries", "round_statistic"]
 class RoundAnswer(Protocol):
     """An answer from which a further round may follow, as a ranking.
 
+    epoch, window: that it answers.
     next_fingerprint: fingerprint of that round; None if none follows.
     """
+
+    @property
+    def epoch(self) -> int: ...
+
+    @property
+    def window(self) -> WindowBounds: ...
 
     @property
     def next_fingerprint(self) -> bytes | None: ...
@@ -53,12 +61,15 @@ class PhaseSeries:
     def statistic(self, before: RoundAnswer | None) -> tuple[str, ...] | None:
         """Name the statistic of the reports to the round that follows from the epoch's own final answer.
 
-        None without such a round. Anybody who can write to the rounds topic can publish another round of the same
+        None without such a round, or if the answer is to a window that the phase before has no more, since a window
+        had another length then. Anybody who can write to the rounds topic can publish another round of the same
         phase; reports to it are counted under another name, which no question uses.
         """
         if self.number == 1:
             return self.of
         if before is None or before.next_fingerprint is None:
+            return None
+        if before.window.start_ms != (before.epoch * self.stride + self.number - 2) * self.size_ms:
             return None
         return round_statistic(self, before.next_fingerprint)
 

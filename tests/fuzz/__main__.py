@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 __all__ = ["fuzz"]
@@ -39,7 +40,8 @@ def _alone(name: str, *, seconds: int) -> None:
             (Path(corpus) / str(number)).write_bytes(example)
         flags = [f"-max_total_time={seconds}", f"-max_len={MAX_BYTES}", "-rss_limit_mb=1500", "-timeout=10"]
         flags += [f"-artifact_prefix={corpus}/", "-close_fd_mask=0"]
-        atheris.Setup([sys.argv[0], *flags, corpus], decoder.check)
+        decoder.warm()
+        atheris.Setup([sys.argv[0], *flags, corpus], partial(decoder.check, timed=True))
         atheris.Fuzz()
 
 

@@ -7,12 +7,13 @@ import json
 import os
 import struct
 import tempfile
+import time
 import tracemalloc
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,12 +21,16 @@ from typing import Any
 import numpy as np
 from aiokafka.record.util import calc_crc32c
 
+from stream_ldp.cli.record_description import describe
 from stream_ldp.collection import CollectionError
+from stream_ldp.collection.collection import milliseconds
+from stream_ldp.errors import ParameterError
 from stream_ldp.kafka import record_batch
 from stream_ldp.kafka.decompression import MAX_EXPANDED_BYTES
 from stream_ldp.kafka.registry import Registration
-from stream_ldp.kinds import parse_collection, solve
+from stream_ldp.kinds import KINDS, kind_of, parse_collection, solve
 from stream_ldp.pipeline import partials, wire
+from stream_ldp.pipeline.answer import final_of
 from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
 from stream_ldp.pipeline.question import Question
@@ -48,7 +53,10 @@ from stream_ldp.sets.answer import Ranking
 from stream_ldp.sets.rounds import Round
 from stream_ldp.strings.answer import StringRanking
 from stream_ldp.synthesis.chunk import SyntheticChunk
+from tests.fuzz import forged
 from tests.paths import GOLDEN
+from tests.sets.examples import collection_of as sets_collection
+from tests.sets.examples import round_of
 
 __all__ = ["DECODERS", "Decoder", "TooMuch"]
 
@@ -59,8 +67,14 @@ _FINGERPRINT = bytes(range(100, 116))
 _BITS = 13
 
 
+#: CPU seconds that a decoder may take whatever its input, and for each byte of it: some hundred times what it takes
+#: on an idle machine, without what traces its memory and its branches.
+FIXED_SECONDS = 2.0
+SECONDS_A_BYTE = 1e-4
+
+
 class TooMuch(Exception):
-    """A decoder has taken more memory than it may for the length of its input."""
+    """A decoder has taken more memory, or time, than it may for the length of its input."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,12 +96,22 @@ class Decoder:
     fixed: int = FIXED_BYTES
     repair: Callable[[bytes], bytes] = bytes
 
-    def check(self, data: bytes) -> bool:
+    def warm(self) -> None:
+        """Decode the examples, whole and damaged, so that what is loaded at the first use counts for no input."""
+        for each in self.examples():
+            for data in (each, each[:-1] + b"\xff", each[: len(each) // 2]):
+                with suppress(*self.refuses):
+                    self.decode(self.repair(data))
+
+    def check(self, data: bytes, *, timed: bool = False) -> bool:
         """Decode any bytes, and return whether they could be read; whatever else is raised is a fault.
 
+        timed: whether the time counts too, which a unit test must not depend on.
+
         Raises:
-            TooMuch: more memory was taken than the input allows.
+            TooMuch: more memory, or time, was taken than the input allows.
         """
+        began = time.thread_time()
         measuring = tracemalloc.is_tracing()
         if not measuring:
             tracemalloc.start()
@@ -103,6 +127,9 @@ class Decoder:
             _, peak = tracemalloc.get_traced_memory()
             if not measuring:
                 tracemalloc.stop()
+        took = time.thread_time() - began
+        if timed and took > FIXED_SECONDS + SECONDS_A_BYTE * len(data):
+            raise TooMuch(f"{took:.2f} s for {len(data):,} bytes: {data[:1_000]!r}")
         if peak - before > self.fixed + self.times * len(data):
             raise TooMuch(f"{peak - before:,} bytes of memory for {len(data):,} bytes: {data[:1_000]!r}")
         return read
@@ -292,6 +319,62 @@ def _collections() -> list[bytes]:
     return [(GOLDEN / name).read_bytes() for name in ("care-survey.yaml", "films.yaml", "apps.yaml")]
 
 
+def _decode_duration(data: bytes) -> None:
+    with suppress(UnicodeDecodeError):
+        milliseconds(data.decode())
+
+
+def _decode_key(data: bytes) -> None:
+    if final_of(data) is None:
+        raise ValueError("not the key of a final")
+
+
+def _decode_round(data: bytes) -> None:
+    """Read a round as workers and clients of a collection do, who then count and make reports to it."""
+    kind, collection = kind_of(FILMS), FILMS
+    assert kind.rounds is not None
+    asked = kind.rounds.read(collection, data)
+    assert len(kind.rounds.layout(collection, asked).fingerprint) == 16
+
+
+def _rounds_of_films() -> list[bytes]:
+    return [
+        Round.first(FILMS, epoch=3).to_bytes(),
+        round_of(FILMS, epoch=5, candidates=[1, 3, 7], padding=2).to_bytes(),
+    ]
+
+
+def _describe(data: bytes) -> None:
+    """Describe a record of each topic of a collection, as `inspect record` does."""
+    layout = kind_of(FILMS).layout(FILMS)
+    headers = [("reason", b"too_short"), ("source-topic", data[:20]), ("source-offset", data[:5])]
+    record: Any = SimpleNamespace(
+        value=data,
+        key=data[:30],
+        offset=1,
+        partition=0,
+        timestamp=int.from_bytes(data[:8], "little"),
+        headers=headers,
+    )
+    for suffix in ("reports", "partials", "rounds", "dead-letters", "collections", "records", "heavy-hitters"):
+        what, said = describe(record, suffix, FILMS, layouts={layout.fingerprint: layout})
+        assert what
+        json.dumps(said)
+
+
+def _any_record() -> list[bytes]:
+    return [*_batches(), *_partials(), *_rounds_of_films(), *_registrations(), *_chunks()[:1], *_answers("ranking")]
+
+
+def _finals_of(name: str, data: bytes) -> None:
+    forged.answers_from(forged.COLLECTIONS[name](), data)
+
+
+#: Choices of a forger: none but the first ones, and some.
+_CHOICES = [b"", bytes(range(40)), bytes(range(200, 100, -1)), b"\x03\x01" * 60]
+
+FILMS = sets_collection()
+
 _Refusal = tuple[type[Exception], ...]
 _VALUE: _Refusal = (ValueError,)
 
@@ -353,5 +436,45 @@ DECODERS: dict[str, Decoder] = {
         times=256,
         repair=_sealed,
     ),
+    "durations": Decoder(
+        decode=_decode_duration, refuses=(ParameterError,), examples=lambda: [b"60s", b" 007 h "], times=64
+    ),
+    "keys-of-finals": Decoder(
+        decode=_decode_key, refuses=_VALUE, examples=lambda: [b"both|final|-17", b"both|live"], times=64
+    ),
+    "rounds-of-a-collection": Decoder(
+        decode=_decode_round, refuses=_VALUE, examples=_rounds_of_films, times=256, fixed=16 * 2**20
+    ),
+    "described": Decoder(decode=_describe, refuses=(), examples=_any_record, times=2_048, fixed=16 * 2**20),
+    **{
+        f"finals-of-{name}": Decoder(
+            decode=partial(_finals_of, name),
+            refuses=(forged.Taken,),
+            examples=lambda: _CHOICES,
+            times=1_024,
+            fixed=2**26,
+        )
+        for name in forged.COLLECTIONS
+    },
+    **{
+        f"shown-{kind}": Decoder(
+            decode=partial(forged.show, kind),
+            refuses=(forged.Taken,),
+            examples=lambda: _CHOICES,
+            times=4_096,
+            fixed=2**25,
+        )
+        for kind in KINDS
+    },
+    **{
+        f"following-{kind}": Decoder(
+            decode=partial(forged.follow, kind, kind),
+            refuses=(forged.Taken,),
+            examples=lambda: _CHOICES,
+            times=4_096,
+            fixed=2**26,
+        )
+        for kind in KINDS
+    },
     "collection": Decoder(decode=_decode_collection, refuses=(CollectionError,), examples=_collections, times=4_096),
 }

@@ -16,13 +16,15 @@ from stream_ldp.kinds import solve
 from stream_ldp.pipeline.answer import Status, WindowBounds
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
-from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.statistics import ReportSums, RowCounts
 from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.series import EstimateSpec
 from stream_ldp.records.solve import row_counts, warm_start
+from stream_ldp.sets.layout import PhaseLayout
 from tests.client.examples import MINUTE_MS, collection_of, estimate_of
+from tests.sets.examples import collection_of as sets_collection
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,6 +123,24 @@ def test_times_that_nobody_can_write_and_more_reports_than_records_can_hold_are_
     with pytest.raises(PartialError, match=re.escape(why)):
         merge.apply(record)
     assert (merge.panes, merge.watermark_ms, merge.due()) == (0, None, None)
+
+
+def test_reports_of_a_phase_in_a_pane_that_does_not_ask_it_are_refused() -> None:
+    films = sets_collection()
+    layout = PhaseLayout(films)
+    (of,) = layout.tallies()
+    counts = ReportSums(reports=0, values=np.zeros(layout.oracle.counters, dtype=np.int64))
+    merge = Merge(films, partitions=1)
+    merge.expect(layout)
+    source = {"collection": films.name, "fingerprint": films.fingerprint.hex(), "partition": 0, "generation": 1}
+
+    def phase_1(pane_ms: int) -> Partial:
+        pane = {"pane_ms": pane_ms, "pane_length_ms": films.window.pane_ms, "segment": 0, "end": 1}
+        return Partial(**source, **pane, of=of, counts=counts)  # type: ignore[arg-type]
+
+    merge.apply(phase_1(0))
+    with pytest.raises(PartialError, match="in a pane in which nobody reports to it"):
+        merge.apply(phase_1(films.window.size_ms))
 
 
 def test_the_last_windows_that_can_be_written_are_answered() -> None:

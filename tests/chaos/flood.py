@@ -234,7 +234,7 @@ class Hostile:
         await self._values(lambda _: [self._batch("long", now_ms()) for _ in range(1_000)], name="long")
 
     async def windows(self) -> None:
-        """Reports to a window each, on one partition, while the other holds all of them open."""
+        """Reports to a window each, on one partition, while the other holds all open until the last moment."""
         first = now_ms() - 80_000_000
 
         def some(number: int) -> list[bytes]:
@@ -242,6 +242,10 @@ class Hostile:
             return [self._batch("held", first + 1_000 * each) for each in range(begin, min(begin + 500, 17_000))]
 
         await self._values(some, partition=0)
+        for partition in range(PARTITIONS):
+            await self._producer.send_and_wait(
+                self._topic("held"), self._batch("held", now_ms()), partition=partition
+            )
 
     async def epochs(self) -> None:
         """Answers to the first phase of one epoch after the other."""

@@ -257,7 +257,7 @@ def show(kind: str, data: bytes) -> None:
     json.loads(table.to_json())
     history = History({answer.collection: {}})
     history.add(answer)
-    json.loads(history.snapshot())
+    json.loads(b"".join(history.snapshot()))
 
 
 def follow(name: str, kind: str, data: bytes) -> None:

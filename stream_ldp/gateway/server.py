@@ -129,8 +129,6 @@ class Gateway:
             name: Admission(source.collection, rounds=self._rounds.get(name))
             for name, source in self._sources.items()
         }
-        # One reader of rounds cannot be asked twice at a time.
-        self._asking = {name: asyncio.Lock() for name in self._sources}
         self._under_way = Quota(most=MOST_UNDER_WAY, share=SHARE_UNDER_WAY)
         self._looking: asyncio.Task[None] | None = None
         self._up = False
@@ -266,8 +264,7 @@ class Gateway:
         name = source.collection.name
         try:
             async with asyncio.timeout(PATIENCE):
-                async with self._asking[name]:
-                    found = await self._admissions[name].judge(body, now_ms=self._now_ms())
+                found = await self._admissions[name].judge(body, now_ms=self._now_ms())
                 if isinstance(found, Rejected):
                     raise Refused(400, found.reason.value, found.detail)
                 topic = self._settings.topic_names.reports(name)
@@ -329,7 +326,7 @@ class Gateway:
         # A round is published after the window before its own has ended; one more makes up for clocks that differ.
         since_ms = self._now_ms() - 2 * source.collection.window.size_ms
         try:
-            async with asyncio.timeout(PATIENCE), self._asking[name]:
+            async with asyncio.timeout(PATIENCE):
                 asked = await rounds.since(since_ms)
         except (KafkaError, TimeoutError) as error:
             raise self._brokers_are_gone(error, "ask again later") from error

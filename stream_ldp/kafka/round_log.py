@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,9 @@ class RoundLog:
     A client reports to a round only after reading it there, so a worker that finds a report on the reports topic and
     then reads this log to its end finds the round: however often reports are read, the same ones have a round. It
     begins with the newest rounds, and reads the others once, when one that is wanted is not among them.
+
+    Many may ask at once. A read takes up to half a second, since the broker answers behind the fetch that waits for
+    records; if each who asked had one of their own, twenty strangers would keep all others of a gateway waiting.
     """
 
     def __init__(
@@ -52,6 +56,8 @@ class RoundLog:
         self._kept_ms = rounds_kept_ms(collection.window)
         self._reader = LogReader(topic, settings=settings)
         self._whole = False
+        self._turn = asyncio.Lock()
+        self._next: asyncio.Task[None] | None = None
         # The time at which each was written, and the round; the last that was written comes last.
         self._rounds: dict[bytes, tuple[int, RoundMessage]] = {}
 
@@ -73,6 +79,8 @@ class RoundLog:
 
     async def stop(self) -> None:
         """Disconnect."""
+        if self._next is not None:
+            self._next.cancel()
         await self._reader.stop()
 
     async def find(self, fingerprints: Iterable[bytes]) -> list[RoundMessage]:
@@ -83,7 +91,7 @@ class RoundLog:
         """
         wanted = list(fingerprints)
         if any(fingerprint not in self._rounds for fingerprint in wanted):
-            await self._catch_up()
+            await self._read_on()
         if any(fingerprint not in self._rounds for fingerprint in wanted):
             await self._read_whole()
         return [self._rounds[fingerprint][1] for fingerprint in wanted if fingerprint in self._rounds]
@@ -99,17 +107,34 @@ class RoundLog:
             KafkaError: the brokers cannot be asked.
         """
         await self._read_whole()
-        await self._catch_up()
+        await self._read_on()
         return [asked for written_ms, asked in self._rounds.values() if written_ms >= time_ms]
+
+    async def _read_on(self) -> None:
+        """Read to the end as it is now, or later; all who come before that read begins share it."""
+        if self._next is None:
+            self._next = asyncio.create_task(self._take_turn())
+            # Those who asked may all have given up by then.
+            self._next.add_done_callback(lambda done: done.cancelled() or done.exception())
+        await asyncio.shield(self._next)
+
+    async def _take_turn(self) -> None:
+        async with self._turn:
+            # What is written from now on may be behind the end that this read goes to.
+            self._next = None
+            await self._catch_up()
 
     async def _read_whole(self) -> None:
         """Read the rounds before the newest, too, unless they have been read."""
         if self._whole:
             return
-        self._rounds.clear()
-        await self._reader.seek(0)
-        await self._catch_up()
-        self._whole = True
+        async with self._turn:
+            if self._whole:  # Another who asked has read them meanwhile.
+                return
+            self._rounds.clear()
+            await self._reader.seek(0)
+            await self._catch_up()
+            self._whole = True
 
     async def _catch_up(self) -> None:
         async for record in self._reader.read_to_end():

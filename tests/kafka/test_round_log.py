@@ -79,6 +79,45 @@ async def test_a_round_is_found_as_soon_as_it_is_published_and_not_before(
     assert await log.find([second.fingerprint, first.fingerprint]) == [second, first]
 
 
+async def test_all_who_ask_while_a_read_is_under_way_share_the_next_one(
+    deployment: ItemDeployment, log: RoundLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = asked(deployment, 1, 2)
+    begun, go_on, reads = asyncio.Event(), asyncio.Event(), 0
+    catch_up = log._catch_up
+
+    async def count_and_wait() -> None:
+        nonlocal reads
+        reads += 1
+        # The end of the log as this read sees it is that of before the round.
+        await catch_up()
+        begun.set()
+        await go_on.wait()
+
+    monkeypatch.setattr(log, "_catch_up", count_and_wait)
+    early = asyncio.create_task(log.since(0))
+    await begun.wait()
+    await tell(deployment, first.to_bytes())
+    late = [asyncio.create_task(log.find([first.fingerprint])) for _ in range(50)]
+    strangers = [asyncio.create_task(log.find([bytes(16)])) for _ in range(50)]
+    await asyncio.sleep(0)
+    go_on.set()
+    assert await early == []
+    assert await asyncio.gather(*late, *strangers) == [[first]] * 50 + [[]] * 50
+    assert reads == 2
+
+
+async def test_who_asks_and_gives_up_takes_nothing_from_others(
+    deployment: ItemDeployment, log: RoundLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = asked(deployment, 1, 2)
+    await tell(deployment, first.to_bytes())
+    impatient, patient = (asyncio.create_task(log.find([first.fingerprint])) for _ in range(2))
+    await asyncio.sleep(0)
+    impatient.cancel()
+    assert await patient == [first]
+
+
 async def test_a_record_that_is_not_a_round_is_passed_over_with_a_warning_and_counted(
     deployment: ItemDeployment, log: RoundLog, passed_over: list[None], caplog: pytest.LogCaptureFixture
 ) -> None:

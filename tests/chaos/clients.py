@@ -140,6 +140,10 @@ class Clients(Protocol):
         """Report for some time."""
         ...
 
+    async def close(self) -> None:
+        """Report what closes the last windows, when nothing more goes wrong that could take it away."""
+        ...
+
 
 class BatchClients:
     """Clients that report all the time: good batches and repeats, late ones, ones out of order, and broken ones.
@@ -174,8 +178,9 @@ class BatchClients:
         self._gate.set()
 
     async def report(self, *, seconds: float) -> None:
-        """Report at an even rate, and then what closes the last windows."""
-        window, began = self._collection.window, time.monotonic()
+        """Report at an even rate."""
+        began = time.monotonic()
+        self._seconds = seconds
         try:
             for tick in itertools.count():
                 await self._gate.wait()
@@ -186,16 +191,19 @@ class BatchClients:
                     self._tick(open_to=self._open_to(elapsed, seconds))
                 await asyncio.sleep(max(0.0, began + (tick + 1) * TICK_SECONDS - time.monotonic()))
             await self._delivered()
-            # One batch more for each partition closes all windows before it.
-            await asyncio.sleep((window.size_ms + window.grace_ms + window.pane_ms) / 1_000)
-            partitions = self._open_to(seconds, seconds)
-            closing = self._batches([now_ms()] * partitions, reports=1)
-            await asyncio.gather(
-                *[self._door.send(value, partition=partition) for partition, value in enumerate(closing)]
-            )
         finally:
             for task in self._waiting:
                 task.cancel()
+
+    async def close(self) -> None:
+        """Report one batch more to each partition, which closes all windows before it."""
+        window = self._collection.window
+        await asyncio.sleep((window.size_ms + window.grace_ms + window.pane_ms) / 1_000)
+        partitions = self._open_to(self._seconds, self._seconds)
+        closing = self._batches([now_ms()] * partitions, reports=1)
+        await asyncio.gather(
+            *[self._door.send(value, partition=partition) for partition, value in enumerate(closing)]
+        )
 
     async def hush(self, until: Callable[[], Awaitable[None]]) -> None:
         """Say nothing more, and when all that was said has arrived, until something has happened."""
@@ -282,6 +290,9 @@ class PhaseClients:
                 for phase in range(1, schedule.phases + 1):
                     await self._answer(await self._asked(epoch, phase))
             epoch += 1
+
+    async def close(self) -> None:
+        """Do nothing: their windows close when they are silent."""
 
     async def _asked(self, epoch: int, phase: int) -> Round:
         if phase == 1:

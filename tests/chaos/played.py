@@ -112,14 +112,6 @@ class Played:
             else PhaseClients(collection, self.door, partitions=PARTITIONS, rounds=self._asked, rng=rng)
         )
 
-    async def report(self, *, seconds: float) -> None:
-        """Let the clients report for some time."""
-        await self.door.start()
-        try:
-            await self.clients.report(seconds=seconds)
-        finally:
-            await self.door.stop()
-
     async def checkpoints(self) -> dict[int, Checkpoint]:
         """Return the last commit of each partition that has one."""
         partitions = [TopicPartition(self.topic, each) for each in range(self.logs.partitions(self.topic))]

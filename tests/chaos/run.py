@@ -167,7 +167,7 @@ class Crew:
                 *("--port", str(port), "--rate", "100000", "--burst", "100000"),
                 *self._flags(),
             ],
-            log=self._read.directory / f"gateway-{port}.log",
+            log=self._read.directory / f"gateway-{len(self.gateways)}.log",
             port=port,
             environment={},
         )
@@ -175,7 +175,7 @@ class Crew:
     def _subscriber(self) -> ServiceProcess:
         return ServiceProcess(
             ["-m", "tests.chaos.subscriber", str(self._read.file), *self._flags(), "--notes", str(self.notes)],
-            log=self._read.directory / "subscriber.log",
+            log=self._read.directory / f"subscriber-{len(self.subscribers)}.log",
             port=0,
             environment={},
         )
@@ -344,11 +344,16 @@ class _Run:
 
     async def act(self) -> None:
         """Send reports and let the faults happen, until the last window of the traffic can close."""
-        async with asyncio.timeout(self.schedule.seconds + SEND_SECONDS), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(self.schedule.seconds + SEND_SECONDS), AsyncExitStack() as stack:
             for each in self.played:
-                group.create_task(each.report(seconds=self.schedule.seconds))
-            for event in self.schedule.events:
-                group.create_task(self.faults.happen(event))
+                await each.door.start()
+                stack.push_async_callback(each.door.stop)
+            async with asyncio.TaskGroup() as group:
+                for each in self.played:
+                    group.create_task(each.clients.report(seconds=self.schedule.seconds))
+                for event in self.schedule.events:
+                    group.create_task(self.faults.happen(event))
+            await asyncio.gather(*[each.clients.close() for each in self.played])
 
     async def settle(self) -> None:
         """Wait until everything is as it must be, or until there has been time enough for it."""

@@ -46,7 +46,8 @@ PHASE_SECONDS = 1.0
 #: Seconds for which clients wait for what the next phase asks, after which the epoch is given up.
 ASKED_SECONDS = 90.0
 
-_SIMPLE_FAULT = 400
+#: Status of a batch that no worker would count.
+_REFUSED = 400
 
 
 class Door(Protocol):
@@ -128,7 +129,7 @@ class GatewayDoor:
                     if answer.status == 200:
                         self.accepted.add(value[32:48])
                         return
-                    if answer.status == _SIMPLE_FAULT:
+                    if answer.status == _REFUSED:
                         return
             await asyncio.sleep(RETRY_SECONDS)
 

@@ -62,7 +62,9 @@ class BrokerWatch:
         self._addresses = settings.broker_addresses
         self._connection: Connection | None = None
         # The id of the cluster that answered first.
+        # The id of the cluster, and the one in the last answer.
         self._cluster: str | None = None
+        self._heard: str | None = None
         self._answered_at = clock()
         self._why = ""
         self._looked_at = clock()
@@ -164,13 +166,16 @@ class BrokerWatch:
 
     def _answered(self, address: str, answer: Answer) -> None:
         now = self._clock()
+        # Only what has come twice: no checksum covers an answer, which may have been damaged on its way.
+        cluster = answer.cluster if answer.cluster == self._heard else None
+        self._heard = answer.cluster
         # An address that was out of reach at the start may be that of another cluster.
-        if answer.cluster is not None and self._cluster not in (None, answer.cluster):
+        if cluster is not None and self._cluster not in (None, cluster):
             raise AccessRefused(
-                f"broker {address} is of cluster {answer.cluster}, and this worker works on cluster {self._cluster}: "
+                f"broker {address} is of cluster {cluster}, and this worker works on cluster {self._cluster}: "
                 "name the brokers of one cluster (--brokers), and start the worker again"
             )
-        self._cluster = answer.cluster or self._cluster
+        self._cluster = cluster or self._cluster
         if not self.connected:
             self.connected = True
             log.warning("broker %s answers again, after %.0f s", address, now - self._answered_at)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -116,8 +117,8 @@ class Connection:
             await asyncio.wait([closing], timeout=CLOSE_SECONDS)
 
 
-#: What a connection fails with.
-UNREACHABLE = (OSError, EOFError, KafkaError)
+#: What a connection fails with, and what damaged answers lead to in aiokafka, by reading.
+UNREACHABLE = (OSError, EOFError, KafkaError, AssertionError, LookupError, TypeError, ValueError, struct.error)
 
 #: Causes that waiting does not cure.
 _REFUSALS = (
@@ -252,7 +253,7 @@ async def ask(address: str, options: Mapping[str, Any]) -> Answer:
     options: see `Settings.connection_options`.
 
     Raises:
-        OSError, EOFError, KafkaError: it gives no answer; these are UNREACHABLE.
+        OSError, EOFError, KafkaError and others: it gives no answer that makes sense; these are UNREACHABLE.
     """
     connection = Connection(address, options)
     try:

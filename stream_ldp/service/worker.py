@@ -18,7 +18,6 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import KafkaError
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.http.hosts import Hosts
@@ -223,34 +222,30 @@ class _Process:
         await self.watch.run()
 
     async def work(self) -> None:
-        """Check the cluster, then work until a part crashes; after a fault of the environment, begin again."""
-        await patiently(
-            self._check,
-            seconds=self._settings.outage_seconds,
-            waiting=self._wait,
-        )
-        if self._waiting_for is not None:
-            log.warning("the brokers answer")
-        self.watch.begin()
-        self._checked.set()
+        """Work until a part crashes; after a fault of the environment, begin again."""
         failing_since = math.inf
         while True:
             began = time.monotonic()
             try:
-                self.worker = Worker(
-                    self._settings,
-                    list(self._collections.values()),
-                    metrics=self.metrics,
-                )
-                await self.worker.start()
-                await self.worker.wait()
-            except (WorkerCrashed, KafkaError) as error:
+                await self._work_once()
+            except Exception as error:
                 now = time.monotonic()
                 failing_since = now if now > began + SOUND_SECONDS else min(failing_since, now)
                 if not self._may_begin_again(error) or now > failing_since + self._settings.outage_seconds:
                     raise
                 await self._give_up_worker(error)
-            await patiently(self._check, seconds=self._settings.outage_seconds)
+
+    async def _work_once(self) -> None:
+        """Check the cluster, then work until a part crashes."""
+        await patiently(self._check, seconds=self._settings.outage_seconds, waiting=self._wait)
+        if not self._checked.is_set():
+            if self._waiting_for is not None:
+                log.warning("the brokers answer")
+            self.watch.begin()
+            self._checked.set()
+        self.worker = Worker(self._settings, list(self._collections.values()), metrics=self.metrics)
+        await self.worker.start()
+        await self.worker.wait()
 
     def _may_begin_again(self, error: Exception) -> bool:
         """Decide whether parts that are made anew may do what the failed ones did not.
@@ -258,7 +253,8 @@ class _Process:
         A client of Kafka may come to its end by a connection that is cut, or by damaged bytes. An outage that has
         lasted too long is another thing: each part has waited for its end.
         """
-        return self.watch.connected and is_of_the_environment(error)
+        refused = isinstance(error, StreamLDPError) and not isinstance(error, WorkerCrashed)
+        return not refused and self.watch.connected and is_of_the_environment(error)
 
     async def _give_up_worker(self, error: Exception) -> None:
         """Stop all parts after a failure, so that they can be made anew.

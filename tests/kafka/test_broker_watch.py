@@ -165,7 +165,8 @@ async def test_an_outage_that_lasts_too_long_ends_the_watch_with_its_reason(brok
 @pytest.mark.parametrize("address", ["first:9092", "second:9092"])
 async def test_a_broker_of_another_cluster_ends_the_watch(brokers: Brokers, address: str) -> None:
     watch = watch_of(Clock())
-    await watch.ask()
+    for _ in range(2):
+        await watch.ask()
     brokers.answering -= {"first:9092", "second:9092"} - {address}
     brokers.clusters[address] = "another"
     with pytest.raises(
@@ -173,6 +174,28 @@ async def test_a_broker_of_another_cluster_ends_the_watch(brokers: Brokers, addr
     ):
         await watch.run()
     assert brokers.open_connections == 0
+
+
+async def test_an_answer_that_was_damaged_on_its_way_is_no_answer_of_another_cluster(brokers: Brokers) -> None:
+    watch = watch_of(Clock())
+    for damaged in ("0ne", "one", "one", "on3", "one", "oen", "eno", "one"):
+        brokers.clusters = dict.fromkeys(brokers.addresses, damaged)
+        await watch.ask()
+    assert watch.connected
+
+
+async def test_an_answer_that_makes_no_sense_is_none(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def no_sense(_: _Connection) -> Answer:
+        raise AssertionError("22784 should be less than or equal to 0 for 0")
+
+    watch = watch_of(Clock())
+    await watch.ask()
+    with monkeypatch.context() as patch:
+        patch.setattr(_Connection, "ask", no_sense)
+        await watch.ask()
+    assert not watch.connected
+    await watch.ask()
+    assert watch.connected
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ def panel(estimate: Estimate, *, truth: NDArray[np.float64] | None = None, cells
     joint, error = estimate.joint(), estimate.standard_errors()
     order = np.argsort(-joint, axis=None, kind="stable")[:cells]
     labels = _labels([axis.values for axis in estimate.axes])
-    largest = max(joint.max(), 0.0 if truth is None else truth.max())
+    largest = max(joint.max(initial=0.0), 0.0 if truth is None else truth.max(initial=0.0)) or 1.0
 
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column(plain(", ".join(axis.attribute for axis in estimate.axes)))

@@ -113,7 +113,7 @@ def _rows(marginal: Marginal, truth: tuple[float, ...] | None, most: int) -> Ite
         yield _mean_row(marginal.attribute, found, truth)
         return
     order = sorted(range(len(found.values)), key=lambda value: -found.projected[value])
-    largest = max(*found.projected, *(truth or ()))
+    largest = max((*found.projected, *(truth or ())), default=0.0) or 1.0
     for place, value in enumerate(order[:most]):
         error = found.standard_error[value]
         row: list[RenderableType] = [
@@ -133,10 +133,10 @@ def _rows(marginal: Marginal, truth: tuple[float, ...] | None, most: int) -> Ite
 
 
 def _output_rows(attribute: str, found: Outputs, most: int) -> Iterator[list[RenderableType]]:
-    largest = max(found.share)
+    largest = max(found.share, default=0.0) or 1.0
     for number, (share, error) in enumerate(zip(found.share[:most], found.standard_error, strict=False)):
         yield [
-            Text("" if number else attribute),
+            plain("" if number else attribute),
             Text(f"output {number}"),
             Bar(size=largest, begin=0, end=share, width=BAR_WIDTH, color="cyan"),
             shown(share, error),

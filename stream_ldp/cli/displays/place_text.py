@@ -42,7 +42,7 @@ def places_panel(counts: PlaceCounts, *, truth: Sequence[float] | None = None, r
     rows: the most rows of the table.
     """
     order = _order(counts.projected)
-    largest = max(counts.projected) or 1.0
+    largest = max(counts.projected, default=0.0) or 1.0
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("place")
     table.add_column()

@@ -55,3 +55,17 @@ def test_no_answer_commands_a_terminal(kind: str, monkeypatch: pytest.MonkeyPatc
     assert "owned" in text
     lines = re.sub(r"\x1b\[[0-9;]*m", "", text).split("\n")
     assert [line for line in lines if printable(line) != line] == []
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_frequencies_of_one_value_or_none_are_shown(left: int) -> None:
+    """Of candidates that do not stand out, none has an estimate."""
+    example = json.loads((FOLDER / "examples" / "marginals-v1.json").read_text(encoding="utf-8"))
+    found = next(each["estimate"] for each in example["attributes"] if each["estimate"]["kind"] == "frequencies")
+    found |= {name: found[name][:left] for name in ("values", "raw", "standard_error", "projected")} | {
+        "learnt": None
+    }
+    answer = KINDS["sampled"].answer.from_bytes(json.dumps(example).encode())
+    console = Console(file=StringIO(), width=120)
+    console.print(FACES["sampled"].display(None, rows=5).panel(answer))
+    assert "marginals" in console.file.getvalue()  # type: ignore[attr-defined]

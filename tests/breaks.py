@@ -495,7 +495,7 @@ BREAKS: tuple[Break, ...] = (
           patch=_replacing(store.FileStore, "update", _unlocked), subject=SURVEY, by=(),
           test=f"{_STORE}::test_threads_count_all_that_they_send"),
     Break(number=32, what="directory is not synced",
-          patch=_replacing(private_file, "_sync_directory", lambda _: lambda path: None), subject=SURVEY, by=(),
+          patch=_replacing(private_file, "sync_directory", lambda _: lambda path: None), subject=SURVEY, by=(),
           test=f"{_STORE}::test_spending_syncs_the_file_before_and_the_directory_after_replacing_it"),
     Break(number=33, what="ledger rounds epsilon to one decimal",
           patch=_replacing(PhaseReport, "to", _one_decimal), subject=BOOKS, by=(CLIENT,)),

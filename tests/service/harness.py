@@ -150,7 +150,8 @@ class Deployment:
         environment: variables beside those of this process.
         """
         if program is not None:
-            return WorkerProcess(self, [str(program)], environment=environment)
+            # Without the folder of the script, which may have modules of the names of Python's own.
+            return WorkerProcess(self, ["-P", str(program)], environment=environment)
         command = [str(BROKEN_WORKERS), broken] if broken else ["-m", "stream_ldp"]
         return WorkerProcess(self, command, environment=environment)
 

@@ -12,6 +12,7 @@ import pytest
 
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.topics import topic_specs
+from stream_ldp.service.dead_letters import DeadLetter
 from tests.service.harness import SURVEY, JointDeployment, batches
 from tests.service.test_partitions_added import account_for, feed
 
@@ -161,6 +162,12 @@ async def beginning_of_a_window(deployment: JointDeployment) -> None:
     await asyncio.sleep(seconds - time.time() % seconds)
 
 
+async def refused(deployment: JointDeployment) -> int:
+    """Count the records that have a dead letter, each once."""
+    letters = await deployment.records(deployment.names.dead_letters(deployment.collection.name))
+    return len({place for each in letters for place in DeadLetter.of(each).places})
+
+
 async def test_a_log_that_lost_its_end_is_told_once_and_its_windows_close_with_what_is_left(
     mortal: EmbeddedKafka, tmp_path: Path, prefix: str
 ) -> None:
@@ -186,9 +193,8 @@ async def test_a_log_that_lost_its_end_is_told_once_and_its_windows_close_with_w
             deployment.collection, [time.time_ns() // 1_000_000] * 8, reports=5, rng=np.random.default_rng(5)
         )
         await deployment.send(new)
-        letters = deployment.names.dead_letters(deployment.collection.name)
         await deployment.finals_of(left + 40)
-        assert sorted(record.value for record in await deployment.records(letters)) == sorted(junk)
+        assert await refused(deployment) == len(junk)
         assert worker.log.count("the brokers have lost the end of that") == deployment.partitions[topic]
         await worker.ready()
         assert worker.process.poll() is None
@@ -214,5 +220,4 @@ async def test_a_worker_that_starts_on_a_log_which_lost_its_end_and_grew_again_c
         await worker.ready()
         await told_of_the_cut(worker, 4)
         await deployment.finals_of(await on_the_log(deployment))
-        letters = await deployment.records(deployment.names.dead_letters(deployment.collection.name))
-        assert sorted(record.value for record in letters) == sorted(junk)
+        assert await refused(deployment) == len(junk)

@@ -211,7 +211,7 @@ def answer_of(kind: str, data: bytes) -> Answer:
     message = KINDS[kind].answer
     document = json.loads(_example(message.__name__.lower()))
     choices = _Choices(data)
-    while choices.left:
+    while choices.left and document:  # Nothing is left to be changed of one from which all has been dropped.
         _change(document, choices)
     try:
         answer: Answer = message.from_bytes(json.dumps(document).encode())

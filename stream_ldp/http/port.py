@@ -91,6 +91,8 @@ class Port:
         self._count = count
         most = _most_connections()
         self._connections = Quota(most=most, share=max(1, most // SHARES))
+        # By descriptor: connections without a request under way, the longest so first.
+        self._idle: dict[int, _Connection] = {}
         self._listeners: list[socket.socket] = []
         self._accepting: set[asyncio.Task[None]] = set()
         # What the application itself does with a request and with a refusal is between the two.
@@ -171,13 +173,31 @@ class Port:
                 await asyncio.sleep(ACCEPT_SECONDS)
                 continue
             network = network_of(address[0])
-            if self._connections.take(network):
-                self._begin(self._serve(_Connection(accepted, quota=self._connections, network=network)))
+            if self._connections.take(network) or (self._make_room(network) and self._connections.take(network)):
+                connection = _Connection(accepted, quota=self._connections, network=network)
+                self._idle[connection.fileno()] = connection
+                self._begin(self._serve(connection))
             else:
                 self._count(Incident.TOO_MANY_CONNECTIONS)
                 accepted.close()
             # While others knock, accepting does not wait, and would keep the loop from all else.
             await asyncio.sleep(0)
+
+    def _make_room(self, network: str) -> bool:
+        """Close the connection that has been without a request for longest, of a client that has its share.
+
+        Else connections that say nothing would keep a port shut for as long as they may stay.
+        """
+        full = self._connections.share_is_taken(network)
+        for number, each in list(self._idle.items()):
+            if each.given_back:
+                del self._idle[number]
+            elif not full or each.network == network:
+                del self._idle[number]
+                each.end()
+                self._count(Incident.TOO_MANY_CONNECTIONS)
+                return True
+        return False
 
     async def _serve(self, connection: _Connection) -> None:
         """Hand a connection to aiohttp, after the handshake if there is one."""
@@ -192,6 +212,15 @@ class Port:
     @web.middleware
     async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Write the answer in time."""
+        number = _number(request)
+        connection = self._idle.pop(number, None)
+        try:
+            return await self._answered(request, handler)
+        finally:
+            if connection is not None and not connection.given_back:
+                self._idle[number] = connection
+
+    async def _answered(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
             response = await handler(request)
         except Refused as refused:
@@ -242,13 +271,33 @@ class _Connection(socket.socket):
         super().__init__(accepted.family, accepted.type, accepted.proto, fileno=accepted.detach())
         self.setblocking(False)
         self._quota: Quota | None = quota
-        self._network = network
+        self.network = network
+
+    @property
+    def given_back(self) -> bool:
+        """Whether it is not counted any more."""
+        return self._quota is None
+
+    def end(self) -> None:
+        """Let it be closed by what serves it, and count it no more."""
+        self._give_back()
+        with suppress(OSError):  # The client has gone.
+            self.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        if self._quota is not None:
-            self._quota.give_back(self._network)
-            self._quota = None
+        self._give_back()
         super().close()
+
+    def _give_back(self) -> None:
+        if self._quota is not None:
+            self._quota.give_back(self.network)
+            self._quota = None
+
+
+def _number(request: web.Request) -> int:
+    """Return the descriptor of the connection of a request; -1 if it is closed."""
+    found = None if request.transport is None else request.transport.get_extra_info("socket")
+    return -1 if found is None else int(found.fileno())
 
 
 def abort(request: web.Request) -> None:

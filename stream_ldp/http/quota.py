@@ -21,6 +21,10 @@ class Quota:
         self.taken = 0
         self._of_client: Counter[str] = Counter()
 
+    def share_is_taken(self, client: str) -> bool:
+        """Decide whether a client holds as much as one may."""
+        return self._of_client[client] >= self._share
+
     def take(self, client: str, amount: int = 1) -> bool:
         """Take an amount for a client; return False, and take nothing, if that would be too much."""
         if self._of_client[client] + amount > self._share or self.taken + amount > self._most:

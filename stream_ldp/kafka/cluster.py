@@ -24,7 +24,7 @@ from aiokafka.protocol.commit import OffsetCommitRequest
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.access import Operation
-from stream_ldp.kafka.connection import check_connection
+from stream_ldp.kafka.connection import BrokerUnreachable, check_connection
 from stream_ldp.kafka.protocol import DeleteGroups, DescribeOperations, DescribeTopics
 from stream_ldp.kafka.topics import ExistingTopic
 from stream_ldp.pipeline.topic_identity import TopicIdentity
@@ -57,6 +57,10 @@ _BITS = {
 
 class ClusterError(StreamLDPError, RuntimeError):
     """The cluster refused a request."""
+
+
+class NoCoordinator(ClusterError, BrokerUnreachable):
+    """A group or a transactional id has no coordinator, as while its broker is away: that passes."""
 
 
 class Cluster:
@@ -153,7 +157,7 @@ class Cluster:
         """Count the running members of a consumer group; 0 where there is no such group.
 
         Raises:
-            ClusterError: the group gets no coordinator within LEADER_SECONDS.
+            NoCoordinator: the group gets no coordinator within LEADER_SECONDS.
         """
         answers = await _once_coordinated(f"group {group}", lambda: self._admin.describe_consumer_groups([group]))
         return sum(len(described[5]) for answer in answers for described in answer.groups)
@@ -162,7 +166,7 @@ class Cluster:
         """Return the offsets that a consumer group has committed, of those partitions that have one.
 
         Raises:
-            ClusterError: the group gets no coordinator within LEADER_SECONDS.
+            NoCoordinator: the group gets no coordinator within LEADER_SECONDS.
         """
         return {partition: offset for partition, (offset, _) in (await self.commits(group, partitions)).items()}
 
@@ -181,7 +185,7 @@ class Cluster:
         """Commit offsets, with their metadata, for a consumer group that has no members.
 
         Raises:
-            ClusterError: the group gets no coordinator within LEADER_SECONDS.
+            NoCoordinator: the group gets no coordinator within LEADER_SECONDS.
             KafkaError: the group has members, or the brokers refuse it for another reason.
         """
         by_topic: dict[str, list[tuple[int, int, str]]] = defaultdict(list)
@@ -290,7 +294,7 @@ async def _once_coordinated(what: str, ask: Callable[[], Awaitable[Any]]) -> Any
             return await ask()
         except (GroupCoordinatorNotAvailableError, GroupLoadInProgressError) as error:
             if loop.time() >= until:
-                raise ClusterError(f"{what} has no coordinator after {LEADER_SECONDS:.0f} s") from error
+                raise NoCoordinator(f"{what} has no coordinator after {LEADER_SECONDS:.0f} s") from error
         await asyncio.sleep(0.05)
 
 

@@ -118,7 +118,10 @@ class Connection:
 
 
 #: What a connection fails with, and what damaged answers lead to in aiokafka, by reading.
-UNREACHABLE = (OSError, EOFError, KafkaError, AssertionError, LookupError, TypeError, ValueError, struct.error)
+UNREACHABLE = (
+    *(OSError, EOFError, KafkaError),
+    *(ArithmeticError, AssertionError, LookupError, TypeError, ValueError, struct.error),
+)
 
 #: Causes that waiting does not cure.
 _REFUSALS = (

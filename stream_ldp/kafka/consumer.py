@@ -62,8 +62,8 @@ class SturdyConsumer(AIOKafkaConsumer):  # type: ignore[misc]
 
     async def getone(self, *partitions: TopicPartition) -> Any:
         """Wait for the next record, and return it, as aiokafka does; it may be an `UnreadableRecord`."""
-        with turn_of(self._most_expanded):
-            while True:
+        while True:
+            with turn_of(self._most_expanded):
                 for record in await self._past(1):
                     return record
                 try:

@@ -140,6 +140,8 @@ class _Fetcher(Fetcher):  # type: ignore[misc]
         """
         until = time.monotonic() + timeout
         while True:
+            # First of all, or a partition would wait for as long as the others have records.
+            self._fail(partitions)
             drained: dict[TopicPartition, list[Any]] = await super().fetched_records(partitions, 0, max_records)
             for partition in drained.keys() & self._records.keys():
                 # Those that were left out come first next time, however much this partition has.

@@ -158,10 +158,14 @@ class LogReader:
 
     async def turns_to_end(self) -> AsyncIterator[list[ConsumerRecord]]:
         """Yield the same records, as many at a time as have come."""
-        end = await self.end()
+        # Asked twice, and again where nothing comes: no checksum covers an answer, and one that is damaged on its way
+        # would end the reading too early or never.
+        end = max(await self.end(), await self.end())
         while await self.position() < end:
             if records := await self.fetch(timeout_ms=POLL_MS, max_records=MAX_RECORDS):
                 yield records
+            else:
+                end = min(end, await self.end())
 
     async def fetch(self, *, timeout_ms: int, max_records: int | None = None) -> list[ConsumerRecord]:
         """Return the next records as soon as there are any, or none after so many milliseconds.

@@ -24,12 +24,15 @@ from stream_ldp.kafka.connection import AccessRefused, BrokerUnreachable
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-__all__ = ["is_of_the_environment", "passes", "patiently"]
+__all__ = ["WAITED", "is_of_the_environment", "passes", "patiently"]
 
 T = TypeVar("T")
 
 #: Seconds between two tries.
 RETRY_SECONDS = 1.0
+
+#: Note of an error for whose end was waited as long as an outage may last, so that nothing else waits again.
+WAITED = "it lasted as long as an outage may"
 
 #: What aiokafka does not call retriable: its own timeouts, and what bytes that are damaged on their way lead to.
 _PASSING = (KafkaTimeoutError, CorruptRecordException, CorrelationIdError)
@@ -65,7 +68,10 @@ async def patiently(
         try:
             return await ask()
         except (KafkaError, BrokerUnreachable) as error:
-            if not passes(error) or clock() >= began + seconds:
+            if not passes(error):
+                raise
+            if clock() >= began + seconds:
+                error.add_note(WAITED)
                 raise
             waiting(error)
         await asyncio.sleep(RETRY_SECONDS)
@@ -84,15 +90,19 @@ def is_of_the_environment(error: BaseException | None) -> bool:
     """Decide whether a failure is one of brokers or networks, and no refusal, whatever a library has wrapped it in.
 
     It need not pass by itself: a client may have come to its end by it, and have to be made anew. A damaged response
-    leads to errors of any class in the code that reads it.
+    leads to errors of any class in the code that reads it. One that has lasted as long as an outage may is none.
+
+    error: what ended a part; TimeoutError if it has waited for that long itself.
     """
+    if isinstance(error, TimeoutError):
+        return False
     causes = []
     while error is not None:
         causes.append(error)
         error = error.__cause__
-    return any(isinstance(each, KafkaError) or _is_out_of_aiokafka(each) for each in causes) and not any(
-        isinstance(each, _REFUSALS) for each in causes
-    )
+    if any(WAITED in getattr(each, "__notes__", ()) or isinstance(each, _REFUSALS) for each in causes):
+        return False
+    return any(isinstance(each, KafkaError | BrokerUnreachable) or _is_out_of_aiokafka(each) for each in causes)
 
 
 def _is_out_of_aiokafka(error: BaseException) -> bool:

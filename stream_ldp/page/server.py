@@ -37,7 +37,7 @@ PAUSE = 15.0
 
 #: Browsers that are shown the answers at once, each with 0.2 MB and an open connection, and seconds after which one
 #: beyond may ask again.
-READERS, RETRY_SECONDS = 400, 30
+READERS, RETRY_SECONDS = 200, 30
 
 #: Bytes that are written to a browser at once, and seconds that it may take to read as many.
 PIECE, PIECE_SECONDS = 2**16, 10.0

@@ -10,10 +10,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS
+
 if TYPE_CHECKING:
     from stream_ldp.pipeline.partials import Watermark
 
 __all__ = ["ClosedSoFar"]
+
+#: The latest generation that is believed: generations are times of day in milliseconds, far below. A forged one near
+#: the end of 64 bits would leave none to the next owner.
+MAX_GENERATION = 2**62
 
 
 class ClosedSoFar:
@@ -27,8 +33,10 @@ class ClosedSoFar:
         self._partitions: int | None = None
 
     def take(self, record: Watermark) -> None:
-        """Take note of a record of the log."""
+        """Take note of a record of the log, unless no worker has written it."""
         partition = record.partition
+        if record.generation > MAX_GENERATION or not FIRST_MS <= (record.time_ms or 0) <= LAST_MS:
+            return
         self._generations[partition] = max(record.generation, self._generations.get(partition, record.generation))
         if record.time_ms is None:
             return

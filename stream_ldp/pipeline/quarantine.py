@@ -197,6 +197,10 @@ class Quarantine:
         self._unsolved = unsolved
         return True
 
+    def go_on(self) -> None:
+        """Note that the window which could not be solved, if there is one, has been solved or passed over."""
+        self._unsolved = None
+
     def unsolved(self, merge: Merge) -> Unsolved | None:
         """Return the window that holds the finals back; None once another record of it has come and may mend it."""
         held = self._unsolved

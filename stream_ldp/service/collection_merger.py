@@ -68,6 +68,10 @@ COMMIT_SECONDS = 5.0
 
 #: Seconds within which all brokers have heard of a partition that one of them has named, and between two questions.
 HEARSAY_SECONDS, HEARSAY_WAIT_SECONDS = 5.0, 0.2
+#: Seconds between two such waits.
+HEARSAY_PAUSE_SECONDS = 60.0
+#: Seconds after which a window that could not be solved is tried again: what failed may have been the machine.
+UNSOLVED_SECONDS = 60.0
 
 #: Forms of the reports topic, other than the present one, that watermarks name and nobody needs to ask about again.
 MAX_FORMER = 16
@@ -130,6 +134,9 @@ class CollectionMerger:
         # Whether the reports topic is another one by now.
         self._outdated = False
         self._former: dict[TopicIdentity, None] = {}
+        self._heard_at = self._unsolved_at = -math.inf
+        # Offset of the newest record of the partials topic that has been applied.
+        self._applied = 0
 
     def problems(self) -> list[str]:
         """Say why it is not ready; empty when it is."""
@@ -184,6 +191,8 @@ class CollectionMerger:
         self._wake.clear()
         await self._patiently(self._standstill.look)
         held = await self._holding.look()
+        if held and not self._quarantine.holding(self.merge):
+            held = time.monotonic() < self._unsolved_at + UNSOLVED_SECONDS
         if not self.merge.refresh():
             await asyncio.sleep(0)
         elif not held and (question := self.merge.due()) is not None:
@@ -196,6 +205,7 @@ class CollectionMerger:
                 return
             finally:
                 self._due_since = None
+            self._quarantine.go_on()
             if final is not None and is_first:
                 await self._publish_records(final)
             await self._tidy_up()
@@ -251,6 +261,7 @@ class CollectionMerger:
         """Apply a record; return it if it cannot be read."""
         if isinstance(entry.record, Watermark) and entry.record.fingerprint == self.merge.fingerprint:
             await self._hear_of(entry.record.topic)
+        self._applied = max(self._applied, entry.offset)
         return self._quarantine.apply(self.merge, entry)
 
     async def _hear_of(self, topic: TopicIdentity) -> None:
@@ -263,7 +274,10 @@ class CollectionMerger:
             topic.id in ("", self.merge.topic.id) and topic.partitions <= self.merge.partitions
         ):
             return
-        until = time.monotonic() + HEARSAY_SECONDS
+        # One wait a minute: records that nobody has written might name a different number each.
+        until = time.monotonic()
+        if until > self._heard_at + HEARSAY_PAUSE_SECONDS:
+            self._heard_at, until = until, until + HEARSAY_SECONDS
         while True:
             now = await self._patiently(self._reports_topic)
             if now.id != self.merge.topic.id:
@@ -278,6 +292,8 @@ class CollectionMerger:
                 *(self._collection.name, now.partitions, self.merge.partitions),
             )
             self.merge.widen(now)
+        if topic.id == now.id and topic.partitions > now.partitions:
+            return  # The brokers may hear of them later: the next record asks again.
         self._former[topic] = None
         for oldest in list(self._former)[:-MAX_FORMER]:
             del self._former[oldest]
@@ -345,9 +361,11 @@ class CollectionMerger:
 
     def _unsolved(self, question: Question[Any, Any], error: _CannotSolve) -> Unsolved:
         start_ms = question.window_ms
+        newest = self.merge.newest_offset(start_ms)
         return Unsolved(
             topic=self._names.partials,
-            offset=self.merge.newest_offset(start_ms),
+            # A silent window has no record: it is released with all that there is now.
+            offset=self._applied if newest < 0 else newest,
             series=question.series.name,
             window=WindowBounds(start_ms=start_ms, end_ms=start_ms + self._collection.window.size_ms),
             error=type(error.__cause__).__name__,
@@ -356,6 +374,7 @@ class CollectionMerger:
     def _hold(self, question: Question[Any, Any], error: _CannotSolve) -> None:
         """Hold the finals back at a window that cannot be solved, or pass over it if an operator has released it."""
         unsolved = self._unsolved(question, error)
+        self._unsolved_at = time.monotonic()
         log.error("%s: cannot be computed: %s", self._collection.name, unsolved, exc_info=error.__cause__)
         if not self._quarantine.add_unsolved(unsolved):
             log.warning("%s: released, and passed over: %s", self._collection.name, unsolved)

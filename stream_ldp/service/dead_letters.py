@@ -95,6 +95,11 @@ class DeadLetter:
             raise ValueError(f"there is no header {missing}") from None
 
     @property
+    def run(self) -> tuple[tuple[str, int], int, int]:
+        """Topic and partition of what was refused, its first offset, and the one behind its last."""
+        return (self.topic, self.source_partition), self.source_offset, self.source_offset + self.count
+
+    @property
     def places(self) -> set[tuple[str, int, int]]:
         """The places of what was refused, each a topic, partition and offset."""
         offsets = range(self.source_offset, self.source_offset + self.count)

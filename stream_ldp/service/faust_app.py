@@ -13,7 +13,7 @@ from faust.auth import OAuthCredentials, SASLCredentials, SSLCredentials
 
 from stream_ldp.kafka.token_file import TokenFile
 from stream_ldp.pipeline.quarantine import LogEntry
-from stream_ldp.service.faust_transport import WorkerTransport, fault_of
+from stream_ldp.service.faust_transport import MAX_RECORDS, WorkerTransport, fault_of
 from stream_ldp.service.ownership import MAX_POLL_INTERVAL_MS
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ def faust_app(settings: Settings, collections: Sequence[Collection], merger: Mer
         # A consumer that has not fetched for so long, as during an outage, does not join its group again.
         broker_max_poll_interval=2 * settings.outage_seconds + MAX_POLL_INTERVAL_MS / 1_000,
         consumer_auto_offset_reset="earliest",
+        # Without a limit, few bytes that expand to very many records would fill the memory with their objects.
+        broker_max_poll_records=MAX_RECORDS,
         datadir=datadir,
         **_OFF,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from itertools import islice
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Mapping
 
-__all__ = ["WorkerTransport", "fault_of"]
+__all__ = ["MAX_RECORDS", "WorkerTransport", "fault_of"]
 
 mend_aiokafka()
 
@@ -27,6 +28,9 @@ log = logging.getLogger(__name__)
 
 #: What these Services log of their own lives is that of a library.
 _LIBRARY = logging.getLogger("faust.worker")
+
+#: The most records of one fetch.
+MAX_RECORDS = 1_000
 
 #: Seconds that the event loop may stand still for the end of the consumer's thread, which takes milliseconds.
 THREAD_SECONDS = 0.5
@@ -63,7 +67,8 @@ class _Thread(AIOKafkaConsumerThread):
             try:
                 return await super()._fetch_records(consumer, active_partitions, *arguments, **options)
             except CannotParse as error:
-                partition, records = error.partition, list(await read_past(error, consumer))
+                partition = error.partition
+                records = list(islice(await read_past(error, consumer), MAX_RECORDS))
         if not records or partition not in self.assignment():
             return {}
         consumer.seek(partition, records[-1].offset + 1)

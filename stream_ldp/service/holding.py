@@ -47,8 +47,8 @@ class Holding:
         found = []
         if self._unsolved is not None:
             found.append(
-                f"{name}: finals are held back by a window whose answer cannot be computed: {self._unsolved} -> go "
-                "on without it with `stream-ldp quarantine release --unsolved`"
+                f"{name}: finals are held back by a window whose answer cannot be computed: {self._unsolved}; "
+                "it is tried again every minute -> go on without it with `stream-ldp quarantine release --unsolved`"
             )
         if not self._records:
             return found

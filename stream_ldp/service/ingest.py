@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 from aiokafka.errors import KafkaError
 from mode import Service
 
-from stream_ldp.kafka.cluster import Cluster, ClusterError
-from stream_ldp.kafka.patience import passes, patiently
+from stream_ldp.kafka.cluster import Cluster, ClusterError, NoCoordinator
+from stream_ldp.kafka.patience import WAITED, passes, patiently
 from stream_ldp.kafka.producer import Record
 from stream_ldp.kafka.round_log import RoundLog
 from stream_ldp.kafka.tracing import links_of, span
@@ -253,7 +253,7 @@ class Ingest(Service):
                     about = {"collection": self.collection.name, "partition": partition.partition}
                     with span("count", links=links_of(records), batches=len(records), **about):
                         await self._count(partition, records)
-        except KafkaError as error:
+        except (KafkaError, NoCoordinator) as error:
             self._bear(error)
             self._ownership.read_again()
         idle = [
@@ -394,6 +394,7 @@ class Ingest(Service):
         if isinstance(error, KafkaError) and not passes(error):
             raise error
         if self._clock() > self._answered_at + self._outage_seconds:
+            error.add_note(WAITED)
             raise error
         log.debug("%s: the brokers do not answer: %r", self.collection.name, error)
 

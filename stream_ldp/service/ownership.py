@@ -207,9 +207,8 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         topic = await self._topic_now(new)
         commits = {each: commit for each, commit in (await self.commits()).items() if commit.is_of(topic)}
         # After the commits: a log never ends before what has been committed, unless the brokers have lost its end.
-        beginnings, ends, later = await asyncio.gather(
-            self._consumer.beginning_offsets(new),
-            self._consumer.end_offsets(new),
+        (beginnings, ends), later = await asyncio.gather(
+            self._bounds(new),
             self._later({each: commits[each].appended_ms for each in new if each in commits}),
         )
         generation = self._now_ms()
@@ -256,6 +255,20 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
             )
             self.partitions[partition] = Owned(state)
             self._seek(partition, state.position)
+
+    async def _bounds(
+        self, partitions: Iterable[TopicPartition]
+    ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
+        """Return the offsets of the first record of each partition, and of the next one to be written.
+
+        Asked twice: no checksum covers an answer, and one that is damaged on its way would skip reports.
+        """
+        asked = (self._consumer.beginning_offsets, self._consumer.end_offsets)
+        begin, end, begin_again, end_again = await asyncio.gather(*(ask(partitions) for ask in (*asked, *asked)))
+        return (
+            {each: min(begin[each], begin_again[each]) for each in begin},
+            {each: max(end[each], end_again[each]) for each in end},
+        )
 
     async def continues(self, partition: TopicPartition, offsets: Sequence[int]) -> bool:
         """Decide whether records with these offsets are the next of a partition that this worker owns.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -238,17 +240,45 @@ async def _partitions(topic: str, *, settings: Settings) -> list[int]:
         return await reader.partitions()
 
 
-async def _refused(collection: Collection, *, settings: Settings) -> set[tuple[str, int, int]]:
+class _RefusedPlaces:
+    """The places of the records that were refused when they came, as runs of offsets: a flood has very many."""
+
+    def __init__(self) -> None:
+        # By topic and partition: first offsets, ascending, and the offset behind the last of each run.
+        self._runs: dict[tuple[str, int], dict[int, int]] = defaultdict(dict)
+        self._begins: dict[tuple[str, int], list[int]] = {}
+
+    def add(self, letter: DeadLetter) -> None:
+        """Take note of a dead letter."""
+        place, begin, end = letter.run
+        runs = self._runs[place]
+        runs[begin] = max(end, runs.get(begin, end))
+        self._begins.pop(place, None)
+
+    def __contains__(self, record: tuple[str, int, int]) -> bool:
+        topic, partition, offset = record
+        runs = self._runs.get((topic, partition), {})
+        if (topic, partition) not in self._begins:
+            # Runs of two owners may overlap: each is made as long as what begins before it.
+            longest = 0
+            for begin in sorted(runs):
+                runs[begin] = longest = max(longest, runs[begin])
+            self._begins[topic, partition] = sorted(runs)
+        begins = self._begins[topic, partition]
+        before = bisect_right(begins, offset)
+        return before > 0 and offset < runs[begins[before - 1]]
+
+
+async def _refused(collection: Collection, *, settings: Settings) -> _RefusedPlaces:
     """Return the places of the records that were refused when they came: they have not counted."""
     topic = settings.topic_names.dead_letters(collection.name)
-    found = set()
+    found = _RefusedPlaces()
     async with LogReader(topic, settings=settings).opened(check=partial(_require, topic, settings)) as reader:
         async for record in reader.read_to_end():
             try:
-                letter = DeadLetter.of(record)
+                found.add(DeadLetter.of(record))
             except ValueError:
                 continue  # somebody else's record; `dead-letters list` shows it
-            found.update(letter.places)
     return found
 
 

@@ -22,7 +22,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.http.hosts import Hosts
 from stream_ldp.kafka.broker_watch import BrokerWatch
-from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.cluster import Cluster, NoCoordinator
 from stream_ldp.kafka.fenced_producer import FencedProducer
 from stream_ldp.kafka.merge_commits import begin_at_the_end
 from stream_ldp.kafka.patience import RETRY_SECONDS, is_of_the_environment, patiently
@@ -56,6 +56,9 @@ AWAY_SECONDS = 0.2
 
 #: Seconds that a consume loop may take for one turn. Solves run on another thread, and a turn takes milliseconds.
 LOOP_SECONDS = 30.0
+
+#: Seconds within which the watch over the brokers has seen that they are away.
+LOOK_AROUND_SECONDS = 3.0
 
 #: Seconds for which a worker has to work before its next failure is one of another kind than the one before.
 SOUND_SECONDS = 60.0
@@ -200,13 +203,17 @@ class _Process:
         self._loop = asyncio.get_running_loop()
         self._checked = asyncio.Event()
         self._waiting_for: str | None = None
+        # After what the parts of the worker are being stopped, to be made anew.
+        self._again: str | None = None
 
     def live(self) -> list[str]:
         """Say why the process should be restarted; empty when it should not."""
-        return [] if self.worker is None else [*self.watch.live(), *self.worker.live()]
+        return [] if self.worker is None or self._again else [*self.watch.live(), *self.worker.live()]
 
     def ready(self) -> list[str]:
         """Say why the worker does not do all of its work; empty when it does."""
+        if self._again:
+            return [*self.watch.problems(), self._again]
         if self.worker is not None:
             return [*self.watch.problems(), *self.worker.ready()]
         return [self._waiting_for or "starting"]
@@ -238,11 +245,11 @@ class _Process:
     async def _work_once(self) -> None:
         """Check the cluster, then work until a part crashes."""
         await patiently(self._check, seconds=self._settings.outage_seconds, waiting=self._wait)
-        if not self._checked.is_set():
-            if self._waiting_for is not None:
-                log.warning("the brokers answer")
-            self.watch.begin()
-            self._checked.set()
+        if self._waiting_for is not None:
+            log.warning("the brokers answer")
+        self._waiting_for = None
+        self.watch.begin()  # with what the clients of this worker are given
+        self._checked.set()
         self.worker = Worker(self._settings, list(self._collections.values()), metrics=self.metrics)
         await self.worker.start()
         await self.worker.wait()
@@ -253,8 +260,8 @@ class _Process:
         A client of Kafka may come to its end by a connection that is cut, or by damaged bytes. An outage that has
         lasted too long is another thing: each part has waited for its end.
         """
-        refused = isinstance(error, StreamLDPError) and not isinstance(error, WorkerCrashed)
-        return not refused and self.watch.connected and is_of_the_environment(error)
+        refused = isinstance(error, StreamLDPError) and not isinstance(error, WorkerCrashed | NoCoordinator)
+        return not refused and is_of_the_environment(error.__cause__ if isinstance(error, WorkerCrashed) else error)
 
     async def _give_up_worker(self, error: Exception) -> None:
         """Stop all parts after a failure, so that they can be made anew.
@@ -264,14 +271,20 @@ class _Process:
         """
         why = error.__cause__ or error
         log.error("all parts of the worker begin again, after: %r", why)
-        worker, self.worker, self._waiting_for = self.worker, None, f"beginning again, after: {why!r}"
-        if worker is not None:
+        self._again = f"beginning again, after: {why!r}"
+        # Its parts flush before they end. The watch ends the process if the brokers stay away.
+        await asyncio.sleep(LOOK_AROUND_SECONDS)
+        while not self.watch.connected:  # noqa: ASYNC110  the watch says it by itself to people alone
+            await asyncio.sleep(RETRY_SECONDS)
+        if self.worker is not None:
             try:
-                async with asyncio.timeout(STOP_SECONDS):
-                    await worker.stop()
-            except TimeoutError:
-                raise error from None
-        await asyncio.sleep(RETRY_SECONDS)
+                async with asyncio.timeout(2 * STOP_SECONDS):
+                    await self.worker.stop()
+            except Exception:
+                log.exception("the parts of the worker do not stop")
+                raise error  # noqa: B904  the first failure is what ended the work
+            self.worker = None
+        self._again = None
 
     async def _check(self) -> None:
         """Check the cluster."""

@@ -76,24 +76,22 @@ async def test_a_connection_without_a_whole_request_is_closed_after_a_while(
         await reader.read()  # It ends, without a `Connection: close`.
 
 
-async def test_one_address_and_all_together_have_so_many_connections_and_those_that_end_make_room(
+async def test_connections_that_say_nothing_shut_a_port_for_nobody(
     serve: Callable[[Hosts], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(port, "MOST_CONNECTIONS", 8)
     async with serve(Hosts()) as served, AsyncExitStack() as held:
-        for address in ("127.0.0.1", "127.0.0.2", "127.0.0.3"):
+        first: list[asyncio.StreamReader] = []
+        for address in ("127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4"):
             for _ in range(2):
-                _, writer = await held.enter_async_context(served.connection(address))
+                reader, writer = await held.enter_async_context(served.connection(address))
                 writer.write(b"G")
-            assert await served.ask(b"", address=address) == b"", "it has its share"
-        for _ in range(2):
-            await held.enter_async_context(served.connection("127.0.0.4"))
-        assert await served.ask(b"", address="127.0.0.5") == b"", "there are as many as may be"
-        await held.aclose()
-        async with asyncio.timeout(PATIENCE):
-            while not (answer := await served.ask(served.head(), address="127.0.0.1")):
-                await asyncio.sleep(0.01)
-        assert answer.startswith(b"HTTP/1.1 200 ")
+                first.append(reader)
+        # All places are taken, and the share of each: what has been silent for longest makes room.
+        for address in ("127.0.0.5", "127.0.0.1", "127.0.0.6"):
+            answer = await served.ask(served.head(), address=address)
+            assert answer.startswith(b"HTTP/1.1 200 "), address
+        assert await first[0].read() == b""
 
 
 def test_half_of_the_descriptors_are_for_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,13 +234,25 @@ async def test_an_error_of_a_handler_is_a_500_that_is_counted_and_logged_without
     assert "geheim" not in caplog.text + answer.decode()
 
 
-async def test_connections_that_are_too_many_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_request_under_way_makes_no_room_and_what_is_too_much_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(_: web.Request) -> web.Response:
+        begun.set()
+        await go_on.wait()
+        return web.Response(text="done")
+
     monkeypatch.setattr(port, "MOST_CONNECTIONS", 1)
-    opened = Opened(small)
-    async with opened as served, served.connection() as (_, writer):
-        writer.write(b"G")
-        assert await served.ask(b"") == b""
+    opened = Opened(slow)
+    async with opened as served:
+        asked = asyncio.ensure_future(served.ask(served.head()))
+        await begun.wait()
+        assert await served.ask(served.head()) == b""
         assert opened.counted[Incident.TOO_MANY_CONNECTIONS] == 1
+        go_on.set()
+        assert (await asked).endswith(b"done")
 
 
 @pytest.fixture(scope="session")

@@ -184,3 +184,13 @@ async def test_a_response_that_makes_no_sense_is_asked_for_again(
     broker.spoil = lambda response: spoil(response) if broker.fetches <= 3 else None
     assert set(await drain(fetcher)) == WHOLE
     assert broker.fetches > 3
+
+
+async def test_a_partition_that_cannot_be_parsed_waits_for_no_backlog_of_another(
+    broker: Broker, fetcher: Any
+) -> None:
+    broker.logs[FIRST][0] = broker.logs[FIRST][0][:-1] + b"\xff"
+    broker.logs[SECOND] = [batch(base=3 * number) for number in range(2_000)]
+    found: set[tuple[int, int]] = set()
+    assert await until_it_fails(fetcher, found) == FIRST
+    assert len(found) <= 12, "of thousands"

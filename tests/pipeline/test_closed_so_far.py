@@ -112,3 +112,10 @@ def test_a_partition_of_the_first_topic_begins_at_the_beginning_however_far_othe
     topic = TopicIdentity(id="a1", partitions=len(times_ms) + 1)
     marks = [mark(partition, time_ms, topic=topic) for partition, time_ms in enumerate(times_ms)]
     assert closed(*marks).watermark_ms(len(times_ms)) is None
+
+
+@pytest.mark.parametrize("forged", [(5_000, 2**63 - 1), (2**63 - 1, 7), (-(2**62), 7)])
+def test_a_record_that_no_worker_writes_says_nothing(forged: tuple[int, int]) -> None:
+    time_ms, generation = forged
+    found = closed(mark(4, 5_000, generation=7), mark(4, time_ms, generation=generation))
+    assert (found.generation(4), found.watermark_ms(4)) == (7, 5_000)

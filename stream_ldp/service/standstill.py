@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from aiokafka import TopicPartition
 
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
-from stream_ldp.pipeline.windows import panes_closed
+from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS, panes_closed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +45,8 @@ class Standstill:
         self._group, self._topic = settings.group_names.ingest(name), settings.topic_names.reports(name)
         self._looked_at = -LOOK_SECONDS
         self._since: float | None = None
+        # End of the last pane that all partitions have passed, in milliseconds.
+        self._passed_ms = 0
 
     @property
     def problems(self) -> list[str]:
@@ -52,8 +55,9 @@ class Standstill:
         if late < LATE_SECONDS:
             return []
         return [
-            f"{self._merge.collection.name}: all partitions have passed the end of a window for {late:.0f} s, and "
-            "the merge has not got their watermarks -> restart this worker, which goes on from the log"
+            f"{self._merge.collection.name}: all partitions have passed {_written(self._passed_ms)}, where a window "
+            f"ends, for {late:.0f} s, and the merge has not got their watermarks -> restart this worker, which goes "
+            "on from the log"
         ]
 
     async def look(self) -> None:
@@ -70,9 +74,18 @@ class Standstill:
         checkpoints = [Checkpoint.parse(*commits[place]) for place in partitions if place in commits]
         passed = [each.watermark_ms for each in checkpoints if each.watermark_ms is not None]
         behind = bool(passed) and len(passed) == len(partitions) and self._closes_more(min(passed))
+        if behind:
+            window = self._merge.collection.window
+            self._passed_ms = panes_closed(min(passed), window) * window.pane_ms
         self._since = (self._clock() if self._since is None else self._since) if behind else None
 
     def _closes_more(self, watermark_ms: int) -> bool:
         """Decide whether a watermark closes panes that the merge has open."""
         known, window = self._merge.watermark_ms, self._merge.collection.window
         return known is None or panes_closed(watermark_ms, window) > panes_closed(known, window)
+
+
+def _written(time_ms: int) -> str:
+    """Write an event time down, as far as there is a way to."""
+    time_s = min(max(time_ms, FIRST_MS), LAST_MS) / 1_000
+    return datetime.fromtimestamp(time_s, UTC).isoformat(timespec="seconds")

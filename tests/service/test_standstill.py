@@ -60,7 +60,9 @@ async def test_windows_that_partitions_have_passed_and_the_merge_has_not_are_a_p
         await watched.commit(partition, CLOSED_MS)
     assert await watched.after(LATE_SECONDS / 2) == []
     (problem,) = await watched.after(LATE_SECONDS)
-    assert problem.startswith("small: all partitions have passed the end of a window for ")
+    assert problem.startswith(
+        "small: all partitions have passed 1970-01-01T00:00:02+00:00, where a window ends, for "
+    )
     assert "restart this worker" in problem
     for partition in range(2):
         watched.merge.apply(watermark(CLOSED_MS, partition=partition, collection=SMALL))

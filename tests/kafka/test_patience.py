@@ -16,6 +16,7 @@ from aiokafka.errors import (
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka import patience
+from stream_ldp.kafka.cluster import NoCoordinator
 from stream_ldp.kafka.connection import AccessRefused, BrokerUnreachable
 from stream_ldp.kafka.patience import is_of_the_environment, passes, patiently
 from stream_ldp.kafka.registry import RegistryError
@@ -106,6 +107,19 @@ def test_an_error_that_comes_out_of_aiokafka_is_one_of_the_environment_whatever_
     with pytest.raises(TypeError) as raised:
         call([])
     assert is_of_the_environment(raised.value) is expected
+
+
+def test_a_coordinator_that_is_away_passes() -> None:
+    assert passes(NoCoordinator("group survey has no coordinator after 10 s"))
+
+
+async def test_a_failure_that_was_waited_for_is_not_waited_for_again() -> None:
+    asked = Asked(*[KafkaConnectionError()] * 100)
+    with pytest.raises(KafkaConnectionError) as raised:
+        await patiently(asked, seconds=3, clock=asked.clock)
+    assert not is_of_the_environment(raised.value)
+    assert is_of_the_environment(KafkaConnectionError())
+    assert not is_of_the_environment(TimeoutError())
 
 
 async def test_a_failure_is_raised_when_it_has_lasted_for_so_long() -> None:

@@ -297,7 +297,8 @@ async def test_a_window_that_cannot_be_solved_stops_its_collection_alone_until_i
                 await asyncio.sleep(0.2)
         (problem,) = await worker.problems()
         assert re.search(
-            r"^survey: finals are held back .*: bathing-mobility of 20.*Z/20.*Z: MemoryError -> ", problem
+            r"^survey: finals are held back .*: bathing-mobility of 20.*Z/20.*Z: MemoryError; it is tried again ",
+            problem,
         )
         assert "stream-ldp quarantine release --unsolved" in problem
         _, metrics = await worker.get("/metrics")

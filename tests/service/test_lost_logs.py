@@ -66,7 +66,9 @@ async def create(deployment: JointDeployment, topic: str, *, partitions: int) ->
     deployment.partitions[topic] = partitions
 
 
-@pytest.mark.parametrize("partitions", [2, 4, 6])
+@pytest.mark.parametrize(
+    "partitions", [pytest.param(2, marks=pytest.mark.long), pytest.param(4, marks=pytest.mark.long), 6]
+)
 async def test_a_reports_topic_that_is_deleted_and_made_again_is_counted_within_seconds(
     partitions: int, deployment: JointDeployment
 ) -> None:
@@ -91,6 +93,7 @@ async def test_a_reports_topic_that_is_deleted_and_made_again_is_counted_within_
         assert "Traceback" not in worker.log
 
 
+@pytest.mark.long
 async def test_a_reports_topic_that_is_made_again_at_once_is_counted_from_its_beginning(
     deployment: JointDeployment,
 ) -> None:
@@ -118,7 +121,7 @@ async def test_a_reports_topic_that_is_made_again_at_once_is_counted_from_its_be
         assert worker.process.poll() is None, worker.log
 
 
-@pytest.mark.parametrize("which", ["estimates", "partials"])
+@pytest.mark.parametrize("which", ["estimates", pytest.param("partials", marks=pytest.mark.long)])
 async def test_a_topic_of_the_workers_that_is_deleted_is_told_within_seconds(
     which: str, deployment: JointDeployment
 ) -> None:
@@ -200,6 +203,7 @@ async def test_a_log_that_lost_its_end_is_told_once_and_its_windows_close_with_w
         assert worker.process.poll() is None
 
 
+@pytest.mark.long
 async def test_a_worker_that_starts_on_a_log_which_lost_its_end_and_grew_again_counts_what_is_there(
     mortal: EmbeddedKafka, tmp_path: Path, prefix: str
 ) -> None:

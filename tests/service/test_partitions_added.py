@@ -88,6 +88,7 @@ async def account_for(deployment: JointDeployment, reports: int, *, within: floa
     return refused
 
 
+@pytest.mark.long
 async def test_reports_in_partitions_that_are_added_count_within_seconds_and_no_earlier_ones_vanish(
     deployment: JointDeployment,
 ) -> None:
@@ -124,6 +125,7 @@ async def test_no_report_vanishes_if_a_worker_is_killed_while_partitions_are_add
         await assert_at_work(second)
 
 
+@pytest.mark.long
 async def test_what_comes_to_partitions_that_were_added_in_absence_is_late_if_its_window_was_closed(
     deployment: JointDeployment,
 ) -> None:

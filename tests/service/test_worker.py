@@ -138,6 +138,7 @@ async def test_a_worker_whose_connection_is_cut_makes_its_parts_anew_and_loses_n
         assert await worker.ended() == 0
 
 
+@pytest.mark.long
 async def test_a_worker_whose_parts_fail_again_and_again_ends_with_the_reason(deployment: JointDeployment) -> None:
     worker = deployment.worker(broken="ever-stay-connected", environment={"STREAM_LDP_OUTAGE": "6s"})
     with worker:

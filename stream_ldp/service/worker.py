@@ -359,7 +359,12 @@ async def run(settings: Settings, collections: Mapping[str, Collection]) -> None
         await admin.stop()
         watchdog.cancel()
     if process.worker is not None:
-        process.worker.raise_if_crashed()
+        try:
+            process.worker.raise_if_crashed()
+        except WorkerCrashed as error:
+            if not in_order or not is_of_the_environment(error.__cause__):
+                raise
+            log.warning("a part failed while it stopped: %r; its peers repeat what it counted", error.__cause__)
 
 
 async def _stop(process: _Process, working: asyncio.Future[None], *, unless_away: bool) -> None:

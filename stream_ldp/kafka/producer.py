@@ -27,8 +27,13 @@ ACKNOWLEDGE_SECONDS = 60.0
 #: Largest record, in bytes, that brokers accept by default.
 USUAL_RECORD_BYTES = 2**20
 
-#: Seconds for a request, and without idempotence also for all tries of a record, after which aiokafka gives it up;
-#: or the caller's own patience, if that is longer. It is aiokafka's default.
+#: Seconds for a request of an idempotent producer, whose repeats brokers drop. A worker that is told to stop waits
+#: for its last flush, and is ended by force after ten: a lost answer has to be given up and asked for again by then,
+#: which leaves two seconds to write the repeat.
+IDEMPOTENT_REQUEST_SECONDS = 8.0
+
+#: Seconds for a request without idempotence, and for all tries of a record, after which aiokafka gives it up; or the
+#: caller's own patience, if that is longer. It is aiokafka's default.
 REQUEST_SECONDS = 40.0
 
 #: Seconds for the sends under way when a producer is abandoned; they end by themselves unless the broker is frozen.
@@ -128,8 +133,12 @@ class Producer:
             "enable_idempotence": self._idempotent,
             "acks": "all",
             "max_request_size": self._max_record_bytes,
-            "request_timeout_ms": round(1_000 * max(self._patience, REQUEST_SECONDS)),
+            "request_timeout_ms": round(1_000 * self._request_seconds),
         }
+
+    @property
+    def _request_seconds(self) -> float:
+        return IDEMPOTENT_REQUEST_SECONDS if self._idempotent else max(self._patience, REQUEST_SECONDS)
 
     async def topics(self) -> set[str]:
         """Return the names of all existing topics that this user may describe."""

@@ -25,7 +25,7 @@ from stream_ldp.kafka.broker_watch import BrokerWatch
 from stream_ldp.kafka.cluster import Cluster, NoCoordinator
 from stream_ldp.kafka.fenced_producer import FencedProducer
 from stream_ldp.kafka.merge_commits import begin_at_the_end
-from stream_ldp.kafka.patience import RETRY_SECONDS, is_of_the_environment, patiently
+from stream_ldp.kafka.patience import RETRY_SECONDS, is_of_the_environment, passes, patiently
 from stream_ldp.kafka.producer import Producer
 from stream_ldp.kafka.topics import MAX_RECORD_BYTES
 from stream_ldp.kinds import load_solver
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.fenced_producer import ExclusiveWriter
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["Worker", "WorkerCrashed", "run"]
+__all__ = ["Worker", "WorkerCrashed", "may_begin_again", "run"]
 
 log = logging.getLogger(__name__)
 
@@ -238,7 +238,10 @@ class _Process:
             except Exception as error:
                 now = time.monotonic()
                 failing_since = now if now > began + SOUND_SECONDS else min(failing_since, now)
-                if not self._may_begin_again(error) or now > failing_since + self._settings.outage_seconds:
+                if (
+                    not may_begin_again(error, connected=self.watch.connected)
+                    or now > failing_since + self._settings.outage_seconds
+                ):
                     raise
                 await self._give_up_worker(error)
 
@@ -253,15 +256,6 @@ class _Process:
         self.worker = Worker(self._settings, list(self._collections.values()), metrics=self.metrics)
         await self.worker.start()
         await self.worker.wait()
-
-    def _may_begin_again(self, error: Exception) -> bool:
-        """Decide whether parts that are made anew may do what the failed ones did not.
-
-        A client of Kafka may come to its end by a connection that is cut, or by damaged bytes. An outage that has
-        lasted too long is another thing: each part has waited for its end.
-        """
-        refused = isinstance(error, StreamLDPError) and not isinstance(error, WorkerCrashed | NoCoordinator)
-        return not refused and is_of_the_environment(error.__cause__ if isinstance(error, WorkerCrashed) else error)
 
     async def _give_up_worker(self, error: Exception) -> None:
         """Stop all parts after a failure, so that they can be made anew.
@@ -301,6 +295,23 @@ class _Process:
         await asyncio.wait([after])
         if self.worker is not None:
             await self.worker.stop()
+
+
+def may_begin_again(error: Exception, *, connected: bool) -> bool:
+    """Decide whether parts that are made anew may do what the failed ones did not.
+
+    A client of Kafka may come to its end by a connection that is cut, or by damaged bytes. A part that has waited for
+    as long as an outage may last is another thing, unless no broker answers: then the watch ends the process when the
+    time is up, with the reason that brokers give.
+
+    connected: whether a broker answers.
+    """
+    if isinstance(error, StreamLDPError) and not isinstance(error, WorkerCrashed | NoCoordinator):
+        return False
+    why = error.__cause__ if isinstance(error, WorkerCrashed) else error
+    if not connected and (isinstance(why, TimeoutError) or (why is not None and passes(why))):
+        return True
+    return is_of_the_environment(why)
 
 
 async def run(settings: Settings, collections: Mapping[str, Collection]) -> None:

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.conn import AIOKafkaConnection
 from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError
+from aiokafka.protocol.produce import ProduceRequest
 
 from stream_ldp.kafka import producer as producer_module
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.service.worker import STOP_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -84,13 +87,44 @@ async def test_a_record_without_a_partition_goes_where_its_key_belongs(
 
 
 async def test_the_topics_that_exist_are_told(producer: Producer, topic: str) -> None:
-    assert topic in await producer.topics()
+    # What a controller has created, its brokers describe a moment later.
+    async with asyncio.timeout(30):
+        while topic not in await producer.topics():
+            await asyncio.sleep(0.1)
     assert f"{topic}-missing" not in await producer.topics()
 
 
 async def test_a_record_beyond_the_limit_is_refused(producer: Producer, topic: str) -> None:
     with pytest.raises(MessageSizeTooLargeError):
         await producer.publish([record(topic, bytes(2**20))])
+
+
+async def test_a_record_whose_answer_is_lost_is_written_once_before_a_worker_that_stops_is_ended_by_force(
+    settings: Settings, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert producer_module.IDEMPOTENT_REQUEST_SECONDS < STOP_SECONDS
+    monkeypatch.setattr(producer_module, "IDEMPOTENT_REQUEST_SECONDS", 0.5)
+    lost: list[asyncio.Future[Any]] = []
+    send = AIOKafkaConnection.send
+
+    def send_and_lose_an_answer(connection: Any, request: Any, expect_response: bool = True) -> Any:
+        answer = send(connection, request, expect_response)
+        if not isinstance(request, ProduceRequest) or lost:
+            return answer
+        lost.append(asyncio.ensure_future(answer))
+        return asyncio.wait_for(asyncio.get_running_loop().create_future(), connection._request_timeout)
+
+    monkeypatch.setattr(AIOKafkaConnection, "send", send_and_lose_an_answer)
+    producer = Producer(settings)
+    await producer.start()
+    try:
+        await producer.publish([record(topic, b"once")])
+    finally:
+        await producer.stop()
+    assert len(lost) == 1
+    async with LogReader(topic, settings=settings) as reader:
+        assert [each.value async for each in reader.read_to_end()] == [b"once"]
+    await asyncio.gather(*lost, return_exceptions=True)
 
 
 async def test_publish_gives_up_when_nobody_acknowledges(

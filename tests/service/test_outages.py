@@ -123,7 +123,9 @@ async def test_a_worker_ends_with_the_reason_when_it_has_waited_long_enough_and_
         patient.signal(signal.SIGTERM)
         assert await patient.ended(within=8) == 0, patient.log
         assert "stopped without a last flush, since no broker lets it in" in patient.log
-        assert f"no broker has answered for 3s (--outage): {mortal.bootstrap}: connection refused" in worker.log
+        assert f"no broker has answered for 3s (--outage): {mortal.bootstrap}: connection refused" in worker.log, (
+            worker.log
+        )
         assert "Traceback" not in worker.log
     with deployment.worker() as worker:
         assert await worker.ended(within=30) == 1

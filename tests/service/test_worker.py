@@ -12,13 +12,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from aiokafka.errors import GroupAuthorizationFailedError, KafkaConnectionError
 
 from stream_ldp.client import Reporter
+from stream_ldp.kafka.connection import AccessRefused
 from stream_ldp.kafka.embedded import EmbeddedKafka
+from stream_ldp.kafka.patience import WAITED
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.service.replay import compare
+from stream_ldp.service.worker import WorkerCrashed, may_begin_again
 from tests.chaos.proxy import ProxiedKafka, Proxy
 from tests.service.harness import JointDeployment, batches
 
@@ -136,6 +140,36 @@ async def test_a_worker_whose_connection_is_cut_makes_its_parts_anew_and_loses_n
         await worker.ready()
         worker.signal(signal.SIGTERM)
         assert await worker.ended() == 0
+
+
+def crashed(cause: Exception) -> WorkerCrashed:
+    error = WorkerCrashed("a part of the worker failed")
+    error.__cause__ = cause
+    return error
+
+
+def waited_for(error: Exception) -> Exception:
+    error.add_note(WAITED)
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "connected", "expected"),
+    [
+        (crashed(TimeoutError()), True, False),
+        (crashed(TimeoutError()), False, True),
+        (crashed(waited_for(KafkaConnectionError())), True, False),
+        (crashed(waited_for(KafkaConnectionError())), False, True),
+        (crashed(KafkaConnectionError()), True, True),
+        (crashed(GroupAuthorizationFailedError("group")), False, False),
+        (crashed(KeyError()), False, False),
+        (AccessRefused("password"), False, False),
+    ],
+)
+def test_a_part_that_fails_while_no_broker_answers_leaves_the_reason_to_the_watch(
+    error: Exception, connected: bool, expected: bool
+) -> None:
+    assert may_begin_again(error, connected=connected) is expected
 
 
 @pytest.mark.long

@@ -20,6 +20,7 @@ WITHOUT_TESTS = {
     "client/record_reporter.py": "an abstract base; what it has is tested with both of its reporters",
     "cli/simulation/options.py": "a dataclass without behaviour",
     "kafka/embedded/errors.py": "error classes",
+    "message_part.py": "a base class without behaviour",
     "pipeline/kind.py": "protocols, and dataclasses without behaviour",
     "pipeline/layout.py": "a protocol",
     "pipeline/single_tally.py": "an abstract base; what it has is tested with both of its layouts",

@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Protocol, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from stream_ldp.errors import ParameterError
+from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.content_type import content_type_of
 from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS
 
@@ -25,10 +26,8 @@ __all__ = [
     "AnswerT",
     "Count",
     "EventTime",
-    "Finite",
     "Integer",
     "Message",
-    "MessagePart",
     "Plausibility",
     "PlausibilityField",
     "Positive",
@@ -44,7 +43,6 @@ __all__ = [
 ]
 
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 #: A number of reports: JSON has no limit, and an integer that no float64 and no counter holds would end its readers.
 Count = Annotated[int, Field(ge=0, lt=2**63)]
@@ -57,13 +55,6 @@ Integer = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
 #: Milliseconds since 1970-01-01 UTC that every reader can write as a date.
 EventTime = Annotated[int, Field(ge=FIRST_MS, le=LAST_MS)]
-
-
-class MessagePart(BaseModel):
-    """A message, or a part of one; parts can be given as objects that have their fields as attributes."""
-
-    # A later release may add fields; this one must still read its messages.
-    model_config = ConfigDict(frozen=True, extra="ignore", from_attributes=True)
 
 
 class Message(MessagePart):

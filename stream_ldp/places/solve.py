@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.filtering.weighted_reports import WeightedReports
 from stream_ldp.mechanisms import HadamardResponse, frequencies, noise_variance
 from stream_ldp.mechanisms.plausibility import UNTESTED, Plausibility, compared
 from stream_ldp.mechanisms.row_draws import even_cells
 from stream_ldp.mechanisms.simplex import on_simplex
 from stream_ldp.pipeline.answer import WindowBounds
-from stream_ldp.pipeline.weighted_sums import WeightedReports, weighted_sums
+from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.places.answer import PlaceCounts, PlacePrivacy, RegionCount
 from stream_ldp.places.temporal import learnt
 from stream_ldp.sampled.oracles import mean_variance

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.pipeline.learnt import learn, repeating
+from stream_ldp.filtering.learnt import learn, repeating
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stream_ldp.pipeline.learnt import Learnt
+    from stream_ldp.filtering.learnt import Learnt
     from stream_ldp.pipeline.question import Question
     from stream_ldp.pipeline.window_series import WindowSeries
     from stream_ldp.places.answer import PlaceCounts

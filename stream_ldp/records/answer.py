@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
+from stream_ldp.filtering.learnt import Learnt
+from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
     Count,
-    Finite,
-    MessagePart,
     PlausibilityField,
     Probability,
     PublishedField,
@@ -22,7 +22,6 @@ from stream_ldp.pipeline.answer import (
     answer_key,
 )
 from stream_ldp.pipeline.cells import LEVEL
-from stream_ldp.pipeline.learnt import Learnt
 from stream_ldp.records.distribution import Axis, DerivedDistribution, distribution
 
 if TYPE_CHECKING:

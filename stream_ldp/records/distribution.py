@@ -9,7 +9,7 @@ import numpy as np
 
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
-from stream_ldp.pipeline.answer import MessagePart
+from stream_ldp.message_part import MessagePart
 from stream_ldp.pipeline.cells import LEVEL, Cell, normal_quantile
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stream_ldp.filtering.weighted_reports import WeightedReports
 from stream_ldp.mechanisms.randomness.pseudonym import PSEUDONYM_BITS
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.fewest_users import fewest_users
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.pipeline.weighted_sums import WeightedReports
 from stream_ldp.records.answer import Axis, Estimate, Filter, Linked, Privacy, Temporal
 from stream_ldp.records.bit_selection import selected
 from stream_ldp.records.estimators import Likelihood, Past, Recurrence, estimator, fits, hidden_factor

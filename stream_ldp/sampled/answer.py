@@ -8,11 +8,11 @@ from pydantic import Field, model_validator
 
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
+from stream_ldp.filtering.learnt import Learnt, columns
+from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
     Count,
-    Finite,
-    MessagePart,
     PlausibilityField,
     Positive,
     Probability,
@@ -23,7 +23,6 @@ from stream_ldp.pipeline.answer import (
     answer_key,
 )
 from stream_ldp.pipeline.cells import Cell
-from stream_ldp.pipeline.learnt import Learnt, columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

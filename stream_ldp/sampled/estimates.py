@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stream_ldp.filtering.weighted_reports import WeightedReports
 from stream_ldp.mechanisms import (
     ChannelResponse,
     FrequencyOracle,
@@ -15,7 +16,6 @@ from stream_ldp.mechanisms import (
     standard_errors,
 )
 from stream_ldp.mechanisms.simplex import on_simplex
-from stream_ldp.pipeline.weighted_sums import WeightedReports
 from stream_ldp.sampled.candidates import equations, estimated_shares, solve_candidates
 from stream_ldp.sampled.cohorts import BucketQuestion
 from stream_ldp.sampled.questions import NumberQuestion

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from stream_ldp.filtering.local_level import DRIFTS
+from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
     Count,
-    Finite,
     Integer,
-    MessagePart,
     PlausibilityField,
     Positive,
     Published,
@@ -22,7 +22,6 @@ from stream_ldp.pipeline.answer import (
     answer_key,
 )
 from stream_ldp.pipeline.cells import Cell
-from stream_ldp.pipeline.local_level import DRIFTS
 from stream_ldp.sets.phases import Inquiry, RankingEstimate, phase_name
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stream_ldp.pipeline.learnt import places_among, updated
-from stream_ldp.pipeline.local_level import Level
+from stream_ldp.filtering.learnt import places_among, updated
+from stream_ldp.filtering.local_level import Level
 from stream_ldp.sets.answer import EarlierEpochs, Learnt
 from stream_ldp.sets.phases import RankingEstimate
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from stream_ldp.filtering.learnt import Learnt
+from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
     Count,
     EventTime,
-    Finite,
-    MessagePart,
     PlausibilityField,
     Positive,
     Probability,
@@ -22,7 +22,6 @@ from stream_ldp.pipeline.answer import (
     answer_key,
 )
 from stream_ldp.pipeline.cells import Cell
-from stream_ldp.pipeline.learnt import Learnt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

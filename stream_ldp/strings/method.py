@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from stream_ldp.pipeline.shrinkage import Frequencies
-from stream_ldp.pipeline.weighted_sums import WeightedReports
+from stream_ldp.filtering.shrinkage import Frequencies
+from stream_ldp.filtering.weighted_reports import WeightedReports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from stream_ldp.errors import ParameterError
+from stream_ldp.filtering.weighted_reports import WeightedReports
 from stream_ldp.mechanisms import UnaryResponse
 from stream_ldp.mechanisms.hashing import hashes
 from stream_ldp.mechanisms.packing import bit_sums, bits_at
-from stream_ldp.pipeline.weighted_sums import WeightedReports
 from stream_ldp.strings.attribute import END
 from stream_ldp.strings.method import StringMethod, Supports, TriedStrings
 from stream_ldp.strings.questions import StringQuestion, StringQuestions

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stream_ldp.pipeline.learnt import learn, places_among, repeating
+from stream_ldp.filtering.learnt import learn, places_among, repeating
 from stream_ldp.strings.answer import LearntStrings
 from stream_ldp.strings.method import LEAST_SCORE, told
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stream_ldp.pipeline.learnt import learn, places_among, repeating
+from stream_ldp.filtering.learnt import learn, places_among, repeating
 from stream_ldp.records.answer import LearntMarginals
 from stream_ldp.records.estimators.basis import transformed
 from stream_ldp.views.independence import contrasts
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.pipeline.learnt import Learnt
+    from stream_ldp.filtering.learnt import Learnt
     from stream_ldp.pipeline.question import Question
     from stream_ldp.records.answer import Estimate
     from stream_ldp.views.collection import ViewsCollection

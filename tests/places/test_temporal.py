@@ -16,7 +16,7 @@ from stream_ldp.places.solve import solve
 from tests.places.examples import SHARES, collection_of, rows_of, sums_of, users
 
 if TYPE_CHECKING:
-    from stream_ldp.pipeline.learnt import Learnt
+    from stream_ldp.filtering.learnt import Learnt
 
 
 def windows(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from stream_ldp.pipeline.learnt import Learnt
+from stream_ldp.filtering.learnt import Learnt
 from stream_ldp.sampled.answer import Frequencies, Marginals, Mean, Numbers
 from tests.sampled.examples import collection_of, marginals_of
 

@@ -15,7 +15,7 @@ from stream_ldp.sampled.solve import solve
 from tests.sampled.examples import collection_of, rows_of, sums_of, users
 
 if TYPE_CHECKING:
-    from stream_ldp.pipeline.learnt import Learnt
+    from stream_ldp.filtering.learnt import Learnt
     from stream_ldp.sampled.collection import SampledCollection
 
 TRUE_DIET, TRUE_AGE = np.array([0.6, 0.3, 0.1]), 40.0

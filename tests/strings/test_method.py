@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from stream_ldp.pipeline.shrinkage import Frequencies
+from stream_ldp.filtering.shrinkage import Frequencies
 from stream_ldp.strings.method import Supports, TriedStrings, told
 
 if TYPE_CHECKING:

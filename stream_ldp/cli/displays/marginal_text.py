@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from stream_ldp.cli.simulation.marginal_truth import MarginalTruth
-    from stream_ldp.pipeline.learnt import Learnt
+    from stream_ldp.filtering.learnt import Learnt
     from stream_ldp.sampled.answer import Marginal, Marginals
 
     #: What is true, by attribute: the frequencies of its values, or its mean alone.

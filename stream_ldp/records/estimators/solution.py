@@ -71,7 +71,7 @@ class Past:
     mean: m_k, as a joint distribution without any prior: it sums to 1, and cells may be far outside [0, 1].
     variances: s_k, the mean squared error of each of its coefficients about the population, without b_k^2 Var p_k.
     permanent: b_k, the part of the users' permanent noise that each holds.
-    scores: of how far behind each coefficient is, in standard deviations (`stream_ldp.pipeline.tracking`), as a
+    scores: of how far behind each coefficient is, in standard deviations (`stream_ldp.filtering.tracking`), as a
         table from which those of another basis follow: of each function, times the root of its distribution, which
         keeps their sum of squares.
     evidence: log-likelihood, up to a constant, of each of the drifts that are tried; 0 if nothing is known.

@@ -1,7 +1,7 @@
 """What the windows before tell of a joint distribution, and what a window's reports are worth together with it.
 
 The coefficients d_k of the population's joint (basis.py) follow the local level model of
-`stream_ldp.pipeline.local_level`, of which the window's own estimates and their noise are
+`stream_ldp.filtering.local_level`, of which the window's own estimates and their noise are
 
     y_k = u_k / lambda_k,    R_k = (1 - lambda_k) / (N lambda_k).
 
@@ -36,8 +36,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stream_ldp.pipeline.local_level import DRIFTS, Drift, Errors, Noise
-from stream_ldp.pipeline.tracking import followed, unexpected
+from stream_ldp.filtering.local_level import DRIFTS, Drift, Errors, Noise
+from stream_ldp.filtering.tracking import followed, unexpected
 from stream_ldp.records.estimators.basis import LEAST_RETAINED
 from stream_ldp.records.estimators.calibration import calibrated
 from stream_ldp.records.estimators.prior import Prior

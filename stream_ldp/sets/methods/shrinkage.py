@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.pipeline.shrinkage import DOUBT, Frequencies
+from stream_ldp.filtering.shrinkage import DOUBT, Frequencies
 
 if TYPE_CHECKING:
     from stream_ldp.sets.phases import RankingEstimate

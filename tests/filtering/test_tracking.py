@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream_ldp.pipeline.tracking import followed, unexpected
+from stream_ldp.filtering.tracking import followed, unexpected
 
 ONE_GROUP = np.zeros(1, dtype=np.intp)
 

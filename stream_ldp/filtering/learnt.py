@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from stream_ldp.pipeline.answer import Finite, MessagePart
-from stream_ldp.pipeline.local_level import DRIFTS, Level, Noise, follow, follow_known
+from stream_ldp.filtering.local_level import DRIFTS, Level, Noise, follow, follow_known
+from stream_ldp.message_part import Finite, MessagePart
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.collection import Prior, Window
-    from stream_ldp.pipeline.local_level import Updated
-    from stream_ldp.pipeline.shrinkage import Frequencies
+    from stream_ldp.filtering.local_level import Updated
+    from stream_ldp.filtering.shrinkage import Frequencies
 
 __all__ = ["Filter", "Learnt", "columns", "learn", "places_among", "repeating", "updated"]
 

@@ -32,12 +32,12 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_ldp.pipeline.tracking import followed, unexpected
+from stream_ldp.filtering.tracking import followed, unexpected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_ldp.pipeline.shrinkage import Frequencies
+    from stream_ldp.filtering.shrinkage import Frequencies
 
 __all__ = ["DRIFTS", "Drift", "Errors", "Level", "Noise", "Updated", "follow", "follow_known"]
 

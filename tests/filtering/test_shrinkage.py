@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream_ldp.pipeline.shrinkage import DOUBT, Frequencies
+from stream_ldp.filtering.shrinkage import DOUBT, Frequencies
 
 
 def test_intervals_of_the_best_of_many_hold_the_truth_where_those_of_their_estimates_do_not() -> None:

@@ -7,8 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from stream_ldp.collection import Prior, Window
-from stream_ldp.pipeline.learnt import Learnt, learn, places_among, repeating
-from stream_ldp.pipeline.local_level import Noise, Updated, follow
+from stream_ldp.filtering.learnt import Learnt, learn, places_among, repeating
+from stream_ldp.filtering.local_level import Noise, Updated, follow
 
 
 def updated() -> Updated:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from stream_ldp.pipeline.local_level import DRIFTS, Drift, Level, Noise, Updated, follow
-from stream_ldp.pipeline.shrinkage import Frequencies
+from stream_ldp.filtering.local_level import DRIFTS, Drift, Level, Noise, Updated, follow
+from stream_ldp.filtering.shrinkage import Frequencies
 
 REPORTS = 1_000.0
 NUMBERS = 6

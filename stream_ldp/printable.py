@@ -1,22 +1,47 @@
-"""This module makes text of what others have written, so that a terminal shows it and does not obey it."""
+"""Text of others, written so that a terminal shows it and does not obey it, and so that nothing of it is hidden."""
 
 from __future__ import annotations
 
-import unicodedata
+import re
 
-__all__ = ["printable", "printable_json"]
+__all__ = ["UNSEEN", "printable", "printable_json"]
+
+#: First and last code points of what leaves no mark on a screen, or turns the direction of text: two texts that
+#: differ in such characters alone look alike. Ranges of ignorable ones include those that Unicode has set aside.
+_UNSEEN_RANGES = (
+    # Cc: controls, which a terminal may obey.
+    *((0x00, 0x1F), (0x7F, 0x9F)),
+    # White_Space of Unicode 17, but U+0020: blanks that look like it, or like nothing, and ends of lines.
+    *((0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F)),
+    (0x3000, 0x3000),
+    # Default_Ignorable_Code_Point of Unicode 17: fillers, joiners, selectors, tags, marks of direction.
+    *((0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F)),
+    *((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF)),
+    *((0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
+    # Blank as well, though no property says so: Braille without a dot, fillers and controls of other scripts.
+    *((0x2800, 0x2800), (0xFFF9, 0xFFFB), (0x13430, 0x13442), (0x16FE4, 0x16FE4), (0x1D159, 0x1D159)),
+)
+
+#: The same as the inner part of a class of a regular expression. Python, Rust and ECMA-262 agree on no escape beyond
+#: U+FFFF, so that characters there stand for themselves.
+UNSEEN = "".join(
+    "-".join(rf"\u{each:04x}" if each <= 0xFFFF else chr(each) for each in sorted({first, last}))
+    for first, last in _UNSEEN_RANGES
+)
+
+_AN_UNSEEN = re.compile(f"[{UNSEEN}]")
 
 
 def printable(text: str) -> str:
-    r"""Write characters that are not printed, such as those that a terminal obeys, as Python writes them.
+    r"""Write characters that are not seen, such as those that a terminal obeys, as Python writes them.
 
     Whoever makes a string frequent, writes a topic or sends a file could else clear the screen of those who look at
-    it, turn their text around, or begin a line that looks like one of ours.
+    it, turn their text around, begin a line that looks like one of ours, or show one string as if it were another.
 
     >>> printable("apple pie\x1b[2J\n")
     'apple pie\\x1b[2J\\n'
     """
-    return "".join(each if _is_shown(each) else repr(each)[1:-1] for each in text)
+    return "".join(each if _is_shown(each) else _spelled(each) for each in text)
 
 
 def printable_json(text: str) -> str:
@@ -30,8 +55,11 @@ def printable_json(text: str) -> str:
 
 
 def _is_shown(character: str) -> bool:
-    # Blanks that do not break are text, although Python does not print them.
-    return character.isprintable() or unicodedata.category(character) == "Zs"
+    return character.isprintable() and _AN_UNSEEN.match(character) is None
+
+
+def _spelled(character: str) -> str:
+    return character.encode("unicode-escape").decode("ascii")
 
 
 def _escaped(character: str) -> str:

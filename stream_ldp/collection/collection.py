@@ -21,6 +21,7 @@ from stream_ldp.collection.located import (
     read_text,
 )
 from stream_ldp.errors import ParameterError
+from stream_ldp.printable import UNSEEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -136,10 +137,8 @@ Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 #: The share of the users who are asked at a time; None for all of them. Its resolution is that of all probabilities.
 Sample = Annotated[float, Field(ge=2**-32, le=1)] | None
 
-#: Characters that no label has: controls, which a terminal may obey, what has no width or ends a line, and what turns
-#: the direction of text, so that two labels could look alike, or one as if it were another.
-_UNSEEN = r"\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
-Label = Annotated[str, Field(min_length=1, max_length=200, pattern=rf"^[^{_UNSEEN}]+$")]
+#: Text of which every character is seen, so that no two labels look alike, and none is obeyed by a terminal.
+Label = Annotated[str, Field(min_length=1, max_length=200, pattern=rf"^[^{UNSEEN}]+$")]
 
 
 #: What the reports of a window are held against: nothing from outside it, or the estimate of the window before.

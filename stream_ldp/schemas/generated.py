@@ -6,6 +6,7 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from stream_ldp.printable import printable_json
 from stream_ldp.schemas.asyncapi import asyncapi
 from stream_ldp.schemas.collection_file import COLLECTION_FILE_VERSION, collection_file_schema
 from stream_ldp.schemas.messages import MESSAGES, message_name, message_schema
@@ -29,4 +30,4 @@ GENERATORS: dict[str, Callable[[], dict[str, Any]]] = {
 
 def generated(name: str) -> str:
     """Return the text of a contract as it should be."""
-    return json.dumps(GENERATORS[name](), indent=2, ensure_ascii=False) + "\n"
+    return printable_json(json.dumps(GENERATORS[name](), indent=2, ensure_ascii=False) + "\n")

@@ -9,17 +9,18 @@ An application does five things:
 * A subscriber receives answers as they come.
 * `query` fetches the answers that there are; asynchronous programs call `fetch_answers`.
 
-`Settings` say where the brokers are. Each kind of collection has its own reporter, subscriber and answer:
+`Settings` say where the brokers are. Each kind of collection has its own reporter and answer:
 
-    collection           reporter          subscriber             answer
-    `JointCollection`    `Reporter`        `Subscriber`           `Estimate`
-    `ViewsCollection`    `SampledReporter` `Subscriber`           `Estimate`
-    `ItemCollection`     `ItemReporter`    `RankingSubscriber`    `Ranking`
-    `SampledCollection`  `SampledReporter` `MarginalsSubscriber`  `Marginals`
-    `StringCollection`   `StringReporter`  `StringSubscriber`     `StringRanking`
-    `PlaceCollection`    `PlaceReporter`   `PlaceSubscriber`      `PlaceCounts`
+    collection           reporter          answer
+    `JointCollection`    `Reporter`        `Estimate`
+    `ViewsCollection`    `SampledReporter` `Estimate`
+    `ItemCollection`     `ItemReporter`    `Ranking`
+    `SampledCollection`  `SampledReporter` `Marginals`
+    `StringCollection`   `StringReporter`  `StringRanking`
+    `PlaceCollection`    `PlaceReporter`   `PlaceCounts`
 
-Programs that are not asynchronous wrap them, in `SyncReporter`, `SyncItemReporter` or `SyncSubscriber`.
+`Subscriber` receives the answers of every kind. Programs that are not asynchronous wrap these clients, in
+`SyncReporter`, `SyncItemReporter` or `SyncSubscriber`.
 
 Each name is imported when it is first used, so that `import stream_ldp` alone costs nothing, and a name only the
 imports that it needs.
@@ -51,25 +52,15 @@ _PLACES = {
     "LinkingRefused": "stream_ldp.privacy.ledger.terms",
     "LooserTerms": "stream_ldp.privacy.ledger.ledger_file",
     "Marginals": "stream_ldp.sampled.answer",
-    "MarginalsSubscriber": "stream_ldp.client.subscriber",
     "MissingExtra": "stream_ldp.extras",
     "MissingTopic": "stream_ldp.client.errors",
     "ForeignAnswers": "stream_ldp.client.errors",
-    "NotARanking": "stream_ldp.client.errors",
-    "NotAStringRanking": "stream_ldp.client.errors",
-    "NotAnEstimate": "stream_ldp.client.errors",
-    "NotMarginals": "stream_ldp.client.errors",
-    "NotPlaceCounts": "stream_ldp.client.errors",
-    "NotSyntheticRecords": "stream_ldp.client.errors",
     "ParameterError": "stream_ldp.errors",
     "PlaceCollection": "stream_ldp.places.collection",
     "PlaceCounts": "stream_ldp.places.answer",
     "PlaceReporter": "stream_ldp.client.place_reporter",
-    "PlaceSubscriber": "stream_ldp.client.subscriber",
     "PrivacyLedger": "stream_ldp.privacy.ledger.ledger_file",
     "Ranking": "stream_ldp.sets.answer",
-    "RankingSubscriber": "stream_ldp.client.subscriber",
-    "RecordsSubscriber": "stream_ldp.client.subscriber",
     "ReportRefused": "stream_ldp.privacy.ledger.terms",
     "Reporter": "stream_ldp.client.reporter",
     "SampledCollection": "stream_ldp.sampled.collection",
@@ -81,7 +72,6 @@ _PLACES = {
     "StringCollection": "stream_ldp.strings.collection",
     "StringRanking": "stream_ldp.strings.answer",
     "StringReporter": "stream_ldp.client.string_reporter",
-    "StringSubscriber": "stream_ldp.client.subscriber",
     "Subscriber": "stream_ldp.client.subscriber",
     "SyncItemReporter": "stream_ldp.client.synchronous",
     "SyncReporter": "stream_ldp.client.synchronous",
@@ -120,24 +110,14 @@ __all__ = [
     "LinkingRefused",
     "LooserTerms",
     "Marginals",
-    "MarginalsSubscriber",
     "MissingExtra",
     "MissingTopic",
-    "NotARanking",
-    "NotAStringRanking",
-    "NotAnEstimate",
-    "NotMarginals",
-    "NotPlaceCounts",
-    "NotSyntheticRecords",
     "ParameterError",
     "PlaceCollection",
     "PlaceCounts",
     "PlaceReporter",
-    "PlaceSubscriber",
     "PrivacyLedger",
     "Ranking",
-    "RankingSubscriber",
-    "RecordsSubscriber",
     "ReportRefused",
     "Reporter",
     "SampledCollection",
@@ -149,7 +129,6 @@ __all__ = [
     "StringCollection",
     "StringRanking",
     "StringReporter",
-    "StringSubscriber",
     "Subscriber",
     "SyncItemReporter",
     "SyncReporter",
@@ -174,12 +153,6 @@ if TYPE_CHECKING:
         DeliveryError,
         ForeignAnswers,
         MissingTopic,
-        NotAnEstimate,
-        NotARanking,
-        NotAStringRanking,
-        NotMarginals,
-        NotPlaceCounts,
-        NotSyntheticRecords,
         UnreadableAnswer,
         WrongCollection,
     )
@@ -190,11 +163,6 @@ if TYPE_CHECKING:
     from stream_ldp.client.sampled_reporter import SampledReporter
     from stream_ldp.client.string_reporter import StringReporter
     from stream_ldp.client.subscriber import (
-        MarginalsSubscriber,
-        PlaceSubscriber,
-        RankingSubscriber,
-        RecordsSubscriber,
-        StringSubscriber,
         Subscriber,
     )
     from stream_ldp.client.synchronous import SyncItemReporter, SyncReporter, SyncSubscriber

@@ -61,8 +61,7 @@ def test_the_help_of_the_package_names_what_there_is() -> None:
     named = set(re.findall(r"`(\w+)`", stream_ldp.__doc__ or ""))
     assert named <= set(stream_ldp.__all__)
     clients = {name for name in stream_ldp.__all__ if name.endswith(("Collection", "Reporter", "Subscriber"))}
-    # Synthetic records are published beside the answers of a collection.
-    assert clients - named == {"RecordsSubscriber", "WrongCollection"}
+    assert clients - named == {"WrongCollection"}
 
 
 @pytest.mark.parametrize("name", stream_ldp.__all__)

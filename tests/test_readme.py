@@ -315,7 +315,7 @@ def test_the_python_of_the_readme_imports_and_calls_only_what_exists() -> None:
     for name in names.keys() & called.keys():
         node = called[name]
         inspect.signature(names[name]).bind(*node.args, **{str(each.arg): each.value for each in node.keywords})
-    assert names.keys() & called.keys() >= {"Reporter", "ItemReporter", "Subscriber", "RankingSubscriber", "Terms"}
+    assert names.keys() & called.keys() >= {"Reporter", "ItemReporter", "Subscriber", "Terms"}
 
 
 def test_what_readers_of_answers_could_learn_is_as_stated() -> None:
@@ -385,7 +385,7 @@ def answered(monkeypatch: pytest.MonkeyPatch, broker: FakeBroker) -> None:
     reached: set[str] = set()
 
     class Answered:
-        def __init__(self, collection: str, **options: Any) -> None:
+        def __init__(self, collection: str, answers: type[Any], **options: Any) -> None:
             self._collection = collection
 
         async def __aenter__(self) -> Self:
@@ -402,8 +402,7 @@ def answered(monkeypatch: pytest.MonkeyPatch, broker: FakeBroker) -> None:
             reached.clear()
             raise Enough
 
-    for name in ("Subscriber", "RankingSubscriber"):
-        monkeypatch.setattr(stream_ldp, name, Answered, raising=False)
+    monkeypatch.setattr(stream_ldp, "Subscriber", Answered, raising=False)
 
 
 @pytest.mark.usefixtures("answered")

@@ -16,12 +16,10 @@ from stream_ldp import (
     DataError,
     Estimate,
     JointCollection,
-    MarginalsSubscriber,
-    RankingSubscriber,
-    RecordsSubscriber,
     Reporter,
     SampledReporter,
     Subscriber,
+    SyntheticChunk,
     WrongCollection,
     query,
 )
@@ -57,7 +55,9 @@ async def test_records_are_published_with_the_finals_of_a_collection_that_asks_f
         for seed in (1, 2):
             await report(kafka, survey, 500, seed=seed)
             kafka.close_windows()
-        records = RecordsSubscriber("care-survey", settings=kafka.settings, from_beginning=True, follow=False)
+        records = Subscriber(
+            "care-survey", SyntheticChunk, settings=kafka.settings, from_beginning=True, follow=False
+        )
         async with records as chunks:
             first, second = [chunk async for chunk in chunks]
         estimates = list(query("care-survey", settings=kafka.settings, last=None))
@@ -133,9 +133,7 @@ async def test_sampled_collections_are_answered() -> None:
         ) as reporter:
             await reporter.report_many(users(3_000), secrets=None)
         kafka.close_windows()
-        async with MarginalsSubscriber(
-            "diets", settings=kafka.settings, from_beginning=True, follow=False
-        ) as marginals:
+        async with Subscriber("diets", settings=kafka.settings, from_beginning=True, follow=False) as marginals:
             assert [each.reports async for each in marginals] == [3_000]
 
 
@@ -145,7 +143,7 @@ async def test_the_phases_of_an_epoch_follow_each_other() -> None:
         assert (first.complete, result.complete) == (False, True)
         assert result.reports_per_phase == (2_000, 2_000)
         assert {each.item for each in result.items} == {"Alien", "Brazil"}
-        async with RankingSubscriber("films", settings=kafka.settings, from_beginning=True, follow=False) as rankings:
+        async with Subscriber("films", settings=kafka.settings, from_beginning=True, follow=False) as rankings:
             assert [each async for each in rankings] == [first, result]
     assert kafka.refused == []
 

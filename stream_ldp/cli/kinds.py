@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from stream_ldp.cli.displays.display import Display
-    from stream_ldp.client.answer_subscriber import AnswerSubscriber
     from stream_ldp.collection import Collection
 
 __all__ = ["FACES", "Face", "face_of"]
@@ -31,7 +30,6 @@ class Face:
     report: publishes the reports of one user or of many, see `stream_ldp.cli.report_options.ReportOptions`.
     simulate: plays a population, see `stream_ldp.cli.simulation.options.SimulateOptions`.
     display: makes the display that `watch` shows, beside the truth in a file, with at most so many rows.
-    subscriber: receives the answers of a collection, given its name.
     audited: makes what `audit` checks, see `stream_ldp.cli.audited.audited.Audited`.
     """
 
@@ -43,7 +41,6 @@ class Face:
     report: Callable[..., None]
     simulate: Callable[..., None]
     display: Callable[..., Display[Any]]
-    subscriber: Callable[..., AnswerSubscriber[Any]]
     audited: Callable[[Any], Any]
 
 
@@ -53,7 +50,6 @@ def _face(
     report: str,
     simulate: str,
     display: str,
-    subscriber: str,
     audited: str,
     for_budget: Callable[..., Collection] | None = None,
     for_finals: Callable[..., tuple[Collection, str]] | None = None,
@@ -62,7 +58,6 @@ def _face(
 
     plan, display: modules of `stream_ldp.cli.displays`.
     report, simulate: functions of `stream_ldp.cli`, as `module:name`.
-    subscriber: a name in `stream_ldp.client`.
     audited: a module of `stream_ldp.cli.audited`.
     """
     displays = "stream_ldp.cli.displays"
@@ -75,7 +70,6 @@ def _face(
         report=Deferred(f"stream_ldp.cli.{report}"),
         simulate=Deferred(f"stream_ldp.cli.{simulate}"),
         display=Deferred(f"{displays}.{display}:display"),
-        subscriber=Deferred(f"stream_ldp.client:{subscriber}"),
         audited=Deferred(f"stream_ldp.cli.audited.{audited}:audited"),
     )
 
@@ -86,7 +80,6 @@ FACES: Mapping[str, Face] = {
         report="record_reports:report_records",
         simulate="simulate:simulate_records",
         display="estimates",
-        subscriber="Subscriber",
         audited="records",
         for_budget=Deferred("stream_ldp.records.plan:for_budget"),
     ),
@@ -95,7 +88,6 @@ FACES: Mapping[str, Face] = {
         report="item_reports:report_items",
         simulate="simulation.item_sets:simulate_items",
         display="rankings",
-        subscriber="RankingSubscriber",
         audited="sets",
     ),
     "sampled": _face(
@@ -103,7 +95,6 @@ FACES: Mapping[str, Face] = {
         report="record_reports:report_sampled",
         simulate="simulate:simulate_sampled",
         display="marginals",
-        subscriber="MarginalsSubscriber",
         audited="sampled",
     ),
     "strings": _face(
@@ -111,7 +102,6 @@ FACES: Mapping[str, Face] = {
         report="record_reports:report_strings",
         simulate="simulate:simulate_strings",
         display="strings",
-        subscriber="StringSubscriber",
         audited="strings",
     ),
     "views": _face(
@@ -119,7 +109,6 @@ FACES: Mapping[str, Face] = {
         report="record_reports:report_sampled",
         simulate="simulate:simulate_views",
         display="estimates",
-        subscriber="Subscriber",
         audited="sampled",
         for_finals=Deferred("stream_ldp.cli.finals:for_finals"),
     ),
@@ -128,7 +117,6 @@ FACES: Mapping[str, Face] = {
         report="record_reports:report_places",
         simulate="simulate:simulate_places",
         display="places",
-        subscriber="PlaceSubscriber",
         audited="places",
     ),
 }

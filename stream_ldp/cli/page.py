@@ -10,11 +10,11 @@ import typer
 from stream_ldp.cli.arguments import CollectionFiles
 from stream_ldp.cli.descriptors import LEAST, require_descriptors
 from stream_ldp.cli.echo import echo
-from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.logs import begin_log
 from stream_ldp.cli.options import SERVER, load_collections, with_settings
 from stream_ldp.cli.running import run_client, until_signal
 from stream_ldp.client import UnreadableAnswer
+from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.http.hosts import Hosts
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import kind_of
@@ -24,7 +24,6 @@ from stream_ldp.page.server import PageServer
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from stream_ldp.client.answer_subscriber import AnswerSubscriber
     from stream_ldp.collection import Collection
 
 __all__ = ["page"]
@@ -58,10 +57,12 @@ async def _page(collections: Iterable[Collection], settings: Settings, *, host: 
     server = PageServer(History(known, finals=finals), host=host, port=port, hosts=hosts)
     await server.start()
     echo(f"The page is at {server.url}; Ctrl-C ends it.")
-    subscribers = [
-        face_of(each).subscriber(each.name, settings=settings, from_beginning=True) for each in collections
+    following = [
+        asyncio.create_task(
+            _follow(Subscriber(each.name, kind_of(each).answer, settings=settings, from_beginning=True), server)
+        )
+        for each in collections
     ]
-    following = [asyncio.create_task(_follow(each, server)) for each in subscribers]
     try:
         # A task group would hide the error of one of them in a group of errors, which nobody explains to the user.
         await asyncio.gather(*following)
@@ -76,7 +77,7 @@ def _known(collection: Collection) -> dict[str, Any]:
     return {"kind": kind_of(collection).name, "window_ms": collection.window.size_ms}
 
 
-async def _follow(subscriber: AnswerSubscriber[Any], server: PageServer) -> None:
+async def _follow(subscriber: Subscriber[Any], server: PageServer) -> None:
     """Show all answers of one collection, and say on standard error which records are none."""
     async with subscriber:
         while True:

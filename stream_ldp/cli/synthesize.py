@@ -15,7 +15,7 @@ from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import UNANSWERABLE, fail
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.running import run_client
-from stream_ldp.client.subscriber import RecordsSubscriber
+from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.collection.synthesis import Synthesis, SynthesisSpec
 from stream_ldp.extras import imported
 from stream_ldp.kafka.settings import Settings
@@ -23,6 +23,7 @@ from stream_ldp.pipeline.answer import moment
 from stream_ldp.pipeline.recount import answer_before
 from stream_ldp.quantity import quantity
 from stream_ldp.service.replay import NotReplayed, published_finals, recounted
+from stream_ldp.synthesis.chunk import SyntheticChunk
 from stream_ldp.synthesis.publication import synthetic
 from stream_ldp.synthesis.window import counting_all, labels_of, whole
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
     from stream_ldp.records.collection import JointCollection
-    from stream_ldp.synthesis.chunk import SyntheticChunk
     from stream_ldp.views.collection import ViewsCollection
 
 __all__ = ["synthesize"]
@@ -169,7 +169,7 @@ async def _make(
 async def _take(name: str, settings: Settings, *, window_ms: int | None, output: Path | None) -> None:
     """Write the records of a window that have been published."""
     windows: dict[int, dict[str, dict[int, SyntheticChunk]]] = {}
-    async with RecordsSubscriber(name, settings=settings, from_beginning=True, follow=False) as chunks:
+    async with Subscriber(name, SyntheticChunk, settings=settings, from_beginning=True, follow=False) as chunks:
         async for each in chunks:
             made = windows.setdefault(each.window.start_ms, {})
             made.setdefault(each.series.rpartition("-")[0], {})[each.chunk] = each

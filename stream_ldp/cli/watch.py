@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,24 +14,22 @@ from rich.text import Text
 from stream_ldp.cli.arguments import CollectionOrName, EstimateNames, Since, milliseconds
 from stream_ldp.cli.displays.silence import message_line, silence_line
 from stream_ldp.cli.echo import echo, echo_json
-from stream_ldp.cli.kinds import FACES, face_of
+from stream_ldp.cli.kinds import FACES
 from stream_ldp.cli.named import collection_or_name, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client
 from stream_ldp.client import UnreadableAnswer
-from stream_ldp.client.answers import published_kind
-from stream_ldp.client.registration import require_registered
+from stream_ldp.client.subscriber import Subscriber, published_kind
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Collection, Iterable
+    from collections.abc import AsyncIterator, Callable, Iterable
 
     from stream_ldp.cli.displays.display import Display
-    from stream_ldp.cli.kinds import Face
-    from stream_ldp.client.answer_subscriber import AnswerSubscriber
-    from stream_ldp.pipeline.answer import Answer, AnswerT
+    from stream_ldp.pipeline.answer import AnswerT
 
 __all__ = ["watch"]
 
@@ -73,62 +70,16 @@ def watch(
     """
     known = collection_or_name(collection)
     require_series(known, estimate)
-    name, face = (known, None) if isinstance(known, str) else (known.name, face_of(known))
-    wanted = _Wanted(
-        fingerprint=None if isinstance(known, str) else known.fingerprint.hex(),
-        series=estimate,
-        since_ms=milliseconds(since),
-        finals=finals,
-    )
+    name = known if isinstance(known, str) else known.name
 
     async def run() -> None:
-        if not isinstance(known, str):
-            await require_registered(known, settings=settings)
-        await _watch(name, settings, truth=truth, cells=cells, once=once, as_json=as_json, face=face, wanted=wanted)
+        kind = await published_kind(known, settings=settings) if isinstance(known, str) else kind_of(known)
+        display = FACES[kind.name].display(truth, rows=cells)
+        subscriber = partial(Subscriber, known, kind.answer, settings=settings, series=estimate, finals_only=finals)
+        answers = _answers(display, subscriber, once=once, since_ms=milliseconds(since))
+        await _show(name, display, answers, once=once, as_json=as_json)
 
     run_client(run())
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Wanted:
-    """The answers that are wanted.
-
-    fingerprint: that of their collection, in hexadecimal; None for any of the name.
-    series: names of their series; None for all.
-    since_ms: earliest start of their window; None for the newest, and those that come.
-    finals: whether only those that no later one replaces.
-    """
-
-    fingerprint: str | None = None
-    series: Collection[str] | None = None
-    since_ms: int | None = None
-    finals: bool = False
-
-    def __contains__(self, answer: Answer) -> bool:
-        return (
-            self.fingerprint in (None, answer.fingerprint)
-            and (self.series is None or answer.series in self.series)
-            and (self.since_ms is None or answer.window.start_ms >= self.since_ms)
-            and (not self.finals or answer.settled or answer.status is Status.NO_REPORTS)
-        )
-
-
-async def _watch(
-    name: str,
-    settings: Settings,
-    *,
-    truth: Path | None,
-    cells: int,
-    once: bool,
-    as_json: bool,
-    face: Face | None,
-    wanted: _Wanted,
-) -> None:
-    face = face or FACES[(await published_kind(name, settings=settings)).name]
-    display = face.display(truth, rows=cells)
-    subscriber = partial(face.subscriber, name, settings=settings)
-    answers = _answers(display, subscriber, once=once, wanted=wanted)
-    await _show(name, display, answers, once=once, as_json=as_json)
 
 
 async def _show(
@@ -154,27 +105,37 @@ async def _show(
 
 
 async def _answers(
-    display: Display[AnswerT], subscriber: Callable[..., AnswerSubscriber[AnswerT]], *, once: bool, wanted: _Wanted
+    display: Display[AnswerT],
+    subscriber: Callable[..., Subscriber[AnswerT]],
+    *,
+    once: bool,
+    since_ms: int | None,
 ) -> AsyncIterator[AnswerT]:
     """Yield the newest answers that exist, or all since a time, and then each new one, once the display has it.
 
     New messages that nobody reported are yielded as well, and are not for the display.
+
+    since_ms: earliest start of an answer's window, in milliseconds since 1970-01-01 UTC; None for the newest answers.
     """
+
+    def is_recent(answer: AnswerT) -> bool:
+        return since_ms is None or answer.window.start_ms >= since_ms
+
     # Opened before the history is read, so that nothing falls between the two.
     async with subscriber(silences=not once) as news:
         async with subscriber(from_beginning=True, follow=False) as history:
-            past = [answer async for answer in _good(history) if answer in wanted]
+            past = [answer async for answer in _good(history) if is_recent(answer)]
         for answer in past:
             display.add(answer)
         known = display.newest()
-        for answer in known if wanted.since_ms is None else _still_said(past):
+        for answer in known if since_ms is None else _still_said(past):
             yield answer
         if once and known:
             return
         if once:
             echo("no answer yet: waiting for the first", err=True)
         async for answer in _good(news):
-            if answer not in wanted:
+            if not is_recent(answer):
                 continue
             if answer.status is Status.NO_REPORTS:
                 yield answer
@@ -191,7 +152,7 @@ def _still_said(answers: Iterable[AnswerT]) -> list[AnswerT]:
     return sorted(newest.values(), key=lambda each: each.window.start_ms)
 
 
-async def _good(subscriber: AnswerSubscriber[AnswerT]) -> AsyncIterator[AnswerT]:
+async def _good(subscriber: Subscriber[AnswerT]) -> AsyncIterator[AnswerT]:
     """Yield the answers, and print a line on standard error for each record that is not an answer."""
     while True:
         try:

@@ -8,14 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
-from stream_ldp.client.answer_source import AnswerSource
-from stream_ldp.client.answer_subscriber import AnswerSubscriber
-from stream_ldp.client.errors import MissingTopic, UnreadableAnswer
-from stream_ldp.client.registration import require_registered
+from stream_ldp.client.errors import UnreadableAnswer
+from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.client.synchronous import run_blocking
 from stream_ldp.client.table import Table, table_of
-from stream_ldp.collection import Collection
-from stream_ldp.kinds import KINDS, kind_of
 from stream_ldp.pipeline.cells import LEVEL
 
 if TYPE_CHECKING:
@@ -23,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection as Container
     from datetime import datetime
 
+    from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.answer import Answer
-    from stream_ldp.pipeline.kind import Kind
 
-__all__ = ["Answers", "fetch_answers", "published_kind", "query"]
+__all__ = ["Answers", "fetch_answers", "query"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,25 +92,16 @@ async def fetch_answers(
     if last is not None and last < 1:
         raise ValueError(f"last must be at least 1, got {last}")
     since_ms, until_ms = _ms(since, -math.inf), _ms(until, math.inf)
-
-    fingerprint = collection.fingerprint.hex() if isinstance(collection, Collection) else None
-
-    def wanted(answer: Answer) -> bool:
-        return (
-            fingerprint in (None, answer.fingerprint)
-            and (answer.settled or not finals_only)
-            and (series is None or answer.series in series)
-            and answer.window.start_ms >= since_ms
-            and answer.window.end_ms <= until_ms
+    subscriber: Subscriber[Any] = Subscriber(
+        collection, settings=settings, series=series, finals_only=finals_only, from_beginning=True, follow=False
+    )
+    async with subscriber:
+        found = await _newest(
+            subscriber,
+            wanted=lambda answer: answer.window.start_ms >= since_ms and answer.window.end_ms <= until_ms,
+            last=last,
+            on_unreadable=on_unreadable,
         )
-
-    if isinstance(collection, Collection):
-        await require_registered(collection, settings=settings)
-        kind, name = kind_of(collection), collection.name
-    else:
-        kind, name = await published_kind(collection, settings=settings), collection
-    async with _subscriber(name, kind, wanted=wanted, settings=settings) as subscriber:
-        found = await _newest(subscriber, last=last, on_unreadable=on_unreadable)
     return Answers(tuple(sorted(found, key=lambda answer: answer.window.start_ms)))
 
 
@@ -128,46 +115,12 @@ def query(collection: str | Collection, *, settings: Settings, **options: Any) -
     return run_blocking(fetch_answers(collection, settings=settings, **options))
 
 
-async def published_kind(name: str, *, settings: Settings) -> Kind[Any, Any, Any]:
-    """Find the kind of a collection by its topic of answers; the first kind if there is none.
-
-    Raises:
-        BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
-    """
-    first, *others = KINDS.values()
-    for kind in others:
-        try:
-            async with _subscriber(name, kind, wanted=lambda _: True, settings=settings):
-                return kind
-        except MissingTopic:
-            continue
-    return first
-
-
-def _subscriber(
-    name: str, kind: Kind[Any, Any, Any], *, wanted: Callable[[Answer], bool], settings: Settings
-) -> AnswerSubscriber[Any]:
-    """Return a subscriber to the answers of this kind that a collection's topic has now."""
-    source = AnswerSource(
-        topic=lambda names, collection: names.answers_of(collection, kind.collection.topics),
-        read=kind.answer.from_bytes,
-        unreadable=UnreadableAnswer,
-        reader="query",
-    )
-    return AnswerSubscriber(
-        name,
-        source,
-        wanted=wanted,
-        silences=False,
-        settings=settings,
-        from_beginning=True,
-        follow=False,
-        group=None,
-    )
-
-
 async def _newest(
-    subscriber: AnswerSubscriber[Any], *, last: int | None, on_unreadable: Callable[[UnreadableAnswer], None] | None
+    subscriber: Subscriber[Any],
+    *,
+    wanted: Callable[[Answer], bool],
+    last: int | None,
+    on_unreadable: Callable[[UnreadableAnswer], None] | None,
 ) -> list[Answer]:
     """Return the newest answers of each series; a provisional one gives way to the next of its window."""
     kept: dict[tuple[str, str], deque[Answer]] = {}
@@ -180,6 +133,8 @@ async def _newest(
             if on_unreadable is None:
                 raise
             on_unreadable(error)
+            continue
+        if not wanted(answer):
             continue
         answers = kept.setdefault((answer.fingerprint, answer.series), deque(maxlen=last))
         for earlier in [each for each in answers if not each.final]:

@@ -16,12 +16,6 @@ if TYPE_CHECKING:
 __all__ = [
     "DeliveryError",
     "MissingTopic",
-    "NotARanking",
-    "NotAStringRanking",
-    "NotAnEstimate",
-    "NotMarginals",
-    "NotPlaceCounts",
-    "NotSyntheticRecords",
     "UnreadableAnswer",
     "WrongCollection",
     "require_topic",
@@ -69,51 +63,17 @@ class ForeignAnswers(StreamLDPError, ValueError):
 
 
 class UnreadableAnswer(StreamLDPError, ValueError):
-    """A record of a topic of answers is not an answer of its collection, or is one of a later release."""
+    """A record of a topic of answers is not an answer of its collection, or is one of a later release.
 
-    what = "an answer"
+    answer: name of the class of the answers on the topic.
+    """
 
-    def __init__(self, topic: str, partition: int, offset: int, problem: str) -> None:
-        super().__init__(f"topic {topic}, partition {partition}, offset {offset}: not {self.what}: {problem}")
+    def __init__(self, topic: str, partition: int, offset: int, problem: str, *, answer: str) -> None:
+        super().__init__(f"topic {topic}, partition {partition}, offset {offset}: no {answer}: {problem}")
         self.topic = topic
         self.partition = partition
         self.offset = offset
-
-
-class NotAnEstimate(UnreadableAnswer):
-    """A record of an estimates topic is not an estimate, or is one of a later release."""
-
-    what = "an estimate"
-
-
-class NotARanking(UnreadableAnswer):
-    """A record of a heavy-hitters topic is not a ranking, or is one of a later release."""
-
-    what = "a ranking"
-
-
-class NotAStringRanking(UnreadableAnswer):
-    """A record of a strings topic is not a ranking of strings, or is one of a later release."""
-
-    what = "a ranking of strings"
-
-
-class NotPlaceCounts(UnreadableAnswer):
-    """A record of a places topic holds no counts of places, or those of a later release."""
-
-    what = "counts of places"
-
-
-class NotMarginals(UnreadableAnswer):
-    """A record of a marginals topic holds no marginals, or those of a later release."""
-
-    what = "marginals"
-
-
-class NotSyntheticRecords(UnreadableAnswer):
-    """A record of a records topic holds no synthetic records, or those of a later release."""
-
-    what = "synthetic records"
+        self.answer = answer
 
 
 def require_topic(topic: str, existing: Container[str], settings: Settings) -> None:

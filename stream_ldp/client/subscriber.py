@@ -1,53 +1,66 @@
-"""This module receives the answers of each kind of collection as typed messages."""
+"""Subscribers receive the answers of a collection of any kind as typed messages."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+import asyncio
+import re
+from typing import TYPE_CHECKING, Any, Generic, Self
 
-from stream_ldp.client.answer_source import ESTIMATES, MARGINALS, PLACES, RANKINGS, RECORDS, STRINGS
-from stream_ldp.client.answer_subscriber import AnswerSubscriber
-from stream_ldp.client.errors import MissingTopic
+from pydantic import ValidationError
+from typing_extensions import TypeVar
+
+from stream_ldp.client.errors import MissingTopic, UnreadableAnswer, require_topic
+from stream_ldp.client.registration import require_registered
+from stream_ldp.collection import Collection
+from stream_ldp.collection.located import NAME_PATTERN
+from stream_ldp.errors import ParameterError
+from stream_ldp.kafka.connection import check_connection
+from stream_ldp.kafka.log import LogReader, existing_topics
 from stream_ldp.kafka.topics import absent
-from stream_ldp.pipeline.answer import AnswerT, Status
-from stream_ldp.places.answer import PlaceCounts
-from stream_ldp.records.answer import Estimate
-from stream_ldp.sampled.answer import Marginals
-from stream_ldp.sets.answer import Ranking
-from stream_ldp.strings.answer import StringRanking
+from stream_ldp.kinds import KINDS, kind_of
+from stream_ldp.pipeline.answer import Answer, Status
+from stream_ldp.pipeline.problem import problem_of
 from stream_ldp.synthesis.chunk import SyntheticChunk
 
 if TYPE_CHECKING:
     from collections.abc import Collection as Container
+    from types import TracebackType
 
-    from stream_ldp.client.answer_source import AnswerSource
     from stream_ldp.kafka.settings import Settings
+    from stream_ldp.pipeline.kind import Kind
 
-__all__ = [
-    "MarginalsSubscriber",
-    "PlaceSubscriber",
-    "RankingSubscriber",
-    "RecordsSubscriber",
-    "StringSubscriber",
-    "Subscriber",
-]
+__all__ = ["Subscriber", "published_kind"]
+
+#: Seconds between the commits of a group member: after a crash, answers of at most so long are handed out twice.
+COMMIT_INTERVAL = 1.0
+
+AnswerT = TypeVar("AnswerT", bound=Answer, default=Any)
 
 
-class Subscriber(AnswerSubscriber[Estimate]):
-    """A subscriber to the estimates of a collection of records.
+class Subscriber(Generic[AnswerT]):
+    """A subscriber hands out the answers of a collection, as an asynchronous iterator.
 
-        async with Subscriber("care-survey", settings=Settings.load(), finals_only=True) as estimates:
+        async with Subscriber("care-survey", Estimate, settings=Settings.load(), finals_only=True) as estimates:
             async for estimate in estimates:
                 print(estimate.estimate, estimate.window, estimate.joint())
 
-    Iteration raises NotAnEstimate for a record that is not an estimate; the next step continues after that record.
+    A topic of answers has one partition, on which the finals of a series follow each other in the order of their
+    windows. Repeats by a delayed worker are left out: every answer, final or not, of a window that is not newer than
+    that of the last final answer of its series.
+
+    Synthetic records are on a topic of their own, some thousands in a `SyntheticChunk`: every chunk of a window is
+    handed out once, in order, also if a worker has published it again after a crash.
+
+    Iteration raises UnreadableAnswer for a record that is not an answer; the next step continues after that record.
     """
 
     def __init__(
         self,
-        collection: str,
+        collection: str | Collection,
+        answers: type[AnswerT] | None = None,
         *,
         settings: Settings,
-        estimates: Container[str] | None = None,
+        series: Container[str] | None = None,
         finals_only: bool = False,
         silences: bool = False,
         from_beginning: bool = False,
@@ -56,167 +69,213 @@ class Subscriber(AnswerSubscriber[Estimate]):
     ) -> None:
         """Prepare for one collection.
 
-        estimates: names of the estimates to hand out; None for all.
-        finals_only: leave out the estimates of windows that are still open.
-        silences: hand out, too, the messages that nobody reported in a window or several, of status `no-reports`.
-        from_beginning: begin with the oldest estimate that the topic still has, not with the next one.
+        collection: a collection, or its name. Of a collection, only answers to what its file asks are handed out.
+        answers: the class of the answers, or `SyntheticChunk`; None for that of the collection's kind, which is found
+            by the topic that exists where there is only a name.
+        series: names of the series to hand out, such as those of estimates; None for all.
+        finals_only: leave out answers that a later one replaces: of windows that are still open, and those of the
+            earlier phases of an epoch.
+        silences: hand out, too, the messages that nobody reported in a window or several, of status `no-reports`; an
+            epoch with such a message ends without a result.
+        from_beginning: begin with the oldest answer that the topic still has, not with the next one.
         follow: wait for more; otherwise stop where the topic ended when the block was entered.
-        group: share the estimates with other members of this consumer group, which remembers what has been handed
-            out (each estimate at least once). Without a group, every subscriber gets all estimates.
+        group: share the answers with other members of this consumer group, which remembers what has been handed out
+            (each answer at least once). Without a group, every subscriber gets all answers.
 
         Raises:
+            TypeError: this is no collection and no name, or no class of answers.
+            ParameterError: no collection can have this name.
             ValueError: a group is given, but `follow` is False.
         """
+        known = collection if isinstance(collection, Collection) else None
+        name = collection if known is None else known.name
+        if not isinstance(name, str):
+            raise TypeError(f"Subscriber takes a collection or its name, not a {type(collection).__name__}")
+        if re.fullmatch(NAME_PATTERN, name) is None:
+            raise ParameterError(
+                f"{name!r} is not the name of a collection: give the one that its file says after `collection:`"
+            )
+        if group is not None and not follow:
+            raise ValueError("a group member has to follow: it does not know how far the other members have read")
+        self._name = name
+        self._known = known
+        self._answers: type[Any] | None = kind_of(known).answer if known is not None and answers is None else answers
+        self._settings = settings
+        self._messages = _messages(name, settings)
+        if self._answers is not None and self._answers not in self._messages.values():
+            raise TypeError(f"Subscriber takes the class of answers, such as Estimate, not {answers!r}")
+        self._series = series
+        self._finals_only = finals_only
+        self._silences = silences
+        self._from_beginning = from_beginning
+        self._follow = follow
+        self._group = group
+        self._topic = ""
+        self._opened: LogReader | None = None
+        # The wait for the next record of a group; a caller that is cancelled leaves it to the next one.
+        self._coming: asyncio.Task[Any] | None = None
+        self._end: int | None = None
+        self._last_final: dict[tuple[str, str], int] = {}
+        self._handed_out: int | None = None
+        self._commit_due = 0.0
 
-        def wanted(estimate: Estimate) -> bool:
-            named = estimates is None or estimate.estimate in estimates
-            return named and (estimate.final or not finals_only)
+    async def __aenter__(self) -> Self:
+        """Connect and find the place to begin.
 
-        super().__init__(
-            collection,
-            ESTIMATES,
-            wanted=wanted,
-            silences=silences,
-            settings=settings,
-            from_beginning=from_beginning,
-            follow=follow,
-            group=group,
+        Raises:
+            BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
+            MissingTopic: the collection has no topic of such answers.
+            ForeignAnswers: another collection is registered with the name of the one that was given.
+            ParameterError: the name alone does not say which answers, since there are topics of several classes.
+        """
+        await check_connection(self._settings)
+        if self._known is not None:
+            await require_registered(self._known, settings=self._settings)
+        self._topic = self._topic_among(await existing_topics(self._settings))
+        reader = LogReader(
+            self._topic, settings=self._settings, group=self._group, from_beginning=self._from_beginning
         )
+        try:
+            await reader.start()
+            if not self._follow:
+                self._end = await reader.end()
+        except BaseException:
+            await reader.stop()
+            raise
+        self._opened = reader
+        return self
 
-
-class RankingSubscriber(AnswerSubscriber[Ranking]):
-    """A subscriber to the heavy hitters of a collection of item sets.
-
-        async with RankingSubscriber("films", settings=Settings.load(), results_only=True) as rankings:
-            async for ranking in rankings:
-                print(ranking.epoch, [(each.item, each.frequency) for each in ranking.items])
-
-    Iteration raises NotARanking for a record that is not a ranking; the next step continues after that record.
-    """
-
-    def __init__(
-        self,
-        collection: str,
-        *,
-        settings: Settings,
-        results_only: bool = False,
-        silences: bool = False,
-        from_beginning: bool = False,
-        follow: bool = True,
-        group: str | None = None,
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Prepare for one collection.
+        """Disconnect. After an exception, a group gets the last answer again, as it may not have been processed."""
+        try:
+            if error is None:
+                await self._commit()
+        finally:
+            if self._coming is not None:
+                self._coming.cancel()
+            await self._reader.stop()
 
-        results_only: hand out one ranking of each epoch, its result; leave out those of earlier phases and of windows
-            that are still open.
-        silences, from_beginning, follow, group: see `Subscriber`; the epoch of a ranking of status `no-reports` ends
-            without a result.
+    def __aiter__(self) -> Self:
+        return self
 
-        Raises:
-            ValueError: a group is given, but `follow` is False.
-        """
-        super().__init__(
-            collection,
-            RANKINGS,
-            wanted=lambda ranking: not results_only or ranking.complete or ranking.status is Status.NO_REPORTS,
-            silences=silences,
-            settings=settings,
-            from_beginning=from_beginning,
-            follow=follow,
-            group=group,
-        )
-
-
-class WindowSubscriber(AnswerSubscriber[AnswerT]):
-    """A subscriber to answers of which each window has one."""
-
-    _source: ClassVar[AnswerSource[Any]]
-
-    def __init__(
-        self,
-        collection: str,
-        *,
-        settings: Settings,
-        finals_only: bool = False,
-        silences: bool = False,
-        from_beginning: bool = False,
-        follow: bool = True,
-        group: str | None = None,
-    ) -> None:
-        """Prepare for one collection.
-
-        finals_only: leave out the answers to windows that are still open.
-        silences, from_beginning, follow, group: see `Subscriber`.
+    async def __anext__(self) -> AnswerT:
+        """Return the next answer that is wanted.
 
         Raises:
-            ValueError: a group is given, but `follow` is False.
+            UnreadableAnswer: the next record is not an answer of this collection.
         """
-        super().__init__(
-            collection,
-            self._source,
-            wanted=lambda answer: answer.final or not finals_only,
-            silences=silences,
-            settings=settings,
-            from_beginning=from_beginning,
-            follow=follow,
-            group=group,
-        )
+        while True:
+            if asyncio.get_running_loop().time() >= self._commit_due:
+                await self._commit()
+            record = await (self._next() if self._end is None else self._reader.next_before(self._end))
+            if record is None:
+                raise StopAsyncIteration
+            self._handed_out = record.offset + 1
+            answer = self._read(record)
+            if self._is_news(answer) and self._wants(answer):
+                return answer
 
+    @property
+    def _reader(self) -> LogReader:
+        if self._opened is None:
+            raise RuntimeError("the subscriber is not open: use it inside its `async with` block")
+        return self._opened
 
-class MarginalsSubscriber(WindowSubscriber[Marginals]):
-    """A subscriber to the frequencies and means of a sampled collection.
-
-        async with MarginalsSubscriber("diets", settings=Settings.load(), finals_only=True) as marginals:
-            async for each in marginals:
-                print(each.window, each.of("diet").estimate)
-
-    Iteration raises NotMarginals for a record that holds none; the next step continues after that record.
-    """
-
-    _source = MARGINALS
-
-
-class StringSubscriber(WindowSubscriber[StringRanking]):
-    """A subscriber to the most frequent strings of a collection of them.
-
-        async with StringSubscriber("words", settings=Settings.load(), finals_only=True) as rankings:
-            async for ranking in rankings:
-                print(ranking.window, [(each.string, each.raw) for each in ranking.strings or ()])
-
-    Iteration raises NotAStringRanking for a record that is none; the next step continues after that record.
-    """
-
-    _source = STRINGS
-
-
-class PlaceSubscriber(WindowSubscriber[PlaceCounts]):
-    """A subscriber to the counts of a collection of places.
-
-        async with PlaceSubscriber("visits", settings=Settings.load(), finals_only=True) as counts:
-            async for each in counts:
-                print(each.window, dict(zip(each.places, each.projected)))
-
-    Iteration raises NotPlaceCounts for a record that holds none; the next step continues after that record.
-    """
-
-    _source = PLACES
-
-
-class RecordsSubscriber(WindowSubscriber[SyntheticChunk]):
-    """A subscriber to the synthetic records of a collection, some thousands at a time.
-
-        async with RecordsSubscriber("care-survey", settings=Settings.load()) as records:
-            async for chunk in records:
-                print(chunk.window, chunk.chunk, chunk.chunks, chunk.columns()["bathing"][:10])
-
-    Every chunk of a window is handed out once, in order, also if a worker has published it again after a crash.
-    Iteration raises NotSyntheticRecords for a record that holds none; the next step continues after that record.
-    """
-
-    _source = RECORDS
-
-    def _require_topic(self, existing: Container[str]) -> None:
-        """Check that the topic exists; a collection has answers on another topic whether or not it has records."""
-        if self._topic not in existing:
+    def _topic_among(self, existing: Container[str]) -> str:
+        """Return the topic to read, one of those that exist."""
+        flags, messages = self._settings.flags(), self._messages
+        of_answers = [topic for topic in messages if messages[topic] is not SyntheticChunk]
+        found = [topic for topic in of_answers if topic in existing]
+        wanted = [topic for topic, answers in messages.items() if answers is self._answers] or found
+        if len(wanted) > 1:
+            raise ParameterError(
+                f"{self._name} has answers on {' and '.join(wanted)}: say which, as in "
+                f"Subscriber({self._name!r}, {messages[wanted[0]].__name__}, ...)"
+            )
+        if not wanted:
+            raise MissingTopic(absent(f"{of_answers[0]}, or another one of answers,", flags))
+        (topic,) = wanted
+        if topic not in existing and self._answers is SyntheticChunk:
             why = "a collection has it whose file asks for synthetic records, by `synthesis: {records: 10000}`; "
-            raise MissingTopic(absent(self._topic, self._settings.flags(), why=why))
+            raise MissingTopic(absent(topic, flags, why=why))
+        if topic not in existing and found:
+            raise MissingTopic(
+                f"topic {topic} does not exist, but {found[0]} does, with answers of class "
+                f"{messages[found[0]].__name__}"
+            )
+        require_topic(topic, existing, self._settings)
+        return topic
+
+    async def _next(self) -> Any:
+        """Wait for the next record; a group meanwhile takes note of the answer before, which has been processed."""
+        if self._group is None:
+            return await self._reader.next()
+        if self._coming is None:
+            self._coming = asyncio.create_task(self._reader.next())
+        if self._handed_out is not None:
+            seconds = self._commit_due - asyncio.get_running_loop().time()
+            arrived, _ = await asyncio.wait([self._coming], timeout=max(0.0, seconds))
+            if not arrived:
+                await self._commit()
+        await asyncio.wait([self._coming])
+        coming, self._coming = self._coming, None
+        return coming.result()
+
+    def _read(self, record: Any) -> AnswerT:
+        answers: type[Any] = self._messages[self._topic]
+        try:
+            answer: AnswerT = answers.from_bytes(record.value)
+            problem = (
+                None if answer.collection == self._name else f"it is of {answer.collection}, not of {self._name}"
+            )
+        except ValidationError as error:
+            problem = problem_of(error)
+        if problem is not None:
+            raise UnreadableAnswer(self._topic, record.partition, record.offset, problem, answer=answers.__name__)
+        return answer
+
+    def _is_news(self, answer: AnswerT) -> bool:
+        # Another version of the collection has windows of its own.
+        series = (answer.fingerprint, answer.series)
+        last_final = self._last_final.get(series)
+        if last_final is not None and answer.window.start_ms <= last_final:
+            return False
+        if answer.final:
+            self._last_final[series] = answer.window.start_ms
+        return True
+
+    def _wants(self, answer: AnswerT) -> bool:
+        is_silence = answer.status is Status.NO_REPORTS
+        return (
+            (self._known is None or answer.fingerprint == self._known.fingerprint.hex())
+            and (self._series is None or answer.series in self._series)
+            and (self._silences if is_silence else answer.settled or not self._finals_only)
+        )
+
+    async def _commit(self) -> None:
+        self._commit_due = asyncio.get_running_loop().time() + COMMIT_INTERVAL
+        if self._group is not None and self._handed_out is not None:
+            offset, self._handed_out = self._handed_out, None
+            await self._reader.commit(offset)
+
+
+def _messages(name: str, settings: Settings) -> dict[str, type[Any]]:
+    """Return the class of the messages on each topic that may have answers of a collection."""
+    names = settings.topic_names
+    of_kinds = {names.answers_of(name, kind.collection.topics.answers): kind.answer for kind in KINDS.values()}
+    return of_kinds | {names.records(name): SyntheticChunk}
+
+
+async def published_kind(name: str, *, settings: Settings) -> Kind[Any, Any, Any]:
+    """Find the kind of a collection by its topic of answers; the first kind if there is none.
+
+    Raises:
+        BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
+    """
+    await check_connection(settings)
+    existing = await existing_topics(settings)
+    kinds, names = list(KINDS.values()), settings.topic_names
+    found = (kind for kind in kinds if names.answers_of(name, kind.collection.topics.answers) in existing)
+    return next(found, kinds[0])

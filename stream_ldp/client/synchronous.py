@@ -9,6 +9,8 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
+from stream_ldp.pipeline.answer import AnswerT
+
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
@@ -16,14 +18,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.client.answer_subscriber import AnswerSubscriber
     from stream_ldp.client.item_reporter import ItemReporter
     from stream_ldp.client.record_reporter import RecordReporter
+    from stream_ldp.client.subscriber import Subscriber
 
 __all__ = ["SyncItemReporter", "SyncReporter", "SyncSubscriber", "run_blocking"]
 
 _Result = TypeVar("_Result")
-_AnswerT = TypeVar("_AnswerT")
 
 
 def run_blocking(work: Coroutine[Any, Any, _Result]) -> _Result:
@@ -181,15 +182,15 @@ class SyncItemReporter(_Synchronous):
         self._wait(self._reporter.stopped())
 
 
-class SyncSubscriber(_Synchronous, Generic[_AnswerT]):
+class SyncSubscriber(_Synchronous, Generic[AnswerT]):
     """A subscriber for programs that are not asynchronous, to the answers of any kind of collection.
 
-    with SyncSubscriber(Subscriber("care-survey", settings=Settings.load(), finals_only=True)) as estimates:
+    with SyncSubscriber(Subscriber("care-survey", Estimate, settings=Settings.load(), finals_only=True)) as estimates:
         for estimate in estimates:
             print(estimate.window, estimate.joint())
     """
 
-    def __init__(self, subscriber: AnswerSubscriber[Any]) -> None:
+    def __init__(self, subscriber: Subscriber[AnswerT]) -> None:
         """Take a subscriber, which nothing else uses."""
         super().__init__(subscriber)
         self._subscriber = subscriber
@@ -197,14 +198,14 @@ class SyncSubscriber(_Synchronous, Generic[_AnswerT]):
     def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> _AnswerT:
-        """Wait for the next answer that is wanted, and return it; see `AnswerSubscriber`."""
-        answer: list[_AnswerT] = self._wait(self._next())
+    def __next__(self) -> AnswerT:
+        """Wait for the next answer that is wanted, and return it; see `Subscriber`."""
+        answer: list[AnswerT] = self._wait(self._next())
         if not answer:
             raise StopIteration
         return answer[0]
 
-    async def _next(self) -> list[_AnswerT]:
+    async def _next(self) -> list[AnswerT]:
         """Return the next answer, or nothing at the end."""
         try:
             return [await anext(self._subscriber)]

@@ -116,7 +116,7 @@ def rules_of(
     """Yield what a kind of user needs for one collection, given by name and its topics."""
     read, write, configs = Operation.READ, Operation.WRITE, Operation.DESCRIBE_CONFIGS
     reports, letters = names.reports(collection), names.dead_letters(collection)
-    answers = names.answers_of(collection, topics)
+    answers = names.answers_of(collection, topics.answers)
     rounds = [names.rounds(collection)] if topics.rounds else []
     records = [names.records(collection)] if topics.records else []
     match role:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["LogReader"]
+__all__ = ["LogReader", "existing_topics"]
 
 #: A final answer is written in a transaction: of one that was not completed, another worker has written the final.
 ISOLATION = "read_committed"
@@ -31,6 +31,29 @@ POLL_MS = 200
 
 #: The most records of one turn on the way to the end. A turn of a rebuild keeps the event loop for about 20 ms.
 MAX_RECORDS = 1_000
+
+
+async def existing_topics(settings: Settings) -> Container[str]:
+    """Return the names of all topics that this user may describe.
+
+    Raises:
+        KafkaError: the brokers cannot be used.
+    """
+    consumer = _consumer(settings)
+    try:
+        await consumer.start()
+        found: Container[str] = await consumer.topics()
+        return found
+    finally:
+        await consumer.stop()
+
+
+def _consumer(settings: Settings, *, group_id: str | None = None, **options: Any) -> Any:
+    """Return a consumer of the brokers, or of the broker in memory to which the caller is connected."""
+    broker = CONNECTED.get()
+    if broker is not None:
+        return MemoryConsumer(broker)
+    return SturdyConsumer(**settings.client_options(), group_id=group_id, enable_auto_commit=False, **options)
 
 
 class LogReader:
@@ -74,18 +97,12 @@ class LogReader:
         Raises:
             KafkaError: the brokers cannot be used.
         """
-        broker = CONNECTED.get()
-        self._consumer = (
-            SturdyConsumer(
-                **self._settings.client_options(),
-                most_expanded=self._most_expanded,
-                group_id=self._group,
-                enable_auto_commit=False,
-                auto_offset_reset="earliest" if self._from_beginning else "latest",
-                isolation_level=ISOLATION,
-            )
-            if broker is None
-            else MemoryConsumer(broker)
+        self._consumer = _consumer(
+            self._settings,
+            most_expanded=self._most_expanded,
+            group_id=self._group,
+            auto_offset_reset="earliest" if self._from_beginning else "latest",
+            isolation_level=ISOLATION,
         )
         try:
             await self._consumer.start()

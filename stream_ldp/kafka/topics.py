@@ -12,7 +12,7 @@ from stream_ldp.collection.synthesis import topics_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from stream_ldp.collection import Collection, Topics, Window
+    from stream_ldp.collection import Collection, Window
 
 __all__ = [
     "DAY_MS",
@@ -72,26 +72,6 @@ class TopicNames:
         """Name the topic of the batches of reports of one collection."""
         return f"{self.prefix}.{collection}.reports"
 
-    def estimates(self, collection: str) -> str:
-        """Name the topic of the estimates of one collection."""
-        return f"{self.prefix}.{collection}.estimates"
-
-    def heavy_hitters(self, collection: str) -> str:
-        """Name the topic of the rankings of one item collection."""
-        return f"{self.prefix}.{collection}.heavy-hitters"
-
-    def marginals(self, collection: str) -> str:
-        """Name the topic of the marginals of one sampled collection."""
-        return f"{self.prefix}.{collection}.marginals"
-
-    def strings(self, collection: str) -> str:
-        """Name the topic of the rankings of one collection of strings."""
-        return f"{self.prefix}.{collection}.strings"
-
-    def places(self, collection: str) -> str:
-        """Name the topic of the counts of one collection of places."""
-        return f"{self.prefix}.{collection}.places"
-
     def records(self, collection: str) -> str:
         """Name the topic of the synthetic records of one collection."""
         return f"{self.prefix}.{collection}.records"
@@ -102,11 +82,11 @@ class TopicNames:
 
     def answers(self, collection: Collection) -> str:
         """Name the topic of the answers of a collection of any kind."""
-        return self.answers_of(collection.name, collection.topics)
+        return self.answers_of(collection.name, collection.topics.answers)
 
-    def answers_of(self, collection: str, topics: Topics) -> str:
-        """Name the topic of the answers of a collection, given by name, whose kind has these topics."""
-        return f"{self.prefix}.{collection}.{topics.answers}"
+    def answers_of(self, collection: str, answers: str) -> str:
+        """Name the topic of the answers of a collection; both are given by name, see `Topics.answers`."""
+        return f"{self.prefix}.{collection}.{answers}"
 
     def dead_letters(self, collection: str) -> str:
         """Name the topic of the refused batches of one collection."""

@@ -89,7 +89,7 @@ def _channels() -> _Json:
         topics = kind.collection.topics
         messages = [kind.answer.__name__]
         found[topics.answers] = _channel(
-            _NAMES.answers_of(_COLLECTION, topics), messages, "Answers, of which final ones never change"
+            _NAMES.answers_of(_COLLECTION, topics.answers), messages, "Answers, of which final ones never change"
         )
     return found
 

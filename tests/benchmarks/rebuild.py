@@ -58,7 +58,7 @@ async def rebuild(windows: int, console: Console) -> None:
             await asyncio.sleep(SETTLED_SECONDS)
             worker.signal(signal.SIGTERM)
             await worker.ended()
-        topics = deployment.names.partials, deployment.names.estimates("survey")
+        topics = deployment.names.partials, deployment.names.answers_of("survey", "estimates")
         partials, estimates = [len(await deployment.records(topic)) for topic in topics]
         console.print(f"{windows} windows closed: {partials} partials and {estimates} estimates are on the log")
         for what, environment in (("with commits", None), ("without", {"STREAM_LDP_GROUP": "other"})):

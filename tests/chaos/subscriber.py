@@ -8,10 +8,10 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
-from stream_ldp.client.answer_source import ANSWER_SOURCES
-from stream_ldp.client.answer_subscriber import AnswerSubscriber
+from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kinds import load_collection
+from stream_ldp.kinds import kind_of, load_collection
+from stream_ldp.pipeline.answer import Answer
 
 __all__ = ["received"]
 
@@ -29,24 +29,20 @@ def received(notes: Path) -> set[tuple[str, int]]:
 async def read(file: Path, *, settings: Settings, notes: Path) -> None:
     """Note finals for ever."""
     collection = load_collection(file)
-    names = settings.topic_names
-    (source,) = (each for each in ANSWER_SOURCES if each.topic(names, collection.name) == names.answers(collection))
-    subscriber = AnswerSubscriber(
+    subscriber: Subscriber[Answer] = Subscriber(
         collection.name,
-        source,
-        wanted=lambda answer: answer.final,
-        silences=False,
+        kind_of(collection).answer,
         settings=settings,
         from_beginning=True,
-        follow=True,
         group="chaos-readers",
     )
     async with subscriber as answers:
         with notes.open("a") as lines:
             async for answer in answers:
-                # A new line first, since the one before may have been cut short.
-                lines.write("\n" + json.dumps([answer.series, answer.window.start_ms]) + "\n")
-                lines.flush()
+                if answer.final:
+                    # A new line first, since the one before may have been cut short.
+                    lines.write("\n" + json.dumps([answer.series, answer.window.start_ms]) + "\n")
+                    lines.flush()
 
 
 def main() -> None:

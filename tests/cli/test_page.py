@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from stream_ldp.cli import page as page_module
-from stream_ldp.client import MissingTopic, NotAnEstimate
+from stream_ldp.client import MissingTopic, UnreadableAnswer
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.records.answer import Estimate
 from tests.client.examples import collection_of, of_minute
@@ -21,8 +21,8 @@ class FakeSubscriber:
 
     answers: ClassVar[list[Estimate | Exception]]
 
-    def __init__(self, name: str, *, settings: Settings, from_beginning: bool) -> None:
-        assert name == "care-survey"
+    def __init__(self, name: str, answers: type[Estimate], *, settings: Settings, from_beginning: bool) -> None:
+        assert (name, answers) == ("care-survey", Estimate)
         assert from_beginning
         self._answers = iter(self.answers)
 
@@ -44,7 +44,7 @@ class FakeSubscriber:
 async def served(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> tuple[asyncio.Task[Any], str]:
-    monkeypatch.setattr("stream_ldp.client.Subscriber", FakeSubscriber)
+    monkeypatch.setattr("stream_ldp.cli.page.Subscriber", FakeSubscriber)
     work = page_module._page([collection_of()], Settings.load(), host="127.0.0.1", port=0, finals=5)
     task = asyncio.create_task(work)
     said = ""
@@ -57,7 +57,7 @@ async def served(
 async def test_the_page_has_the_answers_of_the_topic_and_passes_over_what_is_none(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    broken = NotAnEstimate("topic", 0, 7, "not JSON")
+    broken = UnreadableAnswer("topic", 0, 7, "not JSON", answer="Estimate")
     FakeSubscriber.answers = [of_minute(1), broken, of_minute(2)]
     task, url = await served(monkeypatch, capsys)
     async with aiohttp.ClientSession(url) as session, session.get("/events") as response:
@@ -82,7 +82,7 @@ async def test_the_command_closes_its_port_when_it_ends(
 
 
 async def test_what_one_collection_lacks_is_told_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_ldp.client.Subscriber", FakeSubscriber)
+    monkeypatch.setattr("stream_ldp.cli.page.Subscriber", FakeSubscriber)
     FakeSubscriber.answers = [MissingTopic("topic x does not exist")]
     with pytest.raises(MissingTopic, match="topic x does not exist"):
         await page_module._page([collection_of()], Settings.load(), host="127.0.0.1", port=0, finals=5)

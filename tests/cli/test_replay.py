@@ -42,8 +42,10 @@ def test_a_different_window_ends_with_4_and_says_where(kafka: KafkaInMemory, com
     kafka.broker.put(topic, b"")
     batches = kafka.batches("care-survey")
     with kafka_in_memory(collection_of(), now_ms=START_MS) as other:
-        for answer in kafka.broker.available(kafka.settings.topic_names.estimates("care-survey")):
-            other.broker.put(other.settings.topic_names.estimates("care-survey"), answer.value, key=answer.key)
+        for answer in kafka.broker.available(kafka.settings.topic_names.answers_of("care-survey", "estimates")):
+            other.broker.put(
+                other.settings.topic_names.answers_of("care-survey", "estimates"), answer.value, key=answer.key
+            )
         asyncio.run(report(other, collection_of(), 500, seed=2))
         result = command_line(replay, survey, "--estimate", "mobility")
     assert batches

@@ -31,7 +31,7 @@ def _run(settings: Settings, command: str, *arguments: str | Path) -> Result:
 
 def _existing(settings: Settings) -> dict[str, ExistingTopic]:
     names = settings.topic_names
-    wanted = [names.reports("care"), names.estimates("care"), names.partials, names.collections]
+    wanted = [names.reports("care"), names.answers_of("care", "estimates"), names.partials, names.collections]
 
     async def look() -> dict[str, ExistingTopic]:
         async with Cluster.connect(settings) as cluster:
@@ -57,7 +57,7 @@ def test_create_makes_everything_once_and_list_then_finds_it(settings: Settings,
 
 
 def test_create_names_an_unsuitable_topic_and_does_not_change_it(settings: Settings, file: Path) -> None:
-    name = settings.topic_names.estimates("care")
+    name = settings.topic_names.answers_of("care", "estimates")
     by_hand = TopicSpec(name=name, partitions=1, config={"cleanup.policy": "delete"})
 
     async def make() -> None:

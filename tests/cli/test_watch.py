@@ -19,6 +19,7 @@ from stream_ldp.cli import watch as watch_module
 from stream_ldp.cli.displays.estimate_text import plain_line
 from stream_ldp.cli.simulation.truth import Truth
 from stream_ldp.cli.watch import watch
+from stream_ldp.collection import Collection
 from stream_ldp.kafka.registry import Registration, register
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import Status
@@ -38,16 +39,23 @@ class FakeSubscriber:
 
     def __init__(
         self,
-        name: str,
+        collection: Collection,
+        answers: type[Estimate],
         *,
         settings: Settings,
+        series: list[str] | None,
+        finals_only: bool,
         from_beginning: bool = False,
         follow: bool = True,
         silences: bool = False,
     ) -> None:
-        assert name == "care-survey"
+        assert (collection.name, answers) == ("care-survey", Estimate)
         assert from_beginning is not follow
-        self._estimates = iter(self.news if follow else self.history)
+        self._estimates = (
+            each
+            for each in (self.news if follow else self.history)
+            if (series is None or each.estimate in series) and (each.final or not finals_only)
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -62,11 +70,7 @@ class FakeSubscriber:
 
 
 def watched(monkeypatch: pytest.MonkeyPatch, command_line: Run, survey: Path, *flags: str) -> list[str]:
-    async def same(*_: object, **__: object) -> None:
-        return
-
-    monkeypatch.setattr("stream_ldp.client.Subscriber", FakeSubscriber)
-    monkeypatch.setattr("stream_ldp.cli.watch.require_registered", same)
+    monkeypatch.setattr("stream_ldp.cli.watch.Subscriber", FakeSubscriber)
     result = command_line(watch, survey, *flags)
     assert result.exit_code == 0
     return result.stdout.splitlines()
@@ -204,7 +208,7 @@ def test_json_is_the_message_with_the_truth_beside_it(run: Run, settings: Settin
 
 def test_a_record_that_is_not_an_estimate_is_pointed_out_and_passed_over(run: Run, settings: Settings) -> None:
     async def spoil() -> None:
-        topic = settings.topic_names.estimates("care-survey")
+        topic = settings.topic_names.answers_of("care-survey", "estimates")
         async with AIOKafkaProducer(**settings.client_options()) as producer:
             await producer.send_and_wait(topic, b"{}")
         await publish(settings, of_minute(0))
@@ -213,7 +217,7 @@ def test_a_record_that_is_not_an_estimate_is_pointed_out_and_passed_over(run: Ru
     result = run("care-survey", "--once")
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [plain_line(of_minute(0))]
-    assert "partition 0, offset 0: not an estimate: collection: Field required (and" in result.stderr
+    assert "partition 0, offset 0: no Estimate: collection: Field required (and" in result.stderr
 
 
 async def test_once_waits_for_the_first_estimate(run: Run, settings: Settings) -> None:

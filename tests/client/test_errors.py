@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stream_ldp.client.errors import MissingTopic, NotAnEstimate, NotARanking, UnreadableAnswer, require_topic
+from stream_ldp.client.errors import MissingTopic, UnreadableAnswer, require_topic
 from stream_ldp.kafka.settings import Settings
 
 
@@ -19,8 +19,7 @@ def test_a_topic_that_does_not_exist_is_named_with_the_command_that_creates_it()
     )
 
 
-@pytest.mark.parametrize(("kind", "what"), [(NotAnEstimate, "an estimate"), (NotARanking, "a ranking")])
-def test_a_record_that_cannot_be_read_is_told_with_its_place(kind: type[UnreadableAnswer], what: str) -> None:
-    error = kind("p.care.estimates", 0, 7, "garbage")
-    assert str(error) == f"topic p.care.estimates, partition 0, offset 7: not {what}: garbage"
-    assert (error.topic, error.partition, error.offset) == ("p.care.estimates", 0, 7)
+def test_a_record_that_cannot_be_read_is_named_by_its_place() -> None:
+    error = UnreadableAnswer("p.care.estimates", 0, 7, "garbage", answer="Estimate")
+    assert str(error) == "topic p.care.estimates, partition 0, offset 7: no Estimate: garbage"
+    assert (error.topic, error.partition, error.offset, error.answer) == ("p.care.estimates", 0, 7, "Estimate")

@@ -49,7 +49,10 @@ async def create_topics(settings: Settings) -> None:
     names = settings.topic_names
     async with admin(settings) as client:
         await client.create_topics(
-            [NewTopic(names.reports("care-survey"), PARTITIONS, 1), NewTopic(names.estimates("care-survey"), 1, 1)]
+            [
+                NewTopic(names.reports("care-survey"), PARTITIONS, 1),
+                NewTopic(names.answers_of("care-survey", "estimates"), 1, 1),
+            ]
         )
 
 
@@ -114,7 +117,7 @@ async def test_a_missing_topic_raises_an_error_at_once_and_is_not_created(settin
                 MissingTopic, match=r"topics create COLLECTION\.yaml --brokers .* --topic-prefix test-"
             ):
                 await Reporter(collection_of(), settings=settings).__aenter__()
-            with pytest.raises(MissingTopic, match=r"estimates does not exist"):
+            with pytest.raises(MissingTopic, match=r"estimates, or another one of answers, does not exist"):
                 await Subscriber("care-survey", settings=settings).__aenter__()
     async with admin(settings) as client:
         assert not [topic for topic in await client.list_topics() if topic.startswith(settings.topic_prefix)]
@@ -232,7 +235,7 @@ async def test_when_the_broker_freezes_the_next_call_raises_what_is_lost_and_not
 
 async def publish(settings: Settings, *estimates: Estimate) -> None:
     async with AIOKafkaProducer(**settings.client_options()) as producer:
-        topic = settings.topic_names.estimates("care-survey")
+        topic = settings.topic_names.answers_of("care-survey", "estimates")
         for estimate in estimates:
             await producer.send_and_wait(topic, key=estimate.key, value=estimate.to_bytes())
 
@@ -261,7 +264,9 @@ async def test_a_history_ends_though_the_last_answers_were_given_up(topics: Sett
     producer = AIOKafkaProducer(**topics.client_options(), transactional_id=f"{prefix}-killed")
     async with producer:
         await producer.begin_transaction()
-        await producer.send_and_wait(topics.topic_names.estimates("care-survey"), of_minute(1).to_bytes())
+        await producer.send_and_wait(
+            topics.topic_names.answers_of("care-survey", "estimates"), of_minute(1).to_bytes()
+        )
         await producer.abort_transaction()
     async with (
         asyncio.timeout(30),

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from stream_ldp.client import (
-    MissingTopic,
-    NotAnEstimate,
-    NotARanking,
-    RankingSubscriber,
-    RecordsSubscriber,
-    Subscriber,
-    answer_subscriber,
-)
+from stream_ldp.client import MissingTopic, Subscriber, UnreadableAnswer, subscriber
+from stream_ldp.client.subscriber import published_kind
+from stream_ldp.client.synchronous import SyncSubscriber
+from stream_ldp.errors import ParameterError
 from stream_ldp.kafka import log
-from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.records.answer import Estimate
 from stream_ldp.sets.answer import Ranking
 from stream_ldp.synthesis.chunk import SyntheticChunk
-from tests.client.examples import estimate_of, of_minute
-from tests.client.rankings import ranking_of, result_of
+from tests.client.answer_topics import SETTINGS, published
+from tests.client.examples import collection_of, estimate_of, of_minute
+from tests.client.rankings import films, ranking_of, result_of
 from tests.synthesis.examples import chunk_of
 
-SETTINGS = Settings.load(brokers="nowhere:1")
 TOPIC = "stream-ldp.care-survey.estimates"
 RANKINGS = "stream-ldp.films.heavy-hitters"
 
@@ -100,14 +96,13 @@ class Topic:
             return [estimate async for estimate in estimates]
 
     async def rankings(self, **options: Any) -> list[Ranking]:
-        async with RankingSubscriber(
-            "films", settings=SETTINGS, from_beginning=True, follow=False, **options
-        ) as rankings:
+        rankings = Subscriber("films", Ranking, settings=SETTINGS, from_beginning=True, follow=False, **options)
+        async with rankings:
             return [ranking async for ranking in rankings]
 
     async def records(self) -> list[SyntheticChunk]:
-        subscriber = RecordsSubscriber("care-survey", settings=SETTINGS, from_beginning=True, follow=False)
-        async with subscriber as chunks:
+        chunks = Subscriber("care-survey", SyntheticChunk, settings=SETTINGS, from_beginning=True, follow=False)
+        async with chunks:
             return [chunk async for chunk in chunks]
 
 
@@ -116,7 +111,7 @@ def connected(monkeypatch: pytest.MonkeyPatch, fake: Topic) -> Topic:
         return
 
     monkeypatch.setattr(log, "SturdyConsumer", fake.consumer)
-    monkeypatch.setattr(answer_subscriber, "check_connection", reachable)
+    monkeypatch.setattr(subscriber, "check_connection", reachable)
     return fake
 
 
@@ -132,22 +127,22 @@ def heavy_hitters(monkeypatch: pytest.MonkeyPatch) -> Topic:
     return connected(monkeypatch, Topic(RANKINGS))
 
 
-def subscribe(**options: Any) -> Subscriber:
-    return Subscriber("care-survey", settings=SETTINGS, **options)
+def subscribe(**options: Any) -> Subscriber[Estimate]:
+    return Subscriber("care-survey", Estimate, settings=SETTINGS, **options)
 
 
 async def test_estimates_come_typed_and_in_order(topic: Topic) -> None:
     written = [of_minute(0, final=False), of_minute(0), of_minute(1, final=False), of_minute(1)]
     topic.write(*written)
     assert await topic.read() == written
-    assert topic.consumers[0].stopped
+    assert all(consumer.stopped for consumer in topic.consumers)
 
 
 async def test_only_the_estimates_that_are_asked_for_are_handed_out(topic: Topic) -> None:
     one, other = of_minute(0), of_minute(0, estimate="other")
     topic.write(of_minute(0, final=False), one, other, of_minute(0, estimate="third"))
-    assert await topic.read(finals_only=True, estimates=["bathing-mobility", "other"]) == [one, other]
-    assert await topic.read(finals_only=True, estimates=[]) == []
+    assert await topic.read(finals_only=True, series=["bathing-mobility", "other"]) == [one, other]
+    assert await topic.read(finals_only=True, series=[]) == []
 
 
 async def test_that_nobody_reported_is_handed_out_to_those_who_want_to_know(topic: Topic) -> None:
@@ -155,7 +150,7 @@ async def test_that_nobody_reported_is_handed_out_to_those_who_want_to_know(topi
     topic.write(of_minute(0), silent, of_minute(2))
     assert await topic.read() == [of_minute(0), of_minute(2)]
     assert await topic.read(silences=True, finals_only=True) == [of_minute(0), silent, of_minute(2)]
-    assert await topic.read(silences=True, estimates=["other"]) == []
+    assert await topic.read(silences=True, series=["other"]) == []
 
 
 async def test_a_final_estimate_is_handed_out_once_and_no_provisional_one_after_it(topic: Topic) -> None:
@@ -190,7 +185,9 @@ async def test_a_record_that_is_not_an_estimate_is_named_and_reading_goes_on_aft
     topic.write(of_minute(1))
     async with subscribe(from_beginning=True, follow=False) as estimates:
         assert await anext(estimates) == of_minute(0)
-        with pytest.raises(NotAnEstimate, match=rf"topic {TOPIC}, partition 0, offset 1: not an estimate") as refusal:
+        with pytest.raises(
+            UnreadableAnswer, match=rf"topic {TOPIC}, partition 0, offset 1: no Estimate: "
+        ) as refusal:
             await anext(estimates)
         assert (refusal.value.topic, refusal.value.partition, refusal.value.offset) == (TOPIC, 0, 1)
         assert await anext(estimates) == of_minute(1)
@@ -208,29 +205,51 @@ async def test_a_missing_topic_is_named_with_the_cure(topic: Topic) -> None:
     topic.existing.clear()
     with pytest.raises(MissingTopic, match=r"(?s)care-survey\.estimates does not exist.*topics create"):
         await topic.read()
-    assert topic.consumers[0].stopped
-
-
-async def test_a_subscriber_of_the_wrong_kind_is_told_which_one_to_use(topic: Topic) -> None:
-    topic.existing = {"stream-ldp.care-survey.heavy-hitters"}
-    with pytest.raises(
-        MissingTopic, match=r"estimates does not exist, but .*heavy-hitters does: .*RankingSubscriber"
-    ):
-        await topic.read()
-    topic.existing = {"stream-ldp.films.estimates"}
-    with pytest.raises(MissingTopic, match=r"heavy-hitters does not exist, but .*estimates does: .* Subscriber"):
-        await topic.rankings()
     assert all(consumer.stopped for consumer in topic.consumers)
 
 
-@pytest.mark.parametrize(
-    ("answers", "reader"),
-    [("marginals", "MarginalsSubscriber"), ("strings", "StringSubscriber"), ("places", "PlaceSubscriber")],
-)
-async def test_every_other_kind_of_subscriber_is_named(topic: Topic, answers: str, reader: str) -> None:
+@pytest.mark.parametrize(("answers", "found"), [("heavy-hitters", "Ranking"), ("marginals", "Marginals")])
+async def test_a_missing_topic_is_named_with_the_answers_that_there_are(
+    topic: Topic, answers: str, found: str
+) -> None:
     topic.existing = {f"stream-ldp.care-survey.{answers}"}
-    with pytest.raises(MissingTopic, match=rf"estimates does not exist, but .*{answers} does: .* {reader}"):
+    with pytest.raises(
+        MissingTopic, match=rf"estimates does not exist, but .*{answers} does, with answers of class {found}"
+    ):
         await topic.read()
+    assert all(consumer.stopped for consumer in topic.consumers)
+
+
+async def test_a_name_alone_finds_the_answers_that_there_are(heavy_hitters: Topic) -> None:
+    heavy_hitters.write(result_of(3))
+    async with Subscriber("films", settings=SETTINGS, from_beginning=True, follow=False) as answers:
+        assert [each async for each in answers] == [result_of(3)]
+    with pytest.raises(MissingTopic, match=r"missing\.estimates, or another one of answers, does not exist"):
+        await Subscriber("missing", settings=SETTINGS).__aenter__()
+
+
+async def test_a_name_with_answers_of_two_classes_needs_one_of_them(heavy_hitters: Topic) -> None:
+    heavy_hitters.existing |= {"stream-ldp.films.places"}
+    with pytest.raises(ParameterError, match=r"say which, as in Subscriber\('films', Ranking"):
+        await Subscriber("films", settings=SETTINGS).__aenter__()
+
+
+def test_a_collection_gives_its_answers_and_refuses_those_of_another_file() -> None:
+    other, mine = of_minute(0, fingerprint="0" * 32), of_minute(1)
+    with published(other, mine):
+        assert received(collection_of()) == [mine]
+        assert received("care-survey") == [other, mine]
+
+
+def received(collection: Any) -> list[Any]:
+    with SyncSubscriber(Subscriber(collection, settings=SETTINGS, from_beginning=True, follow=False)) as answers:
+        return list(answers)
+
+
+async def test_a_named_collection_is_of_the_kind_whose_answers_it_has() -> None:
+    with published(collection=films()):
+        assert (await published_kind("films", settings=SETTINGS)).name == "sets"
+        assert (await published_kind("unheard-of", settings=SETTINGS)).name == "records"
 
 
 async def test_each_chunk_of_records_is_handed_out_once_in_order(topic: Topic) -> None:
@@ -251,7 +270,7 @@ async def test_rankings_come_typed_and_can_be_limited_to_results(heavy_hitters: 
     written = [ranking_of(epoch=3, phase=1), result_of(3, final=False), result_of(3), ranking_of(epoch=4, phase=1)]
     heavy_hitters.write(*written)
     assert await heavy_hitters.rankings() == written
-    assert await heavy_hitters.rankings(results_only=True) == [result_of(3)]
+    assert await heavy_hitters.rankings(finals_only=True) == [result_of(3)]
 
 
 async def test_an_epoch_without_a_result_is_handed_out_with_the_results_to_those_who_want_to_know(
@@ -259,8 +278,8 @@ async def test_an_epoch_without_a_result_is_handed_out_with_the_results_to_those
 ) -> None:
     silent = ranking_of(epoch=3, phase=2, status=Status.NO_REPORTS, reports=0, complete=False)
     heavy_hitters.write(ranking_of(epoch=3, phase=1), silent, result_of(4))
-    assert await heavy_hitters.rankings(results_only=True) == [result_of(4)]
-    assert await heavy_hitters.rankings(results_only=True, silences=True) == [silent, result_of(4)]
+    assert await heavy_hitters.rankings(finals_only=True) == [result_of(4)]
+    assert await heavy_hitters.rankings(finals_only=True, silences=True) == [silent, result_of(4)]
 
 
 async def test_a_delayed_ranking_is_left_out_and_the_phases_do_not_hide_each_other(heavy_hitters: Topic) -> None:
@@ -272,5 +291,95 @@ async def test_a_delayed_ranking_is_left_out_and_the_phases_do_not_hide_each_oth
 
 async def test_a_record_that_is_not_a_ranking_is_named(heavy_hitters: Topic) -> None:
     heavy_hitters.write(estimate_of())
-    with pytest.raises(NotARanking, match=rf"topic {RANKINGS}, partition 0, offset 0: not a ranking: method: Field"):
+    with pytest.raises(UnreadableAnswer, match=rf"{RANKINGS}, partition 0, offset 0: no Ranking: method: Field"):
         await heavy_hitters.rankings()
+
+
+def test_a_group_member_that_does_not_follow_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"a group member has to follow"):
+        Subscriber("care-survey", settings=SETTINGS, group="readers", follow=False)
+
+
+def test_what_is_no_collection_and_no_class_of_answers_is_refused() -> None:
+    with pytest.raises(TypeError, match="Subscriber takes a collection or its name, not a PosixPath"):
+        Subscriber(Path("/survey.yaml"), settings=SETTINGS)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="takes the class of answers, such as Estimate, not <class 'dict'>"):
+        Subscriber("care-survey", dict, settings=SETTINGS)  # type: ignore[type-var]
+
+
+def test_the_name_of_a_file_is_refused_in_place_of_that_of_a_collection() -> None:
+    with pytest.raises(ParameterError, match=r"'survey\.yaml' is not the name of a collection: give the one"):
+        Subscriber("survey.yaml", settings=SETTINGS)
+
+
+async def test_the_answer_of_another_collection_is_refused_and_reading_goes_on() -> None:
+    strange = estimate_of().model_copy(update={"collection": "other"})
+    with published(strange, estimate_of()):
+        async with Subscriber("care-survey", settings=SETTINGS, from_beginning=True, follow=False) as estimates:
+            with pytest.raises(UnreadableAnswer, match=r"offset 0: no Estimate: it is of other, not of care-survey"):
+                await anext(estimates)
+            assert [each async for each in estimates] == [estimate_of()]
+
+
+class Member:
+    """The reader of a member of a group: what it reads comes one by one, and it keeps what is committed."""
+
+    def __init__(self) -> None:
+        self.coming: asyncio.Queue[Any] = asyncio.Queue()
+        self.commits: asyncio.Queue[int] = asyncio.Queue()
+
+    def write(self, minute: int) -> None:
+        self.coming.put_nowait(SimpleNamespace(partition=0, offset=minute, value=of_minute(minute).to_bytes()))
+
+    async def next(self) -> Any:
+        return await self.coming.get()
+
+    async def commit(self, offset: int) -> None:
+        self.commits.put_nowait(offset)
+
+    async def start(self) -> None:
+        return
+
+    async def stop(self) -> None:
+        return
+
+
+@pytest.fixture
+def member(monkeypatch: pytest.MonkeyPatch) -> Member:
+    monkeypatch.setattr(subscriber, "COMMIT_INTERVAL", 0.01)
+    member = Member()
+    monkeypatch.setattr(subscriber, "LogReader", lambda *_, **__: member)
+    return member
+
+
+@pytest.fixture
+async def answers(member: Member) -> AsyncIterator[Subscriber[Estimate]]:
+    """Answers for that member."""
+    with published():
+        async with Subscriber("care-survey", Estimate, settings=SETTINGS, group="readers") as answers:
+            yield answers
+
+
+async def test_a_member_of_a_group_that_waits_for_an_answer_has_told_that_the_last_one_is_processed(
+    member: Member, answers: Subscriber[Estimate]
+) -> None:
+    async with asyncio.timeout(30):
+        member.write(0)
+        assert await anext(answers) == of_minute(0)
+        assert member.commits.empty(), "it may not have been processed"
+        waiting = asyncio.ensure_future(anext(answers))
+        assert await member.commits.get() == 1
+        member.write(1)
+        assert await waiting == of_minute(1)
+
+
+async def test_a_member_of_a_group_that_gives_up_waiting_misses_no_answer(
+    member: Member, answers: Subscriber[Estimate]
+) -> None:
+    async with asyncio.timeout(30):
+        waiting = asyncio.ensure_future(anext(answers))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        member.write(0)
+        assert await anext(answers) == of_minute(0)

@@ -110,13 +110,13 @@ def _reaches(rule: AccessRule, resource: Resource, name: str) -> bool:
 def _resources(prefix: str, collection: str) -> list[tuple[Resource, str]]:
     """Name what a deployment with one collection has, of every kind."""
     names, groups = TopicNames(prefix=prefix), GroupNames(prefix=prefix)
-    topics = [names.reports(collection), names.answers_of(collection, ALL), names.rounds(collection)]
+    topics = [names.reports(collection), names.answers_of(collection, ALL.answers), names.rounds(collection)]
     topics += [names.records(collection), names.dead_letters(collection), names.partials, names.collections]
     found = [*groups.of(collection), groups.merge([collection])]
     return [
         *((Resource.TOPIC, name) for name in topics),
         *((Resource.GROUP, name) for name in found),
-        (Resource.TRANSACTIONAL_ID, names.answers_of(collection, ALL)),
+        (Resource.TRANSACTIONAL_ID, names.answers_of(collection, ALL.answers)),
     ]
 
 

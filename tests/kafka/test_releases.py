@@ -26,7 +26,7 @@ async def test_a_release_is_of_what_is_on_the_collections_own_partitions_at_that
         for value in (b"a", b"b"):
             await producer.send_and_wait(names.partials, value, key=b"", partition=partition)
         await producer.send_and_wait(names.partials, b"another's", key=b"", partition=(partition + 1) % 4)
-        now = {names.partials: 2, names.estimates(collection.name): 0}
+        now = {names.partials: 2, names.answers_of(collection.name, "estimates"): 0}
         assert await release(settings, collection) == now
         await producer.send_and_wait(names.partials, b"c", key=b"", partition=partition)
         assert await released(cluster, settings, collection) == now

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -100,17 +99,26 @@ def test_collections_share_partials_and_registry_and_nothing_else() -> None:
 def test_even_the_longest_topic_names_are_valid_in_kafka() -> None:
     names = TopicNames(prefix="x" * 100)
     longest = "c" * 63
-    for name in (names.reports(longest), names.estimates(longest), names.dead_letters(longest), names.partials):
+    for name in (
+        names.reports(longest),
+        names.answers_of(longest, "estimates"),
+        names.dead_letters(longest),
+        names.partials,
+    ):
         assert re.fullmatch(r"[a-zA-Z0-9._-]{1,249}", name)
 
 
+def _own(names: TopicNames, collection: str) -> dict[str, str]:
+    """Return the topics of one collection, whatever its kind."""
+    answers = {kind.collection.topics.answers for kind in kinds.KINDS.values()}
+    own = (names.reports, names.records, names.rounds, names.dead_letters)
+    return {each: names.answers_of(collection, each) for each in answers} | {
+        each.__name__: each(collection) for each in own
+    }
+
+
 #: What can follow a collection's name, or a prefix, by the name of what names it.
-KINDS = [
-    name
-    for name, member in vars(TopicNames).items()
-    if inspect.isfunction(member) and list(inspect.signature(member).parameters) == ["self", "collection"]
-    if not name.startswith("_") and name != "answers"
-]
+KINDS = sorted(_own(TopicNames(prefix="p"), "care"))
 SHARED = [name for name, member in vars(TopicNames).items() if isinstance(member, property)]
 
 
@@ -130,7 +138,7 @@ def _readings(name: str) -> Iterator[tuple[str, str, str]]:
             yield from ((prefix, "", kind) for kind in SHARED if _in_metrics(getattr(names, kind)) == name)
             for collection in {name[first + 1 : last] for last in places if first < last}:
                 for kind in KINDS if is_collection(collection) else []:
-                    if _in_metrics(getattr(names, kind)(collection)) == name:
+                    if _in_metrics(_own(names, collection)[kind]) == name:
                         yield prefix, collection, kind
 
 
@@ -139,15 +147,8 @@ def test_a_topic_is_that_of_one_prefix_collection_and_kind_even_in_metrics(
     prefix: str, collection: str, kind: str, shared: str
 ) -> None:
     names = TopicNames(prefix=prefix)
-    assert list(_readings(_in_metrics(getattr(names, kind)(collection)))) == [(prefix, collection, kind)]
+    assert list(_readings(_in_metrics(_own(names, collection)[kind]))) == [(prefix, collection, kind)]
     assert list(_readings(_in_metrics(getattr(names, shared)))) == [(prefix, "", shared)]
-
-
-def test_the_law_of_names_is_about_the_answers_of_all_kinds() -> None:
-    names = TopicNames(prefix="p")
-    named = {getattr(names, kind)("care") for kind in KINDS}
-    assert (len(named), sorted(SHARED)) == (9, ["collections", "partials"])
-    assert {names.answers_of("care", kind.collection.topics) for kind in kinds.KINDS.values()} <= named
 
 
 def test_a_collection_without_demands_of_its_own_fits_the_shared_topics_of_another() -> None:

@@ -79,7 +79,7 @@ class ItemDeployment(Deployment):
 
     async def rankings(self) -> list[Ranking]:
         """Return all rankings on the log, in its order."""
-        records = await self.records(self.names.heavy_hitters(self.collection.name))
+        records = await self.records(self.names.answers_of(self.collection.name, "heavy-hitters"))
         return [Ranking.from_bytes(record.value) for record in records]
 
     async def finals(self) -> dict[tuple[int, int], Ranking]:

@@ -194,7 +194,7 @@ class JointDeployment(Deployment):
     async def finals(self) -> list[Estimate]:
         """Return the final estimates on the log, in its order."""
         finals = []
-        for record in await self.records(self.names.estimates(self.collection.name)):
+        for record in await self.records(self.names.answers_of(self.collection.name, "estimates")):
             with suppress(ValueError):  # A test may write what is no estimate.
                 finals.append(Estimate.from_bytes(record.value or b""))
         return [estimate for estimate in finals if estimate.final]

@@ -314,7 +314,7 @@ class RecordInstallation(Installation):
         for topic in ("reports", "partials", "dead-letters", "collections", "records"):
             await self.run(Role.OPERATOR, "inspect record", self.deployment.file, "--topic", topic, says=["offset"])
         file, role = self.deployment.file, Role.OPERATOR
-        answers, start_ms = self.deployment.names.estimates("survey"), now_ms() // 2_000 * 2_000
+        answers, start_ms = self.deployment.names.answers_of("survey", "estimates"), now_ms() // 2_000 * 2_000
         lost = answer_key("bathing-mobility", WindowBounds(start_ms=start_ms, end_ms=start_ms + 2_000), final=True)
         await self.deployment.send([b"damaged"], topic=answers, key=lost)
         await self.run(

@@ -104,7 +104,9 @@ async def test_an_epoch_continues_if_a_worker_dies_before_it_publishes_the_next_
         before=None,
     )
     died = solve(collection, question)
-    await deployment.send([died.to_bytes()], topic=deployment.names.heavy_hitters("survey"), key=died.key)
+    await deployment.send(
+        [died.to_bytes()], topic=deployment.names.answers_of("survey", "heavy-hitters"), key=died.key
+    )
     with deployment.worker() as worker:
         await worker.ready()
         await users.answer(await deployment.round(epoch, 2))

@@ -149,7 +149,7 @@ async def test_junk_on_the_topics_of_workers_is_passed_over_and_finals_are_exact
     key, value = key_of(deployment, 9, pane_ms, writer="w")
     foreign = value.replace(deployment.collection.fingerprint.hex().encode(), b"0f" * 16)
     await deployment.send([b"junk"], topic=names.collections)
-    await deployment.send([b"junk"], topic=names.estimates("survey"))
+    await deployment.send([b"junk"], topic=names.answers_of("survey", "estimates"))
     with deployment.worker() as worker:
         await worker.ready()
         for number in range(deployment.settings.partials_partitions):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from stream_ldp.client import RecordsSubscriber, Reporter
+from stream_ldp.client import Reporter, Subscriber
 from stream_ldp.kinds import solve
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.question import Question
@@ -18,6 +18,7 @@ from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.windows import pane_of
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.layout import JointLayout
+from stream_ldp.synthesis.chunk import SyntheticChunk
 from stream_ldp.synthesis.publication import published
 from tests.service.harness import SURVEY, JointDeployment
 
@@ -63,7 +64,7 @@ class LinkedDeployment(JointDeployment):
     async def chunks(self) -> set[tuple[bytes, bytes]]:
         """What an ordinary subscriber to records receives."""
         options: dict[str, Any] = {"settings": self.settings, "from_beginning": True, "follow": False}
-        async with RecordsSubscriber(self.collection.name, **options) as chunks:
+        async with Subscriber(self.collection.name, SyntheticChunk, **options) as chunks:
             return {(chunk.key, chunk.to_bytes()) async for chunk in chunks}
 
     async def computed(self) -> tuple[list[Estimate], set[tuple[bytes, bytes]]]:

@@ -126,7 +126,7 @@ async def test_a_topic_of_the_workers_that_is_deleted_is_told_within_seconds(
     which: str, deployment: JointDeployment
 ) -> None:
     names = deployment.names
-    topic = names.partials if which == "partials" else names.estimates(deployment.collection.name)
+    topic = names.partials if which == "partials" else names.answers_of(deployment.collection.name, "estimates")
     with deployment.worker() as worker:
         await worker.ready()
         async with Cluster.connect(deployment.settings) as cluster:

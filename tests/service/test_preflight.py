@@ -72,7 +72,7 @@ async def test_a_ready_cluster_gives_the_partition_count_of_every_topic(settings
         names.collections: 1,
         names.partials: 4,
         names.reports("care"): 7,
-        names.estimates("care"): 1,
+        names.answers_of("care", "estimates"): 1,
         names.dead_letters("care"): 1,
     }
 

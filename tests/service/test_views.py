@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from stream_ldp.client import RecordsSubscriber, SampledReporter, Subscriber
+from stream_ldp.client import SampledReporter, Subscriber
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.windows import pane_of
 from stream_ldp.sampled.layout import SampledLayout
+from stream_ldp.synthesis.chunk import SyntheticChunk
 from stream_ldp.synthesis.publication import published
 from stream_ldp.views.collection import ViewsCollection
 from stream_ldp.views.solve import solve
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.embedded import EmbeddedKafka
     from stream_ldp.records.answer import Estimate
-    from stream_ldp.synthesis.chunk import SyntheticChunk
 
 CARE = (
     TEXT.replace("collection: care", "collection: {name}")
@@ -59,14 +59,16 @@ class ViewsDeployment(Deployment):
 
     async def estimates(self) -> list[Estimate]:
         """What an ordinary subscriber to estimates receives."""
-        subscriber = Subscriber(self.collection.name, settings=self.settings, from_beginning=True, follow=False)
+        subscriber = Subscriber(
+            self.collection.name, Estimate, settings=self.settings, from_beginning=True, follow=False
+        )
         async with subscriber:
             return [estimate async for estimate in subscriber]
 
     async def chunks(self) -> list[SyntheticChunk]:
         """What an ordinary subscriber to records receives, of the windows that have a final."""
-        subscriber = RecordsSubscriber(
-            self.collection.name, settings=self.settings, from_beginning=True, follow=False
+        subscriber = Subscriber(
+            self.collection.name, SyntheticChunk, settings=self.settings, from_beginning=True, follow=False
         )
         async with subscriber:
             return [chunk async for chunk in subscriber]

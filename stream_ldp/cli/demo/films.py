@@ -9,7 +9,8 @@ import numpy as np
 
 from stream_ldp.cli.displays.rankings import RankingDisplay
 from stream_ldp.cli.simulation.item_truth import ItemTruth
-from stream_ldp.client import ItemPopulation, RankingSubscriber
+from stream_ldp.client import ItemPopulation, Subscriber
+from stream_ldp.sets.answer import Ranking
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.item_sets import ItemSets
 
@@ -32,9 +33,9 @@ class Films:
         self.display = RankingDisplay(lambda _: self._truth)
         self._reports = 0
 
-    def subscriber(self, settings: Settings) -> RankingSubscriber:
+    def subscriber(self, settings: Settings) -> Subscriber[Ranking]:
         """See `Part`."""
-        return RankingSubscriber(self.collection.name, settings=settings, from_beginning=True)
+        return Subscriber(self.collection.name, Ranking, settings=settings, from_beginning=True)
 
     async def report(self, settings: Settings) -> None:
         """Let the users report in every phase that asks them."""

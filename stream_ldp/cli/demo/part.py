@@ -8,7 +8,7 @@ from stream_ldp.pipeline.answer import AnswerT
 
 if TYPE_CHECKING:
     from stream_ldp.cli.displays.display import Display
-    from stream_ldp.client.answer_subscriber import AnswerSubscriber
+    from stream_ldp.client.subscriber import Subscriber
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
 
@@ -28,7 +28,7 @@ class Part(Protocol[AnswerT]):
         """The display that shows the answers, beside the truth."""
         ...
 
-    def subscriber(self, settings: Settings) -> AnswerSubscriber[AnswerT]:
+    def subscriber(self, settings: Settings) -> Subscriber[AnswerT]:
         """Return a subscriber to all answers, from the first on."""
         ...
 

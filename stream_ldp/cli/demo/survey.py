@@ -17,13 +17,13 @@ from stream_ldp.cli.simulation.truth import Tally
 from stream_ldp.client import Reporter, Subscriber
 from stream_ldp.client.sender import now_ms
 from stream_ldp.mechanisms import OSEntropy
+from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.kafka.settings import Settings
-    from stream_ldp.records.answer import Estimate
 
 __all__ = ["Survey"]
 
@@ -45,9 +45,9 @@ class Survey:
         self._tally = Tally(self.collection, self._population)
         self._sent = 0
 
-    def subscriber(self, settings: Settings) -> Subscriber:
+    def subscriber(self, settings: Settings) -> Subscriber[Estimate]:
         """See `Part`."""
-        return Subscriber(self.collection.name, settings=settings, from_beginning=True)
+        return Subscriber(self.collection.name, Estimate, settings=settings, from_beginning=True)
 
     async def report(self, settings: Settings) -> None:
         """Let some users report at every tick."""

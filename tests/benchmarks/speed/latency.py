@@ -110,7 +110,7 @@ async def _followed(
     total = len(values) * _REPORTS
     consumer = AIOKafkaConsumer(**deployment.settings.client_options(), enable_auto_commit=False)
     producer = AIOKafkaProducer(**deployment.settings.client_options(), acks="all", max_batch_size=2**20)
-    consumer.assign([TopicPartition(deployment.names.estimates(deployment.collection.name), 0)])
+    consumer.assign([TopicPartition(deployment.names.answers_of(deployment.collection.name, "estimates"), 0)])
     await consumer.start()
     await producer.start()
     try:

@@ -60,7 +60,7 @@ def test_a_terminal_shows_the_result_and_the_running_epoch_each_with_its_truth()
 
 
 async def publish(settings: Settings, *values: bytes) -> None:
-    topic = settings.topic_names.heavy_hitters("films")
+    topic = settings.topic_names.answers_of("films", "heavy-hitters")
     async with admin(settings) as client:
         await client.create_topics([NewTopic(topic, 1, 1)])
     async with AIOKafkaProducer(**settings.client_options()) as producer:
@@ -110,4 +110,4 @@ def test_a_record_that_is_not_a_ranking_is_pointed_out_and_passed_over(run: Run,
     result = run("films", "--once")
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [ranking_line(result_of(6))]
-    assert "partition 0, offset 0: not a ranking: collection: Field required (and" in result.stderr
+    assert "partition 0, offset 0: no Ranking: collection: Field required (and" in result.stderr

@@ -1,8 +1,8 @@
-"""This module writes how many there are of something."""
+"""Numbers in words: how many there are of something, and how much memory something takes."""
 
 from __future__ import annotations
 
-__all__ = ["quantity"]
+__all__ = ["memory", "quantity"]
 
 
 def quantity(count: float, one: str, many: str | None = None) -> str:
@@ -16,3 +16,18 @@ def quantity(count: float, one: str, many: str | None = None) -> str:
     """
     written = f"{count:,.0f}"
     return f"{written} {one if written == '1' else many or f'{one}s'}"
+
+
+def memory(size: int) -> str:
+    """Write a number of bytes, from 1,000 on in a larger decimal unit.
+
+    Examples:
+        >>> memory(1), memory(999), memory(4_000), memory(1_234_567)
+        ('1 byte', '999 bytes', '4.0 kB', '1.2 MB')
+    """
+    scaled, unit = float(size), ""
+    for larger in ("kB", "MB", "GB", "TB", "PB"):
+        if scaled < 1_000:
+            break
+        scaled, unit = scaled / 1_000, larger
+    return f"{scaled:,.1f} {unit}" if unit else quantity(size, "byte")

@@ -33,7 +33,7 @@ from stream_ldp.cli.simulation.item_truth import ItemTruth
 from stream_ldp.client import ItemReporter, PrivacyLedger, Reporter, Terms, round_feed
 from stream_ldp.collection import Collection
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kinds import kind_of, parse_collection
+from stream_ldp.kinds import parse_collection
 from stream_ldp.mechanisms import RRLDP
 from stream_ldp.mechanisms.privacy_loss import shown_guess
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
@@ -44,6 +44,7 @@ from stream_ldp.privacy.ledger.ledger import Spending
 from stream_ldp.privacy.ledger.reports import attribute_reports
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.plan import plan as plan_of_records
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.sets.answer import EpochPrivacy, HeavyHitter, Ranking
 from stream_ldp.sets.collection import ItemCollection
@@ -335,9 +336,11 @@ def terms_of_the_application() -> Terms:
 
 def test_the_budget_of_the_application_lasts_for_its_day_by_its_plan() -> None:
     survey, films = example("survey.yaml"), example("daily-films.yaml")
-    planned = kind_of(films).plan(films)
+    assert isinstance(survey, JointCollection)
+    assert isinstance(films, ItemCollection)
+    planned = plan(films)
     assert planned.result_every_ms == 24 * 3_600_000
-    for_ever = max(loss.epsilon for loss in kind_of(survey).plan(survey).privacy)
+    for_ever = max(loss.epsilon for loss in plan_of_records(survey).privacy)
     left = terms_of_the_application().budget - for_ever
     (epoch, *_) = (spent.epsilon for spent in planned.privacy)
     assert left >= epoch, "a user who is asked on the first day is not stopped"

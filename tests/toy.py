@@ -25,10 +25,11 @@ from stream_ldp.pipeline.answer import (
     answer_key,
 )
 from stream_ldp.pipeline.kind import POPULATIONS, Kind
+from stream_ldp.pipeline.plan import ErrorPlan, Plan, Section
 from stream_ldp.pipeline.statistics import RowCounts, RowTally
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -125,12 +126,32 @@ def solve(collection: Coins, question: Question[Heads, Share]) -> Share:
     )
 
 
-def plan(collection: Coins, *, populations: Sequence[int] = POPULATIONS) -> dict[int, float]:
-    return {reports: 0.5 / math.sqrt(reports) / (2 * collection.mechanism.truth - 1) for reports in populations}
+@dataclass(frozen=True, kw_only=True)
+class CoinPlan(Plan):
+    errors: tuple[ErrorPlan, ...]
+
+    def sections(self) -> Iterator[Section]:
+        yield self.head(*((f"{each.users:,} users", f"± {each.standard_error:.4f}") for each in self.errors))
+
+
+def plan(collection: Coins, *, populations: Sequence[int] = POPULATIONS) -> CoinPlan:
+    noise = 0.5 / (2 * collection.mechanism.truth - 1)
+    return CoinPlan(
+        collection=collection.name,
+        fingerprint=collection.fingerprint.hex(),
+        errors=tuple(ErrorPlan(users=users, standard_error=noise / math.sqrt(users)) for users in populations),
+    )
 
 
 COIN = Kind(
-    name="coin", collection=Coins, mechanisms=("coin",), layout=CoinsLayout, solve=solve, answer=Share, plan=plan
+    name="coin",
+    collection=Coins,
+    mechanisms=("coin",),
+    layout=CoinsLayout,
+    solve=solve,
+    answer=Share,
+    summary=lambda collection: f"a coin that shows the truth with probability {collection.mechanism.truth:g}",
+    plan=plan,
 )
 
 if __name__ == "__main__":

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from stream_ldp.cli.arguments import CollectionFiles
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.options import same_names
 from stream_ldp.cli.timing import solve_times
 from stream_ldp.collection import CollectionError, shown_duration
-from stream_ldp.kinds import load_collection
+from stream_ldp.kinds import kind_of, load_collection
 from stream_ldp.pipeline.solve_time import too_slow
 from stream_ldp.records.collection import JointCollection
 
@@ -77,5 +76,7 @@ def _too_slow(collection: Collection) -> list[str]:
 def _summary(collection: Collection) -> str:
     window = collection.window
     kind = "windows" if window.pane_ms == window.size_ms else f"windows every {window.pane_ms / 1_000:g} s,"
-    rest = face_of(collection).summary(collection, lasting=f"{kind} of {window.size_ms / 1_000:g} s")
-    return f"collection {collection.name}, fingerprint {collection.fingerprint.hex()}, {rest}"
+    return (
+        f"collection {collection.name}, fingerprint {collection.fingerprint.hex()}, "
+        f"{kind_of(collection).summary(collection)}, {kind} of {window.size_ms / 1_000:g} s"
+    )

@@ -1,4 +1,4 @@
-"""This module reads final estimates that `watch` has printed, for the plan of the next collection."""
+"""This module reads final answers that `watch` has printed, for the plan of the next collection."""
 
 from __future__ import annotations
 
@@ -7,33 +7,24 @@ from typing import TYPE_CHECKING
 
 from stream_ldp.errors import DataError
 from stream_ldp.pipeline.answer import Status
-from stream_ldp.records.answer import Estimate
-from stream_ldp.views.dependence import expecting, shown_dependence
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from stream_ldp.views.collection import ViewsCollection
+    from stream_ldp.pipeline.answer import AnswerT
 
-__all__ = ["for_finals"]
+__all__ = ["read_finals"]
 
 
-def for_finals(collection: ViewsCollection, file: Path) -> tuple[ViewsCollection, str]:
-    """Return the collection whose design is chosen for the dependence that finals show, and say what it is.
+def read_finals(file: Path, of: type[AnswerT]) -> list[AnswerT]:
+    """Read the final answers of a file, which has one on each line, as JSON; provisional ones are passed over.
 
-    file: a line of JSON for each estimate; `-` for standard input. Provisional ones are passed over.
+    file: `-` for standard input.
+    of: the class of the answers.
 
     Raises:
-        DataError: the file cannot be read, or a line of it is no estimate.
-        ParameterError: see `shown_dependence` and `expecting`.
+        DataError: the file cannot be read, or a line of it is no such answer.
     """
-    shown = shown_dependence(collection, _read(file))
-    found = expecting(collection, shown)
-    dependence, pairs = found.mechanism_spec.dependence, f"{shown.pairs:,} pair{'s' if shown.pairs > 1 else ''}"
-    return found, f"dependence: {dependence}, as the finals show of {pairs} of attributes"
-
-
-def _read(file: Path) -> list[Estimate]:
     name = "standard input" if str(file) == "-" else str(file)
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
@@ -44,12 +35,12 @@ def _read(file: Path) -> list[Estimate]:
         if not line.strip():
             continue
         try:
-            estimate = Estimate.from_bytes(line.encode())
+            answer = of.from_bytes(line.encode())
         except ValueError:
             raise DataError(
-                f"{name}, line {number}: not an estimate; write them by `stream-ldp watch COLLECTION --finals --once "
-                "--json`"
+                f"{name}, line {number}: not an {of.__name__.lower()}; write them by `stream-ldp watch COLLECTION "
+                "--finals --once --json`"
             ) from None
-        if estimate.final and estimate.status is Status.ANSWERED:
-            found.append(estimate)
+        if answer.final and answer.status is Status.ANSWERED:
+            found.append(answer)
     return found

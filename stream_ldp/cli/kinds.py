@@ -21,23 +21,12 @@ __all__ = ["FACES", "Face", "face_of"]
 class Face:
     """A face holds what the commands do with one kind of collection.
 
-    summary: describes a collection on one line; `lasting` describes its windows.
-    for_budget: finds the collection that spends a given budget, see `stream_ldp.records.plan.for_budget`; None where
-        the file itself gives epsilon.
-    for_finals: finds the collection that is best after some finals, see `stream_ldp.cli.finals`; None where there is
-        no design to choose.
-    show_plan, plan_document: print a plan, and turn it into plain data for JSON.
     report: publishes the reports of one user or of many, see `stream_ldp.cli.report_options.ReportOptions`.
     simulate: plays a population, see `stream_ldp.cli.simulation.options.SimulateOptions`.
     display: makes the display that `watch` shows, beside the truth in a file, with at most so many rows.
     audited: makes what `audit` checks, see `stream_ldp.cli.audited.audited.Audited`.
     """
 
-    summary: Callable[..., str]
-    for_budget: Callable[..., Collection] | None = None
-    for_finals: Callable[..., tuple[Collection, str]] | None = None
-    show_plan: Callable[[Any], None]
-    plan_document: Callable[[Any], dict[str, Any]]
     report: Callable[..., None]
     simulate: Callable[..., None]
     display: Callable[..., Display[Any]]
@@ -46,27 +35,19 @@ class Face:
 
 def _face(
     *,
-    plan: str,
     report: str,
     simulate: str,
     display: str,
     audited: str,
-    for_budget: Callable[..., Collection] | None = None,
-    for_finals: Callable[..., tuple[Collection, str]] | None = None,
 ) -> Face:
     """Return a face, given the names of its parts in the modules that every kind shares.
 
-    plan, display: modules of `stream_ldp.cli.displays`.
+    display: a module of `stream_ldp.cli.displays`.
     report, simulate: functions of `stream_ldp.cli`, as `module:name`.
     audited: a module of `stream_ldp.cli.audited`.
     """
     displays = "stream_ldp.cli.displays"
     return Face(
-        summary=Deferred(f"{displays}.{plan}:summary"),
-        for_budget=for_budget,
-        for_finals=for_finals,
-        show_plan=Deferred(f"{displays}.{plan}:show_plan"),
-        plan_document=Deferred(f"{displays}.{plan}:plan_document"),
         report=Deferred(f"stream_ldp.cli.{report}"),
         simulate=Deferred(f"stream_ldp.cli.{simulate}"),
         display=Deferred(f"{displays}.{display}:display"),
@@ -76,44 +57,36 @@ def _face(
 
 FACES: Mapping[str, Face] = {
     "records": _face(
-        plan="record_plan",
         report="record_reports:report_records",
         simulate="simulate:simulate_records",
         display="estimates",
         audited="records",
-        for_budget=Deferred("stream_ldp.records.plan:for_budget"),
     ),
     "sets": _face(
-        plan="item_plan",
         report="item_reports:report_items",
         simulate="simulation.item_sets:simulate_items",
         display="rankings",
         audited="sets",
     ),
     "sampled": _face(
-        plan="sampled_plan",
         report="record_reports:report_sampled",
         simulate="simulate:simulate_sampled",
         display="marginals",
         audited="sampled",
     ),
     "strings": _face(
-        plan="string_plan",
         report="record_reports:report_strings",
         simulate="simulate:simulate_strings",
         display="strings",
         audited="strings",
     ),
     "views": _face(
-        plan="views_plan",
         report="record_reports:report_sampled",
         simulate="simulate:simulate_views",
         display="estimates",
         audited="sampled",
-        for_finals=Deferred("stream_ldp.cli.finals:for_finals"),
     ),
     "places": _face(
-        plan="place_plan",
         report="record_reports:report_places",
         simulate="simulate:simulate_places",
         display="places",

@@ -10,13 +10,15 @@ from typing import Annotated
 import typer
 
 from stream_ldp.cli.arguments import CollectionFile
+from stream_ldp.cli.displays.plan_text import print_sections
 from stream_ldp.cli.echo import echo, echo_json
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.kinds import face_of
+from stream_ldp.cli.finals import read_finals
 from stream_ldp.cli.options import load_collections
-from stream_ldp.cli.timing import show_solve_times, solve_times
+from stream_ldp.cli.timing import solve_section, solve_times
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.kind import POPULATIONS
+from stream_ldp.pipeline.plan import document
 from stream_ldp.pipeline.solve_time import too_slow
 
 __all__ = ["plan"]
@@ -72,35 +74,31 @@ def plan(
     With --json, `meaning` is the text behind the fingerprint, from which clients in other languages make reports.
     """
     (collection,) = load_collections([file]).values()
-    face = face_of(collection)
+    kind = kind_of(collection)
     if for_ever is not None or per_report is not None:
-        if face.for_budget is None:
+        if kind.for_budget is None:
             fail("--for-ever and --per-report are for collections of records: see `epsilon` in the file", code=2)
         if for_ever is None:
             fail("--per-report belongs to --for-ever: give both, or --for-ever alone for permanent responses", code=2)
-        collection = face.for_budget(collection, for_ever=for_ever, per_report=per_report)
+        collection = kind.for_budget(collection, for_ever=for_ever, per_report=per_report)
         if not as_json:
             parameters = collection.document["mechanism"]
             echo(f"mechanism: {{{', '.join(f'{name}: {value}' for name, value in parameters.items())}}}")
     if finals is not None:
-        if face.for_finals is None:
+        if kind.for_finals is None:
             fail("--finals is for collections of views: others have no design to choose", code=2)
-        collection, shown = face.for_finals(collection, finals)
+        collection, shown = kind.for_finals(collection, read_finals(finals, kind.answer))
         if not as_json:
-            echo(*shown.splitlines())
+            echo(shown)
     populations = reports or POPULATIONS
-    planned = kind_of(collection).plan(collection, populations=populations)
+    planned = kind.plan(collection, populations=populations)
     times = solve_times(collection, populations=populations)
     if as_json:
-        document = {
+        measured = {
             "meaning": collection.meaning,
             "solves": [asdict(each) for each in times],
             "too_slow": list(too_slow(collection, times)),
         }
-        echo_json(json.dumps(face.plan_document(planned) | document))
+        echo_json(json.dumps(document(planned) | measured))
     else:
-        face.show_plan(planned)
-        if times:
-            show_solve_times(collection, times)
-        else:
-            echo("How long a solve takes is not measured for this kind of collection.")
+        print_sections([*planned.sections(), solve_section(collection, times)])

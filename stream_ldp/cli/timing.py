@@ -6,12 +6,8 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-
-from stream_ldp.cli.displays.table_text import print_whole
 from stream_ldp.kinds import kind_of
+from stream_ldp.pipeline.plan import Section
 from stream_ldp.pipeline.solve_time import SolveTime, seconds, too_slow
 
 if TYPE_CHECKING:
@@ -19,7 +15,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
 
-__all__ = ["measured", "show_solve_times", "solve_times"]
+__all__ = ["measured", "solve_section", "solve_times"]
 
 
 def measured(work: Callable[[], object]) -> float:
@@ -39,23 +35,28 @@ def solve_times(collection: Collection, *, populations: Sequence[int]) -> list[S
     return list(times_of(collection, populations=populations, timer=measured))
 
 
-def show_solve_times(collection: Collection, times: Sequence[SolveTime]) -> None:
-    """Print the times, and what they are too long for."""
-    console = Console(highlight=False)
-    populations = list(dict.fromkeys(each.reports for each in times))
-    table = Table(
-        "solved for",
-        *(f"{reports:,} reports" for reports in populations),
-        box=box.SIMPLE,
+def solve_section(collection: Collection, times: Sequence[SolveTime]) -> Section:
+    """Return the times as a section of a plan, with what they are too long for."""
+    if not times:
+        return Section(title="How long a solve takes is not measured for this kind of collection.")
+    return Section(
         title="Time of a solve on this machine: of the first window / of a later one",
-        caption="Expect half as much to twice as much, depending on the data.",
+        columns=(
+            "solved for",
+            *(f"{reports:,} reports" for reports in dict.fromkeys(each.reports for each in times)),
+        ),
+        rows=tuple(
+            (
+                name,
+                *(f"{seconds(each.first_s)} / {seconds(each.later_s)}" for each in times if each.series == name),
+            )
+            for name in dict.fromkeys(each.series for each in times)
+        ),
+        notes=(
+            "Expect half as much to twice as much, depending on the data.",
+            *(f"Too slow: {sentence}." for sentence in too_slow(collection, times)),
+        ),
     )
-    for name in dict.fromkeys(each.series for each in times):
-        shown = [f"{seconds(each.first_s)} / {seconds(each.later_s)}" for each in times if each.series == name]
-        table.add_row(name, *shown)
-    print_whole(console, table)
-    for sentence in too_slow(collection, times):
-        console.print(f"Too slow: {sentence}.", markup=False, soft_wrap=True)
 
 
 def _once(work: Callable[[], object]) -> float:

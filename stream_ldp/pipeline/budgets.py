@@ -1,4 +1,4 @@
-"""How long the budget of a user lasts."""
+"""How long the budget of a user lasts, and the section of a plan about it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from stream_ldp.pipeline.plan import Section
 
-__all__ = ["BUDGETS", "BudgetPlan", "affordable"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["BUDGETS", "BudgetPlan", "affordable", "budget_section", "times"]
+
+#: Units of a duration in days, the longest first.
+_UNITS = {"years": 365.0, "days": 1.0, "hours": 1 / 24, "minutes": 1 / 1_440, "seconds": 1 / 86_400}
 
 #: Budgets of a user, in nats, of which a plan says how long they last.
 BUDGETS = (1.0, 2.0, 4.0, 8.0)
@@ -46,3 +51,36 @@ def affordable(cost: Callable[[float], float], *, budget: float) -> float:
         else:
             too_many = middle
     return paid
+
+
+def budget_section(budgets: Sequence[BudgetPlan], *, of: str) -> Section:
+    """Say how long budgets last.
+
+    of: what they pay for, in the plural.
+    """
+    return Section(
+        title="How long a user's budget lasts, if nothing else is spent",
+        columns=("budget in nats", f"{of} that it pays for", "lasts, on average"),
+        rows=tuple(
+            (
+                f"{each.budget:g}",
+                "all, for ever" if math.isinf(each.times) else f"{int(each.times):,}",
+                _lasting(each.days),
+            )
+            for each in budgets
+        ),
+    )
+
+
+def times(value: float) -> str:
+    """Write a number of times without needless digits."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def _lasting(days: float) -> str:
+    if math.isinf(days):
+        return "for ever"
+    if not days:
+        return "not at all"
+    unit, length = next(((unit, length) for unit, length in _UNITS.items() if days >= 2 * length), ("seconds", 1.0))
+    return f"{times(days / length)} {unit}"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.content_type import Headers
     from stream_ldp.pipeline.layout import Layout
+    from stream_ldp.pipeline.plan import Plan
     from stream_ldp.pipeline.question import Question
     from stream_ldp.pipeline.solve_time import SolveTime, Timer
 
@@ -43,8 +44,8 @@ DAY_MS = 86_400_000
 class Planner(Protocol[CollectionT_contra]):
     """A function that works out the cost of a collection before it runs."""
 
-    def __call__(self, collection: CollectionT_contra, *, populations: Sequence[int] = POPULATIONS) -> Any:
-        """Work out a plan, of a class that belongs to the kind.
+    def __call__(self, collection: CollectionT_contra, *, populations: Sequence[int] = POPULATIONS) -> Plan:
+        """Work out a plan.
 
         populations: numbers of users, or of reports in a window, for which to state the error.
         """
@@ -136,7 +137,12 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     solve: answers a question; slow, so it belongs on a thread of its own.
     answer: the class of its answers.
     messages: the classes of all messages with a published schema, the answers among them.
+    summary: describes a collection on one line.
     plan: works out what a collection costs before it runs.
+    for_budget: finds the collection that spends a given budget, in nats: `for_ever`, and `per_report` or None; raises
+        ParameterError. None where the file itself gives epsilon.
+    for_finals: finds the collection that is best after some final answers, and says what it is; raises
+        ParameterError. None where there is no design to choose.
     rounds: its rounds; None if the collection's file says all that users are asked.
     solve_times: measures what solves take, before it runs; None if nobody can say.
     fit: returns the iteration that produced an answer, for the metrics; None if answers are not iterated to.
@@ -155,7 +161,10 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     solve: Callable[[CollectionT, Question[SeriesT, AnswerT]], AnswerT]
     answer: type[AnswerT]
     messages: tuple[type[BaseModel], ...] = ()
+    summary: Callable[[CollectionT], str]
     plan: Planner[CollectionT]
+    for_budget: Callable[..., CollectionT] | None = None
+    for_finals: Callable[[CollectionT, Sequence[AnswerT]], tuple[CollectionT, str]] | None = None
     rounds: Rounds[CollectionT, AnswerT, Any] | None = None
     solve_times: SolveTimes[CollectionT] | None = None
     fit: Callable[[AnswerT], Iteration] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stream_ldp.pipeline.kind import Kind
 from stream_ldp.places.answer import PlaceCounts
 from stream_ldp.places.collection import PlaceCollection
-from stream_ldp.places.plan import plan
+from stream_ldp.places.plan import plan, summary
 from stream_ldp.places.solve import solve
 from stream_ldp.sampled.layout import SampledLayout
 
@@ -19,6 +19,7 @@ PLACES = Kind(
     solve=solve,
     answer=PlaceCounts,
     messages=(PlaceCounts,),
+    summary=summary,
     plan=plan,
     libraries=("scipy.linalg", "scipy.special"),
 )

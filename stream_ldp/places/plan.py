@@ -6,16 +6,20 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.kind import POPULATIONS
+from stream_ldp.pipeline.plan import ErrorPlan, Section
+from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.statistics import SUM_BYTES, row_width
+from stream_ldp.quantity import memory, quantity
 from stream_ldp.sampled.oracles import mean_variance
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from stream_ldp.places.collection import PlaceCollection
 
-__all__ = ["Plan", "RegionPlan", "plan"]
+__all__ = ["Plan", "RegionPlan", "plan", "summary"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,19 +30,18 @@ class RegionPlan:
     places: of each.
     epsilon: in nats, that the ledger charges for all reports of a user who has chosen it.
     mechanism: the randomizer.
-    errors: pairs (users, expected standard error of a place's count), if all users choose such regions and this
-        epsilon, evenly.
+    errors: of a place's count, if all users choose such regions and this epsilon, evenly.
     """
 
     regions: int
     places: int
     epsilon: float
     mechanism: str
-    errors: tuple[tuple[int, float], ...]
+    errors: tuple[ErrorPlan, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+@dataclass(frozen=True, kw_only=True)
+class Plan(AnyPlan):
     """The plan of a collection.
 
     bits, report_bytes: size of one report.
@@ -46,14 +49,56 @@ class Plan:
     counters, state_bytes: memory of a window, for each source partition.
     """
 
-    collection: str
-    fingerprint: str
     bits: int
     report_bytes: int
     epsilons: tuple[float, ...]
     counters: int
     state_bytes: int
     regions: tuple[RegionPlan, ...]
+
+    def sections(self) -> Iterator[Section]:
+        """Iterate over the costs of a report, and the regions."""
+        yield self.head(
+            ("a report", f"{self.bits} bits, {quantity(self.report_bytes, 'byte')} with padding"),
+            ("a window and partition", memory(self.state_bytes)),
+            (
+                "all reports of a user, for ever",
+                f"epsilon {' or '.join(map(shown_epsilon, self.epsilons))}, as the user has chosen, for two users of "
+                "the same region",
+            ),
+            ("not hidden", "the region and the epsilon, which reports state as they are"),
+        )
+        yield Section(
+            title="Regions, with the standard error of a place's count to expect",
+            columns=(
+                "regions",
+                "places",
+                "epsilon",
+                "response",
+                *(f"{error.users:,} users" for error in self.regions[0].errors),
+            ),
+            rows=tuple(
+                (
+                    f"{each.regions:,}",
+                    f"{each.places:,}",
+                    shown_epsilon(each.epsilon),
+                    each.mechanism,
+                    *(f"{error.standard_error:.4g}" for error in each.errors),
+                )
+                for each in self.regions
+            ),
+            notes=("If all users choose regions of this size and this epsilon, evenly.",),
+        )
+
+
+def summary(collection: PlaceCollection) -> str:
+    """Describe a collection on one line."""
+    tree, epsilons = collection.tree, collection.mechanism_spec.epsilon
+    return (
+        f"{len(tree.places):,} places in {len(tree.regions):,} regions, each user states one of the user's choice, "
+        f"and is hidden within it at epsilon {' or '.join(map(shown_epsilon, epsilons))}, {collection.bits} bits a "
+        "report"
+    )
 
 
 def plan(collection: PlaceCollection, *, populations: Sequence[int] = POPULATIONS) -> Plan:
@@ -80,7 +125,8 @@ def plan(collection: PlaceCollection, *, populations: Sequence[int] = POPULATION
                 mechanism=oracle.title,
                 # A region with a share size / places of the users.
                 errors=tuple(
-                    (users, math.sqrt(users * size / places * mean_variance(oracle))) for users in populations
+                    ErrorPlan(users=users, standard_error=math.sqrt(users * size / places * mean_variance(oracle)))
+                    for users in populations
                 ),
             )
             for (size, epsilon), oracle in sorted(by_size.items(), key=lambda each: (-each[0][0], each[0][1]))

@@ -9,7 +9,7 @@ from stream_ldp.pipeline.kind import Kind
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection, about
 from stream_ldp.records.layout import JointLayout
-from stream_ldp.records.plan import plan
+from stream_ldp.records.plan import for_budget, plan, summary
 from stream_ldp.records.solve import solve, users
 from stream_ldp.records.solve_time import solve_times
 
@@ -23,7 +23,9 @@ RECORDS = Kind(
     solve=solve,
     answer=Estimate,
     messages=(Estimate,),
+    summary=summary,
     plan=plan,
+    for_budget=for_budget,
     solve_times=solve_times,
     fit=attrgetter("fit"),
     users=users,

@@ -8,25 +8,72 @@ from typing import TYPE_CHECKING
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import MECHANISMS
-from stream_ldp.pipeline.budgets import BUDGETS, BudgetPlan, affordable
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon, shown_guess
+from stream_ldp.pipeline.budgets import BUDGETS, BudgetPlan, affordable, budget_section, times
 from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS
+from stream_ldp.pipeline.plan import Plan as AnyPlan
+from stream_ldp.pipeline.plan import Section
 from stream_ldp.pipeline.statistics import row_width
 from stream_ldp.pipeline.statistics.row_tally import DENSE_BITS
+from stream_ldp.quantity import memory, quantity
 from stream_ldp.records.collection import JointCollection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from stream_ldp.mechanisms import PrivacyLoss, Support
+    from stream_ldp.mechanisms import Support
     from stream_ldp.records.series import EstimateSpec
 
-__all__ = ["EstimatePlan", "OtherMechanism", "Plan", "cell_error", "for_budget", "plan"]
+__all__ = [
+    "DayPlan",
+    "EstimatePlan",
+    "LossPlan",
+    "OtherMechanism",
+    "Plan",
+    "ReportsPlan",
+    "cell_error",
+    "for_budget",
+    "plan",
+    "summary",
+]
 
 #: Numbers of reports for which the privacy loss is stated: once, twice, daily for a week, a month, a year, for ever.
-REPORTS_PER_USER = (1.0, 2.0, 7.0, 30.0, 365.0, math.inf)
+REPORTS_PER_USER = (1, 2, 7, 30, 365, math.inf)
 
 _COUNT_BYTES = 8  # bytes of a counter in memory
 _SENT_COUNT_BYTES = 4  # bytes of a counter in a partial
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LossPlan:
+    """The privacy loss of some reports of one user.
+
+    neighbours: number of attributes in which the records that are not told apart may differ.
+    reports: math.inf for ever.
+    epsilon: in nats.
+    assumption: the records that are not told apart, and what is assumed of several reports, in words.
+    """
+
+    neighbours: int
+    reports: float
+    epsilon: float
+    assumption: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DayPlan:
+    """The privacy loss of the reports of a day, in nats, between any two records."""
+
+    reports: int
+    epsilon: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReportsPlan:
+    """The expected standard error of a cell with so many reports in a window."""
+
+    reports: int
+    standard_error: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,7 +86,6 @@ class EstimatePlan:
     bits: number of bits of a report that are counted for it.
     state_bytes: memory of one window for each source partition, in bytes; if it grows, that of one report.
     grows: whether the memory is in proportion to the number of reports.
-    errors: pairs (reports, expected standard error of a cell).
     linked_error: that of the last window of a period in all of which the same users report, as a part of that of one
         window; None where reports are not linked.
     """
@@ -51,8 +97,14 @@ class EstimatePlan:
     bits: int
     state_bytes: int
     grows: bool
-    errors: tuple[tuple[int, float], ...]
+    errors: tuple[ReportsPlan, ...]
     linked_error: float | None
+
+    @property
+    def attributes(self) -> str:
+        """Its attributes, and how many there are whose rows are counted, in words."""
+        own = ", ".join(self.of)
+        return own if self.counted == self.of else f"{own}; rows of {len(self.counted)} attributes"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,9 +122,23 @@ class OtherMechanism:
     per_report: float
     errors: tuple[float, ...]
 
+    def compared(self, estimates: Sequence[str]) -> str:
+        """Say what it would give in place of the collection's mechanism, whose estimates have these names."""
+        better = [name for name, error in zip(estimates, self.errors, strict=True) if error < 1]
+        all_or_none = {0: "none of the estimates", len(estimates): "all estimates"}
+        verdict = all_or_none.get(len(better), ", ".join(better))
+        least, most = min(self.errors), max(self.errors)
+        factor = f"{least:.2f}" if f"{least:.2f}" == f"{most:.2f}" else f"{least:.2f} to {most:.2f}"
+        parameters = ", ".join(f"{name}: {value:.4g}" for name, value in self.parameters.items())
+        return (
+            f"With `kind: {self.kind}, {parameters}`, and the same epsilon for ever between any two records, "
+            f"standard errors are {factor} of these: it is the better one for {verdict}. One report costs "
+            f"{shown_epsilon(self.per_report)} with it."
+        )
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(AnyPlan):
     """The plan of a collection.
 
     bits, report_bytes: size of one report.
@@ -84,17 +150,79 @@ class Plan:
     linked: what the pseudonyms of its reports tell, in words; None where they have none.
     """
 
-    collection: str
-    fingerprint: str
     bits: int
     report_bytes: int
-    privacy: tuple[PrivacyLoss, ...]
+    privacy: tuple[LossPlan, ...]
     reports_per_day: float
-    day: PrivacyLoss
+    day: DayPlan
     budgets: tuple[BudgetPlan, ...]
     estimates: tuple[EstimatePlan, ...]
     others: tuple[OtherMechanism, ...]
     linked: str | None
+
+    def sections(self) -> Iterator[Section]:
+        """Iterate over the costs of a report, the privacy of a record, the estimates, and other mechanisms."""
+        yield self.head(
+            ("a report", f"{quantity(self.bits, 'bit')}, {quantity(self.report_bytes, 'byte')} with padding"),
+            (
+                "a user who reports whenever asked",
+                f"{times(self.reports_per_day)} times a day, {shown_epsilon(self.day.epsilon)} nats on the first day",
+            ),
+            *(() if self.linked is None else (("linked", self.linked),)),
+        )
+        lasting = [loss.epsilon for loss in self.privacy if math.isinf(loss.reports)]
+        yield Section(
+            title="Epsilon, while the user's record is constant",
+            columns=("reports of one user", *(loss.assumption for loss in self.privacy if loss.reports == 1)),
+            rows=(
+                *(
+                    (
+                        "for ever" if math.isinf(reports) else str(reports),
+                        *(shown_epsilon(loss.epsilon) for loss in self.privacy if loss.reports == reports),
+                    )
+                    for reports in dict.fromkeys(loss.reports for loss in self.privacy)
+                ),
+                ("best guess, from 50:50", *map(shown_guess, lasting)),
+            ),
+        )
+        yield budget_section(self.budgets, of="reports")
+        yield Section(
+            title="Estimates, with the standard error to expect of a cell",
+            columns=(
+                "estimate",
+                "of",
+                "cells",
+                "state of a window and partition",
+                *(f"{error.reports:,} reports" for error in self.estimates[0].errors),
+            ),
+            rows=tuple(
+                (
+                    each.name,
+                    each.attributes,
+                    f"{each.cells:,}",
+                    f"{memory(each.state_bytes)} {'a report' if each.grows else 'in all'}",
+                    *(f"{error.standard_error:.4f}" for error in each.errors),
+                )
+                for each in self.estimates
+            ),
+            notes=(
+                *(
+                    f"{each.name}: if the same users report in all windows of a period, the error falls to "
+                    f"{each.linked_error:.2f} of that of one window."
+                    for each in self.estimates
+                    if each.linked_error is not None
+                ),
+                *(other.compared([each.name for each in self.estimates]) for other in self.others),
+            ),
+        )
+
+
+def summary(collection: JointCollection) -> str:
+    """Describe a collection on one line."""
+    return (
+        f"{quantity(len(collection.attributes), 'attribute')}, {quantity(collection.bits, 'bit')} a report, "
+        f"estimates {', '.join(each.name for each in collection.estimates)}"
+    )
 
 
 def plan(collection: JointCollection, *, populations: Sequence[int] = POPULATIONS) -> Plan:
@@ -109,21 +237,23 @@ def plan(collection: JointCollection, *, populations: Sequence[int] = POPULATION
         return mechanism.privacy_loss(reports=reports).epsilon
 
     reports_per_day = DAY_MS / collection.window.pane_ms * (collection.sample or 1.0)
+    day = max(1, math.ceil(reports_per_day))
     return Plan(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
         bits=collection.bits,
         report_bytes=row_width(collection.bits),
         privacy=tuple(
-            mechanism.privacy_loss(neighbours=neighbours, reports=reports)
+            LossPlan(neighbours=neighbours, reports=reports, epsilon=loss.epsilon, assumption=loss.assumption)
             for neighbours in relations
             for reports in REPORTS_PER_USER
+            for loss in [mechanism.privacy_loss(neighbours=neighbours, reports=reports)]
         ),
         reports_per_day=reports_per_day,
-        day=mechanism.privacy_loss(reports=max(1, math.ceil(reports_per_day))),
+        day=DayPlan(reports=day, epsilon=paid(day)),
         budgets=tuple(
-            BudgetPlan(budget=budget, times=times, days=times / reports_per_day)
-            for budget, times in ((budget, affordable(paid, budget=budget)) for budget in BUDGETS)
+            BudgetPlan(budget=budget, times=reports, days=reports / reports_per_day)
+            for budget, reports in ((budget, affordable(paid, budget=budget)) for budget in BUDGETS)
         ),
         estimates=tuple(_estimate_plan(collection, estimate, populations) for estimate in collection.estimates),
         others=tuple(_others(collection)),
@@ -230,7 +360,10 @@ def _estimate_plan(collection: JointCollection, estimate: EstimateSpec, populati
         bits=bits,
         state_bytes=row_width(bits) + _SENT_COUNT_BYTES if grows else 2**bits * _COUNT_BYTES,
         grows=grows,
-        errors=tuple((reports, shared * cell_error(supports, sizes, reports=reports)) for reports in populations),
+        errors=tuple(
+            ReportsPlan(reports=reports, standard_error=shared * cell_error(supports, sizes, reports=reports))
+            for reports in populations
+        ),
         linked_error=None
         if collection.linked_ms is None
         else cell_error(

@@ -6,7 +6,7 @@ from stream_ldp.pipeline.kind import Kind
 from stream_ldp.sampled.answer import Marginals
 from stream_ldp.sampled.collection import SampledCollection
 from stream_ldp.sampled.layout import SampledLayout
-from stream_ldp.sampled.plan import plan
+from stream_ldp.sampled.plan import plan, summary
 from stream_ldp.sampled.solve import solve
 
 __all__ = ["SAMPLED"]
@@ -19,6 +19,7 @@ SAMPLED = Kind(
     solve=solve,
     answer=Marginals,
     messages=(Marginals,),
+    summary=summary,
     plan=plan,
     libraries=("scipy.linalg", "scipy.special"),
 )

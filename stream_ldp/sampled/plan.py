@@ -9,19 +9,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms import ChannelResponse, FrequencyOracle, HalfSpaceResponse, PiecewiseResponse
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.kind import POPULATIONS
+from stream_ldp.pipeline.plan import ErrorPlan, Section
+from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.statistics import SUM_BYTES, row_width
+from stream_ldp.quantity import memory, quantity
 from stream_ldp.sampled.candidates import are_told_apart, equations, solve_cohorts
 from stream_ldp.sampled.cohorts import BucketQuestion
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from stream_ldp.mechanisms import Randomizer
     from stream_ldp.sampled.attributes import SampledAttribute
     from stream_ldp.sampled.collection import SampledCollection
 
-__all__ = ["AttributePlan", "Plan", "plan", "worst_variance"]
+__all__ = ["AttributePlan", "Plan", "plan", "summary", "worst_variance"]
 
 _DIGITS = 10  # after the point, of a probability: as many tell all multiples of 2^-32 apart
 
@@ -36,8 +40,8 @@ class AttributePlan:
     share: the share of users who are asked.
     epsilon: in nats, of a report.
     table: of oracle channel, P(output | value) with the digits that a collection file needs; None for others.
-    errors: pairs (users, expected standard error). It is that of a value with frequency 1 / k, with the sampling of
-        users, or the largest of a mean, for the number at which noise is largest, in units of the attribute.
+    errors: of a value with frequency 1 / k, with the sampling of users, or the largest of a mean, for the number at
+        which noise is largest, in units of the attribute.
     """
 
     name: str
@@ -46,11 +50,28 @@ class AttributePlan:
     share: float
     epsilon: float
     table: tuple[tuple[float, ...], ...] | None
-    errors: tuple[tuple[int, float], ...]
+    errors: tuple[ErrorPlan, ...]
+
+    def channel(self) -> Iterator[Section]:
+        """Write its channel for a collection file; nothing where it has none."""
+        if self.table is None:
+            return
+        unknown = (
+            f"The frequencies of {self.name} do not follow from the outputs: the shares of these are published, and "
+            "no frequencies."
+        )
+        yield Section(
+            title=f"Channel of {self.name}, as `table` in a collection file writes it, so that no other solver can "
+            "find another one",
+            notes=(
+                *(f"  - [{', '.join(f'{chance:.10f}' for chance in row)}]" for row in self.table),
+                *((unknown,) if self.estimated == "outputs" else ()),
+            ),
+        )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+@dataclass(frozen=True, kw_only=True)
+class Plan(AnyPlan):
     """The plan of a collection.
 
     bits, report_bytes: size of one report.
@@ -60,8 +81,6 @@ class Plan:
     counters, state_bytes: memory of a window, for each source partition.
     """
 
-    collection: str
-    fingerprint: str
     bits: int
     report_bytes: int
     epsilon: float
@@ -70,6 +89,49 @@ class Plan:
     counters: int
     state_bytes: int
     attributes: tuple[AttributePlan, ...]
+
+    def sections(self) -> Iterator[Section]:
+        """Iterate over the costs of a report, the attributes, and their channels."""
+        fresh = ("one report", f"epsilon {shown_epsilon(self.per_report)}, whose noise is partly fresh")
+        yield self.head(
+            ("a report", f"{self.bits} bits, {quantity(self.report_bytes, 'byte')} with padding"),
+            ("a window and partition", memory(self.state_bytes)),
+            ("all reports of a user, for ever", f"epsilon {shown_epsilon(self.epsilon)}, about one question"),
+            ("each other value of it", f"epsilon {shown_epsilon(self.changed)} more"),
+            *((fresh,) if self.per_report < self.epsilon else ()),
+        )
+        yield Section(
+            title="Attributes, with the standard error to expect",
+            columns=(
+                "attribute",
+                "estimated",
+                "response",
+                "asked",
+                *(f"{error.users:,} users" for error in self.attributes[0].errors),
+            ),
+            rows=tuple(
+                (
+                    each.name,
+                    each.estimated,
+                    each.mechanism,
+                    f"{each.share:.1%}",
+                    *(f"{error.standard_error:.4g}" for error in each.errors),
+                )
+                for each in self.attributes
+            ),
+            notes=("Of a value or output with mean frequency, or the largest of a mean, in units of the attribute.",),
+        )
+        for each in self.attributes:
+            yield from each.channel()
+
+
+def summary(collection: SampledCollection) -> str:
+    """Describe a collection on one line."""
+    questions = collection.questions
+    return (
+        f"{quantity(len(collection.attributes), 'attribute')}, each user asked about one at epsilon "
+        f"{shown_epsilon(questions.for_ever)}, {questions.bits} bits a report"
+    )
 
 
 def plan(collection: SampledCollection, *, populations: Sequence[int] = POPULATIONS) -> Plan:
@@ -142,7 +204,10 @@ def _attribute(collection: SampledCollection, place: int, populations: Sequence[
         table=tuple(tuple(np.round(row, _DIGITS).tolist()) for row in response.channel)
         if isinstance(response, ChannelResponse)
         else None,
-        errors=tuple((users, unit * math.sqrt(variance / (users * share))) for users in populations),
+        errors=tuple(
+            ErrorPlan(users=users, standard_error=unit * math.sqrt(variance / (users * share)))
+            for users in populations
+        ),
     )
 
 

@@ -7,7 +7,7 @@ from stream_ldp.sets.answer import Ranking
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.methods import METHODS
-from stream_ldp.sets.plan import plan
+from stream_ldp.sets.plan import plan, summary
 from stream_ldp.sets.rounds import Round, RoundRefused
 from stream_ldp.sets.solve import solve
 from stream_ldp.sets.solve_time import solve_times
@@ -46,6 +46,7 @@ SETS = Kind(
     solve=solve,
     answer=Ranking,
     messages=(Ranking, Round),
+    summary=summary,
     plan=plan,
     libraries=("scipy.linalg", "scipy.optimize", "scipy.special"),
     solve_times=solve_times,

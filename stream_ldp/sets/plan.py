@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from stream_ldp.pipeline.budgets import BUDGETS, BudgetPlan, affordable
+from stream_ldp.collection import shown_duration
+from stream_ldp.mechanisms.privacy_loss import UNCHANGED_SET, shown_epsilon
+from stream_ldp.pipeline.budgets import BUDGETS, BudgetPlan, affordable, budget_section, times
 from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS
+from stream_ldp.pipeline.plan import Plan as AnyPlan
+from stream_ldp.pipeline.plan import Section
 from stream_ldp.pipeline.statistics import SUM_BYTES, row_width
-from stream_ldp.sets.methods.usual import usual_kind
-from stream_ldp.sets.phases import Target, epochs_epsilon
+from stream_ldp.quantity import memory, quantity
+from stream_ldp.sets.methods.usual import MOST_EPSILON_OF_GFIM_USERS, usual_kind
+from stream_ldp.sets.phases import Target, epoch_epsilon, epochs_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +24,7 @@ if TYPE_CHECKING:
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate
 
-__all__ = ["ErrorPlan", "PhasePlan", "Plan", "SpentPlan", "epoch_of_noise", "plan"]
+__all__ = ["ErrorPlan", "PhasePlan", "Plan", "SpentPlan", "epoch_of_noise", "plan", "summary"]
 
 #: Numbers of epochs for which the privacy loss is stated: once, daily for a week, a month and a year.
 EPOCHS_PER_USER = (1, 7, 30, 365)
@@ -44,6 +49,11 @@ class ErrorPlan:
     users: int
     standard_error: float
     smallest: float
+
+    @property
+    def shown(self) -> str:
+        """Both numbers as text; there is no frequency above 1."""
+        return f"{self.standard_error:.4f} / {f'{self.smallest:.4f}' if self.smallest < 1 else 'above 1'}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,6 +85,13 @@ class PhasePlan:
     state_bytes: int
     errors: tuple[ErrorPlan, ...]
 
+    @property
+    def question(self) -> str:
+        """What it asks of a set, in words."""
+        if self.asked is Target.COUNT:
+            return f"how many of {self.items:,} candidates"
+        return f"items of {self.items:,}, l = {self.padding}"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SpentPlan:
@@ -84,8 +101,8 @@ class SpentPlan:
     epsilon: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+@dataclass(frozen=True, kw_only=True)
+class Plan(AnyPlan):
     """The plan of a collection.
 
     usual: kind of the method that a file without one has at this epsilon; None where reports show a permanent
@@ -102,8 +119,6 @@ class Plan:
     budgets: how long each of `BUDGETS` lasts.
     """
 
-    collection: str
-    fingerprint: str
     method: str
     usual: str | None
     items: int
@@ -117,6 +132,80 @@ class Plan:
     nats_per_day: float
     budgets: tuple[BudgetPlan, ...]
     phases: tuple[PhasePlan, ...]
+
+    def sections(self) -> Iterator[Section]:
+        """Iterate over the method and its epochs, the privacy of a set, the phases, and their errors."""
+        sampled = ("each epoch asks", f"{self.sample:.2%} of the users, others at every time")
+        yield self.head(
+            ("method", f"{self.method}, for the top {self.k} of {self.items:,} items"),
+            *(() if self.usual is None else (("usual method", self._choice(self.usual)),)),
+            ("an epoch", f"{quantity(len(self.phases), 'phase')}, {shown_duration(self.epoch_ms)}"),
+            ("epochs", f"{self.epochs}, with a result every {shown_duration(self.result_every_ms)}"),
+            *((sampled,) if self.sample < 1.0 else ()),
+            (
+                "a user who reports whenever asked",
+                f"{times(self.nats_per_day)} nats "
+                + ("a day on average" if self.for_ever is None else "on the first day, and then less"),
+            ),
+        )
+        memoised = () if self.for_ever is None else (("all, for ever", shown_epsilon(self.for_ever)),)
+        yield Section(
+            title="Privacy of a whole set",
+            columns=("epochs that a user reports in", "epsilon at most"),
+            rows=(*((str(each.epochs), shown_epsilon(each.epsilon)) for each in self.privacy), *memoised),
+            notes=(f"For more than one epoch: {UNCHANGED_SET}.",) if memoised else (),
+        )
+        yield budget_section(self.budgets, of="epochs")
+        yield Section(
+            title="Each phase; the state is that of a window and source partition",
+            columns=("phase", "users", "reports on", "epsilon", "response", "report", "state"),
+            rows=tuple(
+                (
+                    str(phase.number),
+                    f"{phase.part:.2g}" if self.sample < 1.0 else f"{phase.part:.0%}",
+                    phase.question,
+                    shown_epsilon(phase.epsilon),
+                    phase.oracle,
+                    quantity(phase.bits, "bit"),
+                    memory(phase.state_bytes),
+                )
+                for phase in self.phases
+            ),
+        )
+        measured = [phase for phase in self.phases if phase.errors]
+        yield Section(
+            title="Standard error of a rare item's frequency / smallest frequency that differs clearly from 0",
+            columns=("users", *(f"after phase {phase.number}" for phase in measured)),
+            rows=tuple(
+                (f"{errors[0].users:,}", *(error.shown for error in errors))
+                for errors in zip(*(phase.errors for phase in measured), strict=True)
+            ),
+            notes=()
+            if len(measured) == 1
+            else ("Phase 1 decides what becomes a candidate; the last phase gives the result.",),
+        )
+
+    def _choice(self, usual: str) -> str:
+        boundary = f"epsilon {MOST_EPSILON_OF_GFIM_USERS:g}"
+        why = {
+            "gfim-users": f"up to {boundary}, it finds more than svim",
+            "svim": f"above {boundary}, gfim-users finds less of some populations",
+        }[usual]
+        chosen = "a file without a kind of mechanism gets the same"
+        if self.method != usual:
+            chosen = f"a file without a kind of mechanism would get {usual}"
+        return f"{chosen}: {why} where the size of sets is not known"
+
+
+def summary(collection: ItemCollection) -> str:
+    """Describe a collection on one line."""
+    method = collection.method
+    for_ever = epochs_epsilon(method, epochs=math.inf)
+    memoised = "" if for_ever == math.inf else f", {shown_epsilon(for_ever)} for ever if a set does not change"
+    return (
+        f"{collection.items.count:,} items, {method.name} for the top {method.k}, {collection.epochs} epochs of "
+        f"{quantity(len(method.phases), 'phase')} at epsilon {shown_epsilon(epoch_epsilon(method))}{memoised}"
+    )
 
 
 def plan(collection: ItemCollection, *, populations: Sequence[int] = POPULATIONS) -> Plan:

@@ -6,7 +6,7 @@ from stream_ldp.pipeline.kind import Kind
 from stream_ldp.strings.answer import StringRanking
 from stream_ldp.strings.collection import StringCollection
 from stream_ldp.strings.layout import StringLayout
-from stream_ldp.strings.plan import plan
+from stream_ldp.strings.plan import plan, summary
 from stream_ldp.strings.solve import solve
 
 __all__ = ["STRINGS"]
@@ -19,5 +19,6 @@ STRINGS = Kind(
     solve=solve,
     answer=StringRanking,
     messages=(StringRanking,),
+    summary=summary,
     plan=plan,
 )

@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.kind import POPULATIONS
+from stream_ldp.pipeline.plan import Plan as AnyPlan
+from stream_ldp.pipeline.plan import Section
 from stream_ldp.pipeline.statistics import row_width
+from stream_ldp.quantity import quantity
 from stream_ldp.strings.method import LEAST_SCORE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from stream_ldp.strings.collection import StringCollection
 
-__all__ = ["Error", "Plan", "QuestionPlan", "plan"]
+__all__ = ["Error", "Plan", "QuestionPlan", "plan", "summary"]
 
 _COUNT_BYTES = 4  # of the number of reports with one row
 
@@ -44,8 +48,8 @@ class Error:
     least: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+@dataclass(frozen=True, kw_only=True)
+class Plan(AnyPlan):
     """The plan of a collection.
 
     bits, report_bytes: size of one report.
@@ -55,8 +59,6 @@ class Plan:
     state_bytes: memory of a window, for each report.
     """
 
-    collection: str
-    fingerprint: str
     method: str
     bits: int
     report_bytes: int
@@ -66,6 +68,40 @@ class Plan:
     state_bytes: int
     questions: tuple[QuestionPlan, ...]
     errors: tuple[Error, ...]
+
+    def sections(self) -> Iterator[Section]:
+        """Iterate over the costs of a report, the questions, and the errors."""
+        yield self.head(
+            ("method", f"{self.method}, by {', '.join(self.randomizers)}"),
+            ("a report", f"{self.bits} bits, {quantity(self.report_bytes, 'byte')} with padding"),
+            ("each report of a window", quantity(self.state_bytes, "byte")),
+            ("all reports of a user, for ever", f"epsilon {shown_epsilon(self.epsilon)}, about one question"),
+            ("each other string of the user", f"epsilon {shown_epsilon(self.changed)} more, at most"),
+        )
+        yield Section(
+            title="What users are asked about their strings",
+            columns=("question", "asked"),
+            rows=tuple((each.asked, f"{each.share:.1%}") for each in self.questions),
+        )
+        yield Section(
+            title="The error to expect of a whole string",
+            columns=("users", "standard error", "least frequency"),
+            rows=tuple(
+                (f"{error.users:,}", f"{error.standard_error:.4g}", f"{error.least:.4g}") for error in self.errors
+            ),
+            notes=("The least frequency of a string that is reported: with many candidates up to twice as much.",),
+        )
+
+
+def summary(collection: StringCollection) -> str:
+    """Describe a collection on one line."""
+    questions = collection.method.questions
+    unit = "bytes" if collection.string.alphabet is None else "letters"
+    return (
+        f"strings of at most {collection.string.length} {unit} by {collection.method.name}, "
+        f"{quantity(len(questions.questions), 'question')}, each user asked one at epsilon "
+        f"{shown_epsilon(questions.epsilon)}, {questions.bits} bits a report"
+    )
 
 
 def plan(collection: StringCollection, *, populations: Sequence[int] = POPULATIONS) -> Plan:

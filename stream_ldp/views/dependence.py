@@ -10,6 +10,7 @@ import numpy as np
 
 from stream_ldp.collection.located import Misplaced, parse_values
 from stream_ldp.errors import ParameterError
+from stream_ldp.quantity import quantity
 from stream_ldp.views.collection import ViewsCollection
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.records.answer import Estimate
 
-__all__ = ["ShownDependence", "expecting", "shown_dependence"]
+__all__ = ["ShownDependence", "expecting", "for_finals", "shown_dependence"]
 
 #: Least and most dependence that a collection file may state, with the digits that it is stated with.
 _LEAST, _MOST, _DIGITS = 0.001, 0.999, 3
@@ -35,6 +36,18 @@ class ShownDependence:
 
     mean: float
     pairs: int
+
+
+def for_finals(collection: ViewsCollection, finals: Iterable[Estimate]) -> tuple[ViewsCollection, str]:
+    """Return the collection whose design is chosen for the dependence that finals show, and say what it is.
+
+    Raises:
+        ParameterError, Misplaced: see `shown_dependence` and `expecting`.
+    """
+    shown = shown_dependence(collection, finals)
+    found = expecting(collection, shown)
+    dependence, pairs = found.mechanism_spec.dependence, quantity(shown.pairs, "pair")
+    return found, f"dependence: {dependence}, as the finals show of {pairs} of attributes"
 
 
 def shown_dependence(collection: ViewsCollection, finals: Iterable[Estimate]) -> ShownDependence:

@@ -8,7 +8,8 @@ from stream_ldp.pipeline.kind import Kind
 from stream_ldp.records.answer import Estimate
 from stream_ldp.sampled.layout import SampledLayout
 from stream_ldp.views.collection import ViewsCollection, about
-from stream_ldp.views.plan import plan
+from stream_ldp.views.dependence import for_finals
+from stream_ldp.views.plan import plan, summary
 from stream_ldp.views.solve import solve
 
 if TYPE_CHECKING:
@@ -34,7 +35,9 @@ VIEWS = Kind(
     layout=SampledLayout,
     solve=solve,
     answer=Estimate,
+    summary=summary,
     plan=plan,
+    for_finals=for_finals,
     libraries=("scipy.linalg", "scipy.special"),
     about=about,
 )

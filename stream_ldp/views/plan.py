@@ -6,20 +6,32 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.kind import POPULATIONS
+from stream_ldp.pipeline.plan import Plan as AnyPlan
+from stream_ldp.pipeline.plan import Section
 from stream_ldp.pipeline.statistics import SUM_BYTES, row_width
+from stream_ldp.quantity import memory, quantity
 from stream_ldp.views.design import Design, ranked
 from stream_ldp.views.expected import DEPENDENCE, expected_avd, rr_information
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from stream_ldp.views.collection import ViewsCollection
 
-__all__ = ["DesignPlan", "Plan", "Relation", "plan"]
+__all__ = ["DesignPlan", "ExpectedAVD", "Plan", "Relation", "plan", "summary"]
 
 #: Designs that a plan shows beside the one in use.
 _RUNNERS_UP = 4
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExpectedAVD:
+    """The mean AVD of the joint distribution of two attributes that so many users let expect."""
+
+    users: int
+    avd: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,14 +41,13 @@ class DesignPlan:
     views: number of views.
     largest: cells of the largest of them.
     mechanisms: what perturbs the cells of views.
-    avd: pairs (users, expected mean AVD of the joint distribution of two attributes).
     """
 
     name: str
     views: int
     largest: int
     mechanisms: tuple[str, ...]
-    avd: tuple[tuple[int, float], ...]
+    avd: tuple[ExpectedAVD, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,18 +58,17 @@ class Relation:
     equal: the relation by which its epsilon is that of the views: `record`, any two, or `attribute`, of records that
         differ in one.
     record_epsilon, attribute_epsilon: in nats, of all reports of a user for ever.
-    avd: pairs (users, expected mean AVD of the joint distribution of two attributes).
     """
 
     mechanism: str
     equal: str
     record_epsilon: float
     attribute_epsilon: float
-    avd: tuple[tuple[int, float], ...]
+    avd: tuple[ExpectedAVD, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+@dataclass(frozen=True, kw_only=True)
+class Plan(AnyPlan):
     """The plan of a collection.
 
     bits, report_bytes: size of one report.
@@ -74,8 +84,6 @@ class Plan:
     relations: what RR-LDP would give that hides a record, or an attribute, as well as the views do.
     """
 
-    collection: str
-    fingerprint: str
     bits: int
     report_bytes: int
     epsilon: float
@@ -88,6 +96,79 @@ class Plan:
     design: DesignPlan
     others: tuple[DesignPlan, ...]
     relations: tuple[Relation, ...]
+
+    def sections(self) -> Iterator[Section]:
+        """Iterate over the costs of a report, the designs, and RR-LDP in their place."""
+        fresh = ("one report", f"epsilon {shown_epsilon(self.per_report)}, whose noise is partly fresh")
+        users = tuple(f"{each.users:,} users" for each in self.design.avd)
+        yield self.head(
+            ("a report", f"{self.bits} bits, {quantity(self.report_bytes, 'byte')} with padding"),
+            ("a window and partition", memory(self.state_bytes)),
+            ("all reports of a user, for ever", f"epsilon {shown_epsilon(self.epsilon)}, between any two records"),
+            (
+                "of records that differ in one attribute",
+                f"epsilon {shown_epsilon(self.attribute_epsilon)}: each user is asked about one view",
+            ),
+            ("each other answer to what is asked", f"epsilon {shown_epsilon(self.changed)} more"),
+            *((fresh,) if self.per_report < self.epsilon else ()),
+        )
+        yield Section(
+            title="Designs, with the AVD to expect of the joint distribution of two attributes",
+            columns=("design", "views", "cells", *users),
+            rows=tuple(
+                (each.name, f"{each.views}", f"{each.largest}", *_shown(each.avd))
+                for each in (self.design, *self.others)
+            ),
+            notes=(
+                f"The first is in use. Expected where pairs are {self.dependence:g} from independent, on average.",
+            ),
+        )
+        own = ("views", "", shown_epsilon(self.epsilon), shown_epsilon(self.attribute_epsilon))
+        yield Section(
+            title="What RR-LDP, by which users report all attributes, would give in place of views",
+            columns=("mechanism", "equal epsilon", "of any two records", "of one attribute", *users),
+            rows=(
+                (*own, *_shown(self.design.avd)),
+                *(
+                    (
+                        each.mechanism,
+                        f"of {'any two records' if each.equal == 'record' else 'one attribute'}",
+                        shown_epsilon(each.record_epsilon),
+                        shown_epsilon(each.attribute_epsilon),
+                        *_shown(each.avd),
+                    )
+                    for each in self.relations
+                ),
+            ),
+            notes=(
+                "Where whole records are to be hidden, compare the first two rows; where single attributes are, the "
+                "first and the last. See `kind: rr-ldp`.",
+                self._verdict(),
+            ),
+        )
+
+    def _verdict(self) -> str:
+        """Say which of both is expected to be better for each relation, with the most users of the plan."""
+        views = self.design.avd[-1]
+        record, attribute = (each.avd[-1].avd for each in self.relations)
+        return (
+            f"With {views.users:,} users: to hide whole records, {'views' if views.avd <= record else 'rr-ldp'}; to "
+            f"hide single attributes, {'views' if views.avd <= attribute else 'rr-ldp'}."
+        )
+
+
+def _shown(expected: Sequence[ExpectedAVD]) -> Iterator[str]:
+    return (f"{each.avd:.4f}" for each in expected)
+
+
+def summary(collection: ViewsCollection) -> str:
+    """Describe a collection on one line."""
+    questions = collection.questions
+    return (
+        f"{quantity(len(collection.attributes), 'attribute')} in {quantity(len(questions.questions), 'view')}, each "
+        f"user asked about one at epsilon {shown_epsilon(questions.epsilon)}, {questions.bits} bits a report, "
+        f"{quantity(len(collection.estimates), 'estimate')}"
+    )
 
 
 def plan(collection: ViewsCollection, *, populations: Sequence[int] = POPULATIONS) -> Plan:
@@ -144,7 +225,10 @@ def _perturbed(
         equal=equal,
         record_epsilon=whole,
         attribute_epsilon=whole / len(sizes),
-        avd=tuple((count, expected_avd(sizes, information, users=count, dependence=dependence)) for count in users),
+        avd=tuple(
+            ExpectedAVD(users=count, avd=expected_avd(sizes, information, users=count, dependence=dependence))
+            for count in users
+        ),
     )
 
 
@@ -154,5 +238,7 @@ def _planned(design: Design, populations: Sequence[int], dependence: float) -> D
         views=len(design.views),
         largest=max(design.cells(view) for view in design.views),
         mechanisms=tuple(dict.fromkeys(design.oracle_of(view).title for view in design.views)),
-        avd=tuple((users, design.expected_avd(users, dependence=dependence)) for users in populations),
+        avd=tuple(
+            ExpectedAVD(users=users, avd=design.expected_avd(users, dependence=dependence)) for users in populations
+        ),
     )

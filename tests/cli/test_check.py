@@ -23,7 +23,7 @@ def test_a_good_file_is_summarised_on_one_line(tmp_path: Path) -> None:
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout == (
         f"{file}: ok: collection care-survey, fingerprint {JointCollection.load(file).fingerprint.hex()}, "
-        "2 attributes, 5 bits a report, windows every 30 s, of 60 s, estimates bathing-mobility, mobility\n"
+        "2 attributes, 5 bits a report, estimates bathing-mobility, mobility, windows every 30 s, of 60 s\n"
     )
 
 

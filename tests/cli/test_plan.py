@@ -12,8 +12,10 @@ from typer.testing import CliRunner
 
 from stream_ldp.cli import app
 from stream_ldp.records.collection import JointCollection
+from tests.coins import TEXT as COINS
 from tests.paths import GOLDEN
 from tests.records.examples import TOWNS_TEXT
+from tests.toy import Coins
 
 
 def test_parameters_for_a_wanted_epsilon_can_be_pasted_into_the_file(towns_file: Path) -> None:
@@ -50,3 +52,26 @@ def test_a_plan_as_json_has_the_text_whose_digest_is_the_fingerprint(tmp_path: P
         assert planned["meaning"] == vector["meaning"]
         digest = hashlib.sha256(planned["meaning"].encode()).hexdigest()
         assert digest[:32] == planned["fingerprint"] == vector["fingerprint"]
+
+
+def test_the_option_for_ever_is_refused_for_an_item_collection(tmp_path: Path) -> None:
+    (file := tmp_path / "films.yaml").write_text(
+        "collection: films\nmechanism: {kind: svim, epsilon: 2, k: 4}\nitems: {size: 32}\nwindow: {size: 60s}\n"
+    )
+    done = CliRunner().invoke(app, ["plan", str(file), "--for-ever", "3"])
+    assert done.exit_code == 2
+    assert "for collections of records" in done.stderr
+
+
+def test_a_pipe_gets_the_whole_plan_however_narrow_the_terminal_was(towns_file: Path) -> None:
+    done = CliRunner().invoke(app, ["plan", str(towns_file), "--reports", "500"], env={"COLUMNS": "40"})
+    assert "state of a window and partition" in done.stdout
+    assert "…" not in done.stdout
+
+
+def test_a_collection_of_a_new_kind_is_described_and_planned(coins: Coins, tmp_path: Path) -> None:
+    (file := tmp_path / "coins.yaml").write_text(COINS)
+    described, planned = (CliRunner().invoke(app, [command, str(file)]).stdout for command in ("check", "plan"))
+    assert "a coin that shows the truth with probability 0.75, windows of 10 s" in " ".join(described.split())
+    assert f"fingerprint {coins.fingerprint.hex()}" in planned
+    assert "10,000 users" in planned

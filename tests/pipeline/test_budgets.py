@@ -7,7 +7,7 @@ import math
 import pytest
 
 from stream_ldp.mechanisms import RRLDP
-from stream_ldp.pipeline.budgets import affordable
+from stream_ldp.pipeline.budgets import BudgetPlan, affordable, budget_section, times
 
 
 @pytest.mark.parametrize("budget", [0.5, 1.0, 2.0, 3.0, 6.0])
@@ -19,3 +19,27 @@ def test_a_budget_pays_for_as_many_reports_as_the_mechanism_says_and_no_more(bud
         return
     assert paid == 0 or mechanism.epsilon(reports=paid) <= budget
     assert mechanism.epsilon(reports=paid + 1) > budget
+
+
+@pytest.mark.parametrize(
+    ("reports", "days", "row"),
+    [
+        (math.inf, math.inf, ("4", "all, for ever", "for ever")),
+        (0, 0.0, ("4", "0", "not at all")),
+        (1, 10 / 86_400, ("4", "1", "10 seconds")),
+        (3, 90 / 86_400, ("4", "3", "90 seconds")),
+        (1, 0.1, ("4", "1", "2.4 hours")),
+        (1_234, 1.5, ("4", "1,234", "36 hours")),
+        (2, 100.0, ("4", "2", "100 days")),
+        (2, 1_000.0, ("4", "2", "2.7 years")),
+    ],
+)
+def test_a_budgets_time_is_told_in_a_unit_of_its_size(reports: float, days: float, row: tuple[str, ...]) -> None:
+    section = budget_section([BudgetPlan(budget=4.0, times=reports, days=days)], of="reports")
+    assert section.rows == (row,)
+    assert "reports that it pays for" in section.columns
+
+
+@pytest.mark.parametrize(("value", "written"), [(8_640.0, "8,640"), (14.4, "14"), (2.666, "2.7"), (0.0144, "0.014")])
+def test_a_number_of_times_has_no_needless_digits(value: float, written: str) -> None:
+    assert times(value) == written

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
+from stream_ldp.mechanisms.privacy_loss import shown_guess
+from stream_ldp.pipeline.plan import document
 from stream_ldp.records.collection import JointCollection
-from stream_ldp.records.plan import cell_error, plan
+from stream_ldp.records.plan import cell_error, plan, summary
+from tests.plans import text_of
 from tests.records.examples import TEXT, TOWNS_TEXT
 
 
@@ -99,6 +102,63 @@ def test_reports_of_users_who_report_repeatedly_have_the_error_of_fewer_reports_
     effect = once.mechanism.design_effect(reports_per_user=16.0)
     assert effect > 1
     for plain, shared in zip(plan(once).estimates, plan(often).estimates, strict=True):
-        for (reports, error), (same, larger) in zip(plain.errors, shared.errors, strict=True):
-            assert reports == same
-            assert larger == pytest.approx(error * math.sqrt(effect))
+        for one, larger in zip(plain.errors, shared.errors, strict=True):
+            assert one.reports == larger.reports
+            assert larger.standard_error == pytest.approx(one.standard_error * math.sqrt(effect))
+
+
+def test_a_document_has_cells_state_size_and_privacy() -> None:
+    written = document(plan(JointCollection.parse(TOWNS_TEXT), populations=(500, 5_000)))
+    assert (written["bits"], written["report_bytes"]) == (21, 3)
+    assert {(row["neighbours"], row["reports"]) for row in written["privacy"]} == {
+        (neighbours, reports) for neighbours in (1, 3) for reports in (1, 2, 7, 30, 365, "inf")
+    }
+    narrow, wide = written["estimates"]
+    assert (narrow["cells"], narrow["bits"], narrow["grows"], narrow["state_bytes"]) == (6, 5, False, 2**5 * 8)
+    # Wider than 16 bits, the state is the distinct rows: 18 bits are 3 bytes, and a counter.
+    assert (wide["cells"], wide["bits"], wide["grows"], wide["state_bytes"]) == (32, 18, True, 7)
+    assert [error["reports"] for error in wide["errors"]] == [500, 5_000]
+    assert wide["errors"][0]["standard_error"] == pytest.approx(wide["errors"][1]["standard_error"] * math.sqrt(10))
+
+
+def test_its_text_has_the_privacy_of_every_relation_and_the_best_guess() -> None:
+    planned = plan(JointCollection.parse(TOWNS_TEXT))
+    (row,) = (line for line in text_of(planned).splitlines() if line.startswith("best guess, from 50:50 | "))
+    assert row == f"best guess, from 50:50 | {shown_guess(planned.privacy[5].epsilon)} | 99.9 %"
+    # One report, one attribute: 0.53714..., rounded up.
+    assert "1 | 0.538 | " in text_of(planned)
+
+
+@pytest.mark.parametrize(("values", "size"), [("[no, yes]", "1 byte "), ("[a, b, c, d, e, f, g, h, i]", "2 bytes ")])
+def test_the_size_of_a_report_is_told_in_words_that_fit_the_number(values: str, size: str) -> None:
+    collection = JointCollection.parse(
+        "collection: small\nmechanism: {kind: rr-ldp, f: 0.5}\n"
+        f"attributes: [{{name: one, values: {values}}}]\n"
+        "window: {size: 60s}\nestimates: [{name: one, of: [one]}]\n"
+    )
+    assert f", {size}with padding" in text_of(plan(collection))
+
+
+def test_its_text_says_whose_rows_are_counted_for_an_estimate_among_more_attributes() -> None:
+    collection = JointCollection.parse(
+        "collection: care\nmechanism: {kind: rr-ldp, f: 0.5}\n"
+        f"attributes: [{', '.join(f'{{name: a{number}, values: [no, yes]}}' for number in range(4))}]\n"
+        "window: {size: 60s}\n"
+        "estimates: [{name: own, of: [a0, a1]}, {name: all, of: [a0, a1], among: [a0, a1, a3]}]\n"
+    )
+    planned = plan(collection)
+    assert text_of(planned).count("; rows of") == 1
+    assert "a0, a1; rows of 3 attributes" in text_of(planned)
+    own, among = planned.estimates
+    assert (own.bits, among.bits) == (4, 6)
+    assert among.counted == ("a0", "a1", "a3")
+
+
+def test_its_text_compares_another_mechanism_with_the_same_epsilon() -> None:
+    text = text_of(plan(JointCollection.parse(TOWNS_TEXT)))
+    assert "With `kind: k-rr, epsilon: " in text
+    assert ": it is the better one for " in text
+
+
+def test_a_collection_is_described_on_a_line() -> None:
+    assert summary(JointCollection.parse(TEXT)) == "2 attributes, 5 bits a report, estimates both"

@@ -113,7 +113,7 @@ def test_without_full_rank_only_the_outputs_are_published() -> None:
     assert found.rank == channel.rank == 4
     planned = plan(collection, populations=(4_000,)).attributes[0]
     assert planned.estimated == "outputs"
-    assert planned.errors[0][1] == pytest.approx(np.mean(found.standard_error), rel=0.1)
+    assert planned.errors[0].standard_error == pytest.approx(np.mean(found.standard_error), rel=0.1)
 
 
 def test_more_values_than_can_be_solved_for_are_refused() -> None:

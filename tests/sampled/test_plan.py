@@ -7,7 +7,8 @@ import pytest
 
 from stream_ldp.mechanisms.piecewise import coin, least_worst_case
 from stream_ldp.sampled.answer import Frequencies, Numbers
-from stream_ldp.sampled.plan import plan, worst_variance
+from stream_ldp.sampled.plan import plan, summary, worst_variance
+from tests.plans import text_of
 from tests.sampled.examples import collection_of, marginals_of
 
 
@@ -20,11 +21,11 @@ def test_the_planned_errors_are_near_those_that_are_published(mean: str) -> None
     diet, age, _ = planned.attributes
     published = marginals.of("diet").estimate
     assert isinstance(published, Frequencies)
-    assert diet.errors[0][1] == pytest.approx(np.mean(published.standard_error), rel=0.1)
+    assert diet.errors[0].standard_error == pytest.approx(np.mean(published.standard_error), rel=0.1)
     number = marginals.of("age").estimate
     assert isinstance(number, Numbers)
     # What users hold varies as well, in the plan by as much as possible at 0 only.
-    assert number.mean.standard_error < 1.1 * age.errors[0][1]
+    assert number.mean.standard_error < 1.1 * age.errors[0].standard_error
     assert sum(each.share for each in planned.attributes) == pytest.approx(1)
 
 
@@ -45,3 +46,13 @@ def test_the_worst_variance_of_a_mixture_is_below_that_of_its_parts() -> None:
     assert mixed <= 0.99
     assert mixed < worst_variance([(1.0, response)])
     assert mixed < worst_variance([(1.0, coin(2.0))]) == pytest.approx(1.724, abs=1e-3)
+
+
+def test_its_text_has_the_cost_and_the_error_of_each_attribute() -> None:
+    text = text_of(plan(collection_of(), populations=(1_000,)))
+    assert "all reports of a user, for ever | epsilon 2.000, about one question" in text
+    assert "age | mean | piecewise, 37 of 101 and coin | 33.3% | " in text
+
+
+def test_a_collection_is_described_on_a_line() -> None:
+    assert summary(collection_of()) == "3 attributes, each user asked about one at epsilon 2.000, 15 bits a report"

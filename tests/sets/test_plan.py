@@ -13,7 +13,8 @@ from stream_ldp.privacy.ledger.reports import PhaseReport
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.epoch import run_epoch
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.plan import plan
+from stream_ldp.sets.plan import plan, summary
+from tests.plans import text_of
 
 TEXT = """
 collection: films
@@ -133,3 +134,42 @@ def test_a_day_costs_what_its_epochs_cost_and_a_budget_lasts_as_many_as_it_pays_
     assert planned.nats_per_day == pytest.approx(0.5 * in_a_day)
     assert [(each.budget, each.times) for each in planned.budgets] == [(1, 2), (2, 4), (4, 8), (8, 16)]
     assert [each.days for each in planned.budgets] == [each.times / in_a_day for each in planned.budgets]
+
+
+def test_its_text_says_what_each_phase_asks_and_costs() -> None:
+    text = text_of(plan(films()))
+    for part in ("gfim, for the top 4 of 32 items", "3 phases, 3m", "a result every 3m", "365 | 730.000"):
+        assert part in text
+    assert "2 | 50% | items of 12, l = 3 | 0.800 | " in text
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "said"),
+    [
+        ("epsilon: 2, k: 4", "gets the same: up to epsilon 2, it finds more than svim"),
+        ("epsilon: 3, k: 4", "gets the same: above epsilon 2, gfim-users finds less"),
+        ("kind: svim, epsilon: 2, k: 4", "would get gfim-users: up to epsilon 2"),
+        ("kind: gfim, epsilon: 3, k: 4", "would get svim: above epsilon 2"),
+    ],
+)
+def test_its_text_says_which_method_is_the_usual_one_and_why(mechanism: str, said: str) -> None:
+    assert said in text_of(plan(films(mechanism)))
+
+
+def test_no_method_is_usual_in_place_of_one_to_which_users_answer_again_and_again() -> None:
+    planned = plan(films("kind: loloha, epsilon: 1, k: 4, set_size: 3"))
+    assert planned.usual is None
+    assert "without a kind" not in text_of(planned)
+    assert "all, for ever | " in text_of(planned)
+
+
+def test_its_text_says_what_a_day_costs_and_how_long_a_budget_lasts() -> None:
+    assert "960 nats a day on average" in text_of(plan(films()))
+    text = text_of(plan(sampled(films(), 0.001)))
+    assert "each epoch asks | 0.10% of the users" in text
+    assert "0.96 nats a day on average" in text
+    assert "8 | 4 | 8.3 days" in text
+
+
+def test_a_collection_is_described_on_a_line() -> None:
+    assert summary(films()) == "32 items, gfim for the top 4, sequential epochs of 3 phases at epsilon 2.000"

@@ -1,60 +1,38 @@
-"""This module has what the plans of several kinds show alike."""
+"""Sections of a plan as text: tables, named values, and sentences."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from rich.filesize import decimal
+from rich import box
+from rich.console import Console
+from rich.table import Table
 
-from stream_ldp.quantity import quantity
+from stream_ldp.cli.displays.plain import plain
+from stream_ldp.cli.displays.table_text import print_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rich.console import Console
+    from stream_ldp.pipeline.plan import Section
 
-__all__ = ["FixedSizePlan", "error_documents", "print_head"]
-
-
-class FixedSizePlan(Protocol):
-    """A plan of a collection whose windows take the same memory, however many users report.
-
-    bits, report_bytes: size of one report.
-    state_bytes: memory of a window, for each source partition.
-    """
-
-    @property
-    def collection(self) -> str: ...
-
-    @property
-    def fingerprint(self) -> str: ...
-
-    @property
-    def bits(self) -> int: ...
-
-    @property
-    def report_bytes(self) -> int: ...
-
-    @property
-    def state_bytes(self) -> int: ...
+__all__ = ["print_sections"]
 
 
-def print_head(console: Console, planned: FixedSizePlan) -> None:
-    """Print what a plan is of, and what a report and a window of it take."""
-    console.print(
-        f"Collection {planned.collection}, fingerprint {planned.fingerprint}: {planned.bits} bits a report, "
-        f"{quantity(planned.report_bytes, 'byte')} with padding; {decimal(planned.state_bytes)} for each window "
-        "and partition.",
-        markup=False,
-    )
-
-
-def error_documents(
-    errors: Iterable[tuple[int, float]], *, population: str = "users", error: str = "standard_error"
-) -> list[dict[str, float]]:
-    """Return the errors to expect as plain data, an object for each size of the population.
-
-    errors: pairs of a size and the error.
-    population, error: what both are called.
-    """
-    return [{population: size, error: value} for size, value in errors]
+def print_sections(sections: Iterable[Section]) -> None:
+    """Print the sections one below the other."""
+    console = Console(highlight=False)
+    for section in sections:
+        if section.columns:
+            table = Table(box=box.SIMPLE, title=plain(section.title))
+            for column in section.columns:
+                table.add_column(plain(column))
+        else:
+            console.print(plain(section.title), soft_wrap=True)
+            table = Table(show_header=False, box=None, padding=(0, 2, 0, 1))
+        for row in section.rows:
+            table.add_row(*map(plain, row))
+        if section.rows:
+            print_whole(console, table)
+        for note in section.notes:
+            console.print(plain(note))

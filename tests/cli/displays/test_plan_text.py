@@ -1,33 +1,28 @@
-"""Tests of what the plans of several kinds show alike."""
+"""Sections of a plan as text."""
 
 from __future__ import annotations
 
-import io
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+from stream_ldp.cli.displays.plan_text import print_sections
+from stream_ldp.pipeline.plan import Section
 
-from stream_ldp.cli.displays.plan_text import error_documents, print_head
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Plan:
-    collection: str = "trips"
-    fingerprint: str = "0f"
-    bits: int = 9
-    report_bytes: int = 2
-    state_bytes: int = 4_000
+if TYPE_CHECKING:
+    import pytest
 
 
-def test_a_head_names_the_collection_and_what_a_report_and_a_window_take() -> None:
-    out = io.StringIO()
-    print_head(Console(file=out, width=200, highlight=False), _Plan())
-    assert out.getvalue() == (
-        "Collection trips, fingerprint 0f: 9 bits a report, 2 bytes with padding; 4.0 kB for each window and "
-        "partition.\n"
-    )
+def printed(section: Section, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    print_sections([section])
+    return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_errors_are_objects_that_say_what_their_numbers_are() -> None:
-    assert error_documents([(10, 0.5)]) == [{"users": 10, "standard_error": 0.5}]
-    assert error_documents([(10, 0.5)], population="reports", error="avd") == [{"reports": 10, "avd": 0.5}]
+def test_named_values_stand_below_their_title(capsys: pytest.CaptureFixture[str]) -> None:
+    section = Section(title="Collection trips", rows=(("a report", "9 bits"), ("[b]odd[/b]", "\x1b[2J")))
+    assert printed(section, capsys) == ["Collection trips", "a report 9 bits", r"[b]odd[/b] \x1b[2J"]
+
+
+def test_a_table_has_its_headings_and_the_sentences_below_it(capsys: pytest.CaptureFixture[str]) -> None:
+    section = Section(title="Errors", columns=("users", "error"), rows=(("10", "0.5"),), notes=("Too large.",))
+    lines = printed(section, capsys)
+    assert lines[0] == "Errors"
+    assert lines.index("users error") < lines.index("10 0.5") < lines.index("Too large.")

@@ -1,0 +1,67 @@
+"""The plan of a collection as data: its sections, which are printed, and its document, for JSON."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["ErrorPlan", "Plan", "Section", "document"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Section:
+    """A part of a plan: rows of named values, each with its unit, and sentences about them.
+
+    columns: headings; none where each row is a name and a value that need none.
+    """
+
+    title: str = ""
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ErrorPlan:
+    """The standard error to expect of so many users in a window."""
+
+    users: int
+    standard_error: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(ABC):
+    """The cost of a collection, before it runs; each kind has a class of its own."""
+
+    collection: str
+    fingerprint: str
+
+    @abstractmethod
+    def sections(self) -> Iterator[Section]:
+        """Iterate over its parts, in the order of reading."""
+
+    def head(self, *rows: tuple[str, str]) -> Section:
+        """Return the first section, which names the collection."""
+        return Section(title=f"Collection {self.collection}, fingerprint {self.fingerprint}", rows=rows)
+
+
+def document(plan: Plan) -> dict[str, Any]:
+    """Return a plan as plain data, for JSON, which has no infinity: it is the text `inf`."""
+    found: dict[str, Any] = _plain(asdict(plan))
+    return found
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case dict():
+            return {name: _plain(part) for name, part in value.items()}
+        case list() | tuple():
+            return [_plain(part) for part in value]
+        case float() if math.isinf(value):
+            return "inf"
+    return value

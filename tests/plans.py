@@ -1,0 +1,18 @@
+"""The text of a plan, without the drawing of its tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stream_ldp.pipeline.plan import Plan
+
+__all__ = ["text_of"]
+
+
+def text_of(planned: Plan) -> str:
+    """Return every title, row and note of a plan on a line of its own, cells apart by a bar."""
+    lines = []
+    for section in planned.sections():
+        lines += [section.title, " | ".join(section.columns), *map(" | ".join, section.rows), *section.notes]
+    return "\n".join(lines)

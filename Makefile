@@ -45,17 +45,20 @@ format: $(VENV)/.installed  ## Format the sources, and fix what lint can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-lock: $(VENV)/.released  ## Write docker/*.lock anew: every package of the image, and what builds it, by hash
+lock: $(VENV)/.installed  ## Write docker/*.lock anew, by hash: every package of the image, what builds and what audits it
+	$(BIN)/pip install --quiet --editable '.[release]'
 	$(COMPILE) pyproject.toml --extra worker --output-file docker/requirements.lock
 	$(COMPILE) docker/build.in --output-file docker/build.lock
+	$(COMPILE) docker/release.in --output-file docker/release.lock
 
-audit: $(VENV)/.released  ## Ask for advisories about every package of the image, and about what builds it
-	$(BIN)/pip-audit --require-hashes --disable-pip -r docker/requirements.lock
-	$(BIN)/pip-audit --require-hashes --disable-pip -r docker/build.lock
+audit: build/release/.installed  ## Ask for advisories about every package of the image, and about what builds and audits it
+	build/release/bin/pip-audit --require-hashes --disable-pip -r docker/requirements.lock
+	build/release/bin/pip-audit --require-hashes --disable-pip -r docker/build.lock
+	build/release/bin/pip-audit --require-hashes --disable-pip -r docker/release.lock
 
-sbom: $(VENV)/.installed  ## Write the bill of materials of the image (CycloneDX) into build/dist, from its lock
+sbom: build/release/.installed  ## Write the bill of materials of the image (CycloneDX) into build/dist, from its lock
 	@mkdir -p build/dist
-	$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --output-file \
+	build/release/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --output-file \
 	build/dist/stream-ldp.cdx.json docker/requirements.lock
 
 dist: sbom  ## Build wheel and archive with the locked tools into build/dist, with their digests
@@ -75,8 +78,9 @@ $(VENV)/.installed: pyproject.toml
 	$(BIN)/pip install --quiet --editable '.[analysis,demo,dev]'
 	@touch $@
 
-$(VENV)/.released: $(VENV)/.installed
-	$(BIN)/pip install --quiet --editable '.[release]'
+build/release/.installed: docker/release.lock
+	$(PYTHON) -m venv --clear build/release
+	build/release/bin/pip install --quiet --require-hashes -r docker/release.lock
 	@touch $@
 
 clean:  ## Remove .venv and all caches

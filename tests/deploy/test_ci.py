@@ -77,7 +77,8 @@ def test_each_job_of_a_release_may_write_what_it_makes_and_nothing_else() -> Non
     }
     assert written == {
         "pinned": set(),
-        "package": {"contents", "id-token", "attestations"},
+        "package": set(),
+        "publish": {"contents", "id-token", "attestations"},
         "image": {"packages", "id-token", "attestations"},
     }
 
@@ -85,17 +86,43 @@ def test_each_job_of_a_release_may_write_what_it_makes_and_nothing_else() -> Non
 def test_a_release_is_built_of_nothing_that_may_have_moved() -> None:
     jobs = RELEASE["jobs"]
     assert [step["run"] for step in jobs["pinned"]["steps"] if "run" in step] == ["python3 docker/pin.py --check"]
-    assert all(job["needs"] == "pinned" for name, job in jobs.items() if name != "pinned")
+    needs = {name: job.get("needs") for name, job in jobs.items()}
+    assert needs == {"pinned": None, "package": "pinned", "publish": "package", "image": "pinned"}
+
+
+def test_what_signs_the_package_installs_and_runs_no_tool() -> None:
+    """A tool of one machine could sign something else as the repository, or write to it."""
+    steps = RELEASE["jobs"]["publish"]["steps"]
+    assert [step.get("uses", step.get("run", "")).partition("@")[0].partition(" --")[0] for step in steps] == [
+        "actions/download-artifact",
+        "actions/attest-build-provenance",
+        'gh release create "$GITHUB_REF_NAME"',
+    ]
+
+
+def test_what_runs_tools_of_a_release_takes_them_from_a_lock_and_keeps_no_token() -> None:
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    needed = {
+        name: each.split() for name, each in re.findall(r"^([\w./-]+):(.*?)(?:  ##.*)?$", makefile, re.MULTILINE)
+    }
+    seen, left = set(), {"audit", "dist"}
+    while left:
+        seen |= left
+        left = {each for name in left for each in needed.get(name, [])} - seen
+    assert "build/release/.installed" in seen
+    assert not any(".venv" in each or "$(VENV)" in each for each in seen), "these are installed by ranges"
+    checkout = RELEASE["jobs"]["package"]["steps"][0]
+    assert checkout["with"] == {"persist-credentials": "false"}
 
 
 def test_a_release_has_a_bill_of_materials_and_says_how_it_was_built() -> None:
-    package, image = (
+    publish, image = (
         " ".join(step.get("run", step.get("uses", "")) for step in RELEASE["jobs"][name]["steps"])
-        for name in ("package", "image")
+        for name in ("publish", "image")
     )
     makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
     assert re.search(r"^dist: .*\bsbom\b", makefile, re.MULTILINE), "what is attached has no bill of materials"
-    assert all("actions/attest-build-provenance@" in steps for steps in (package, image))
-    assert "build/dist/*" in package
+    assert all("actions/attest-build-provenance@" in steps for steps in (publish, image))
+    assert "build/dist/*" in publish
     assert "--provenance=mode=max" in image
     assert "type=sbom" in image

@@ -18,8 +18,7 @@ from packaging.utils import canonicalize_name
 from tests.paths import REPOSITORY
 
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
-LOCKS = {name: REPOSITORY / "docker" / f"{name}.lock" for name in ("build", "requirements")}
-BUILD_TOOLS = (REPOSITORY / "docker" / "build.in").read_text(encoding="utf-8")
+LOCKS = {name: REPOSITORY / "docker" / f"{name}.lock" for name in ("build", "release", "requirements")}
 COMMIT, DIGEST = "0123456789abcdef0123456789abcdef01234567", "sha256:" + "ab" * 32
 
 
@@ -34,8 +33,10 @@ def locked(name: str) -> dict[str, str]:
     return found
 
 
-def build_tools() -> list[Requirement]:
-    return [Requirement(line) for line in BUILD_TOOLS.splitlines() if not line.startswith("#")]
+def tools(name: str) -> list[Requirement]:
+    """What a lock of tools is made of."""
+    lines = LOCKS[name].with_suffix(".in").read_text(encoding="utf-8").splitlines()
+    return [Requirement(line) for line in lines if not line.startswith("#")]
 
 
 def is_bounded(requirement: Requirement) -> bool:
@@ -65,7 +66,7 @@ def test_every_dependency_has_an_upper_bound() -> None:
     project = PROJECT["project"]
     extras = [each for some in project["optional-dependencies"].values() for each in some]
     given = [Requirement(each) for each in (*project["dependencies"], *extras, *PROJECT["build-system"]["requires"])]
-    given += build_tools()
+    given += tools("build") + tools("release")
     assert [str(each) for each in given if not is_bounded(each) and each.name != project["name"]] == []
 
 
@@ -82,9 +83,16 @@ def test_every_requirement_of_the_image_is_locked_within_its_range() -> None:
 
 
 def test_what_builds_the_package_is_locked_within_its_range() -> None:
-    tools = locked("build")
-    for wanted in (*build_tools(), *map(Requirement, PROJECT["build-system"]["requires"])):
-        assert wanted.specifier.contains(tools[canonicalize_name(wanted.name)]), wanted
+    versions = locked("build")
+    for wanted in (*tools("build"), *map(Requirement, PROJECT["build-system"]["requires"])):
+        assert wanted.specifier.contains(versions[canonicalize_name(wanted.name)]), wanted
+
+
+def test_what_looks_at_a_release_is_locked_within_its_range_which_is_that_of_what_is_tested_here() -> None:
+    versions, dev = locked("release"), PROJECT["project"]["optional-dependencies"]["dev"]
+    (tested,) = (each for each in map(Requirement, dev) if each.name == "cyclonedx-bom")
+    for wanted in (*tools("release"), tested):
+        assert wanted.specifier.contains(versions[canonicalize_name(wanted.name)]), wanted
 
 
 @pytest.mark.parametrize(
@@ -116,15 +124,15 @@ def test_what_the_image_is_made_of_is_built_by_locked_tools_alone() -> None:
     """A build in isolation fetches the newest backend, whatever the lock of the dependencies says."""
     text = (REPOSITORY / "docker" / "Dockerfile").read_text(encoding="utf-8")
     commands = installs(text)
-    tools, *others = commands
-    assert "-r docker/build.lock" in tools
+    first, *others = commands
+    assert "-r docker/build.lock" in first
     assert all("--no-build-isolation" in each or "--no-index" in each for each in others)
     assert any("-r docker/requirements.lock" in each for each in others)
 
 
 def test_the_bill_of_materials_has_every_package_of_the_image(tmp_path: Path) -> None:
     (command,) = re.findall(
-        r"^\t\$\(BIN\)/(cyclonedx-py .*)$",
+        r"^\tbuild/release/bin/(cyclonedx-py .*)$",
         (REPOSITORY / "Makefile").read_text(encoding="utf-8").replace("\\\n\t", ""),
         re.MULTILINE,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,10 +22,15 @@ from stream_ldp.errors import DataError
 from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import Door, Gateway, Source
 from stream_ldp.http.hosts import Hosts
+from stream_ldp.http.origins import origin_of
 from stream_ldp.http.port import Port
+from stream_ldp.http.proxies import Proxies
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.settings_sources import shared_secret
 from stream_ldp.kafka.tracing import begin_tracing, end_tracing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = ["STOP_SECONDS", "gateway"]
 
@@ -88,14 +93,32 @@ def gateway(
         Source(collection=collection, text=Path(file).read_text(encoding="utf-8"))
         for file, collection in load_collections(files).items()
     ]
-    door = Door(limiter=Limiter(rate=rate, burst=burst), tokens=_tokens(tokens_file), origins=frozenset(origin or ()))
+    door = Door(limiter=Limiter(rate=rate, burst=burst), tokens=_tokens(tokens_file), origins=_origins(origin or ()))
     served = Gateway(sources, settings=settings, door=door, now_ms=now_ms)
-    hosts = Hosts.of(settings.allowed_hosts)
+    opened = Port(
+        served.application(),
+        host=host,
+        port=port,
+        hosts=Hosts.of(settings.allowed_hosts),
+        proxies=Proxies.of(settings.trusted_proxies),
+        tls=_tls(cert_file, key_file),
+        stop_seconds=STOP_SECONDS,
+        count=served.note,
+    )
     begin_tracing(settings, service="stream-ldp-gateway")
     try:
-        run_client(until_signal(_serve(served, host=host, port=port, tls=_tls(cert_file, key_file), hosts=hosts)))
+        run_client(until_signal(_serve(opened, host=host, scheme="https" if cert_file else "http")))
     finally:
         end_tracing()
+
+
+def _origins(given: Iterable[str]) -> frozenset[str]:
+    found = {each: "*" if each == "*" else origin_of(each) for each in given}
+    if wrong := [each for each, origin in found.items() if origin is None]:
+        fail(
+            f"--origin {wrong[0]!r} is no origin: write its scheme and host alone, such as https://a.example", code=2
+        )
+    return frozenset(each for each in found.values() if each is not None)
 
 
 def _tokens(file: Path | None) -> frozenset[str]:
@@ -133,19 +156,9 @@ def _tls(cert_file: Path | None, key_file: Path | None) -> ssl.SSLContext | None
     return context
 
 
-async def _serve(served: Gateway, *, host: str, port: int, tls: ssl.SSLContext | None, hosts: Hosts) -> None:
-    opened = Port(
-        served.application(),
-        host=host,
-        port=port,
-        hosts=hosts,
-        tls=tls,
-        stop_seconds=STOP_SECONDS,
-        count=served.note,
-    )
+async def _serve(opened: Port, *, host: str, scheme: str) -> None:
     try:
         await opened.start()
-        scheme = "http" if tls is None else "https"
         echo(f"The gateway is at {scheme}://{host}:{opened.address[1]}/v1/collections; Ctrl-C ends it.")
         await asyncio.Event().wait()
     finally:

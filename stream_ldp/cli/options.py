@@ -25,7 +25,7 @@ __all__ = ["CLIENT", "SERVER", "TOPICS", "WORKER", "load_collections", "with_set
 #: Settings of a command that produces or consumes.
 CLIENT = ("config", *CONNECTION, "client_id", "topic_prefix")
 #: Settings of a command that serves something other than a worker, and logs.
-SERVER = (*CLIENT, "allowed_hosts", "log_format", "log_level")
+SERVER = (*CLIENT, "allowed_hosts", "trusted_proxies", "log_format", "log_level")
 #: Settings of a command that creates or lists topics.
 TOPICS = (*CLIENT, "partials_partitions")
 #: Settings of a worker: all but the passwords, which have no flags.

@@ -16,6 +16,7 @@ from stream_ldp.cli.running import run_client, until_signal
 from stream_ldp.client import UnreadableAnswer
 from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.http.hosts import Hosts
+from stream_ldp.http.proxies import Proxies
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import kind_of
 from stream_ldp.page.history import FINALS, History
@@ -53,8 +54,13 @@ def page(
 async def _page(collections: Iterable[Collection], settings: Settings, *, host: str, port: int, finals: int) -> None:
     collections = list(collections)
     known = {each.name: _known(each) for each in collections}
-    hosts = Hosts.of(settings.allowed_hosts)
-    server = PageServer(History(known, finals=finals), host=host, port=port, hosts=hosts)
+    server = PageServer(
+        History(known, finals=finals),
+        host=host,
+        port=port,
+        hosts=Hosts.of(settings.allowed_hosts),
+        proxies=Proxies.of(settings.trusted_proxies),
+    )
     await server.start()
     echo(f"The page is at {server.url}; Ctrl-C ends it.")
     following = [

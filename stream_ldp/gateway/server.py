@@ -30,6 +30,7 @@ from stream_ldp.gateway.admission import Admission
 from stream_ldp.gateway.metrics import GatewayMetrics
 from stream_ldp.http.exposition import exposition
 from stream_ldp.http.network import network_of
+from stream_ldp.http.origins import origin_of
 from stream_ldp.http.quota import Quota
 from stream_ldp.http.refusal import Refused
 from stream_ldp.kafka.broker_watch import BrokerWatch
@@ -85,7 +86,7 @@ class Door:
 
     limiter: how many requests each client may make.
     tokens: bearer tokens of which a client must have one; empty to let everyone in.
-    origins: origins of web pages whose scripts may use the gateway; "*" for all.
+    origins: origins of web pages whose scripts may use the gateway, as `origin_of` writes them; "*" for all.
     """
 
     limiter: Limiter
@@ -182,19 +183,19 @@ class Gateway:
     ) -> web.StreamResponse:
         """Let scripts of known pages in alone, and answer what is refused as JSON."""
         origin = request.headers.get("Origin")
-        known = origin is None or not self._door.origins.isdisjoint((origin, "*"))
+        known = origin is None or not self._door.origins.isdisjoint((origin_of(origin), "*"))
         try:
             _require_origin(known=known)
-            if request.method == "OPTIONS" and origin is not None:
-                response: web.StreamResponse = web.Response(status=204)
-            else:
-                response = await handler(request)
+            response = await handler(request)
         except Refused as refused:
             # What is not the name of a collection is no label: anyone could make ever more of them.
             if (name := request.match_info.get("name")) in self._sources:
                 self._metrics.refused.labels(name, refused.reason).inc()
             response = refused.response()
         except web.HTTPException as error:
+            # Browsers ask with it before they send. It is no method of any route, but the port has looked at it too.
+            if request.method == "OPTIONS" and origin is not None:
+                return web.Response(status=204, headers=_allowed(origin))
             reason = error.reason.lower().replace(" ", "_")
             response = Refused(error.status, reason, f"{request.method} {request.path}").response()
         if origin is not None and known:

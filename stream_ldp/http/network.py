@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
-__all__ = ["network_of"]
+__all__ = ["address_of", "network_of"]
 
 #: Bits of an IPv6 address that a provider gives to one customer, who has the 2^64 addresses behind them.
 IPV6_PREFIX = 64
+
+
+def address_of(text: str | None) -> IPv4Address | IPv6Address | None:
+    """Read an address, without its zone, and an IPv4 address that is written as one of IPv6 as what it is.
+
+    >>> address_of("::ffff:192.0.2.7"), address_of("unknown")
+    (IPv4Address('192.0.2.7'), None)
+    """
+    try:
+        found = ip_address((text or "").partition("%")[0])
+    except ValueError:
+        return None
+    return found if isinstance(found, IPv4Address) else found.ipv4_mapped or found
 
 
 def network_of(address: str | None) -> str:
@@ -16,9 +29,7 @@ def network_of(address: str | None) -> str:
     >>> network_of("192.0.2.7"), network_of("2001:db8::7"), network_of("::ffff:192.0.2.7"), network_of(None)
     ('192.0.2.7', '2001:db8::/64', '192.0.2.7', '')
     """
-    if not address:
-        return ""
-    found = ip_address(address.partition("%")[0])
-    if not isinstance(found, IPv6Address):
-        return str(found)
-    return str(found.ipv4_mapped or ip_network((found, IPV6_PREFIX), strict=False))
+    found = address_of(address)
+    return (
+        "" if found is None else str(ip_network((found, IPV6_PREFIX), strict=False) if found.version == 6 else found)
+    )

@@ -12,6 +12,7 @@ import logging
 import socket
 import sys
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
@@ -19,6 +20,7 @@ from aiohttp import web
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.http.incidents import Incident, IncidentLog
 from stream_ldp.http.network import network_of
+from stream_ldp.http.proxies import Proxies
 from stream_ldp.http.quota import Quota
 from stream_ldp.http.refusal import Refused
 
@@ -45,7 +47,8 @@ WRITE_SECONDS, HANDSHAKE_SECONDS = 30.0, 10.0
 LINGER_SECONDS = 2.0
 
 #: Connections at once: with TLS, each has 0.3 MB. At most half of the descriptors are for them, since without one the
-#: process could neither accept any nor reach its brokers. A client may have a quarter.
+#: process could neither accept any nor reach its brokers. A client may have a quarter, as connections or as requests
+#: that a trusted proxy passes on; the proxy may have all but a quarter, which is left for probes and other callers.
 MOST_CONNECTIONS, DESCRIPTORS_PART, SHARES = 1_024, 2, 4
 
 #: Seconds until connections are accepted again after that has failed, for want of descriptors or memory.
@@ -69,6 +72,7 @@ class Port:
         host: str,
         port: int,
         hosts: Hosts,
+        proxies: Proxies = Proxies(),  # noqa: B008  it is immutable
         option: str = "--port",
         tls: ssl.SSLContext | None = None,
         stop_seconds: float = 1.0,
@@ -78,6 +82,7 @@ class Port:
 
         port: port to open; 0 for any free one.
         hosts: names by which the server may be called.
+        proxies: whom it believes for whom they ask; a request's `remote` is then their client's address.
         option: what chooses another port.
         stop_seconds: how long a stop waits for requests under way.
         count: called for each incident.
@@ -86,17 +91,18 @@ class Port:
         self._host = host
         self._port = port
         self._hosts = hosts
+        self._proxies = proxies
         self._option = option
         self._tls = tls
         self._count = count
         most = _most_connections()
-        self._connections = Quota(most=most, share=max(1, most // SHARES))
+        self._connections, self._forwarded = (Quota(most=most, share=max(1, most // SHARES)) for _ in range(2))
         # By descriptor: connections without a request under way, the longest so first.
         self._idle: dict[int, _Connection] = {}
         self._listeners: list[socket.socket] = []
         self._accepting: set[asyncio.Task[None]] = set()
         # What the application itself does with a request and with a refusal is between the two.
-        application.middlewares.insert(0, self._answer)
+        application.middlewares[:0] = [self._answer, self._find_client]
         application.middlewares.append(self._check)
         self._runner = web.AppRunner(
             application,
@@ -173,7 +179,9 @@ class Port:
                 await asyncio.sleep(ACCEPT_SECONDS)
                 continue
             network = network_of(address[0])
-            if self._connections.take(network) or (self._make_room(network) and self._connections.take(network)):
+            shares = SHARES - 1 if self._proxies.trust(address[0]) else 1
+            take = partial(self._connections.take, network, shares=shares)
+            if take() or (self._make_room(network, shares) and take()):
                 connection = _Connection(accepted, quota=self._connections, network=network)
                 self._idle[connection.fileno()] = connection
                 self._begin(self._serve(connection))
@@ -183,12 +191,12 @@ class Port:
             # While others knock, accepting does not wait, and would keep the loop from all else.
             await asyncio.sleep(0)
 
-    def _make_room(self, network: str) -> bool:
+    def _make_room(self, network: str, shares: int) -> bool:
         """Close the connection that has been without a request for longest, of a client that has its share.
 
         Else connections that say nothing would keep a port shut for as long as they may stay.
         """
-        full = self._connections.share_is_taken(network)
+        full = self._connections.share_is_taken(network, shares=shares)
         for number, each in list(self._idle.items()):
             if each.given_back:
                 del self._idle[number]
@@ -241,9 +249,28 @@ class Port:
             abort(request)
 
     @web.middleware
+    async def _find_client(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Give a request that a trusted proxy passes on the address of its client, who may have a share of them."""
+        address = self._proxies.client(request.remote, request.headers.getall("X-Forwarded-For", []))
+        if address == request.remote:
+            return await handler(request)
+        client = network_of(address)
+        if not self._forwarded.take(client):
+            self._count(Incident.TOO_MANY_CONNECTIONS)
+            raise Refused(429, "too_many_requests", "too many requests of one address are under way", retry_after=0)
+        try:
+            return await handler(request.clone(remote=address or ""))
+        finally:
+            self._forwarded.give_back(client)
+
+    @web.middleware
     async def _check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Refuse what no application here takes, before any of its body is read."""
-        if not all(map(self._hosts.accept, request.headers.getall("Host", []))):
+        hosts = request.headers.getall("Host", [])
+        if not request.raw_path.startswith(("/", "*")):
+            # A target with a host of its own, which counts more than the header.
+            hosts = [*hosts, request.url.raw_authority]
+        if not all(map(self._hosts.accept, hosts)):
             raise Refused(
                 421,
                 "unknown_host",

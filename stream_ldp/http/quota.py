@@ -21,13 +21,16 @@ class Quota:
         self.taken = 0
         self._of_client: Counter[str] = Counter()
 
-    def share_is_taken(self, client: str) -> bool:
-        """Decide whether a client holds as much as one may."""
-        return self._of_client[client] >= self._share
+    def share_is_taken(self, client: str, *, shares: int = 1) -> bool:
+        """Decide whether a client holds as much as one may, or as one that stands for several."""
+        return self._of_client[client] >= shares * self._share
 
-    def take(self, client: str, amount: int = 1) -> bool:
-        """Take an amount for a client; return False, and take nothing, if that would be too much."""
-        if self._of_client[client] + amount > self._share or self.taken + amount > self._most:
+    def take(self, client: str, amount: int = 1, *, shares: int = 1) -> bool:
+        """Take an amount for a client; return False, and take nothing, if that would be too much.
+
+        shares: the number of shares that the client may hold.
+        """
+        if self._of_client[client] + amount > shares * self._share or self.taken + amount > self._most:
             return False
         self._of_client[client] += amount
         self.taken += amount

@@ -8,6 +8,7 @@ import shlex
 from enum import StrEnum
 from functools import cache
 from hashlib import sha256
+from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -247,6 +248,11 @@ class Settings(BaseSettings):
         description="Names, separated by commas, by which the admin port, the gateway and the page may be called, "
         "beside localhost and addresses; * for any.",
     )
+    trusted_proxies: str = Field(
+        default="",
+        description="Networks, separated by commas, such as 10.0.0.0/8, of the proxies before a gateway or page; "
+        "their X-Forwarded-For says who asks.",
+    )
     tracing: bool = Field(
         default=False,
         description="Send OpenTelemetry traces, by OTLP to where OTEL_EXPORTER_OTLP_ENDPOINT says; needs the extra "
@@ -363,6 +369,16 @@ class Settings(BaseSettings):
             if not re.fullmatch(r"[\w.-]*|\*", name.strip()):
                 raise ValueError(f"{name.strip()!r} is not the name of a host alone, without scheme, port and path")
         return hosts
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _proxies_are_networks(cls, networks: str) -> str:
+        for network in filter(None, map(str.strip, networks.split(","))):
+            try:
+                ip_network(network)
+            except ValueError as error:
+                raise ValueError(f"{error}: write an address, or a network such as 10.0.0.0/8") from None
+        return networks
 
     @field_validator("outage")
     @classmethod

@@ -10,6 +10,7 @@ from aiohttp import web
 
 from stream_ldp.http.hosts import Hosts
 from stream_ldp.http.port import Port, abort
+from stream_ldp.http.proxies import Proxies
 from stream_ldp.http.refusal import Refused
 from stream_ldp.page.broadcast import Broadcast, TooSlow
 
@@ -49,12 +50,20 @@ class PageServer:
     """A page server shows one history to any number of browsers, on the caller's event loop."""
 
     def __init__(
-        self, history: History, *, host: str, port: int, hosts: Hosts | None = None, pause: float = PAUSE
+        self,
+        history: History,
+        *,
+        host: str,
+        port: int,
+        hosts: Hosts = Hosts(),  # noqa: B008  it is immutable
+        proxies: Proxies = Proxies(),  # noqa: B008  it is immutable
+        pause: float = PAUSE,
     ) -> None:
         """Prepare for one address.
 
         port: port to open; 0 for any free one.
         hosts: names by which the page may be called; addresses and localhost alone if not given.
+        proxies: whom it believes for whom they ask.
         pause: seconds of silence after which a browser gets a sign of life.
         """
         self._history = history
@@ -69,7 +78,7 @@ class PageServer:
         ):
             application.router.add_get(f"/static/{path.name}", _file(path.name))
         application.router.add_get("/events", self._events)
-        self._port = Port(application, host=host, port=port, hosts=hosts or Hosts())
+        self._port = Port(application, host=host, port=port, hosts=hosts, proxies=proxies)
 
     @property
     def url(self) -> str:

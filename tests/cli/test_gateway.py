@@ -34,6 +34,14 @@ def test_a_certificate_that_cannot_be_used_is_an_error(command_line: Run, survey
     assert "cert-file" in result.stderr
 
 
+@pytest.mark.parametrize("origin", ["page.example", "https://page.example/reports", "https://*.example", "null"])
+def test_an_origin_that_no_page_has_is_an_error(command_line: Run, survey: Path, origin: str) -> None:
+    result = command_line(gateway, survey, "--origin", "https://good.example", "--origin", origin)
+    assert result.exit_code == 2
+    said = " ".join(result.stderr.split())
+    assert f"--origin {origin!r} is no origin: write its scheme and host alone, such as https://a.example" in said
+
+
 def test_an_unknown_collection_file_is_an_error(command_line: Run, tmp_path: Path) -> None:
     assert command_line(gateway, tmp_path / "absent.yaml").exit_code != 0
 

@@ -270,7 +270,10 @@ def test_the_settings_are_read_by_the_program(
         assert loaded.admin_host == "0.0.0.0"
         # Clients in the cluster call a service by its name, which a server has to be told.
         hosts = Hosts.of(loaded.allowed_hosts)
-        assert all(hosts.accept(each["metadata"]["name"]) for each in of_kind(objects, "Service"))
+        for each in of_kind(objects, "Service"):
+            name, namespace = each["metadata"]["name"], each["metadata"]["namespace"]
+            called = (name, *(f"{name}.{namespace}{zone}" for zone in ("", ".svc", ".svc.cluster.local")))
+            assert [each for each in called if not hosts.accept(f"{each}:8443")] == []
         assert {int(address.rpartition(":")[2]) for address in loaded.broker_addresses} == {_broker_port(objects)}
 
 

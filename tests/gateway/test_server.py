@@ -23,6 +23,7 @@ from stream_ldp.gateway import server
 from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import MOST_BYTES, Door, Gateway, Source
 from stream_ldp.http import port
+from stream_ldp.http.proxies import Proxies
 from stream_ldp.http.refusal import Refused
 from stream_ldp.kafka.connection import BrokerUnreachable
 from stream_ldp.kafka.round_log import RoundLog
@@ -60,7 +61,7 @@ def reachable(monkeypatch: pytest.MonkeyPatch, broker: FakeBroker) -> FakeBroker
 
 @asynccontextmanager
 async def opened(
-    door: Door | None = None, *, collection: Collection | None = None
+    door: Door | None = None, *, collection: Collection | None = None, proxies: Proxies | None = None
 ) -> AsyncIterator[aiohttp.ClientSession]:
     gateway = Gateway(
         [Source(collection=collection or collection_of(), text="collection: care-survey # as written")],
@@ -68,7 +69,8 @@ async def opened(
         door=door or Door(limiter=GENEROUS),
         now_ms=lambda: NOW_MS,
     )
-    async with listening(gateway.application()) as url, aiohttp.ClientSession(url) as session:
+    application = gateway.application()
+    async with listening(application, proxies=proxies) as url, aiohttp.ClientSession(url) as session:
         yield session
 
 
@@ -235,6 +237,22 @@ async def test_a_client_that_sends_too_much_is_told_when_to_try_again(reachable:
             assert 90 <= int(response.headers["Retry-After"]) <= 101
 
 
+async def test_clients_behind_a_trusted_proxy_have_an_allowance_each(reachable: FakeBroker) -> None:
+    door = Door(limiter=Limiter(rate=0.01, burst=1))
+    async with opened(door, proxies=Proxies.of("127.0.0.1")) as session:
+        statuses = [
+            (await post(session, batch(), headers={"X-Forwarded-For": said}))[0]
+            for said in ("192.0.2.1", "192.0.2.2", "192.0.2.9, 192.0.2.1", "2001:db8::1", "2001:db8::2")
+        ]
+    assert statuses == [200, 200, 429, 200, 429]
+    async with opened(Door(limiter=Limiter(rate=0.01, burst=1))) as session:
+        statuses = [
+            (await post(session, batch(), headers={"X-Forwarded-For": said}))[0]
+            for said in ("192.0.2.1", "192.0.2.2")
+        ]
+    assert statuses == [200, 429], "anybody can write the header"
+
+
 async def test_an_unknown_collection_is_told_which_there_are(reachable: FakeBroker) -> None:
     async with opened() as session, session.post("/v1/collections/films/batches", data=b"") as response:
         assert response.status == 404
@@ -285,6 +303,11 @@ async def test_scripts_of_known_pages_may_report_and_those_of_others_are_refused
     door = Door(limiter=GENEROUS, origins=frozenset({"https://good.example"}))
     async with opened(door) as session:
         headers = {"Origin": "https://good.example", "Content-Type": BATCH_TYPE}
+        async with session.options("/v1/collections/care-survey/batches") as response:
+            assert response.status == 405, "no browser asks"
+        evil = headers | {"Host": "evil.example"}
+        async with session.options("/v1/collections/care-survey/batches", headers=evil) as response:
+            assert (response.status, (await response.json())["reason"]) == (421, "unknown_host")
         async with session.options("/v1/collections/care-survey/batches", headers=headers) as response:
             assert response.status == 204
             assert response.headers["Access-Control-Allow-Origin"] == "https://good.example"

@@ -23,6 +23,7 @@ from stream_ldp.http import port
 from stream_ldp.http.hosts import Hosts
 from stream_ldp.http.incidents import Incident
 from stream_ldp.http.port import Port, PortError
+from stream_ldp.http.proxies import Proxies
 from tests.http.servers import PATIENCE, SERVERS, Served
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
@@ -106,6 +107,21 @@ async def test_a_page_whose_name_is_made_to_mean_this_machine_reads_nothing(serv
         answer = await served.ask(served.head(host=host, path=path))
         assert answer.startswith(b"HTTP/1.1 421 ")
         assert b'"reason": "unknown_host"' in answer
+
+
+async def test_a_target_that_names_another_host_than_the_header_does_is_refused(served: Served) -> None:
+    for target in ("http://evil.example", "http://evil.example:80", "http://127.0.0.1@evil.example"):
+        answer = await served.ask(served.head(path=f"{target}{served.path}"))
+        assert answer.partition(b"\r\n")[0].split()[1] in {b"400", b"421"}, target
+    for target in ("http://known.example", "http://127.0.0.1:1", "http://[::1]:8443"):
+        assert (await served.ask(served.head(path=f"{target}{served.path}"))).startswith(b"HTTP/1.1 200 "), target
+
+
+@pytest.mark.parametrize("method", ["OPTIONS", "PUT"])
+async def test_a_question_of_a_browser_is_refused_as_its_request_would_be(served: Served, method: str) -> None:
+    for lines in ((), ("Origin: http://evil.example", "Access-Control-Request-Method: POST")):
+        answer = await served.ask(served.head(*lines, method=method, host="evil.example"))
+        assert answer.split()[1] in {b"421", b"403"}
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:1", "localhost:8443", "[::1]:8443", "known.example"])
@@ -196,6 +212,57 @@ class Opened:
         async with asyncio.timeout(PATIENCE):
             while self.port._connections.taken:
                 await asyncio.sleep(0.01)
+
+
+async def remote(request: web.Request) -> web.Response:
+    return web.Response(text=str(request.remote))
+
+
+async def test_only_a_trusted_proxy_says_who_asks() -> None:
+    async with Opened(remote, proxies=Proxies.of("127.0.0.2")) as served:
+        head = served.head(
+            "X-Forwarded-For: 198.51.100.9", "X-Forwarded-For: 203.0.113.7", "Forwarded: for=192.0.2.1"
+        )
+        assert (await served.ask(head, address="127.0.0.2")).endswith(b"\r\n203.0.113.7")
+        assert (await served.ask(head, address="127.0.0.3")).endswith(b"\r\n127.0.0.3")
+
+
+async def test_a_proxy_has_more_connections_than_a_client_and_leaves_some_to_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(port, "MOST_CONNECTIONS", 8)
+    begun, go_on = asyncio.Semaphore(0), asyncio.Event()
+
+    async def slow(request: web.Request) -> web.Response:
+        begun.release()
+        await go_on.wait()
+        return await remote(request)
+
+    opened = Opened(slow, proxies=Proxies.of("127.0.0.2"))
+    async with opened as served:
+
+        def ask(client: int, address: str = "127.0.0.2") -> asyncio.Future[bytes]:
+            head = served.head(f"X-Forwarded-For: 192.0.2.{client}")
+            return asyncio.ensure_future(served.ask(head, address=address))
+
+        asked = [ask(client) for client in (1, 1, 2, 2, 3)]
+        for _ in asked:
+            await begun.acquire()
+        # A client behind it has a share, as it would have without the proxy.
+        refused = await ask(1)
+        assert refused.startswith(b"HTTP/1.1 429 ")
+        assert b'"reason": "too_many_requests"' in refused
+        asked.append(ask(3))
+        await begun.acquire()
+        assert await ask(4) == b"", "six of eight connections are the proxy's"
+        assert opened.counted == {Incident.TOO_MANY_CONNECTIONS: 2}
+        asked += [ask(9, "127.0.0.1"), ask(9, "127.0.0.1")]
+        for _ in range(2):
+            await begun.acquire()
+        go_on.set()
+        clients = [(await each).rpartition(b"\r\n")[2].decode() for each in asked]
+    assert clients == [*(f"192.0.2.{client}" for client in (1, 1, 2, 2, 3, 3)), "127.0.0.1", "127.0.0.1"]
+    assert opened.port._forwarded.taken == 0
 
 
 async def large(_: web.Request) -> web.Response:

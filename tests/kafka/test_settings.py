@@ -51,6 +51,11 @@ def test_two_deployments_on_one_cluster_do_not_share_a_group_unless_told_to() ->
         ({"brokers": "a:\u00b2"}, "'a:\u00b2' is not host:port"),
         ({"allowed_hosts": "a.example,https://b.example"}, "'https://b.example' is not the name of a host alone"),
         ({"allowed_hosts": "a.example:8443"}, "'a.example:8443' is not the name of a host alone"),
+        (
+            {"trusted_proxies": "10.0.0.0/8,10.0.0.1/8"},
+            "10.0.0.1/8 has host bits set: write an address, or a network",
+        ),
+        ({"trusted_proxies": "proxy.example"}, "'proxy.example' does not appear to be an IPv4 or IPv6 network"),
         ({"admin_port": 70_000}, "less than or equal to 65535"),
         (
             {"topic_prefix": "a.b"},

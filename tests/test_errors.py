@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 import stream_ldp
-from stream_ldp.client import BudgetExceeded, DeliveryError, LooserTerms
+from stream_ldp.client.errors import DeliveryError
 from stream_ldp.collection.located import CollectionError, Misplaced
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.extras import MissingExtra
+from stream_ldp.privacy.ledger.ledger_file import LooserTerms
+from stream_ldp.privacy.ledger.terms import BudgetExceeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -30,7 +30,9 @@ from stream_ldp.cli import app
 from stream_ldp.cli.displays.ranking_text import ranking_panel
 from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.simulation.item_truth import ItemTruth
-from stream_ldp.client import ItemReporter, PrivacyLedger, Reporter, Terms, round_feed
+from stream_ldp.client import round_feed
+from stream_ldp.client.item_reporter import ItemReporter
+from stream_ldp.client.reporter import Reporter
 from stream_ldp.collection import Collection
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import parse_collection
@@ -41,7 +43,9 @@ from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
 from stream_ldp.pipeline.answer import Published, WindowBounds
 from stream_ldp.privacy.audit.enumeration import Enumeration
 from stream_ldp.privacy.ledger.ledger import Spending
+from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
 from stream_ldp.privacy.ledger.reports import attribute_reports
+from stream_ldp.privacy.ledger.terms import Terms
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.plan import plan as plan_of_records

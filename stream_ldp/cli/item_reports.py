@@ -11,10 +11,11 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.item_sets import items_of
 from stream_ldp.cli.inputs.records import Format, lines_of
 from stream_ldp.cli.running import run_client, spent_line, until_signal
-from stream_ldp.client import ItemReporter, ReportRefused
+from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.client.sender import now_ms
 from stream_ldp.errors import DataError
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.privacy.ledger.terms import ReportRefused
 from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:

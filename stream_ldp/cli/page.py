@@ -13,7 +13,7 @@ from stream_ldp.cli.echo import echo
 from stream_ldp.cli.logs import begin_log
 from stream_ldp.cli.options import SERVER, load_collections, with_settings
 from stream_ldp.cli.running import run_client, until_signal
-from stream_ldp.client import UnreadableAnswer
+from stream_ldp.client.errors import UnreadableAnswer
 from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.http.hosts import Hosts
 from stream_ldp.http.proxies import Proxies

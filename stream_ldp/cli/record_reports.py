@@ -10,16 +10,13 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.records import RecordReader, lines_of
 from stream_ldp.cli.progress import progress_bar
 from stream_ldp.cli.running import run_client, spent_line
-from stream_ldp.client import (
-    DeliveryError,
-    PlaceReporter,
-    PrivacyLedger,
-    Reporter,
-    ReportRefused,
-    SampledReporter,
-    StringReporter,
-    TooManyValues,
-)
+from stream_ldp.client.errors import DeliveryError
+from stream_ldp.client.place_reporter import PlaceReporter
+from stream_ldp.client.reporter import Reporter
+from stream_ldp.client.sampled_reporter import SampledReporter
+from stream_ldp.client.string_reporter import StringReporter
+from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
+from stream_ldp.privacy.ledger.terms import ReportRefused, TooManyValues
 from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from stream_ldp.cli.inputs.records import Format
 from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.report_options import ReportOptions
-from stream_ldp.client import Assumption
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.privacy.ledger.terms import Assumption
 
 __all__ = ["report"]
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from stream_ldp.cli.failure import fail
-from stream_ldp.client import PrivacyLedger, Terms, ledger_file_of, load_or_create_secret, load_or_create_user
 from stream_ldp.errors import ParameterError
+from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger, load_or_create_user
+from stream_ldp.privacy.ledger.secret import ledger_file_of, load_or_create_secret
+from stream_ldp.privacy.ledger.terms import Terms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -30,8 +30,11 @@ from stream_ldp.cli.simulation.place_truth import PlaceTally
 from stream_ldp.cli.simulation.string_truth import StringTally
 from stream_ldp.cli.simulation.truth import Tally
 from stream_ldp.cli.simulation.truth_file import TruthFile
-from stream_ldp.client import PlaceReporter, Reporter, SampledReporter, StringReporter
+from stream_ldp.client.place_reporter import PlaceReporter
+from stream_ldp.client.reporter import Reporter
+from stream_ldp.client.sampled_reporter import SampledReporter
 from stream_ldp.client.sender import now_ms
+from stream_ldp.client.string_reporter import StringReporter
 from stream_ldp.collection.records import Missing
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.mechanisms import Entropy, OSEntropy, SeededEntropy

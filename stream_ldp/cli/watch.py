@@ -18,7 +18,7 @@ from stream_ldp.cli.kinds import FACES
 from stream_ldp.cli.named import collection_or_name, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client
-from stream_ldp.client import UnreadableAnswer
+from stream_ldp.client.errors import UnreadableAnswer
 from stream_ldp.client.subscriber import Subscriber, published_kind
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import kind_of

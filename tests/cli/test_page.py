@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from stream_ldp.cli import page as page_module
-from stream_ldp.client import MissingTopic, UnreadableAnswer
+from stream_ldp.client.errors import MissingTopic, UnreadableAnswer
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.records.answer import Estimate
 from tests.client.examples import collection_of, of_minute

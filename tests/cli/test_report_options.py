@@ -10,8 +10,9 @@ import typer
 
 from stream_ldp.cli.inputs.records import Format
 from stream_ldp.cli.report_options import ReportOptions
-from stream_ldp.client import Assumption, LooserTerms
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.privacy.ledger.ledger_file import LooserTerms
+from stream_ldp.privacy.ledger.terms import Assumption
 
 
 def told(secret_file: Path, *, new_ledger: bool = False, change_terms: bool = False, **given: Any) -> ReportOptions:

@@ -15,8 +15,9 @@ from stream_ldp.cli import app
 from stream_ldp.cli.displays.estimate_text import panel
 from stream_ldp.cli.displays.ranking_text import ranking_panel
 from stream_ldp.cli.running import spent_line
-from stream_ldp.client import BudgetExceeded, PrivacyLedger, Terms
 from stream_ldp.mechanisms import new_secret
+from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
+from stream_ldp.privacy.ledger.terms import BudgetExceeded, Terms
 from stream_ldp.records.answer import Privacy
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.sets.answer import EpochPrivacy

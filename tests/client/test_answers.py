@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from stream_ldp.client import MissingTopic, UnreadableAnswer
 from stream_ldp.client.answers import fetch_answers, query
+from stream_ldp.client.errors import MissingTopic, UnreadableAnswer
 from stream_ldp.kafka.memory import MemoryBroker, connected
 from stream_ldp.pipeline.answer import Status
 from tests.client.answer_topics import SETTINGS, published

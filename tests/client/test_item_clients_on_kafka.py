@@ -10,10 +10,13 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import NewTopic
 
-from stream_ldp.client import ItemPopulation, ItemReporter, PrivacyLedger, Terms
+from stream_ldp.client.item_population import ItemPopulation
+from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline import wire
+from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
+from stream_ldp.privacy.ledger.terms import Terms
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.rounds import Round

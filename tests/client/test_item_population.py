@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from aiokafka.errors import MessageSizeTooLargeError, TopicAuthorizationFailedError
 
-from stream_ldp.client import DeliveryError, ItemPopulation, MissingTopic
+from stream_ldp.client.errors import DeliveryError, MissingTopic
+from stream_ldp.client.item_population import ItemPopulation
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.wire import HEADER_BYTES

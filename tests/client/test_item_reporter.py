@@ -16,18 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from stream_ldp.client import (
-    BudgetExceeded,
-    DayBudgetExceeded,
-    DeliveryError,
-    LedgerError,
-    MissingTopic,
-    PrivacyLedger,
-    Terms,
-)
+from stream_ldp.client.errors import DeliveryError, MissingTopic
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
-from stream_ldp.privacy.ledger.terms import Assumption
+from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
+from stream_ldp.privacy.ledger.store import LedgerError
+from stream_ldp.privacy.ledger.terms import Assumption, BudgetExceeded, DayBudgetExceeded, Terms
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.permanent import held_sign

@@ -9,17 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stream_ldp.client import (
-    Assumption,
-    BudgetExceeded,
-    LedgerError,
-    PrivacyLedger,
-    Reporter,
-    ReportRefused,
-    SampledReporter,
-    Terms,
-    load_or_create_user,
-)
+from stream_ldp.client.reporter import Reporter
+from stream_ldp.client.sampled_reporter import SampledReporter
+from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger, load_or_create_user
+from stream_ldp.privacy.ledger.store import LedgerError
+from stream_ldp.privacy.ledger.terms import Assumption, BudgetExceeded, ReportRefused, Terms
 from stream_ldp.testing import KafkaInMemory, kafka_in_memory
 from tests.client.examples import collection_of
 from tests.in_memory import START_MS

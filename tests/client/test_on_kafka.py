@@ -15,8 +15,10 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from stream_ldp.client import DeliveryError, MissingTopic, Reporter, Subscriber, WrongCollection
 from stream_ldp.client.answers import fetch_answers
+from stream_ldp.client.errors import DeliveryError, MissingTopic, WrongCollection
+from stream_ldp.client.reporter import Reporter
+from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.connection import BrokerUnreachable
 from stream_ldp.kafka.embedded import EmbeddedKafka

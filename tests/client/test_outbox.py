@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from aiokafka.errors import MessageSizeTooLargeError
 
-from stream_ldp.client import DeliveryError, Reporter
+from stream_ldp.client.errors import DeliveryError
+from stream_ldp.client.reporter import Reporter
 from tests.client.examples import MINUTE_MS, collection_of
 from tests.client.fakes import FakeBroker
 from tests.client.reports import RECORD, SECRET, reporter, unlimited, users

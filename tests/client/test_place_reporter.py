@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_ldp.client import Assumption, BudgetExceeded, PlaceReporter, PrivacyLedger, Terms, TooManyValues
+from stream_ldp.client.place_reporter import PlaceReporter
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
+from stream_ldp.privacy.ledger.terms import Assumption, BudgetExceeded, Terms, TooManyValues
 from stream_ldp.sampled.permanent import permanent_answers
 from tests.client.fakes import FakeBroker
 from tests.client.reports import SECRET, SETTINGS, unlimited

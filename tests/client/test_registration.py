@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stream_ldp.client import ItemPopulation, WrongCollection, registration
+from stream_ldp.client import registration
+from stream_ldp.client.errors import WrongCollection
+from stream_ldp.client.item_population import ItemPopulation
 from stream_ldp.collection import Collection
 from stream_ldp.kafka.registry import Registration, RegistryError
 from stream_ldp.sets.item_sets import ItemSets

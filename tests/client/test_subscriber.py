@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from stream_ldp.client import MissingTopic, Subscriber, UnreadableAnswer, subscriber
-from stream_ldp.client.subscriber import published_kind
+from stream_ldp.client import subscriber
+from stream_ldp.client.errors import MissingTopic, UnreadableAnswer
+from stream_ldp.client.subscriber import Subscriber, published_kind
 from stream_ldp.client.synchronous import SyncSubscriber
 from stream_ldp.errors import ParameterError
 from stream_ldp.kafka import log

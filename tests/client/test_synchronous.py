@@ -11,16 +11,13 @@ from typing import NoReturn
 
 import pytest
 
-from stream_ldp.client import (
-    BudgetExceeded,
-    ItemReporter,
-    PrivacyLedger,
-    Reporter,
-    Subscriber,
-    Terms,
-    WrongCollection,
-)
+from stream_ldp.client.errors import WrongCollection
+from stream_ldp.client.item_reporter import ItemReporter
+from stream_ldp.client.reporter import Reporter
+from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.client.synchronous import SyncItemReporter, SyncReporter, SyncSubscriber, run_blocking
+from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
+from stream_ldp.privacy.ledger.terms import BudgetExceeded, Terms
 from stream_ldp.records.answer import Estimate
 from stream_ldp.testing import kafka_in_memory
 from tests.client.answer_topics import SETTINGS, published

@@ -16,7 +16,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright, expect
 
-from stream_ldp.client import Reporter
+from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.page import server as page_server

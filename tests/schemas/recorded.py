@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from stream_ldp.client import PlaceReporter, Reporter, SampledReporter, StringReporter
+from stream_ldp.client.place_reporter import PlaceReporter
+from stream_ldp.client.reporter import Reporter
+from stream_ldp.client.sampled_reporter import SampledReporter
+from stream_ldp.client.string_reporter import StringReporter
 from stream_ldp.collection.synthesis import topics_of
 from stream_ldp.kinds import kind_of, parse_collection
 from stream_ldp.pipeline import partials

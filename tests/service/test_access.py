@@ -24,8 +24,10 @@ from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 from typer.testing import CliRunner
 
 from stream_ldp.cli import app
-from stream_ldp.client import ItemReporter, PrivacyLedger, Reporter, Subscriber
+from stream_ldp.client.item_reporter import ItemReporter
+from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.sender import now_ms
+from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.collection import Collection
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.gateway.limiter import Limiter
@@ -40,6 +42,7 @@ from stream_ldp.kinds import load_collection
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.answer import WindowBounds, answer_key
 from stream_ldp.pipeline.content_type import BATCH_TYPE
+from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
 from tests.kafka.secured import PASSWORD, SecuredKafka, token
 from tests.listening import listening
 from tests.service.epochs import FILMS, ItemDeployment, Users, film_sets

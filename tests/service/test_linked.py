@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from stream_ldp.client import Reporter, Subscriber
+from stream_ldp.client.reporter import Reporter
+from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.kinds import solve
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.question import Question

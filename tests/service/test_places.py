@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from stream_ldp.client import PlaceReporter
+from stream_ldp.client.place_reporter import PlaceReporter
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.windows import pane_of
 from stream_ldp.places.answer import PlaceCounts

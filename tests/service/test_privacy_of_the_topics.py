@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from stream_ldp.client import ItemReporter, Reporter
+from stream_ldp.client.item_reporter import ItemReporter
+from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.pipeline.content_type import BATCH
 from tests.client.reports import unlimited

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from stream_ldp.client import SampledReporter
+from stream_ldp.client.sampled_reporter import SampledReporter
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.windows import pane_of
 from stream_ldp.sampled.answer import Frequencies, Marginals

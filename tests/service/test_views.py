@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from stream_ldp.client import SampledReporter, Subscriber
+from stream_ldp.client.sampled_reporter import SampledReporter
+from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.windows import pane_of
 from stream_ldp.sampled.layout import SampledLayout

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from aiokafka.errors import GroupAuthorizationFailedError, KafkaConnectionError
 
-from stream_ldp.client import Reporter
+from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.connection import AccessRefused
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.patience import WAITED

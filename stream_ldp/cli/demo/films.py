@@ -9,7 +9,8 @@ import numpy as np
 
 from stream_ldp.cli.displays.rankings import RankingDisplay
 from stream_ldp.cli.simulation.item_truth import ItemTruth
-from stream_ldp.client import ItemPopulation, Subscriber
+from stream_ldp.client.item_population import ItemPopulation
+from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.sets.answer import Ranking
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.item_sets import ItemSets

@@ -14,8 +14,9 @@ from stream_ldp.cli.displays.estimates import EstimateDisplay
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.population import sample
 from stream_ldp.cli.simulation.truth import Tally
-from stream_ldp.client import Reporter, Subscriber
+from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.sender import now_ms
+from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection

@@ -13,7 +13,7 @@ from stream_ldp.cli.inputs.item_sets import load_item_sets
 from stream_ldp.cli.inputs.population import sample
 from stream_ldp.cli.running import run_client, until_signal
 from stream_ldp.cli.simulation.item_truth import ItemTruth
-from stream_ldp.client import ItemPopulation
+from stream_ldp.client.item_population import ItemPopulation
 from stream_ldp.collection.records import Missing
 from stream_ldp.mechanisms import OSEntropy, SeededEntropy
 from stream_ldp.quantity import quantity

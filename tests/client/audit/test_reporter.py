@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_ldp.client import Reporter
 from stream_ldp.client.audit.reporter import Auditor, audit_reporter
 from stream_ldp.client.audit.subjects import JointSubject
+from stream_ldp.client.reporter import Reporter
 from stream_ldp.records.collection import JointCollection
 from tests.client.examples import collection_of
 

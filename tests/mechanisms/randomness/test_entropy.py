@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import stream_ldp
 from stream_ldp.cli.report import report
-from stream_ldp.client import Reporter
+from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.mechanisms import (
     RESOLUTION,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from stream_ldp.client import PrivacyLedger
+from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
 from tests.privacy.ledger.ledgers import SECRET, UNLIMITED
 
 if TYPE_CHECKING:

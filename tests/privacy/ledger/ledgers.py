@@ -6,7 +6,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from stream_ldp.client import PrivacyLedger, Terms
+from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
+from stream_ldp.privacy.ledger.terms import Terms
 from tests.client.examples import collection_of
 
 if TYPE_CHECKING:

@@ -25,27 +25,22 @@ from hypothesis import strategies as st
 from typer.testing import Result
 
 from stream_ldp.cli.report import report
-from stream_ldp.client import (
+from stream_ldp.client.errors import DeliveryError
+from stream_ldp.client.reporter import Reporter
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.privacy.ledger.ledger import Book
+from stream_ldp.privacy.ledger.ledger_file import LooserTerms, PrivacyLedger, load_or_create_user
+from stream_ldp.privacy.ledger.secret import SecretError, ledger_file_of, load_or_create_secret
+from stream_ldp.privacy.ledger.store import FileStore, LedgerError
+from stream_ldp.privacy.ledger.terms import (
     DEFAULT_BUDGET,
     Assumption,
     BudgetExceeded,
     DayBudgetExceeded,
-    DeliveryError,
-    LedgerError,
-    LooserTerms,
-    PrivacyLedger,
-    Reporter,
     ReportRefused,
-    SecretError,
     Terms,
     TooManyValues,
-    ledger_file_of,
-    load_or_create_secret,
-    load_or_create_user,
 )
-from stream_ldp.kafka.settings import Settings
-from stream_ldp.privacy.ledger.ledger import Book
-from stream_ldp.privacy.ledger.store import FileStore
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.phases import epochs_epsilon
@@ -57,7 +52,7 @@ from tests.privacy.ledger.ledgers import COLLECTION, NOON_MS, SECRET, UNLIMITED,
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-from stream_ldp.client import AlreadyReported
+from stream_ldp.privacy.ledger.ledger import AlreadyReported
 from tests.client.items import EPOCH, films
 
 SETTINGS = Settings.load(brokers="nowhere:1")

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from stream_ldp.client import LedgerError, PrivacyLedger
 from stream_ldp.privacy.ledger import store
 from stream_ldp.privacy.ledger.ledger import Book
+from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
+from stream_ldp.privacy.ledger.store import LedgerError
 from tests.privacy.ledger.ledgers import COLLECTION, NOON_MS, SECRET, UNLIMITED, counted, opened, spend
 
 if TYPE_CHECKING:

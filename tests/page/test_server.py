@@ -59,6 +59,7 @@ async def test_everything_that_the_page_names_is_served_by_the_same_server(clien
 
 async def test_no_file_names_another_host(client: aiohttp.ClientSession) -> None:
     for name in (
+        "kinds.js",
         "page.js",
         "draw.js",
         "records.js",

@@ -1,21 +1,15 @@
 // The page keeps what the server sends, and draws the series that the reader has chosen.
-import { places } from "./places.js";
-import { records } from "./records.js";
-import { sampled } from "./sampled.js";
-import { sets } from "./sets.js";
-import { strings } from "./strings.js";
+import * as kinds from "./kinds.js";
 import { anything } from "./anything.js";
 import { el, fill, moment, clock, whole } from "./draw.js";
 
-// Collections of views publish the estimates of collections of records.
-const VIEWS = { places, records, sampled, sets, strings, views: records };
 const KEPT = 60;
 
 const state = { collections: {}, series: new Map(), cut: "final" };
 const at = (id) => document.getElementById(id);
 
 // A series is what one link of the navigation shows: one estimate, or all phases of one item collection.
-const viewOf = (answer) => VIEWS[state.collections[answer.collection]?.kind] ?? anything;
+const viewOf = (answer) => kinds[state.collections[answer.collection]?.kind] ?? anything;
 const nameOf = (answer) => [answer.collection, viewOf(answer).series(answer)].filter(Boolean).join("/");
 
 function take(answer) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,10 @@ def test_the_topics_of_a_collection_go_with_its_groups_and_what_stays_is_told(
     done = run(settings, "topics", file, "--yes")
     assert done.exit_code == 0, done.output
     assert f"stays: its name in {settings.topic_names.collections}" in done.stdout
+    # What the controller has deleted, a broker forgets a moment later.
+    deadline = time.monotonic() + 30
+    while asyncio.run(existing()) & own and time.monotonic() < deadline:
+        time.sleep(0.05)
     assert asyncio.run(existing()) == set(lived.partitions) - own
     assert asyncio.run(groups(settings)) == []
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 import typer
-from aiokafka.admin import NewTopic
 from aiokafka.errors import KafkaTimeoutError
 
 from stream_ldp.cli.running import run, run_client, run_operation
@@ -20,7 +19,7 @@ from stream_ldp.kafka.registry import Registration, register
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import load_collection
 from tests.cli.films import data_file, written
-from tests.client.test_on_kafka import admin
+from tests.kafka.new_topics import create
 
 
 async def started(
@@ -28,9 +27,7 @@ async def started(
 ) -> asyncio.subprocess.Process:
     """Start a command on a collection that is registered."""
     names = settings.topic_names
-    async with admin(settings) as client:
-        topics = names.reports("films"), names.rounds("films"), names.collections
-        await client.create_topics([NewTopic(topic, 1, 1) for topic in topics])
+    await create(settings, names.reports("films"), names.rounds("films"), names.collections)
     await register(settings, [Registration.of(load_collection(collection))])
     code = f"import typer; from stream_ldp.cli.{command} import {command}; typer.run({command})"
     flags = ["--brokers", settings.brokers, "--topic-prefix", settings.topic_prefix]

@@ -11,7 +11,6 @@ from typing import ClassVar, Self
 
 import pytest
 from aiokafka import AIOKafkaProducer
-from aiokafka.admin import NewTopic
 from rich.console import Console
 from typer.testing import Result
 
@@ -26,7 +25,8 @@ from stream_ldp.pipeline.answer import Status
 from stream_ldp.records.answer import Estimate
 from tests.cli.displays.examples import SURVEY_TRUTH
 from tests.client.examples import collection_of, estimate_of, of_minute
-from tests.client.test_on_kafka import admin, create_topics, publish
+from tests.client.test_on_kafka import create_topics, publish
+from tests.kafka.new_topics import create
 
 Run = Callable[..., Result]
 
@@ -165,8 +165,7 @@ def test_once_shows_the_newest_of_each_and_ends(run: Run, settings: Settings, su
 
 
 async def registered(settings: Settings) -> None:
-    async with admin(settings) as client:
-        await client.create_topics([NewTopic(settings.topic_names.collections, 1, 1)])
+    await create(settings, settings.topic_names.collections)
     await register(settings, [Registration.of(collection_of())])
 
 

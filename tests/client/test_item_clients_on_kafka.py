@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.admin import NewTopic
 
 from stream_ldp.client.item_population import ItemPopulation
 from stream_ldp.client.item_reporter import ItemReporter
@@ -21,7 +20,7 @@ from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.rounds import Round
 from tests.client.items import film_round, films
-from tests.client.test_on_kafka import admin
+from tests.kafka.new_topics import create
 
 #: Two phases, which ask everybody.
 COLLECTION = films(mechanism="{kind: ldpminer, epsilon: 4, k: 2, k_max: 4, set_size: 2}")
@@ -32,8 +31,7 @@ SECRET = bytes(range(32))
 async def topics(settings: Settings) -> Settings:
     """Create the collection's topics on the cluster and return its settings."""
     names = settings.topic_names
-    async with admin(settings) as client:
-        await client.create_topics([NewTopic(names.reports("films"), 1, 1), NewTopic(names.rounds("films"), 1, 1)])
+    await create(settings, names.reports("films"), names.rounds("films"))
     return settings
 
 

@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from stream_ldp.client.answers import fetch_answers
 from stream_ldp.client.errors import DeliveryError, MissingTopic, WrongCollection
@@ -31,31 +30,18 @@ from stream_ldp.records.answer import Estimate
 from stream_ldp.records.layout import JointLayout
 from tests.client.examples import collection_of, of_minute
 from tests.client.reports import unlimited
+from tests.kafka.embedded.administration import administration
+from tests.kafka.new_topics import create
 
 PARTITIONS = 4
 SECRET = bytes(range(32))
 RECORD = {"bathing": "no", "mobility": "some"}
 
 
-@asynccontextmanager
-async def admin(settings: Settings) -> AsyncIterator[AIOKafkaAdminClient]:
-    client = AIOKafkaAdminClient(**settings.client_options())
-    await client.start()
-    try:
-        yield client
-    finally:
-        await client.close()
-
-
 async def create_topics(settings: Settings) -> None:
     names = settings.topic_names
-    async with admin(settings) as client:
-        await client.create_topics(
-            [
-                NewTopic(names.reports("care-survey"), PARTITIONS, 1),
-                NewTopic(names.answers_of("care-survey", "estimates"), 1, 1),
-            ]
-        )
+    await create(settings, names.reports("care-survey"), partitions=PARTITIONS)
+    await create(settings, names.answers_of("care-survey", "estimates"))
 
 
 @pytest.fixture
@@ -121,8 +107,8 @@ async def test_a_missing_topic_raises_an_error_at_once_and_is_not_created(settin
                 await Reporter(collection_of(), settings=settings).__aenter__()
             with pytest.raises(MissingTopic, match=r"estimates, or another one of answers, does not exist"):
                 await Subscriber("care-survey", settings=settings).__aenter__()
-    async with admin(settings) as client:
-        assert not [topic for topic in await client.list_topics() if topic.startswith(settings.topic_prefix)]
+    async with administration(settings.brokers) as admin:
+        assert not [topic for topic in await admin.list_topics() if topic.startswith(settings.topic_prefix)]
 
 
 async def test_a_client_with_another_collection_file_than_the_registered_one_sends_nothing(

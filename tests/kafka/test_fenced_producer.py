@@ -7,11 +7,11 @@ import gc
 from typing import TYPE_CHECKING
 
 import pytest
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from stream_ldp.kafka.fenced_producer import Fenced, FencedProducer
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.producer import Record
+from tests.kafka.new_topics import create
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -22,12 +22,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 async def topic(settings: Settings, prefix: str) -> str:
     """Create an empty topic."""
-    admin = AIOKafkaAdminClient(**settings.client_options())
-    await admin.start()
-    try:
-        await admin.create_topics([NewTopic(prefix, 1, 1)])
-    finally:
-        await admin.close()
+    await create(settings, prefix)
     return prefix
 
 

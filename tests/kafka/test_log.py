@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic, RecordsToDelete
+from aiokafka.admin import RecordsToDelete
 from aiokafka.errors import CommitFailedError, IllegalStateError
 
 from stream_ldp.kafka import log
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.unreadable import UnreadableRecord
+from tests.kafka.embedded.administration import administration
+from tests.kafka.new_topics import create
 from tests.kafka.unreadable_batch import append
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from collections.abc import Collection as Container
 
     from stream_ldp.kafka.settings import Settings
@@ -25,21 +25,10 @@ if TYPE_CHECKING:
 PARTITION = 1
 
 
-@asynccontextmanager
-async def administration(settings: Settings) -> AsyncIterator[AIOKafkaAdminClient]:
-    admin = AIOKafkaAdminClient(**settings.client_options())
-    await admin.start()
-    try:
-        yield admin
-    finally:
-        await admin.close()
-
-
 @pytest.fixture
 async def topic(settings: Settings, prefix: str) -> str:
     """Create an empty topic of two partitions."""
-    async with administration(settings) as admin:
-        await admin.create_topics([NewTopic(prefix, 2, 1)])
+    await create(settings, prefix, partitions=2)
     return prefix
 
 
@@ -73,7 +62,7 @@ async def test_every_record_of_the_partition_is_read_once_and_later_ones_when_as
 
 async def test_what_retention_has_deleted_is_not_waited_for(settings: Settings, topic: str) -> None:
     await write(settings, topic, "a", "b", "c")
-    async with administration(settings) as admin:
+    async with administration(settings.brokers) as admin:
         await admin.delete_records({TopicPartition(topic, PARTITION): RecordsToDelete(before_offset=2)})
     async with LogReader(topic, partition=PARTITION, settings=settings) as reader:
         assert await rest(reader) == ["c"]

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
-from aiokafka.admin import NewTopic
 from rich.console import Console
 from typer.testing import Result
 
@@ -22,7 +21,7 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.sets.answer import Ranking
 from tests.cli.displays.examples import FILMS_TRUTH, shown
 from tests.client.rankings import ranking_of, result_of, write_films
-from tests.client.test_on_kafka import admin
+from tests.kafka.new_topics import create
 
 Run = Callable[..., Result]
 
@@ -61,8 +60,7 @@ def test_a_terminal_shows_the_result_and_the_running_epoch_each_with_its_truth()
 
 async def publish(settings: Settings, *values: bytes) -> None:
     topic = settings.topic_names.answers_of("films", "heavy-hitters")
-    async with admin(settings) as client:
-        await client.create_topics([NewTopic(topic, 1, 1)])
+    await create(settings, topic)
     async with AIOKafkaProducer(**settings.client_options()) as producer:
         for value in values:
             await producer.send_and_wait(topic, value)

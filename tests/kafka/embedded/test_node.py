@@ -32,9 +32,13 @@ async def _produce(bootstrap: str, topic: str, value: bytes) -> None:
 
 
 async def _read(bootstrap: str, topic: str) -> list[bytes]:
+    found: list[bytes] = []
     async with AIOKafkaConsumer(topic, bootstrap_servers=bootstrap, auto_offset_reset="earliest") as consumer:
-        fetched = await consumer.getmany(timeout_ms=5_000)
-        return [record.value for records in fetched.values() for record in records]
+        (partition,) = consumer.assignment()
+        end = (await consumer.end_offsets([partition]))[partition]
+        while await consumer.position(partition) < end:
+            found += [record.value for record in (await consumer.getmany(timeout_ms=1_000)).get(partition, [])]
+    return found
 
 
 async def test_a_broker_killed_and_restarted_has_lost_no_record_and_kept_its_address(

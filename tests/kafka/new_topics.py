@@ -1,0 +1,20 @@
+"""This module makes topics for a test, which are there for all who ask once they have been made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.topics import TopicSpec
+
+if TYPE_CHECKING:
+    from stream_ldp.kafka.settings import Settings
+
+__all__ = ["create"]
+
+
+async def create(settings: Settings, *names: str, partitions: int = 1, **config: str) -> None:
+    """Create topics, and wait for their leaders: what a controller has created, brokers describe a moment later."""
+    specs = [TopicSpec(name=name, partitions=partitions, config=config) for name in names]
+    async with Cluster.connect(settings) as cluster:
+        await cluster.create(specs, replication=1)

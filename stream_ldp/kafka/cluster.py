@@ -14,6 +14,7 @@ from aiokafka.errors import (
     GroupCoordinatorNotAvailableError,
     GroupLoadInProgressError,
     IncompatibleBrokerVersion,
+    NoError,
     TopicAlreadyExistsError,
     TopicAuthorizationFailedError,
     TransactionalIdAuthorizationFailed,
@@ -33,11 +34,12 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
     from aiokafka import TopicPartition
+    from aiokafka.structs import OffsetAndMetadata
 
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.kafka.topics import TopicSpec
 
-__all__ = ["Cluster", "ClusterError"]
+__all__ = ["Cluster", "ClusterError", "committed_offsets"]
 
 #: Of three replicas, one may fail while another is restarted, and no report is lost.
 USUAL_REPLICATION = 3
@@ -174,9 +176,7 @@ class Cluster:
         self, group: str, partitions: Sequence[TopicPartition]
     ) -> dict[TopicPartition, tuple[int, str]]:
         """Return what a consumer group has committed, offset and metadata; see `committed`."""
-        commits = await _once_coordinated(
-            f"group {group}", lambda: self._admin.list_consumer_group_offsets(group, partitions=list(partitions))
-        )
+        commits = await _once_coordinated(f"group {group}", lambda: committed_offsets(self._admin, group, partitions))
         return {
             partition: (commit.offset, commit.metadata) for partition, commit in commits.items() if commit.offset >= 0
         }
@@ -282,6 +282,30 @@ class Cluster:
                 _raise_unless_fine(name, code, message, needed="DescribeConfigs")
                 found[name] = {entry[0]: entry[1] for entry in entries}
         return found
+
+
+async def committed_offsets(
+    admin: AIOKafkaAdminClient, group: str, partitions: Sequence[TopicPartition]
+) -> dict[TopicPartition, OffsetAndMetadata]:
+    """Return what a group has committed for each of some partitions; an offset of -1 says that it has nothing.
+
+    aiokafka passes over the error of a whole answer, which a coordinator that is still loading its group gives, and
+    returns no partitions. Taken for a group that has committed nothing, its reports would be judged as late again,
+    after they were counted.
+
+    Raises:
+        GroupLoadInProgressError: the coordinator has not said it of all of them.
+        KafkaError: it cannot be asked.
+    """
+    try:
+        commits: dict[TopicPartition, OffsetAndMetadata] = await admin.list_consumer_group_offsets(
+            group, partitions=list(partitions)
+        )
+    except NoError as error:  # aiokafka's name for an error of one partition
+        raise GroupLoadInProgressError(str(error)) from error
+    if commits.keys() != set(partitions):
+        raise GroupLoadInProgressError(f"group {group}: {len(commits)} of {len(partitions)} partitions")
+    return commits
 
 
 async def _once_coordinated(what: str, ask: Callable[[], Awaitable[Any]]) -> Any:

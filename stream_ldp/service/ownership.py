@@ -17,7 +17,7 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError, Un
 from aiokafka.structs import OffsetAndMetadata
 
 from stream_ldp.errors import StreamLDPError
-from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.cluster import Cluster, committed_offsets
 from stream_ldp.kafka.consumer import QuickConsumer
 from stream_ldp.kafka.decompression import MAX_EXPANDED_REPORTS_BYTES
 from stream_ldp.kafka.unreadable import UnreadableRecord
@@ -384,7 +384,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         for tries_left in reversed(range(COORDINATOR_TRIES)):
             try:
                 # `consumer.committed` hides the metadata, the admin client does not.
-                commits = await self._admin.list_consumer_group_offsets(self.group, partitions=partitions)
+                commits = await committed_offsets(self._admin, self.group, partitions)
                 break
             except KafkaError as error:
                 if not error.retriable or not tries_left:

@@ -8,7 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from aiokafka.errors import CommitFailedError, GroupCoordinatorNotAvailableError, IllegalStateError, KafkaError
+from aiokafka.errors import (
+    CommitFailedError,
+    GroupCoordinatorNotAvailableError,
+    GroupLoadInProgressError,
+    IllegalStateError,
+    KafkaError,
+    NoError,
+)
 from aiokafka.structs import OffsetAndMetadata
 
 from stream_ldp.kafka.patience import passes
@@ -252,6 +259,42 @@ async def test_a_coordinator_that_moves_is_waited_for_but_not_for_ever(monkeypat
     asked, after = 0, ownership_module.COORDINATOR_TRIES + 1
     with pytest.raises(KafkaError):
         await ownership.commits()
+
+
+async def test_a_coordinator_that_still_loads_its_group_is_asked_again_before_a_partition_counts_as_new(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    memory = memory_with_commit()
+    ownership = await joined(memory, monkeypatch)
+    answer, asked = memory.list_consumer_group_offsets, 0
+
+    async def loading(group: str, *, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
+        nonlocal asked
+        asked += 1
+        commits = await answer(group, partitions=partitions)
+        # As aiokafka does with the error of a whole answer, and then as no broker should.
+        return {1: {}, 2: dict(list(commits.items())[1:])}.get(asked, commits)
+
+    monkeypatch.setattr(memory, "list_consumer_group_offsets", loading)
+    monkeypatch.setattr(ownership_module, "COORDINATOR_WAIT_SECONDS", 0.0)
+    await ownership.take_over()
+    assert asked == 3
+    state = ownership.partitions[memory.all[0]].state
+    assert (state.position, state.checkpoint.position) == (CHECKPOINT.offset, CHECKPOINT.position)
+
+
+async def test_an_error_of_one_partition_is_no_answer_about_its_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = memory_with_commit()
+    ownership = await joined(memory, monkeypatch)
+    monkeypatch.setattr(ownership_module, "COORDINATOR_WAIT_SECONDS", 0.0)
+
+    async def failing(group: str, *, partitions: Sequence[TopicPartition]) -> None:
+        raise NoError(f"Unable to get offset info of {group} for {partitions[0]}")
+
+    monkeypatch.setattr(memory, "list_consumer_group_offsets", failing)
+    with pytest.raises(GroupLoadInProgressError):
+        await ownership.take_over()
+    assert not ownership.partitions
 
 
 async def test_a_topic_that_a_starting_broker_does_not_know_is_asked_for_again(

@@ -25,6 +25,8 @@ from stream_ldp.kafka.connection import BrokerUnreachable as BrokerUnreachable
 from stream_ldp.kafka.settings import Settings as Settings
 from stream_ldp.kafka.settings import SettingsError as SettingsError
 from stream_ldp.kinds import load_collection as load_collection
+from stream_ldp.marginals.answer import Marginals as Marginals
+from stream_ldp.marginals.collection import SampledCollection as SampledCollection
 from stream_ldp.places.answer import PlaceCounts as PlaceCounts
 from stream_ldp.places.collection import PlaceCollection as PlaceCollection
 from stream_ldp.privacy.audit.enumeration import Enumeration as Enumeration
@@ -44,8 +46,6 @@ from stream_ldp.privacy.ledger.terms import Terms as Terms
 from stream_ldp.privacy.ledger.terms import TooManyValues as TooManyValues
 from stream_ldp.records.answer import Estimate as Estimate
 from stream_ldp.records.collection import JointCollection as JointCollection
-from stream_ldp.sampled.answer import Marginals as Marginals
-from stream_ldp.sampled.collection import SampledCollection as SampledCollection
 from stream_ldp.sets.answer import Ranking as Ranking
 from stream_ldp.sets.collection import ItemCollection as ItemCollection
 from stream_ldp.strings.answer import StringRanking as StringRanking

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from stream_ldp.collection import CollectionError
 from stream_ldp.collection.located import keys_of, parse_document, parse_model, place_of, read_text
+from stream_ldp.marginals.kind import SAMPLED
 from stream_ldp.places.kind import PLACES
 from stream_ldp.records.kind import RECORDS
-from stream_ldp.sampled.kind import SAMPLED
 from stream_ldp.sets.kind import SETS
 from stream_ldp.strings.kind import STRINGS
 from stream_ldp.views.kind import VIEWS

@@ -28,7 +28,7 @@ WITHOUT_TESTS = {
     "records/estimators/problem.py": "a protocol and what passes through it; test_contract.py holds all forms to it",
     "records/estimators/solution.py": "enumerations, and dataclasses without behaviour",
     "records/kind.py": "one declaration of what the other modules have",
-    "sampled/kind.py": "one declaration of what the other modules have",
+    "marginals/kind.py": "one declaration of what the other modules have",
     "places/kind.py": "one declaration of what the other modules have",
     "strings/kind.py": "one declaration of what the other modules have",
     "schemas/__main__.py": "writes the files that test_generated.py compares",

@@ -31,8 +31,8 @@ from stream_ldp.testing import kafka_in_memory
 from tests.client.examples import collection_of
 from tests.client.rankings import films
 from tests.in_memory import START_MS, rank_films, report
-from tests.sampled.examples import collection_of as sampled_collection
-from tests.sampled.examples import users
+from tests.marginals.examples import collection_of as sampled_collection
+from tests.marginals.examples import users
 
 
 async def test_reports_are_answered_when_the_windows_close() -> None:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from stream_ldp.client.record_reporter import RecordReporter
     from stream_ldp.collection.records import CollectionOfRecords
     from stream_ldp.places.collection import PlaceCollection
+    from stream_ldp.questions.collection import AskingCollection
     from stream_ldp.records.collection import JointCollection
-    from stream_ldp.sampled.collection import AskingCollection
     from stream_ldp.strings.collection import StringCollection
 
 __all__ = ["report_places", "report_records", "report_sampled", "report_strings"]

@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from stream_ldp.client.record_reporter import RecordReporter
     from stream_ldp.collection import Collection
     from stream_ldp.collection.records import CollectionOfRecords
+    from stream_ldp.marginals.collection import SampledCollection
     from stream_ldp.places.collection import PlaceCollection
     from stream_ldp.records.collection import JointCollection
-    from stream_ldp.sampled.collection import SampledCollection
     from stream_ldp.strings.collection import StringCollection
     from stream_ldp.views.collection import ViewsCollection
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from stream_ldp.client.record_reporter import RecordReporter
 from stream_ldp.client.sender import of_kind
 from stream_ldp.places.collection import PlaceCollection
-from stream_ldp.sampled.permanent import permanent_answers
+from stream_ldp.questions.permanent import permanent_answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from stream_ldp.client.record_reporter import RecordReporter
 from stream_ldp.client.sender import of_kind
 from stream_ldp.mechanisms import random_words
-from stream_ldp.sampled.collection import AskingCollection
-from stream_ldp.sampled.permanent import asked, permanent_answers
+from stream_ldp.questions.collection import AskingCollection
+from stream_ldp.questions.permanent import asked, permanent_answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -17,9 +17,9 @@ from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.pipeline.window_series import WindowSeries
 from stream_ldp.places.questions import CLASS, PLACE, REGION, PlaceQuestion
 from stream_ldp.places.tree import PlaceTree, even_tree, named_tree
-from stream_ldp.sampled.attributes import SampledAttribute
-from stream_ldp.sampled.oracles import value_oracle
-from stream_ldp.sampled.questions import MAX_QUESTIONS, QuestionSet
+from stream_ldp.questions.attributes import AskedAttribute
+from stream_ldp.questions.oracles import value_oracle
+from stream_ldp.questions.questions import MAX_QUESTIONS, QuestionSet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import FrequencyOracle
-    from stream_ldp.sampled.questions import Table
+    from stream_ldp.questions.questions import Table
 
 __all__ = ["Choice", "PlaceCollection", "PlaceSpec"]
 
@@ -152,7 +152,7 @@ class PlaceCollection(CollectionOfRecords):
     def asked(self) -> tuple[PlaceQuestion, ...]:
         """The same questions, one by one."""
         spec = self.mechanism_spec
-        of_place = SampledAttribute(name="place", values=self.tree.places)
+        of_place = AskedAttribute(name="place", values=self.tree.places)
         return tuple(
             PlaceQuestion(
                 of=(0,),

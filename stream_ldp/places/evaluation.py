@@ -16,7 +16,7 @@ from stream_ldp.places.solve import place_counts
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stream_ldp.sampled.questions import Table
+    from stream_ldp.questions.questions import Table
 
 __all__ = ["Score", "scores"]
 

@@ -7,7 +7,7 @@ from stream_ldp.places.answer import PlaceCounts
 from stream_ldp.places.collection import PlaceCollection
 from stream_ldp.places.plan import plan, summary
 from stream_ldp.places.solve import solve
-from stream_ldp.sampled.layout import SampledLayout
+from stream_ldp.questions.layout import QuestionLayout
 
 __all__ = ["PLACES"]
 
@@ -15,7 +15,7 @@ PLACES = Kind(
     name="places",
     collection=PlaceCollection,
     mechanisms=("places",),
-    layout=SampledLayout,
+    layout=QuestionLayout,
     solve=solve,
     answer=PlaceCounts,
     messages=(PlaceCounts,),

@@ -12,7 +12,7 @@ from stream_ldp.pipeline.plan import ErrorPlan, Section
 from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.statistics import SUM_BYTES, row_width
 from stream_ldp.quantity import memory, quantity
-from stream_ldp.sampled.oracles import mean_variance
+from stream_ldp.questions.oracles import mean_variance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

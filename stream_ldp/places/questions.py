@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.mechanisms import FrequencyOracle
-from stream_ldp.sampled.questions import Question
+from stream_ldp.questions.questions import Question
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.places.tree import Region
-    from stream_ldp.sampled.questions import Table
+    from stream_ldp.questions.questions import Table
 
 __all__ = ["CLASS", "PLACE", "REGION", "PlaceQuestion"]
 

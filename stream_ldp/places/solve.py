@@ -16,7 +16,7 @@ from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.places.answer import PlaceCounts, PlacePrivacy, RegionCount
 from stream_ldp.places.temporal import learnt
-from stream_ldp.sampled.oracles import mean_variance
+from stream_ldp.questions.oracles import mean_variance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

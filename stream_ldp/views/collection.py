@@ -13,8 +13,8 @@ from stream_ldp.collection import Topics, require_distinct
 from stream_ldp.collection.located import Misplaced, suggestion
 from stream_ldp.collection.synthesis import SynthesizingCollection
 from stream_ldp.errors import ParameterError
+from stream_ldp.questions.collection import AskingCollection
 from stream_ldp.records.collection import AD_HOC, MAX_CELLS, with_estimate
-from stream_ldp.sampled.collection import AskingCollection
 from stream_ldp.views.question import views_of
 from stream_ldp.views.series import ViewEstimateSpec
 from stream_ldp.views.spec import ViewsSpec
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from stream_ldp.sampled.attributes import SampledAttribute
-    from stream_ldp.sampled.questions import QuestionSet, Table
+    from stream_ldp.questions.attributes import AskedAttribute
+    from stream_ldp.questions.questions import QuestionSet, Table
 
 __all__ = ["ViewsCollection", "about"]
 
@@ -92,7 +92,7 @@ class ViewsCollection(SynthesizingCollection, AskingCollection):
     def _positions(self) -> dict[str, int]:
         return {attribute.name: position for position, attribute in enumerate(self.attributes)}
 
-    def attributes_of(self, estimate: ViewEstimateSpec) -> tuple[SampledAttribute, ...]:
+    def attributes_of(self, estimate: ViewEstimateSpec) -> tuple[AskedAttribute, ...]:
         """List the attributes of an estimate, in the order of its axes."""
         return tuple(self.attributes[self._positions[name]] for name in estimate.of)
 

@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from stream_ldp.mechanisms import RepeatedResponse
-from stream_ldp.sampled.oracles import value_oracle
+from stream_ldp.questions.oracles import value_oracle
 from stream_ldp.views.covers import affine_plane, greedy_cover
 from stream_ldp.views.expected import DEPENDENCE, expected_avd
 from stream_ldp.views.variance import marginal_variance
@@ -47,7 +47,7 @@ class Design:
     name: says which design it is.
     sizes: number of values of each attribute of the collection.
     epsilon: in nats, of all answers of a user for ever.
-    oracle: name of the oracle of all views, see `stream_ldp.sampled.oracles.VALUE_ORACLES`.
+    oracle: name of the oracle of all views, see `stream_ldp.questions.oracles.VALUE_ORACLES`.
     per_report: in nats, of one answer, where answers by k-RR are perturbed again for each report; None where every
         report repeats the answer.
     """

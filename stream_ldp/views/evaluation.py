@@ -14,11 +14,11 @@ import numpy as np
 from stream_ldp.mechanisms import MECHANISMS, SeededEntropy, random_words
 from stream_ldp.mechanisms.randomness.repeats import each_repeat
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.questions.attributes import AskedAttribute
+from stream_ldp.questions.questions import QuestionSet
 from stream_ldp.records.estimators import estimator
 from stream_ldp.records.evaluation import average_variation_distance, joint_of
 from stream_ldp.records.solve import supported
-from stream_ldp.sampled.attributes import SampledAttribute
-from stream_ldp.sampled.questions import QuestionSet
 from stream_ldp.views.errors import standard_error
 from stream_ldp.views.expected import expected_avd, k_rr_information, rr_information
 from stream_ldp.views.fitting import Fit
@@ -108,7 +108,7 @@ class Views(Candidate):
     @cached_property
     def _questions(self) -> QuestionSet:
         attributes = [
-            SampledAttribute(name=str(place), values=tuple(map(str, range(size))))
+            AskedAttribute(name=str(place), values=tuple(map(str, range(size))))
             for place, size in enumerate(self.design.sizes)
         ]
         return QuestionSet(

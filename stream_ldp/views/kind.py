@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.pipeline.kind import Kind
+from stream_ldp.questions.layout import QuestionLayout
 from stream_ldp.records.answer import Estimate
-from stream_ldp.sampled.layout import SampledLayout
 from stream_ldp.views.collection import ViewsCollection, about
 from stream_ldp.views.dependence import for_finals
 from stream_ldp.views.plan import plan, summary
@@ -32,7 +32,7 @@ VIEWS = Kind(
     collection=ViewsCollection,
     mechanisms=("sampled",),
     takes=is_of_views,
-    layout=SampledLayout,
+    layout=QuestionLayout,
     solve=solve,
     answer=Estimate,
     summary=summary,

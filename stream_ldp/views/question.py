@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms import FrequencyOracle
-from stream_ldp.sampled.questions import Question
+from stream_ldp.questions.questions import Question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Entropy
-    from stream_ldp.sampled.questions import QuestionSet, Table
+    from stream_ldp.questions.questions import QuestionSet, Table
 
 __all__ = ["ViewQuestion", "views_of"]
 

@@ -11,9 +11,9 @@ import numpy as np
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.weighted_sums import weighted_sums
+from stream_ldp.questions.permanent import ASSUMPTION, REPEATED
 from stream_ldp.records.answer import Axis, Estimate, Independence, Privacy, Temporal, View
 from stream_ldp.records.answer import Fit as FitMessage
-from stream_ldp.sampled.solve import ASSUMPTION, REPEATED
 from stream_ldp.views.errors import standard_error
 from stream_ldp.views.fitting import CHANGE, Fit
 from stream_ldp.views.independence import dependence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.pipeline.question import Question
-    from stream_ldp.sampled.questions import QuestionSet
+    from stream_ldp.questions.questions import QuestionSet
     from stream_ldp.views.collection import ViewsCollection
     from stream_ldp.views.fitting import Joint
     from stream_ldp.views.series import ViewEstimateSpec

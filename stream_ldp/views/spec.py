@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from stream_ldp.collection import Label, Part
 from stream_ldp.collection.located import Misplaced, suggestion
 from stream_ldp.errors import ParameterError
-from stream_ldp.sampled.questions import QuestionSet
+from stream_ldp.questions.questions import QuestionSet
 from stream_ldp.views.design import MAX_VIEW_CELLS, USERS, Design, designed, ranked
 from stream_ldp.views.expected import DEPENDENCE
 from stream_ldp.views.question import ViewQuestion
@@ -19,7 +19,7 @@ from stream_ldp.views.question import ViewQuestion
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_ldp.sampled.attributes import SampledAttribute
+    from stream_ldp.questions.attributes import AskedAttribute
 
 __all__ = ["ViewsSpec"]
 
@@ -96,7 +96,7 @@ class ViewsSpec(Part):
         """Number of users of a window for whom `auto` chooses."""
         return USERS if self.users is None else self.users
 
-    def design(self, attributes: Sequence[SampledAttribute]) -> Design:
+    def design(self, attributes: Sequence[AskedAttribute]) -> Design:
         """Return the views and their shares of the users.
 
         Raises:
@@ -118,7 +118,7 @@ class ViewsSpec(Part):
             return self._of(self.ask, views, attributes)
         return self._of("given", self._positions(attributes), attributes)
 
-    def questions(self, attributes: Sequence[SampledAttribute]) -> QuestionSet:
+    def questions(self, attributes: Sequence[AskedAttribute]) -> QuestionSet:
         """Return a question for each view.
 
         Raises:
@@ -137,7 +137,7 @@ class ViewsSpec(Part):
             )
         )
 
-    def _of(self, name: str, views: Sequence[tuple[int, ...]], attributes: Sequence[SampledAttribute]) -> Design:
+    def _of(self, name: str, views: Sequence[tuple[int, ...]], attributes: Sequence[AskedAttribute]) -> Design:
         sizes = _sizes(attributes)
         if not views:
             raise Misplaced("a single attribute has no pairs: ask about `attributes`", "mechanism", "ask")
@@ -156,7 +156,7 @@ class ViewsSpec(Part):
             name, views, sizes=sizes, epsilon=self.epsilon, oracle=self.oracle, per_report=self.per_report
         )
 
-    def _positions(self, attributes: Sequence[SampledAttribute]) -> list[tuple[int, ...]]:
+    def _positions(self, attributes: Sequence[AskedAttribute]) -> list[tuple[int, ...]]:
         positions = {each.name: place for place, each in enumerate(attributes)}
         views: list[tuple[int, ...]] = []
         for number, names in enumerate(self.ask):
@@ -178,7 +178,7 @@ class ViewsSpec(Part):
         return views
 
 
-def _sizes(attributes: Sequence[SampledAttribute]) -> tuple[int, ...]:
+def _sizes(attributes: Sequence[AskedAttribute]) -> tuple[int, ...]:
     for place, attribute in enumerate(attributes):
         if attribute.values is None:
             raise Misplaced(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms import FrequencyOracle, frequencies
-from stream_ldp.sampled.estimates import gathered
+from stream_ldp.questions.answers import gathered
 from stream_ldp.views.question import ViewQuestion
 from stream_ldp.views.variance import has_fixed_total, marginal_variance
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.sampled.questions import QuestionSet
+    from stream_ldp.questions.questions import QuestionSet
 
 __all__ = ["Marginals", "ViewTable", "combined", "view_tables"]
 
@@ -80,7 +80,7 @@ def view_tables(
 ) -> list[ViewTable]:
     """Return the table of each view that somebody has told.
 
-    windows: (weight, sums) of each window, see `stream_ldp.sampled.estimates.gathered`.
+    windows: (weight, sums) of each window, see `stream_ldp.questions.answers.gathered`.
     reports_per_user: sum m^2 / sum m over users with m reports each, who repeat their answer.
 
     Raises:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, SubsetResponse
-from stream_ldp.sampled.oracles import mean_variance
+from stream_ldp.questions.oracles import mean_variance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,12 +16,12 @@ from rich.console import Console
 
 from stream_ldp.collection import Collection
 from stream_ldp.kinds import kind_of
+from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.mechanisms import SeededEntropy, random_words, walsh
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.pipeline.statistics import ReportSums, SumTally
 from stream_ldp.records.collection import JointCollection
-from stream_ldp.sampled.collection import SampledCollection
 from stream_ldp.sets.collection import ItemCollection
 
 #: 12 + 1 bits, two bytes, as sampling SH of 4,096 items; counted in a dense table.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from stream_ldp.places.evaluation import Score
-    from stream_ldp.sampled.questions import Table
+    from stream_ldp.questions.questions import Table
 
 __all__ = ["COLLECTION", "measured", "population", "tables"]
 

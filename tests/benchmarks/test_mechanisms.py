@@ -7,7 +7,7 @@ import re
 import pytest
 
 from stream_ldp.kinds import parse_collection
-from stream_ldp.sampled.collection import SampledCollection
+from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.strings.collection import StringCollection
 from stream_ldp.views.collection import ViewsCollection
 from tests.benchmarks.mechanisms import TABLES

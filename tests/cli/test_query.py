@@ -21,8 +21,8 @@ from stream_ldp.records.answer import Axis
 from tests.client.answer_topics import published
 from tests.client.examples import collection_of, of_minute
 from tests.client.rankings import films, result_of
-from tests.sampled.examples import collection_of as sampled_collection
-from tests.sampled.examples import marginals_of
+from tests.marginals.examples import collection_of as sampled_collection
+from tests.marginals.examples import marginals_of
 
 Run = Callable[..., Result]
 

@@ -13,7 +13,7 @@ from stream_ldp.cli.report import report
 from stream_ldp.cli.simulate import simulate
 from stream_ldp.cli.simulation.marginal_truth import MarginalTruth
 from tests.client.fakes import FakeBroker
-from tests.sampled.examples import TEXT, collection_of
+from tests.marginals.examples import TEXT, collection_of
 
 Run = Callable[..., Result]
 

@@ -21,7 +21,7 @@ from stream_ldp.records.collection import JointCollection
 from stream_ldp.testing import KafkaInMemory, kafka_in_memory
 from tests.client.examples import collection_of
 from tests.in_memory import START_MS, report
-from tests.sampled.examples import TEXT as SAMPLED
+from tests.marginals.examples import TEXT as SAMPLED
 from tests.views.examples import TEXT as VIEWS
 from tests.views.examples import collection_of as views_of
 from tests.views.examples import users

@@ -13,8 +13,8 @@ from stream_ldp.pipeline.answer import Status
 from tests.client.answer_topics import SETTINGS, published
 from tests.client.examples import collection_of, of_minute
 from tests.client.rankings import films, ranking_of, result_of
-from tests.sampled.examples import collection_of as sampled_collection
-from tests.sampled.examples import marginals_of
+from tests.marginals.examples import collection_of as sampled_collection
+from tests.marginals.examples import marginals_of
 
 OTHER = {"estimate": "mobility"}
 

@@ -17,7 +17,7 @@ from stream_ldp.privacy.ledger.terms import Assumption, BudgetExceeded, ReportRe
 from stream_ldp.testing import KafkaInMemory, kafka_in_memory
 from tests.client.examples import collection_of
 from tests.in_memory import START_MS
-from tests.sampled.examples import collection_of as sampled_collection
+from tests.marginals.examples import collection_of as sampled_collection
 
 SURVEY = collection_of()
 SECRETS = [bytes([user]) * 32 for user in range(1, 6)]

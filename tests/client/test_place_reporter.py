@@ -11,7 +11,7 @@ from stream_ldp.client.place_reporter import PlaceReporter
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
 from stream_ldp.privacy.ledger.terms import Assumption, BudgetExceeded, Terms, TooManyValues
-from stream_ldp.sampled.permanent import permanent_answers
+from stream_ldp.questions.permanent import permanent_answers
 from tests.client.fakes import FakeBroker
 from tests.client.reports import SECRET, SETTINGS, unlimited
 from tests.places.examples import collection_of, users

@@ -22,8 +22,8 @@ from stream_ldp.pipeline.answer import AnswerMessage
 from stream_ldp.records.answer import Axis
 from tests.client.examples import estimate_of, of_minute
 from tests.client.rankings import result_of
-from tests.sampled.examples import collection_of as sampled_collection
-from tests.sampled.examples import marginals_of
+from tests.marginals.examples import collection_of as sampled_collection
+from tests.marginals.examples import marginals_of
 from tests.strings.examples import collection_of as strings_collection
 from tests.strings.examples import ranking_of
 

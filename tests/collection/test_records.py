@@ -13,7 +13,7 @@ import pytest
 from stream_ldp.collection.records import Missing, is_table
 from stream_ldp.errors import DataError
 from stream_ldp.records.collection import JointCollection
-from tests.sampled.examples import collection_of as sampled_collection
+from tests.marginals.examples import collection_of as sampled_collection
 from tests.strings.examples import collection_of as strings_collection
 
 PEOPLE = JointCollection.parse(

@@ -11,7 +11,7 @@ from stream_ldp.collection.synthesis import WINDOW_BYTES, Synthesis, SynthesisSp
 from stream_ldp.kafka.topics import ROOM_BYTES, SEGMENT_BYTES
 from stream_ldp.kinds import parse_collection
 from tests.client.examples import collection_of
-from tests.sampled.examples import TEXT as SAMPLED
+from tests.marginals.examples import TEXT as SAMPLED
 from tests.views.examples import collection_of as views_of
 
 JOINT = """

@@ -29,6 +29,7 @@ from stream_ldp.kafka import record_batch
 from stream_ldp.kafka.decompression import MAX_EXPANDED_BYTES
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kinds import KINDS, kind_of, parse_collection, solve
+from stream_ldp.marginals.answer import Marginals
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.answer import final_of
 from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
@@ -46,7 +47,6 @@ from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.layout import JointLayout
 from stream_ldp.records.linking import LinkedUsers
-from stream_ldp.sampled.answer import Marginals
 from stream_ldp.schemas import FOLDER
 from stream_ldp.service.dead_letters import DeadLetter, Refused, dead_letter
 from stream_ldp.sets.answer import Ranking

@@ -24,8 +24,8 @@ from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts, row_width
 from stream_ldp.schemas import FOLDER
+from tests.marginals.examples import collection_of as sampled_collection
 from tests.places.examples import collection_of as places_collection
-from tests.sampled.examples import collection_of as sampled_collection
 from tests.sets.examples import collection_of as sets_collection
 from tests.strings.examples import collection_of as strings_collection
 from tests.views.examples import collection_of as views_collection

@@ -18,16 +18,16 @@ from playwright.async_api import Browser, Page, async_playwright, expect
 
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.embedded import EmbeddedKafka
+from stream_ldp.marginals.answer import Frequencies, Numbers, Outputs
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.page import server as page_server
 from stream_ldp.page.history import History
 from stream_ldp.page.server import PageServer
 from stream_ldp.records.answer import Axis, Independence, Linked
-from stream_ldp.sampled.answer import Frequencies, Numbers, Outputs
 from tests.client.examples import estimate_of, of_minute
 from tests.client.rankings import ranking_of
+from tests.marginals.examples import collection_of, marginals_of, outputs_of
 from tests.places import examples as places
-from tests.sampled.examples import collection_of, marginals_of, outputs_of
 from tests.service.harness import SURVEY, JointDeployment
 from tests.strings import examples as strings
 from tests.views.examples import collection_of as collection_of_views

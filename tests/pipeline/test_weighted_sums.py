@@ -9,7 +9,7 @@ import numpy as np
 from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.pipeline.weighted_sums import weighted_sums
-from tests.sampled.examples import collection_of
+from tests.marginals.examples import collection_of
 
 
 def test_parts_are_added_up_window_by_window_and_a_window_without_reports_is_0() -> None:

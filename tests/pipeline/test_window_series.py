@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stream_ldp.sampled.collection import SampledCollection
+from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.strings.collection import StringCollection
-from tests.sampled import examples as sampled
+from tests.marginals import examples as sampled
 from tests.strings import examples as strings
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.window_series import WindowSeries
     from stream_ldp.places.answer import PlaceCounts
-    from stream_ldp.sampled.questions import Table
+    from stream_ldp.questions.questions import Table
 
 __all__ = ["TEXT", "collection_of", "counts_of", "people_csv", "rows_of", "solved", "sums_of", "users"]
 

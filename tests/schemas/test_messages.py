@@ -10,9 +10,9 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
 from stream_ldp.kinds import KINDS
+from stream_ldp.marginals.answer import Marginals
 from stream_ldp.places.answer import PlaceCounts
 from stream_ldp.records.answer import Estimate
-from stream_ldp.sampled.answer import Marginals
 from stream_ldp.schemas.messages import MESSAGES, message_schema
 from stream_ldp.sets.answer import Ranking
 from stream_ldp.sets.rounds import Round
@@ -20,8 +20,8 @@ from stream_ldp.strings.answer import StringRanking
 from stream_ldp.synthesis.chunk import SyntheticChunk
 from tests.client.examples import estimate_of
 from tests.client.rankings import films, ranking_of, result_of
+from tests.marginals.examples import collection_of, marginals_of, outputs_of
 from tests.places import examples as places
-from tests.sampled.examples import collection_of, marginals_of, outputs_of
 from tests.schemas.recorded import COLLECTIONS, record
 from tests.strings import examples as strings
 from tests.synthesis.examples import chunk_of

@@ -15,7 +15,7 @@ from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.windows import pane_of
 from stream_ldp.places.answer import PlaceCounts
 from stream_ldp.places.collection import PlaceCollection
-from stream_ldp.sampled.layout import SampledLayout
+from stream_ldp.questions.layout import QuestionLayout
 from tests.places.examples import TEXT, solved, sums_of, users
 from tests.service.harness import Deployment
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.kafka.embedded import EmbeddedKafka
-    from stream_ldp.sampled.questions import Table
+    from stream_ldp.questions.questions import Table
 
 VISITS = TEXT.replace("collection: visits", "collection: {name}").replace("{{size: 10s", "{{size: 2s")
 
@@ -49,7 +49,7 @@ class PlaceDeployment(Deployment):
     async def computed(self) -> list[PlaceCounts]:
         """The finals as one computation gives them from all batches on the log."""
         windows: dict[int, list[NDArray[np.uint8]]] = defaultdict(list)
-        formats = {self.collection.fingerprint: SampledLayout(self.collection)}
+        formats = {self.collection.fingerprint: QuestionLayout(self.collection)}
         for record in await self.records(self.names.reports(self.collection.name)):
             decoded = wire.decode([record.value], formats=formats)
             windows[pane_of(int(decoded.time_ms[0]), self.collection.window)].append(decoded.rows[0])

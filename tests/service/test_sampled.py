@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from stream_ldp.client.sampled_reporter import SampledReporter
+from stream_ldp.marginals.answer import Frequencies, Marginals
+from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.windows import pane_of
-from stream_ldp.sampled.answer import Frequencies, Marginals
-from stream_ldp.sampled.collection import SampledCollection
-from stream_ldp.sampled.layout import SampledLayout
-from tests.sampled.examples import TEXT, solved, sums_of, users
+from stream_ldp.questions.layout import QuestionLayout
+from tests.marginals.examples import TEXT, solved, sums_of, users
 from tests.service.harness import Deployment
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class SampledDeployment(Deployment):
     async def computed(self) -> list[Marginals]:
         """The finals as one computation gives them from all batches on the log."""
         windows: dict[int, list[NDArray[np.uint8]]] = defaultdict(list)
-        formats = {self.collection.fingerprint: SampledLayout(self.collection)}
+        formats = {self.collection.fingerprint: QuestionLayout(self.collection)}
         for record in await self.records(self.names.reports(self.collection.name)):
             decoded = wire.decode([record.value], formats=formats)
             windows[pane_of(int(decoded.time_ms[0]), self.collection.window)].append(decoded.rows[0])

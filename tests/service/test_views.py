@@ -16,7 +16,7 @@ from stream_ldp.client.sampled_reporter import SampledReporter
 from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.windows import pane_of
-from stream_ldp.sampled.layout import SampledLayout
+from stream_ldp.questions.layout import QuestionLayout
 from stream_ldp.synthesis.chunk import SyntheticChunk
 from stream_ldp.synthesis.publication import published
 from stream_ldp.views.collection import ViewsCollection
@@ -77,7 +77,7 @@ class ViewsDeployment(Deployment):
     async def windows(self) -> dict[int, NDArray[np.int64]]:
         """The sums of each window, as one computation gives them from all batches on the log."""
         windows: dict[int, list[NDArray[np.uint8]]] = defaultdict(list)
-        formats = {self.collection.fingerprint: SampledLayout(self.collection)}
+        formats = {self.collection.fingerprint: QuestionLayout(self.collection)}
         for record in await self.records(self.names.reports(self.collection.name)):
             decoded = wire.decode([record.value], formats=formats)
             windows[pane_of(int(decoded.time_ms[0]), self.collection.window)].append(decoded.rows[0])

@@ -9,7 +9,7 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.records.layout import JointLayout
 from stream_ldp.synthesis.window import all_pairs, counting_all, labels_of, whole
 from tests.client.examples import collection_of
-from tests.sampled.examples import collection_of as sampled_collection
+from tests.marginals.examples import collection_of as sampled_collection
 from tests.views.examples import collection_of as views_collection
 
 

@@ -15,8 +15,8 @@ from stream_ldp.views.solve import solve
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from stream_ldp.questions.questions import QuestionSet, Table
     from stream_ldp.records.answer import Estimate
-    from stream_ldp.sampled.questions import QuestionSet, Table
     from stream_ldp.views.series import ViewEstimateSpec
 
 __all__ = [

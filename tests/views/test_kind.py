@@ -6,9 +6,9 @@ import pytest
 
 from stream_ldp.collection import CollectionError
 from stream_ldp.kinds import kind_of, parse_collection
-from stream_ldp.sampled.kind import SAMPLED
+from stream_ldp.marginals.kind import SAMPLED
 from stream_ldp.views.kind import VIEWS
-from tests.sampled.examples import TEXT as OF_ATTRIBUTES
+from tests.marginals.examples import TEXT as OF_ATTRIBUTES
 from tests.views.examples import TEXT
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stream_ldp.mechanisms import Entropy
-    from stream_ldp.sampled.questions import QuestionSet
+    from stream_ldp.questions.questions import QuestionSet
 
     #: The chance of all that a user sends.
     Law = dict[tuple[bytes, ...], Fraction]

@@ -9,7 +9,7 @@ import pytest
 
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.views.question import views_of
-from tests.sampled.examples import collection_of as of_attributes
+from tests.marginals.examples import collection_of as of_attributes
 from tests.views.examples import collection_of, users
 
 if TYPE_CHECKING:

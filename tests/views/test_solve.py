@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.questions.permanent import REPEATED
 from stream_ldp.records.answer import Estimate
-from stream_ldp.sampled.solve import REPEATED
 from tests.views.examples import collection_of, estimated, joint_of, solved, users
 
 ESTIMATES = (

@@ -9,7 +9,7 @@ import pytest
 
 from stream_ldp.mechanisms import DirectResponse, HadamardResponse, SeededEntropy, SubsetResponse, frequencies
 from stream_ldp.views.tables import ViewTable, combined, view_tables
-from tests.sampled.examples import collection_of as of_attributes
+from tests.marginals.examples import collection_of as of_attributes
 from tests.views.examples import collection_of, joint_of, sums_of, users
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, GivenWords, H
 from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 from stream_ldp.pipeline import wire
 from stream_ldp.places.collection import PlaceCollection
+from stream_ldp.questions.collection import AskingCollection
+from stream_ldp.questions.permanent import permanent_answers
 from stream_ldp.records.collection import JointCollection
-from stream_ldp.sampled.collection import AskingCollection
-from stream_ldp.sampled.permanent import permanent_answers
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.rounds import Round

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from stream_ldp.client.audit.finding import Finding
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.privacy.audit.attacks import Attack
-    from stream_ldp.sampled.collection import AskingCollection
+    from stream_ldp.questions.collection import AskingCollection
 
 __all__ = ["audited"]
 

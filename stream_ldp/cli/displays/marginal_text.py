@@ -21,9 +21,9 @@ from stream_ldp.cli.displays.estimate_text import (
     word,
 )
 from stream_ldp.cli.displays.plain import plain
+from stream_ldp.marginals.answer import Frequencies, Numbers, Outputs
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.quantity import quantity
-from stream_ldp.sampled.answer import Frequencies, Numbers, Outputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.cli.simulation.marginal_truth import MarginalTruth
     from stream_ldp.filtering.learnt import Learnt
-    from stream_ldp.sampled.answer import Marginal, Marginals
+    from stream_ldp.marginals.answer import Marginal, Marginals
 
     #: What is true, by attribute: the frequencies of its values, or its mean alone.
     Truths = Mapping[str, tuple[float, ...]]

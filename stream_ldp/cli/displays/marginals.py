@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from stream_ldp.cli.displays.display import ComparedDisplay
 from stream_ldp.cli.displays.marginal_text import marginals_line, marginals_panel
 from stream_ldp.cli.simulation.marginal_truth import MarginalTruth
-from stream_ldp.sampled.answer import Marginals
+from stream_ldp.marginals.answer import Marginals
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,19 +20,19 @@ from stream_ldp.cli.inputs.table import BINS, Binning
 from stream_ldp.cli.progress import watched
 from stream_ldp.collection.located import parse_values
 from stream_ldp.errors import DataError, ParameterError
+from stream_ldp.marginals.cohorts import COHORT_ORACLES
+from stream_ldp.marginals.evaluation import Candidate, scores, trials
+from stream_ldp.marginals.spec import MEAN_ORACLES, SampledSpec
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.quantity import quantity
-from stream_ldp.sampled.attributes import SampledAttribute
-from stream_ldp.sampled.cohorts import COHORT_ORACLES
-from stream_ldp.sampled.evaluation import Candidate, scores, trials
-from stream_ldp.sampled.oracles import VALUE_ORACLES
-from stream_ldp.sampled.spec import MEAN_ORACLES, SampledSpec
+from stream_ldp.questions.attributes import AskedAttribute
+from stream_ldp.questions.oracles import VALUE_ORACLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_ldp.sampled.evaluation import Score
-    from stream_ldp.sampled.questions import Table as People
+    from stream_ldp.marginals.evaluation import Score
+    from stream_ldp.questions.questions import Table as People
 
 __all__ = ["frequency", "mean"]
 
@@ -75,7 +75,7 @@ def frequency(
     coded, sizes = coded_columns(data, names, bins=Binning.of(bins), missing=missing)
     # Values of the table may be empty or of any length, which labels of a collection are not.
     attributes = [
-        SampledAttribute(name=str(number), values=tuple(map(str, range(size)))) for number, size in enumerate(sizes)
+        AskedAttribute(name=str(number), values=tuple(map(str, range(size)))) for number, size in enumerate(sizes)
     ]
     people = _table(attributes, list(coded.T))
     candidates = [
@@ -125,14 +125,14 @@ def mean(
             names, read_columns(data, names, bins=Binning.of(None), missing=missing, own=False), strict=True
         )
     ]
-    attributes: list[SampledAttribute] = []
+    attributes: list[AskedAttribute] = []
     for name, column in zip(names, columns, strict=True):
         least, largest = given or (float(column.min()), float(column.max()))
         if least == largest:
             fail(f"{data}: attribute {name!r} has the same number in every record: give its --range")
         if column.min() < least or column.max() > largest:
             fail(f"{data}: attribute {name!r} has a number that is not from {least:g} to {largest:g}")
-        attributes.append(SampledAttribute(name=str(len(attributes)), range=(least, largest)))
+        attributes.append(AskedAttribute(name=str(len(attributes)), range=(least, largest)))
     people = _table(attributes, columns)
     candidates = [
         _candidate(name, each, attributes, {"mean": name, "epsilon": each}) for each in epsilons for name in chosen
@@ -168,7 +168,7 @@ def _numbers_of(column: Sequence[str], path: Path, name: str) -> np.ndarray[tupl
     return found
 
 
-def _table(attributes: Sequence[SampledAttribute], columns: Sequence[Any]) -> People:
+def _table(attributes: Sequence[AskedAttribute], columns: Sequence[Any]) -> People:
     people = np.empty(len(columns[0]), dtype=[(str(place), each.dtype) for place, each in enumerate(attributes)])
     for place, column in enumerate(columns):
         people[str(place)] = column
@@ -176,7 +176,7 @@ def _table(attributes: Sequence[SampledAttribute], columns: Sequence[Any]) -> Pe
 
 
 def _candidate(
-    oracle: str, epsilon: float, attributes: Sequence[SampledAttribute], parameters: dict[str, Any]
+    oracle: str, epsilon: float, attributes: Sequence[AskedAttribute], parameters: dict[str, Any]
 ) -> Candidate:
     try:
         questions = parse_values(SampledSpec, {"kind": "sampled", **parameters}).questions(attributes)

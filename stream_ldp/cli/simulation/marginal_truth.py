@@ -9,14 +9,14 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from stream_ldp.cli.simulation.truth_file import TruthFile
+from stream_ldp.marginals.answer import Frequencies
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.windows import pane_of, panes_of, windows_of
-from stream_ldp.sampled.answer import Frequencies
 
 if TYPE_CHECKING:
-    from stream_ldp.sampled.answer import Marginals
-    from stream_ldp.sampled.collection import SampledCollection
-    from stream_ldp.sampled.questions import Table
+    from stream_ldp.marginals.answer import Marginals
+    from stream_ldp.marginals.collection import SampledCollection
+    from stream_ldp.questions.questions import Table
 
 __all__ = ["MarginalTally", "MarginalTruth", "WindowMarginals"]
 

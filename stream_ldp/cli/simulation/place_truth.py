@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.places.answer import PlaceCounts
     from stream_ldp.places.collection import PlaceCollection
-    from stream_ldp.sampled.questions import Table
+    from stream_ldp.questions.questions import Table
 
 __all__ = ["PlaceTally", "PlaceTruth", "WindowPlaces"]
 

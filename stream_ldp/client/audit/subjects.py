@@ -13,9 +13,9 @@ from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.sampled_reporter import SampledReporter
 from stream_ldp.client.string_reporter import StringReporter
 from stream_ldp.mechanisms import RESOLUTION, BloomResponse, RepeatedResponse, SeededEntropy
+from stream_ldp.questions.layout import QuestionLayout
+from stream_ldp.questions.permanent import asked, permanent_answers
 from stream_ldp.records.layout import JointLayout
-from stream_ldp.sampled.layout import SampledLayout
-from stream_ldp.sampled.permanent import asked, permanent_answers
 from stream_ldp.strings import permanent as string_answers
 from stream_ldp.strings.layout import StringLayout
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.pipeline.wire import RowFormat
     from stream_ldp.places.collection import PlaceCollection
+    from stream_ldp.questions.collection import AskingCollection
+    from stream_ldp.questions.questions import Question
     from stream_ldp.records.collection import JointCollection
-    from stream_ldp.sampled.collection import AskingCollection
-    from stream_ldp.sampled.questions import Question
     from stream_ldp.strings.collection import StringCollection
 
     #: A record as a collection encodes it.
@@ -154,7 +154,7 @@ class SampledSubject(_Unlinked):
 
     def __init__(self, collection: AskingCollection) -> None:
         self.collection: AskingCollection = collection
-        self.layout = SampledLayout(collection)
+        self.layout = QuestionLayout(collection)
         first, last = (
             collection.encode({each.name: str((each.range or each.labels)[end]) for each in collection.attributes})
             for end in (0, -1)
@@ -254,7 +254,7 @@ class PlaceSubject(_Unlinked):
 
     def __init__(self, collection: PlaceCollection) -> None:
         self.collection: PlaceCollection = collection
-        self.layout = SampledLayout(collection)
+        self.layout = QuestionLayout(collection)
         last = len(collection.tree.places) - 1
         self.records: list[Record] = [(place, 0, 0) for place in sorted({0, last // 2, last})]
         self.noises: list[Entropy] = [SeededEntropy(0)]

@@ -38,7 +38,7 @@ from stream_ldp.privacy.ledger.terms import (
     Terms,
     TooManyValues,
 )
-from stream_ldp.sampled.cost import RepeatedCost
+from stream_ldp.questions.cost import RepeatedCost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

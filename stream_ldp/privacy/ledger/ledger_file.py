@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from stream_ldp.privacy.ledger.ledger import Book, Spending
     from stream_ldp.privacy.ledger.reports import AttributeReport
     from stream_ldp.privacy.ledger.store import Store
+    from stream_ldp.questions.collection import AskingCollection
+    from stream_ldp.questions.questions import Table
     from stream_ldp.records.collection import JointCollection
-    from stream_ldp.sampled.collection import AskingCollection
-    from stream_ldp.sampled.questions import Table
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.item_sets import ItemSets
     from stream_ldp.strings.collection import StringCollection

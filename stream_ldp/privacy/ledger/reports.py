@@ -10,8 +10,8 @@ import numpy as np
 
 from stream_ldp.mechanisms import KRR, SECRET_BYTES, AnyMechanismSpec
 from stream_ldp.places.questions import CLASS
-from stream_ldp.sampled.cost import AnswerCost, RepeatedCost
-from stream_ldp.sampled.permanent import asked, held_words
+from stream_ldp.questions.cost import AnswerCost, RepeatedCost
+from stream_ldp.questions.permanent import asked, held_words
 from stream_ldp.sets.cost import SignCost
 from stream_ldp.sets.permanent import held_sign, sign_words
 from stream_ldp.strings import permanent as string_answers
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms.randomness.permanent import KeyedWords
     from stream_ldp.places.collection import PlaceCollection
+    from stream_ldp.questions.collection import AskingCollection
+    from stream_ldp.questions.questions import Table
     from stream_ldp.records.collection import JointCollection
-    from stream_ldp.sampled.collection import AskingCollection
-    from stream_ldp.sampled.questions import Table
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.item_sets import ItemSets
     from stream_ldp.strings.collection import StringCollection

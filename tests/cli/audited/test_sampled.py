@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.audits import document
-from tests.sampled.examples import TEXT
+from tests.marginals.examples import TEXT
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,9 +19,9 @@ from stream_ldp.records.answer import Axis
 from tests.cli.displays.examples import SURVEY_TRUTH
 from tests.client.examples import of_minute
 from tests.client.rankings import result_of
+from tests.marginals.examples import collection_of, marginals_of
 from tests.places.examples import collection_of as places_collection
 from tests.places.examples import counts_of
-from tests.sampled.examples import collection_of, marginals_of
 from tests.strings.examples import collection_of as strings_collection
 from tests.strings.examples import ranking_of
 

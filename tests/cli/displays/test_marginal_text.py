@@ -10,11 +10,11 @@ from rich.console import Console
 from stream_ldp.cli.displays.estimate_text import published_line
 from stream_ldp.cli.displays.marginal_text import marginal_truth_lines, marginals_line, marginals_panel
 from stream_ldp.cli.simulation.marginal_truth import MarginalTally
+from stream_ldp.marginals.answer import Frequencies, Marginals
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.answer import Published
-from stream_ldp.sampled.answer import Frequencies, Marginals
-from tests.sampled.examples import collection_of, marginals_of, outputs_of, solved, sums_of, users
-from tests.sampled.test_temporal import windows
+from tests.marginals.examples import collection_of, marginals_of, outputs_of, solved, sums_of, users
+from tests.marginals.test_temporal import windows
 
 COLLECTION = collection_of()
 TRUTH = {"diet": (0.6, 0.3, 0.1), "age": (40.0,), "smokes": (0.8, 0.2)}

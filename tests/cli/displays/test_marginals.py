@@ -8,7 +8,7 @@ from pathlib import Path
 from stream_ldp.cli.displays.marginals import display
 from stream_ldp.cli.simulation.marginal_truth import MarginalTally
 from stream_ldp.pipeline.answer import WindowBounds
-from tests.sampled.examples import collection_of, marginals_of, users
+from tests.marginals.examples import collection_of, marginals_of, users
 
 COLLECTION = collection_of()
 

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import app
+from tests.marginals.examples import TEXT as SAMPLED
 from tests.places.examples import TEXT, people_csv
-from tests.sampled.examples import TEXT as SAMPLED
 
 
 def run(tmp_path: Path, *flags: str, text: str, people: str) -> Result:

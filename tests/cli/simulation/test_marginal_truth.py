@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from stream_ldp.cli.simulation.marginal_truth import MarginalTally, MarginalTruth
+from stream_ldp.marginals.answer import Frequencies
 from stream_ldp.pipeline.answer import WindowBounds
-from stream_ldp.sampled.answer import Frequencies
-from tests.sampled.examples import collection_of, marginals_of, users
+from tests.marginals.examples import collection_of, marginals_of, users
 
 
 def test_marginals_are_compared_with_their_own_window_or_else_with_the_population(tmp_path: Path) -> None:

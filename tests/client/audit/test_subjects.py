@@ -14,9 +14,9 @@ from stream_ldp.client.audit.subjects import JointSubject, PlaceSubject, Sampled
 from stream_ldp.client.place_reporter import PlaceReporter
 from stream_ldp.client.sampled_reporter import SampledReporter
 from stream_ldp.client.string_reporter import StringReporter
+from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.mechanisms import SECRET_BYTES
 from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
-from stream_ldp.sampled.collection import SampledCollection
 from tests.client.examples import collection_of
 from tests.places import examples as places
 from tests.strings import examples as strings

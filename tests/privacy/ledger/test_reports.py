@@ -7,9 +7,9 @@ import pytest
 from stream_ldp.privacy.ledger.reports import answer_reports, attribute_reports, place_reports, string_reports
 from stream_ldp.privacy.ledger.terms import Assumption
 from stream_ldp.records.collection import JointCollection
+from tests.marginals.examples import collection_of as answers_of
 from tests.places.examples import collection_of as places_of
 from tests.privacy.ledger.surveys import KEY, SURVEY, collection_of, spent
-from tests.sampled.examples import collection_of as answers_of
 from tests.strings.examples import collection_of as strings_of
 
 

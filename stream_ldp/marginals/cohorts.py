@@ -1,0 +1,130 @@
+"""Cohorts: values are hashed before they are perturbed, by another hash in each cohort, so that clients need no list.
+
+A cohort is a question: it is drawn whatever the data are, and a report says in the clear which one it is of. What is
+answered is the bucket of the user's value, by k-RR (O-RR; Kairouz, Bonawitz and Ramage, 2016, section 4.1) or as a
+one-hot code whose bits are perturbed (O-RAPPOR, section 4.3: RAPPOR with one hash and without its second noise;
+Erlingsson, Pihur and Korolova, 2014). The server hashes candidates, and solves for their frequencies.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stream_ldp.mechanisms import BloomResponse, DirectResponse, FrequencyOracle, UnaryResponse
+from stream_ldp.mechanisms.hashing import bucket_of
+from stream_ldp.questions.questions import Question
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import Entropy
+    from stream_ldp.questions.questions import Table
+
+__all__ = [
+    "COHORTS",
+    "COHORT_ORACLES",
+    "MAX_COHORTS",
+    "BucketOracle",
+    "BucketQuestion",
+    "bloom_oracle",
+    "cohort_oracle",
+]
+
+#: The oracles of buckets, by the name in a collection file.
+COHORT_ORACLES = ("o-rr", "o-rappor")
+
+#: What buckets are perturbed with.
+BucketOracle = FrequencyOracle | BloomResponse
+
+#: Cohorts of an attribute where the file does not say.
+COHORTS = 64
+
+#: Most cohorts of an attribute: each has sums of its own.
+MAX_COHORTS = 2**12
+
+#: Most buckets of k-RR, and those of a one-hot code, whose error does not depend on their number.
+_MOST_BUCKETS = 256
+_BITS = 32
+
+
+@dataclass(frozen=True, kw_only=True)
+class BucketQuestion(Question):
+    """The question into which bucket of a cohort the user's value falls.
+
+    randomizer: perturbs the bucket, or the buckets of several hashes.
+    cohort: its number, from 0.
+    """
+
+    randomizer: BucketOracle
+    cohort: int
+
+    def inputs(self, table: Table, *, entropy: Entropy) -> NDArray[np.int64]:  # noqa: ARG002
+        """See `Question.inputs`: the buckets of the values."""
+        column = table[str(self.of[0])]
+        if column.dtype.kind == "i":
+            held: NDArray[np.int64] = self._inputs_of_labels[column]
+            return held
+        return np.array([self._input_of(value) for value in column], dtype=np.int64)
+
+    def buckets_of(self, value: str) -> list[int]:
+        """Return the bucket of a value by each hash; hash i of h in cohort c is that of cohort number h c + i."""
+        return [
+            bucket_of(value, cohort=self.cohort * self.hashes + number, buckets=self.randomizer.size)
+            for number in range(self.hashes)
+        ]
+
+    @property
+    def hashes(self) -> int:
+        """Number of hashes of a value: one, but for a Bloom filter."""
+        return self.randomizer.hashes if isinstance(self.randomizer, BloomResponse) else 1
+
+    @property
+    def title(self) -> str:
+        """See `Question.title`: the same for all cohorts."""
+        return f"{self.randomizer.title} of {self.randomizer.size} buckets in cohorts"
+
+    @property
+    def meaning(self) -> list[Any]:
+        """See `Question.meaning`; the cohort is part of it."""
+        return [*super().meaning, self.cohort]
+
+    @cached_property
+    def _inputs_of_labels(self) -> NDArray[np.int64]:
+        (attribute,) = self.attributes
+        return np.array([self._input_of(value) for value in attribute.labels], dtype=np.int64)
+
+    def _input_of(self, value: str) -> int:
+        """Return the number whose digits are the buckets of a value."""
+        return sum(bucket * self.randomizer.size**place for place, bucket in enumerate(self.buckets_of(value)))
+
+
+def bloom_oracle(*, epsilon: float, hashes: int, noise: tuple[float, float] | None) -> BloomResponse:
+    """Return RAPPOR's response to the Bloom filter of a cohort.
+
+    epsilon: of all reports for ever, in nats.
+    noise: p and q of the second noise; None without one.
+
+    Raises:
+        ParameterError: a parameter is out of its range, or the epsilon beyond the resolution of probabilities.
+    """
+    p, q = noise or (0.0, 1.0)
+    return BloomResponse(size=_BITS, hashes=hashes, for_ever=epsilon, p=p, q=q)
+
+
+def cohort_oracle(name: str, *, epsilon: float) -> FrequencyOracle:
+    """Return the oracle of the bucket of a cohort by one hash.
+
+    O-RR has about e^epsilon + 1 buckets, as optimised local hashing (Wang, Blocki, Li and Jha, 2017, section 4.4).
+
+    Raises:
+        ParameterError: the epsilon is beyond the resolution of probabilities.
+    """
+    if name == "o-rappor":
+        return UnaryResponse(size=_BITS, epsilon=epsilon)
+    buckets = min(max(2, round(math.exp(min(epsilon, math.log(_MOST_BUCKETS))) + 1)), _MOST_BUCKETS)
+    return DirectResponse(size=buckets, epsilon=epsilon)

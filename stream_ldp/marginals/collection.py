@@ -1,0 +1,51 @@
+"""Collections of frequencies and means, about which users are each asked one question."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from stream_ldp.collection import PositiveDuration, Prior, Topics
+from stream_ldp.marginals.spec import SampledSpec
+from stream_ldp.pipeline.window_series import WindowSeries
+from stream_ldp.questions.collection import AskingCollection
+
+if TYPE_CHECKING:
+    from stream_ldp.questions.questions import QuestionSet
+
+__all__ = ["SampledCollection"]
+
+
+class SampledCollection(AskingCollection):
+    """A collection of frequencies and means, as a collection file describes it.
+
+    every: time between two provisional answers of an open window.
+    prior: what the answers of a window are held against: nothing (`window`), or the estimates of the windows before
+        (`temporal`); by default `temporal` where it is possible.
+
+    Raises (from `load` and `parse`):
+        CollectionError: the file cannot be read, or something in it is wrong.
+    """
+
+    topics: ClassVar[Topics] = Topics(answers="marginals")
+
+    mechanism_spec: SampledSpec = Field(alias="mechanism")
+    every_ms: PositiveDuration = Field(alias="every", default=2_000)
+    prior: Prior | None = None
+
+    @model_validator(mode="after")
+    def _windows_can_learn(self) -> Self:
+        self.window.check_prior(self.prior, "prior")
+        return self
+
+    @cached_property
+    def questions(self) -> QuestionSet:
+        """See `AskingCollection.questions`."""
+        return self.mechanism_spec.questions(self.attributes)
+
+    @cached_property
+    def series(self) -> tuple[WindowSeries, ...]:
+        """The only series."""
+        return (WindowSeries(name="marginals", every_ms=self.every_ms),)

@@ -1,0 +1,25 @@
+"""The kind of sampled collections."""
+
+from __future__ import annotations
+
+from stream_ldp.marginals.answer import Marginals
+from stream_ldp.marginals.collection import SampledCollection
+from stream_ldp.marginals.plan import plan, summary
+from stream_ldp.marginals.solve import solve
+from stream_ldp.pipeline.kind import Kind
+from stream_ldp.questions.layout import QuestionLayout
+
+__all__ = ["SAMPLED"]
+
+SAMPLED = Kind(
+    name="sampled",
+    collection=SampledCollection,
+    mechanisms=("sampled",),
+    layout=QuestionLayout,
+    solve=solve,
+    answer=Marginals,
+    messages=(Marginals,),
+    summary=summary,
+    plan=plan,
+    libraries=("scipy.linalg", "scipy.special"),
+)

@@ -1,0 +1,242 @@
+"""The plan of a sampled collection: its bits, privacy, memory and expected error, before it runs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.marginals.candidates import are_told_apart, equations, solve_cohorts
+from stream_ldp.marginals.cohorts import BucketQuestion
+from stream_ldp.mechanisms import ChannelResponse, FrequencyOracle, HalfSpaceResponse, PiecewiseResponse
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.pipeline.kind import POPULATIONS
+from stream_ldp.pipeline.plan import ErrorPlan, Section
+from stream_ldp.pipeline.plan import Plan as AnyPlan
+from stream_ldp.pipeline.statistics import SUM_BYTES, row_width
+from stream_ldp.quantity import memory, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from stream_ldp.marginals.collection import SampledCollection
+    from stream_ldp.mechanisms import Randomizer
+    from stream_ldp.questions.attributes import AskedAttribute
+
+__all__ = ["AttributePlan", "Plan", "plan", "summary", "worst_variance"]
+
+_DIGITS = 10  # after the point, of a probability: as many tell all multiples of 2^-32 apart
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AttributePlan:
+    """The plan of one attribute.
+
+    name: of the attribute.
+    estimated: what is estimated: `frequencies`, `mean`, or `outputs` of a channel from which no frequencies follow.
+    mechanism: the randomizers of the answers.
+    share: the share of users who are asked.
+    epsilon: in nats, of a report.
+    table: of oracle channel, P(output | value) with the digits that a collection file needs; None for others.
+    errors: of a value with frequency 1 / k, with the sampling of users, or the largest of a mean, for the number at
+        which noise is largest, in units of the attribute.
+    """
+
+    name: str
+    estimated: str
+    mechanism: str
+    share: float
+    epsilon: float
+    table: tuple[tuple[float, ...], ...] | None
+    errors: tuple[ErrorPlan, ...]
+
+    def channel(self) -> Iterator[Section]:
+        """Write its channel for a collection file; nothing where it has none."""
+        if self.table is None:
+            return
+        unknown = (
+            f"The frequencies of {self.name} do not follow from the outputs: the shares of these are published, and "
+            "no frequencies."
+        )
+        yield Section(
+            title=f"Channel of {self.name}, as `table` in a collection file writes it, so that no other solver can "
+            "find another one",
+            notes=(
+                *(f"  - [{', '.join(f'{chance:.10f}' for chance in row)}]" for row in self.table),
+                *((unknown,) if self.estimated == "outputs" else ()),
+            ),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(AnyPlan):
+    """The plan of a collection.
+
+    bits, report_bytes: size of one report.
+    epsilon: in nats, of all reports of a user for ever, for any two users.
+    per_report: in nats, of one report; as much as `epsilon` where every report repeats the same answer.
+    changed: in nats, for each further value of what the user is asked about.
+    counters, state_bytes: memory of a window, for each source partition.
+    """
+
+    bits: int
+    report_bytes: int
+    epsilon: float
+    per_report: float
+    changed: float
+    counters: int
+    state_bytes: int
+    attributes: tuple[AttributePlan, ...]
+
+    def sections(self) -> Iterator[Section]:
+        """Iterate over the costs of a report, the attributes, and their channels."""
+        fresh = ("one report", f"epsilon {shown_epsilon(self.per_report)}, whose noise is partly fresh")
+        yield self.head(
+            ("a report", f"{self.bits} bits, {quantity(self.report_bytes, 'byte')} with padding"),
+            ("a window and partition", memory(self.state_bytes)),
+            ("all reports of a user, for ever", f"epsilon {shown_epsilon(self.epsilon)}, about one question"),
+            ("each other value of it", f"epsilon {shown_epsilon(self.changed)} more"),
+            *((fresh,) if self.per_report < self.epsilon else ()),
+        )
+        yield Section(
+            title="Attributes, with the standard error to expect",
+            columns=(
+                "attribute",
+                "estimated",
+                "response",
+                "asked",
+                *(f"{error.users:,} users" for error in self.attributes[0].errors),
+            ),
+            rows=tuple(
+                (
+                    each.name,
+                    each.estimated,
+                    each.mechanism,
+                    f"{each.share:.1%}",
+                    *(f"{error.standard_error:.4g}" for error in each.errors),
+                )
+                for each in self.attributes
+            ),
+            notes=("Of a value or output with mean frequency, or the largest of a mean, in units of the attribute.",),
+        )
+        for each in self.attributes:
+            yield from each.channel()
+
+
+def summary(collection: SampledCollection) -> str:
+    """Describe a collection on one line."""
+    questions = collection.questions
+    return (
+        f"{quantity(len(collection.attributes), 'attribute')}, each user asked about one at epsilon "
+        f"{shown_epsilon(questions.for_ever)}, {questions.bits} bits a report"
+    )
+
+
+def plan(collection: SampledCollection, *, populations: Sequence[int] = POPULATIONS) -> Plan:
+    """Work out the cost of a collection.
+
+    populations: numbers of users who report in a window, for which to state the error.
+    """
+    questions = collection.questions
+    return Plan(
+        collection=collection.name,
+        fingerprint=collection.fingerprint.hex(),
+        bits=questions.bits,
+        report_bytes=row_width(questions.bits),
+        epsilon=questions.for_ever,
+        per_report=questions.epsilon,
+        changed=questions.for_ever,
+        counters=questions.counters,
+        state_bytes=questions.counters * SUM_BYTES,
+        attributes=tuple(_attribute(collection, place, populations) for place in range(len(collection.attributes))),
+    )
+
+
+def worst_variance(mixture: Sequence[tuple[float, PiecewiseResponse]]) -> float:
+    """Return the largest variance, over all numbers in [-1, 1], of the estimate from one report of a mixture.
+
+    mixture: weights, and the response that so many of the reports are made with.
+    """
+    # The variance is quadratic between two points of any grid.
+    numbers = np.linspace(-1, 1, 8 * max(response.steps for _, response in mixture) + 1)
+    total = sum(weight for weight, _ in mixture)
+    variance = sum((weight * response.variance(numbers) for weight, response in mixture), np.zeros(len(numbers)))
+    return float(variance.max()) / total
+
+
+def _attribute(collection: SampledCollection, place: int, populations: Sequence[int]) -> AttributePlan:
+    attribute, questions = collection.attributes[place], collection.questions
+    about = [
+        (float(share), each)
+        for share, each in zip(questions.shares, questions.questions, strict=True)
+        if place in each.of
+    ]
+    share = sum(each for each, _ in about)
+    unit, variance = 1.0, 0.0
+    response = about[0][1].randomizer
+    hashed = [each for _, each in about if isinstance(each, BucketQuestion)]
+    if hashed:
+        variance = _cohort_variance(hashed)
+    elif isinstance(response, ChannelResponse):
+        variance = _channel_variance(response)
+    elif isinstance(response, FrequencyOracle):
+        p, q = response.support
+        supported = q + (p - q) / response.size
+        variance = supported * (1 - supported) / (p - q) ** 2
+    else:
+        least, largest = attribute.bounds
+        unit = (largest - least) / 2
+        if isinstance(response, HalfSpaceResponse):
+            variance = response.scale**2
+        else:
+            pieces = [(weight, each.randomizer) for weight, each in about]
+            variance = worst_variance(
+                [(weight, each) for weight, each in pieces if isinstance(each, PiecewiseResponse)]
+            )
+    return AttributePlan(
+        name=attribute.name,
+        estimated=_estimated(attribute, response),
+        mechanism=" and ".join(dict.fromkeys(each.title for _, each in about)),
+        share=share,
+        epsilon=max(each.randomizer.epsilon for _, each in about),
+        table=tuple(tuple(np.round(row, _DIGITS).tolist()) for row in response.channel)
+        if isinstance(response, ChannelResponse)
+        else None,
+        errors=tuple(
+            ErrorPlan(users=users, standard_error=unit * math.sqrt(variance / (users * share)))
+            for users in populations
+        ),
+    )
+
+
+def _estimated(attribute: AskedAttribute, response: Randomizer) -> str:
+    if attribute.range is not None:
+        return "mean"
+    return "outputs" if isinstance(response, ChannelResponse) and not response.identifies else "frequencies"
+
+
+def _channel_variance(channel: ChannelResponse) -> float:
+    """Return n x variance of a frequency, or of the share of an output, mean over all, for a uniform population."""
+    uniform = np.full(channel.inputs, 1 / channel.inputs)
+    if channel.identifies:
+        return float((channel.standard_errors(uniform, reports=1) ** 2).mean())
+    shares = uniform @ channel.channel
+    return float((shares * (1 - shares)).mean())
+
+
+def _cohort_variance(questions: Sequence[BucketQuestion]) -> float:
+    """Return the variance of a candidate's frequency, times the number of reports, where all are equally frequent.
+
+    Where there are more candidates than can be told apart, it is that of one which stands out alone.
+    """
+    (attribute,) = questions[0].attributes
+    design = equations(questions, attribute.labels, others=attribute.candidates is not None)
+    if not are_told_apart(design):
+        design = design[:, :, [0, -1]]
+    uniform = np.full(design.shape[2], 1 / design.shape[2])
+    _, errors = solve_cohorts(
+        design, design @ uniform, questions[0].randomizer, reports=np.full(len(design), 1 / len(design))
+    )
+    return float((errors[: len(errors) - (attribute.candidates is not None)] ** 2).mean())

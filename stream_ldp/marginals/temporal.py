@@ -1,0 +1,84 @@
+"""What the windows before tell of the frequencies and means of a sampled collection.
+
+A user is asked one question for ever and repeats the answer, so all of the noise of a user who returns is permanent,
+and only new users say anything new.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.filtering.learnt import learn, repeating
+from stream_ldp.marginals.answer import Frequencies, Numbers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stream_ldp.filtering.learnt import Learnt
+    from stream_ldp.marginals.answer import Marginals
+    from stream_ldp.marginals.collection import SampledCollection
+    from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.window_series import WindowSeries
+
+__all__ = ["learnt"]
+
+
+def learnt(
+    collection: SampledCollection,
+    question: Question[WindowSeries, Marginals],
+    found: Frequencies | Numbers,
+    *,
+    attribute: str,
+    reports: float,
+) -> Learnt | None:
+    """Estimate the frequencies of an attribute, or its mean, with the windows before.
+
+    found: what the window alone says.
+    reports: number of answers about the attribute in the window.
+
+    Returns:
+        The estimates, of the frequencies in the order of `values`, or of the mean. None where nothing can be learnt,
+        see `repeating`, or the candidates are only those that stand out in this window.
+    """
+    returning = repeating(collection.window, collection.prior)
+    if returning is None or (isinstance(found, Frequencies) and found.dropped):
+        return None
+    estimates, errors, spread = _numbers(found)
+    return learn(
+        _before(question, attribute, found),
+        estimates,
+        errors,
+        returning=returning,
+        reports=reports,
+        elapsed=question.elapsed(collection.window.size_ms),
+        final=question.final,
+        spread=spread,
+    )
+
+
+def _numbers(
+    found: Frequencies | Numbers,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None]:
+    """Return estimates, their errors and the largest variance of each among users; that of a frequency is its own."""
+    if isinstance(found, Frequencies):
+        return np.array(found.raw), np.array(found.standard_error), None
+    least, largest = found.range
+    mean = found.mean
+    return np.array([mean.raw]), np.array([mean.standard_error]), np.array([((largest - least) / 2) ** 2])
+
+
+def _before(
+    question: Question[WindowSeries, Marginals], attribute: str, found: Frequencies | Numbers
+) -> Learnt | None:
+    """Find what the final before says of the same values; a worker may have had other candidates then."""
+    before = question.earlier
+    if before is None:
+        return None
+    earlier = next((each.estimate for each in before.attributes if each.attribute == attribute), None)
+    if isinstance(found, Frequencies) and isinstance(earlier, Frequencies) and earlier.values == found.values:
+        return earlier.learnt
+    if isinstance(found, Numbers) and isinstance(earlier, Numbers) and earlier.range == found.range:
+        return earlier.learnt
+    return None

@@ -1,0 +1,1 @@
+"""Collections whose users each answer one question: what is asked, the answer that a user repeats, and its report."""

@@ -1,0 +1,162 @@
+"""The attributes of sampled collections: values in a list, any text, or numbers in a range."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import ConfigDict, Field, model_validator
+
+from stream_ldp.collection import Label, Part, one_of, require_distinct
+from stream_ldp.collection.located import Misplaced
+from stream_ldp.collection.values import Edge, MissingValue, encode_value, fill_in_values, number_of, text_of
+from stream_ldp.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["MAX_TEXT_BYTES", "AskedAttribute"]
+
+#: Longest text, as long as any label of a file may be: 200 characters of at most 4 bytes.
+MAX_TEXT_BYTES = 800
+
+#: Widths of ranges of numbers: beyond them, a variance is 0 or infinite as a number of 64 bits.
+_NARROWEST, _WIDEST = 1e-100, 1e100
+
+
+class AskedAttribute(Part):
+    """An attribute of a user: a name, and the values or the range of numbers that it may have.
+
+    name: name, as records have it.
+    values: the possible values, whose frequencies are estimated.
+    candidates: in place of values, those of any text whose frequencies are estimated. Clients need not know them, and
+        the server may be given others at any time.
+    range: the least and the largest possible number; the mean and the distribution are estimated.
+    clip: whether clients take a number beyond the range for the nearest in it; otherwise they refuse it.
+    bins: in place of values, ascending numbers that bound intervals, which are then the values.
+    missing: value that stands for one that is missing, the last unless it is among the values; without it, a record
+        that lacks a value is refused.
+    """
+
+    model_config = ConfigDict(json_schema_extra=one_of("values", "bins", "range", "candidates"))
+
+    name: Label
+    values: tuple[Label, ...] | None = Field(default=None, min_length=2)
+    candidates: tuple[Label, ...] | None = Field(default=None, min_length=1)
+    range: tuple[float, float] | None = None
+    clip: bool = False
+    bins: tuple[Edge, ...] | None = None
+    missing: Label | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _values_are_complete(cls, data: Any) -> Any:
+        return fill_in_values(data)
+
+    @model_validator(mode="after")
+    def _one_domain(self) -> Self:
+        given = [each for each in (self.values, self.candidates, self.range) if each is not None]
+        if len(given) != 1:
+            raise ParameterError(
+                f"attribute {self.name!r} needs either `values`, a list, or `range: [least, largest]`, or "
+                "`candidates`, a list of some texts"
+            )
+        if self.missing is not None and self.values is None:
+            raise Misplaced("only an attribute with values or bins can have one for what is missing", "missing")
+        if self.candidates is not None:
+            require_distinct(self.candidates, f"candidates of attribute {self.name!r}", "candidates")
+        if self.values is not None:
+            require_distinct(self.values, f"values of attribute {self.name!r}", "values")
+        if self.clip and self.range is None:
+            raise Misplaced(f"attribute {self.name!r} is no number that could be clipped to a `range`", "clip")
+        if self.range is not None and not (all(map(math.isfinite, self.range)) and self.range[0] < self.range[1]):
+            raise Misplaced(
+                f"the range of attribute {self.name!r} needs two numbers, the smaller one first; got "
+                f"[{self.range[0]:g}, {self.range[1]:g}]",
+                "range",
+            )
+        if self.range is not None and not _NARROWEST <= self.range[1] - self.range[0] <= _WIDEST:
+            raise Misplaced(
+                f"the range of {self.name!r} has to be {_NARROWEST:g} to {_WIDEST:g} wide: take another unit",
+                "range",
+            )
+        return self
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the largest number.
+
+        Raises:
+            TypeError: the attribute has values in a list.
+        """
+        if self.range is None:
+            raise TypeError(f"attribute {self.name!r} has values, and no range")
+        return self.range
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The values, or candidates, in the list.
+
+        Raises:
+            TypeError: the attribute is a number.
+        """
+        labels = self.candidates if self.values is None else self.values
+        if labels is None:
+            raise TypeError(f"attribute {self.name!r} is a number, and has no list of values")
+        return labels
+
+    @property
+    def dtype(self) -> str:
+        """The type of its column in a table of users: numbers of values, texts, or the numbers themselves."""
+        if self.candidates is not None:
+            return "O"
+        return "<i8" if self.range is None else "<f8"
+
+    def encode(self, value: Any) -> int | float | str:
+        """Convert a value to its number in the list, a number in text to itself, and leave any text as it is.
+
+        Raises:
+            MissingValue: it is missing.
+            DataError: it is not in the list, not a number, or not in the range. The message never repeats the value.
+        """
+        text = text_of(value, what=f"attribute {self.name!r}: the given value")
+        if self.values is not None:
+            if text in self._positions:
+                return self._positions[text]
+            return encode_value(text, self.values, bins=self.bins, missing=self.missing, attribute=self.name)
+        if text is None:
+            raise MissingValue(self.name)
+        if self.range is None:
+            return self._text(text)
+        least, largest = self.range
+        number = number_of(text, attribute=self.name)
+        if self.clip and math.isfinite(number):
+            number = min(max(number, least), largest)
+        # This refuses NaN as well, which is in no range.
+        if not least <= number <= largest:
+            raise DataError(f"attribute {self.name!r}: the given number is not from {least:g} to {largest:g}")
+        # -0.0 is 0, and must not have another permanent answer.
+        return number + 0.0
+
+    def scaled(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return numbers of the range in units in which it is from -1 to 1."""
+        least, largest = self.bounds
+        scaled: NDArray[np.float64] = (numbers - least) / (largest - least) * 2 - 1
+        return scaled.clip(-1, 1)
+
+    def _text(self, value: str) -> str:
+        try:
+            length = len(value.encode())
+        except UnicodeEncodeError:
+            raise DataError(f"attribute {self.name!r}: the given text is not valid Unicode") from None
+        if not 0 < length <= MAX_TEXT_BYTES:
+            raise DataError(
+                f"attribute {self.name!r}: the given text is empty or longer than {MAX_TEXT_BYTES} bytes of UTF-8"
+            )
+        return value
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {value: position for position, value in enumerate(self.labels)}

@@ -1,0 +1,25 @@
+"""The layout of the batches of a sampled collection."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stream_ldp.pipeline.single_tally import SingleTallyLayout
+from stream_ldp.pipeline.statistics import SumTally
+
+if TYPE_CHECKING:
+    from stream_ldp.questions.questions import HasQuestions
+
+__all__ = ["QuestionLayout"]
+
+
+class QuestionLayout(SingleTallyLayout):
+    """The layout of the answers to all questions, of which a pane keeps the sums."""
+
+    def __init__(self, collection: HasQuestions) -> None:
+        super().__init__(collection.fingerprint, collection.questions)
+        self._sums = collection.questions
+
+    def tally(self) -> SumTally:
+        """Make empty sums of the answers."""
+        return SumTally(self._sums)

@@ -1,0 +1,84 @@
+"""What a user's secret determines: the one question that the user is asked, and the answer, for ever.
+
+If a client drew either anew at every start, a user could answer every question, or the noise of many answers to one
+question would average out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.mechanisms.randomness.permanent import KeyedWords
+from stream_ldp.mechanisms.randomness.user_secret import keyed_digests
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.questions.questions import HasQuestions, Table
+
+__all__ = ["ASSUMPTION", "REPEATED", "asked", "held_words", "permanent_answers"]
+
+#: What the privacy of a user who reports more than once rests on.
+ASSUMPTION = "any two users; what a user is asked about does not change, and every report repeats the same answer"
+REPEATED = (
+    "any two users; what a user is asked about does not change, and every report shows the same permanent answer"
+)
+
+_QUESTION = b"stream-ldp qst 1"  # BLAKE2b's 16-byte domain separation
+_ANSWER = b"stream-ldp ans 1"
+_WORD_BYTES = 4
+
+
+def asked(collection: HasQuestions, *, secrets: Sequence[bytes]) -> NDArray[np.int64]:
+    """Return the number of the question that each user is asked, int64, shape (n,).
+
+    A user's word is the first 4 bytes, little-endian, of BLAKE2b(key=secret, person="stream-ldp qst 1",
+    data=fingerprint), which does not depend on what the user holds. The user is asked the first question that ends
+    beyond the word, see `QuestionSet.ends`.
+
+    Raises:
+        ValueError: a secret has another length.
+    """
+    words = keyed_digests(secrets, person=_QUESTION, data=collection.fingerprint, size=_WORD_BYTES).view("<u4")
+    return collection.questions.numbers(words[:, 0])
+
+
+def permanent_answers(
+    collection: HasQuestions, table: Table, *, secrets: Sequence[bytes], numbers: NDArray[np.int64] | None = None
+) -> NDArray[np.uint8]:
+    """Make the answer that each user repeats for ever, as long as what is asked does not change.
+
+    table: users, one a row.
+    numbers: of the questions that they answer; None for those that their secrets determine.
+
+    Returns:
+        Packed rows, uint8, shape (n, row width), see `QuestionSet.memoised`.
+    """
+    questions = collection.questions.memoised
+    if numbers is None:
+        numbers = asked(collection, secrets=secrets)
+    rows = [
+        questions.perturb(
+            numbers[[user]],
+            table[[user]],
+            entropy=held_words(collection, number, table[[user]], key=key),
+        )
+        for user, (key, number) in enumerate(zip(secrets, numbers.tolist(), strict=True))
+    ]
+    return np.concatenate(rows) if rows else np.zeros((0, -(-questions.bits // 8)), dtype=np.uint8)
+
+
+def held_words(collection: HasQuestions, number: int, user: Table, *, key: bytes) -> KeyedWords:
+    """Return the words of a key for one user's answer to a question, which depend on what the user holds of it.
+
+    They are those of `KeyedWords` with person "stream-ldp ans 1" and the data fingerprint || number of the question
+    u16 || for each attribute in question, its number in the list i64, or the number itself f64.
+
+    user: a table of the one user.
+    """
+    (held,) = collection.questions.questions[number].held(user)
+    return KeyedWords(key, person=_ANSWER, data=collection.fingerprint + number.to_bytes(2, "little") + held)

@@ -1,0 +1,50 @@
+"""Cohorts: fixed hashes, buckets, and values in a list that are hashed like texts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stream_ldp.marginals.cohorts import (
+    cohort_oracle,
+)
+from stream_ldp.marginals.spec import SampledSpec
+from stream_ldp.mechanisms import SeededEntropy, UnaryResponse
+from stream_ldp.mechanisms.hashing import bucket_of
+from stream_ldp.questions.attributes import AskedAttribute
+from stream_ldp.questions.questions import QuestionSet
+
+SITES = AskedAttribute(name="site", candidates=("a.example", "b.example", "c.example", "d.example"))
+SHARES = {"a.example": 0.4, "b.example": 0.2, "c.example": 0.1}
+
+
+def questions_of(oracle: str, epsilon: float = 2.0, attribute: AskedAttribute = SITES) -> QuestionSet:
+    spec = SampledSpec.model_validate({"kind": "sampled", "epsilon": epsilon, "oracle": oracle, "cohorts": 16})
+    return spec.questions([attribute])
+
+
+def test_a_bucket_is_the_documented_digest() -> None:
+    """Computed by b2sum -l 64 of the bytes, read as a little-endian number."""
+    assert [bucket_of("a.example", cohort=cohort, buckets=2**32) for cohort in (0, 1)] == [1794991448, 2645255862]
+    assert bucket_of("Zürich", cohort=7, buckets=10) == 0
+
+
+def test_k_rr_has_about_as_many_buckets_as_optimised_local_hashing() -> None:
+    assert [cohort_oracle("o-rr", epsilon=epsilon).size for epsilon in (0.1, 1.0, 2.0, 4.0, 12.0)] == [
+        2,
+        4,
+        8,
+        56,
+        256,
+    ]
+    assert isinstance(cohort_oracle("o-rappor", epsilon=1.0), UnaryResponse)
+
+
+def test_questions_about_values_in_a_list_hash_the_values_and_not_their_numbers() -> None:
+    listed = AskedAttribute(name="site", values=SITES.labels)
+    texts, numbers = np.empty(4, dtype=[("0", "O")]), np.empty(4, dtype=[("0", "<i8")])
+    texts["0"], numbers["0"] = SITES.labels, range(4)
+    for one, other in zip(
+        questions_of("o-rr").questions, questions_of("o-rr", attribute=listed).questions, strict=True
+    ):
+        entropy = SeededEntropy(1)
+        assert np.array_equal(one.inputs(texts, entropy=entropy), other.inputs(numbers, entropy=entropy))

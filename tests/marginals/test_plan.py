@@ -1,0 +1,58 @@
+"""The plan of a sampled collection: the errors that it predicts are measured."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stream_ldp.marginals.answer import Frequencies, Numbers
+from stream_ldp.marginals.plan import plan, summary, worst_variance
+from stream_ldp.mechanisms.piecewise import coin, least_worst_case
+from tests.marginals.examples import collection_of, marginals_of
+from tests.plans import text_of
+
+
+@pytest.mark.parametrize("mean", ["auto", "harmony-mean", "mean-est"])
+def test_the_planned_errors_are_near_those_that_are_published(mean: str) -> None:
+    """A mean is planned for the number with most noise, so that its error is at most as large."""
+    collection = collection_of(f"epsilon: 2, mean: {mean}")
+    planned = plan(collection, populations=(20_000,))
+    marginals = marginals_of(collection, 20_000)
+    diet, age, _ = planned.attributes
+    published = marginals.of("diet").estimate
+    assert isinstance(published, Frequencies)
+    assert diet.errors[0].standard_error == pytest.approx(np.mean(published.standard_error), rel=0.1)
+    number = marginals.of("age").estimate
+    assert isinstance(number, Numbers)
+    # What users hold varies as well, in the plan by as much as possible at 0 only.
+    assert number.mean.standard_error < 1.1 * age.errors[0].standard_error
+    assert sum(each.share for each in planned.attributes) == pytest.approx(1)
+
+
+def test_it_says_what_a_report_takes_and_costs() -> None:
+    planned = plan(collection_of())
+    assert planned.bits == 8 + 7
+    assert planned.report_bytes == 2
+    assert planned.counters == (1 + 3) + (1 + 101) + (1 + 2) + (1 + 2)
+    assert planned.state_bytes == 8 * planned.counters
+    assert 2 - 1e-7 < planned.epsilon <= 2
+    assert planned.changed == planned.epsilon
+    assert [each.estimated for each in planned.attributes] == ["frequencies", "mean", "frequencies"]
+
+
+def test_the_worst_variance_of_a_mixture_is_below_that_of_its_parts() -> None:
+    response, share = least_worst_case(2.0)
+    mixed = worst_variance([(share, response), (1 - share, coin(2.0))])
+    assert mixed <= 0.99
+    assert mixed < worst_variance([(1.0, response)])
+    assert mixed < worst_variance([(1.0, coin(2.0))]) == pytest.approx(1.724, abs=1e-3)
+
+
+def test_its_text_has_the_cost_and_the_error_of_each_attribute() -> None:
+    text = text_of(plan(collection_of(), populations=(1_000,)))
+    assert "all reports of a user, for ever | epsilon 2.000, about one question" in text
+    assert "age | mean | piecewise, 37 of 101 and coin | 33.3% | " in text
+
+
+def test_a_collection_is_described_on_a_line() -> None:
+    assert summary(collection_of()) == "3 attributes, each user asked about one at epsilon 2.000, 15 bits a report"

@@ -1,0 +1,93 @@
+"""The solver: what it publishes of a window, of an empty one, and of several that are remembered."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stream_ldp.marginals.answer import Frequencies, Numbers
+from stream_ldp.marginals.collection import SampledCollection
+from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.pipeline.statistics import ReportSums
+from tests.marginals.examples import collection_of, marginals_of, rows_of, solved, sums_of, users
+
+
+def test_every_attribute_is_estimated_in_its_own_units() -> None:
+    """20,000 users; each estimate is 6 standard errors off for 1 seed in 10^8."""
+    marginals = marginals_of(collection_of())
+    people = users(20_000)
+    diet, age = marginals.of("diet").estimate, marginals.of("age").estimate
+    assert isinstance(diet, Frequencies)
+    assert isinstance(age, Numbers)
+    truth = np.bincount(people["0"]) / len(people)
+    assert np.all(np.abs(np.array(diet.raw) - truth) < 6 * np.array(diet.standard_error))
+    assert abs(age.mean.raw - people["1"].mean()) < 6 * age.mean.standard_error
+    assert age.distribution is not None
+    assert age.distribution.points[0] == 0
+    assert age.distribution.points[-1] == 100
+    assert sum(each.reports for each in marginals.attributes) == marginals.reports == 20_000
+
+
+def test_a_question_that_nobody_answered_has_no_estimate() -> None:
+    collection = collection_of()
+    rows = collection.questions.perturb(np.zeros(10, dtype=np.int64), users(10), entropy=SeededEntropy(3))
+    marginals = solved(collection, (1.0, sums_of(collection, rows)))
+    assert marginals.of("age").estimate is None
+    assert marginals.of("age").reports == 0
+    assert marginals.of("diet").reports == 10
+    nobody = ReportSums(reports=0, values=np.zeros(collection.questions.counters, dtype=np.int64))
+    assert all(each.estimate is None for each in solved(collection, (1.0, nobody)).attributes)
+
+
+def test_remembered_windows_add_to_the_effective_reports_only() -> None:
+    collection = collection_of(window=", memory: 0.5")
+    sums = sums_of(collection, rows_of(collection, users(3_000)))
+    marginals = solved(collection, (1.0, sums), (0.5, sums))
+    assert marginals.reports == 3_000
+    diet = marginals.of("diet")
+    assert diet.effective_reports == pytest.approx(1.8 * diet.reports)
+
+
+@pytest.mark.parametrize("mechanism", ["epsilon: 2", "epsilon: 2, oracle: o-rr", "epsilon: 2, mean: harmony-mean"])
+def test_users_who_repeat_their_answers_have_the_errors_of_users_who_report_once(mechanism: str) -> None:
+    rows = rows_of(collection_of(mechanism), users(2_000))
+    often = collection_of(mechanism, window=", reports_per_user: 16")
+    one = solved(collection_of(mechanism), (1.0, sums_of(often, rows)))
+    all_of_them = solved(often, (1.0, sums_of(often, np.repeat(rows, 16, axis=0))))
+    for first, repeated in zip(one.attributes, all_of_them.attributes, strict=True):
+        assert repeated.reports == 16 * first.reports
+        assert repeated.effective_reports == pytest.approx(first.effective_reports)
+        assert [each.estimate for each in repeated.cells()] == pytest.approx(
+            [each.estimate for each in first.cells()]
+        )
+        told = [[each.standard_error or 0.0 for each in found.cells()] for found in (first, repeated)]
+        assert told[1] == pytest.approx(told[0])
+
+
+def test_the_privacy_is_that_of_the_questions() -> None:
+    marginals = marginals_of(collection_of("epsilon: 1.5"))
+    assert 1.5 - 1e-7 < marginals.privacy.per_report <= 1.5
+    assert marginals.privacy.for_ever == marginals.privacy.per_report
+
+
+def test_a_window_whose_few_answers_show_no_value_is_answered_without_any() -> None:
+    """Of 5 users in 64 cohorts, noise alone is seen; that none of the values stands out is no failure."""
+    collection = collection_of("epsilon: 0.01, oracle: o-rr")
+    found = [
+        solved(collection, (1.0, sums_of(collection, rows_of(collection, users(5, seed), seed)))).of("diet").estimate
+        for seed in range(8)
+    ]
+    shown = [each for each in found if isinstance(each, Frequencies)]
+    assert any(each.values == () and each.dropped == ("meat", "fish", "plants") for each in shown)
+    assert all(sum(each.projected) == pytest.approx(1.0) for each in shown if each.values)
+
+
+def test_a_value_that_gets_all_has_a_share_of_1_whatever_the_noise() -> None:
+    collection = SampledCollection.parse(
+        "{collection: diets, mechanism: {kind: sampled, epsilon: 0.1, oracle: rappor}, "
+        "attributes: [{name: diet, values: [meat, fish, plants]}], window: {size: 10s}}"
+    )
+    sums = ReportSums(reports=18, values=np.array([18, 7, 0, 0]))
+    diet = solved(collection, (1.0, sums)).of("diet").estimate
+    assert isinstance(diet, Frequencies)
+    assert diet.projected == (1.0, 0.0, 0.0)

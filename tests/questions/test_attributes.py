@@ -1,0 +1,86 @@
+"""Attributes of sampled collections: what they take, and what they say of what they refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from stream_ldp.errors import DataError
+from stream_ldp.questions.attributes import AskedAttribute
+
+DIET = AskedAttribute(name="diet", values=("meat", "fish"))
+SITE = AskedAttribute(name="site", candidates=("a.example",))
+AGE = AskedAttribute(name="age", range=(0, 120))
+
+
+def test_a_value_is_encoded_as_its_number_and_a_number_as_itself() -> None:
+    assert DIET.encode("fish") == 1
+    assert AGE.encode("41.5") == 41.5
+    assert SITE.encode("unlisted") == "unlisted"
+    assert AGE.scaled(np.array([0, 60, 120.0])).tolist() == [-1, 0, 1]
+
+
+def test_zero_has_one_form_so_that_it_has_one_permanent_answer() -> None:
+    assert [str(AGE.encode(each)) for each in ("0", "-0", "-0.0", -0.0, 0)] == ["0.0"] * 5
+
+
+def test_numbers_beyond_the_range_are_clipped_on_request_alone() -> None:
+    clipped = AGE.model_copy(update={"clip": True})
+    assert [clipped.encode(each) for each in ("-0.5", "41.5", "1e300")] == [0, 41.5, 120]
+    for wrong in ("inf", "-inf", "old", ""):
+        with pytest.raises(DataError):
+            clipped.encode(wrong)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "message"),
+    [
+        (DIET, "tofu", "attribute 'diet': the given value is not one of meat, fish"),
+        (AGE, "121", "attribute 'age': the given number is not from 0 to 120"),
+        (AGE, "-0.5", "attribute 'age': the given number is not from 0 to 120"),
+        (AGE, "nan", "attribute 'age': the given number is not from 0 to 120"),
+        (AGE, "inf", "attribute 'age': the given number is not from 0 to 120"),
+        (AGE, "", "attribute 'age': the value is missing"),
+        (AGE, "old", "attribute 'age': the given value is not a number"),
+        (SITE, "", "attribute 'site': the value is missing"),
+        (SITE, "x" * 801, "attribute 'site': the given text is empty or longer than 800 bytes of UTF-8"),
+        (SITE, "\ud800", "attribute 'site': the given text is not valid Unicode"),
+    ],
+)
+def test_what_it_may_not_have_is_refused_and_not_repeated(
+    attribute: AskedAttribute, value: str, message: str
+) -> None:
+    with pytest.raises(DataError) as raised:
+        attribute.encode(value)
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "needs either `values`, a list, or `range"),
+        ({"values": ("a", "b"), "range": (0, 1)}, "needs either `values`, a list, or `range"),
+        ({"values": ("a", "a")}, "must be distinct, 'a' is given twice"),
+        ({"values": ("a",)}, "at least 2"),
+        ({"values": ("a", "b"), "candidates": ("a",)}, "needs either `values`, a list, or `range"),
+        ({"candidates": ("a", "a")}, "must be distinct, 'a' is given twice"),
+        ({"values": ("a", "b"), "clip": True}, "is no number that could be clipped"),
+        ({"range": (1, 1)}, "needs two numbers, the smaller one first"),
+        ({"range": (2, 1)}, "needs two numbers, the smaller one first"),
+        ({"range": (-1e308, 1e308)}, "take another unit"),
+        ({"range": (-1e200, 1e200)}, "take another unit"),
+        ({"range": (0, 1e-200)}, "take another unit"),
+        ({"range": (0, float("inf"))}, "needs two numbers, the smaller one first"),
+    ],
+)
+def test_an_attribute_has_a_list_or_a_range(given: dict[str, object], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        AskedAttribute.model_validate({"name": "age", **given})
+
+
+def test_a_list_has_no_bounds_and_a_number_no_labels() -> None:
+    with pytest.raises(TypeError, match="has values, and no range"):
+        _ = DIET.bounds
+    with pytest.raises(TypeError, match="has no list of values"):
+        _ = AGE.labels

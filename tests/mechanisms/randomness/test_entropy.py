@@ -135,16 +135,38 @@ def test_no_seed_can_be_given_to_what_runs_in_production(callable_: object) -> N
     assert not [name for name in Settings.model_fields if "seed" in name or "random" in name]
 
 
-def test_nothing_that_a_client_imports_uses_a_predictable_generator() -> None:
-    """In all the modules that the client loads, and those of the report command, only the seeded class itself may."""
-    listing = "import sys, stream_ldp.client; print(*(n for n in sys.modules if n.split('.')[0] == 'stream_ldp'))"
-    loaded = subprocess.run(
-        [sys.executable, "-c", listing], capture_output=True, text=True, check=True
-    ).stdout.split()
-    assert "stream_ldp.mechanisms.rr_ldp" in loaded
+#: A program that lets every kind of client report, and prints the modules whose functions it has entered.
+VISITED = """
+import asyncio, runpy, sys, threading
+import stream_ldp
+for name in stream_ldp.__all__:
+    getattr(stream_ldp, name)
+run, seen = asyncio.run, set()
+def note(frame, *_):
+    seen.add(str(frame.f_globals.get("__name__")))
+def noted(work):
+    threading.setprofile(note)
+    sys.setprofile(note)
+    run(work)
+    sys.setprofile(None)
+asyncio.run = noted
+sys.argv.pop(0)
+runpy.run_path(sys.argv[0])
+print(*(name for name in seen if name.split(".")[0] == "stream_ldp"))
+"""
+
+
+def test_no_report_visits_a_predictable_generator(tmp_path: Path) -> None:
+    """In all the modules that reports visit, and the report command, only the seeded class itself may be."""
+    clients = Path(__file__).parents[2] / "client" / "small_machine.py"
+    done = subprocess.run(
+        [sys.executable, "-c", VISITED, clients, tmp_path], capture_output=True, text=True, check=True
+    )
+    visited = done.stdout.splitlines()[-1].split()
+    assert {"stream_ldp.mechanisms.rr_ldp", "stream_ldp.sets.sampling"} <= {*visited}
     command = (f"stream_ldp.cli.{each}" for each in ("report", "report_options", "record_reports", "item_reports"))
-    named = {name for name in {*loaded, *command} if _names(_source(name)) & PREDICTABLE}
-    assert named == {"stream_ldp.mechanisms", "stream_ldp.mechanisms.randomness.entropy"}
+    named = {name for name in {*visited, *command} if _names(_source(name)) & PREDICTABLE}
+    assert named == {"stream_ldp.mechanisms.randomness.entropy"}
 
 
 def test_a_seed_repeats_a_simulation() -> None:

@@ -14,7 +14,6 @@ TESTS = Path(__file__).parent
 
 #: Modules that only declare, each with the reason why there is nothing to test by itself.
 WITHOUT_TESTS = {
-    "cli/__main__.py": "calls main",
     "cli/audited/audited.py": "a protocol, and a dataclass without behaviour",
     "cli/demo/part.py": "a protocol",
     "client/record_reporter.py": "an abstract base; what it has is tested with both of its reporters",
@@ -76,7 +75,7 @@ SUITES = {
     "page/test_browser.py": "the page's files, in a browser",
     "records/estimators/test_accuracy.py": "every estimator",
     "records/estimators/test_contract.py": "every estimator",
-    "schemas/test_recorded.py": "what earlier versions have written to every topic",
+    "schemas/test_recorded.py": "what releases write to every topic",
     "service/test_access.py": "the access rules of each kind of user, on a real broker",
     "service/test_epochs.py": "the service with item sets, on a real broker",
     "service/test_bombs.py": "the reports topic, with few bytes that expand to many, on a real broker",

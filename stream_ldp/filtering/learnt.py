@@ -33,9 +33,8 @@ class Filter(MessagePart):
 
     variances: tuple[Variance, ...] = Field(description="expected squared error of each, without permanent noise")
     permanent: tuple[Finite, ...] = Field(description="part of the users' permanent noise in each")
-    scores: tuple[Finite, ...] | None = Field(
-        default=None,
-        description="how far behind each has lately been, in standard deviations; null if nothing is known",
+    scores: tuple[Finite, ...] = Field(
+        description="how far behind each has lately been, in standard deviations; 0 if nothing is known"
     )
     evidence: tuple[Finite, ...] = Field(
         description="log-likelihood of each drift, up to a constant", min_length=len(DRIFTS), max_length=len(DRIFTS)
@@ -61,9 +60,7 @@ class Learnt(MessagePart):
     def _as_many_of_each(self) -> Self:
         lengths = {len(self.estimate), len(self.standard_error)}
         if self.filter is not None:
-            lengths |= {len(self.filter.variances), len(self.filter.permanent)}
-            if self.filter.scores is not None:
-                lengths.add(len(self.filter.scores))
+            lengths |= {len(self.filter.variances), len(self.filter.permanent), len(self.filter.scores)}
         if len(lengths) > 1:
             raise ValueError(f"estimates and what belongs to them differ in number: {sorted(lengths)}")
         return self
@@ -105,7 +102,7 @@ class Learnt(MessagePart):
                     update={
                         "variances": some(left.variances),
                         "permanent": some(left.permanent),
-                        "scores": None if left.scores is None else some(left.scores),
+                        "scores": some(left.scores),
                     }
                 ),
             }

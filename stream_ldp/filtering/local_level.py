@@ -186,20 +186,19 @@ class Level:
         *,
         mean: Sequence[float],
         variances: Sequence[float],
+        scores: Sequence[float],
         evidence: Sequence[float],
         permanent: Sequence[float] | None = None,
-        scores: Sequence[float] | None = None,
     ) -> Self:
         """Return what a message says that a window leaves.
 
         permanent: 1 for each if it is not said.
-        scores: 0 for each if they are not.
         """
         return cls(
             mean=np.array(mean, dtype=np.float64),
             variances=np.array(variances, dtype=np.float64),
             permanent=np.ones(len(mean)) if permanent is None else np.array(permanent, dtype=np.float64),
-            scores=np.zeros(len(mean)) if scores is None else np.array(scores, dtype=np.float64),
+            scores=np.array(scores, dtype=np.float64),
             evidence=np.array(evidence, dtype=np.float64),
         )
 

@@ -1,7 +1,9 @@
-"""This module parses stored record batches record by record, so that a damaged one does not hide the others.
+"""Stored record batches are parsed record by record, so that a damaged one does not hide the others.
 
 The format is version 2 of Kafka's record batches, the only one that brokers have written since Kafka 3.0; see
-https://kafka.apache.org/documentation/#recordbatch. The parser of aiokafka gives up a whole fetch for one record.
+https://kafka.apache.org/documentation/#recordbatch. Nothing in aiokafka does it: its parser does not go by the length
+with which each record begins, and so ends at the first record that it cannot read, without the offset, key and value
+of that record, which its dead letter needs, and without all that follow.
 """
 
 from __future__ import annotations

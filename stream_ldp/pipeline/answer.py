@@ -175,11 +175,8 @@ class AnswerMessage(Message):
 
 
 def _tested(value: object) -> object:
-    """Turn a test of nothing into None; earlier releases published it as one that was passed."""
-    degrees = (
-        value.get("degrees_of_freedom") if isinstance(value, dict) else getattr(value, "degrees_of_freedom", None)
-    )
-    return None if degrees == 0 else value
+    """Turn a test of nothing into None."""
+    return None if getattr(value, "degrees_of_freedom", None) == 0 else value
 
 
 PlausibilityField = Annotated[

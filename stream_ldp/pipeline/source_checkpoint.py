@@ -88,7 +88,6 @@ class Checkpoint:
             # A later release may add fields; this one must still go on from its commits.
             numbers = {name: fields[key] for key, name in _METADATA.items()}
             watermark_ms = numbers.pop("watermark_ms")
-            # An earlier release did not write them.
             appended_ms = fields.get("appended_ms")
             topic = TopicIdentity(
                 id=str(fields.get("topic", "")), partitions=operator.index(fields.get("partitions", 0))

@@ -88,8 +88,7 @@ class Fit(MessagePart):
     )
     prior_centre: str | None = Field(
         default=None,
-        description="centre of the prior: uniform, independence, pairs or factor (older finals: or previous); null "
-        "without a prior",
+        description="centre of the prior: uniform, independence, pairs or factor; null without a prior",
     )
 
 
@@ -109,18 +108,16 @@ class Independence(MessagePart):
 class Filter(MessagePart):
     """What a final estimate leaves to the next one; see records/estimators/temporal.py."""
 
-    mean: list[Any] | None = Field(
-        default=None,
+    mean: list[Any] = Field(
         description="the joint as all reports so far give it, without any prior, so that cells may be below 0, "
-        "nested as the joint is; older finals are without it, and their joint stands for it",
+        "nested as the joint is"
     )
     variances: list[Any] = Field(description="expected squared error of each coefficient, nested as the joint is")
     permanent: list[Any] = Field(description="part of the users' permanent noise in each, nested likewise")
-    scores: list[Any] | None = Field(
-        default=None,
+    scores: list[Any] = Field(
         description="how far behind each coefficient has lately been, in standard deviations, summed over the "
-        "coefficients' functions times the root of the product of the marginals, nested likewise; null if nothing is "
-        "known",
+        "coefficients' functions times the root of the product of the marginals, nested likewise; 0 if nothing is "
+        "known"
     )
     evidence: tuple[Finite, ...] = Field(description="log-likelihood of each drift, up to a constant")
 
@@ -234,8 +231,7 @@ class Estimate(AnswerMessage):
             nested.append(self.temporal.alone)
             left = self.temporal.filter
             if left is not None:
-                nested += [left.variances, left.permanent]
-                nested += [each for each in (left.mean, left.scores) if each is not None]
+                nested += [left.mean, left.variances, left.permanent, left.scores]
         for cells in nested:
             _check_cells(cells, self.shape)
         sizes = tuple(map(len, self.independence.marginals))

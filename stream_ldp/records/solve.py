@@ -247,10 +247,10 @@ def past(question: Question[EstimateSpec, Estimate], *, sizes: tuple[int, ...]) 
         return None
     left = before.temporal.filter
     found = Past(
-        mean=before.joint() if left.mean is None else np.array(left.mean, dtype=np.float64),
+        mean=np.array(left.mean, dtype=np.float64),
         variances=np.array(left.variances, dtype=np.float64),
         permanent=np.array(left.permanent, dtype=np.float64),
-        scores=np.zeros(sizes) if left.scores is None else np.array(left.scores, dtype=np.float64),
+        scores=np.array(left.scores, dtype=np.float64),
         evidence=np.array(left.evidence, dtype=np.float64),
     )
     return found if fits(found, sizes) else None

@@ -136,8 +136,7 @@ def _header_schema(headers: Headers, **others: _Json) -> _Json:
     return {
         "type": "object",
         "properties": {CONTENT_TYPE: {"const": value.decode()}, **others},
-        # Records of earlier releases have no content type.
-        "required": list(others),
+        "required": [CONTENT_TYPE, *others],
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -58,13 +58,10 @@ class NextPhase(MessagePart):
     padding: Positive = Field(description="slots that a set is padded to")
     correction: Finite = Field(gt=0, description="factor for sets that do not fit the slots")
     doubt: Finite = Field(
-        default=0.0, ge=0, description="standard deviation of what else they may cost a frequency, as a share of it"
+        ge=0, description="standard deviation of what else they may cost a frequency, as a share of it"
     )
     share: Finite = Field(
-        default=1.0,
-        gt=0,
-        le=1,
-        description="the candidates' part of all items that were estimated, by their frequencies",
+        gt=0, le=1, description="the candidates' part of all items that were estimated, by their frequencies"
     )
     candidates: tuple[Count, ...] = Field(description="numbers of the items asked about, ascending")
 
@@ -121,12 +118,9 @@ class EarlierEpochs(MessagePart):
     variance: tuple[Finite, ...] = Field(
         description="expected squared error of each, without the doubt about larger sets, the same in all epochs"
     )
-    doubt: tuple[Finite, ...] | None = Field(
-        default=None, description="standard deviation of that doubt in each; null if there was none"
-    )
-    scores: tuple[Finite, ...] | None = Field(
-        default=None,
-        description="how far behind each has lately been, in standard deviations; null if nothing is known",
+    doubt: tuple[Finite, ...] = Field(description="standard deviation of that doubt in each; 0 if there is none")
+    scores: tuple[Finite, ...] = Field(
+        description="how far behind each has lately been, in standard deviations; 0 if nothing is known"
     )
     evidence: tuple[Finite, ...] = Field(
         description="log-likelihood of each drift, up to a constant", min_length=len(DRIFTS), max_length=len(DRIFTS)
@@ -134,11 +128,7 @@ class EarlierEpochs(MessagePart):
 
     @model_validator(mode="after")
     def _as_many_of_each(self) -> Self:
-        lengths = {len(self.items), len(self.frequency), len(self.variance)}
-        if self.doubt is not None:
-            lengths.add(len(self.doubt))
-        if self.scores is not None:
-            lengths.add(len(self.scores))
+        lengths = {len(each) for each in (self.items, self.frequency, self.variance, self.doubt, self.scores)}
         if len(lengths) > 1:
             raise ValueError(f"items and what belongs to them differ in number: {sorted(lengths)}")
         return self
@@ -162,7 +152,7 @@ class Ranking(AnswerMessage):
         "result of its epoch"
     )
     complete: bool = Field(
-        default=False, description="whether it is the result of its epoch: final, after the last phase, with reports"
+        description="whether it is the result of its epoch: final, after the last phase, with reports"
     )
     reports: Count = Field(description="reports counted in the window, each once")
     reports_per_phase: tuple[Count, ...] = Field(description="of the epoch, up to this phase")
@@ -183,14 +173,6 @@ class Ranking(AnswerMessage):
         if self.learnt is not None and len(self.learnt.alone) != len(self.candidates):
             raise ValueError(f"{len(self.learnt.alone)} frequencies of {len(self.candidates)} candidates")
         return self
-
-    @model_validator(mode="before")
-    @classmethod
-    def _complete_before_it_was_said(cls, data: Any) -> Any:
-        """Tell whether a ranking of an earlier release, which does not say so, is a result."""
-        if not isinstance(data, dict) or "complete" in data:
-            return data
-        return data | {"complete": data.get("final") is True and data.get("phase") == data.get("phases")}
 
     def without_reports(self, *, until_ms: int) -> Self:
         """Say that nobody reported: the epoch has no result, and no further phase."""

@@ -50,7 +50,7 @@ def learn(estimate: RankingEstimate, earlier: EarlierEpochs | None, *, epoch: in
         elapsed=1 if earlier is None else epoch - earlier.epoch,
         places=places,
     )
-    if earlier is not None and earlier.doubt is not None:
+    if earlier is not None:
         past = np.where(places >= 0, after.reports / (after.reports + reports), 0.0)
         doubt = (1.0 - past) * doubt + past * np.array(earlier.doubt)[places]
     error = np.hypot(np.sqrt(after.level.variances), doubt)

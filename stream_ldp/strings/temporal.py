@@ -65,8 +65,7 @@ def follow(
     if tried is None:
         return Followed(None, {}, past)
     names = [collection.string.decode(each) for each in tried.symbols]
-    remembered = [] if past is None else [*past.strings, *past.found]
-    others = sorted(set(remembered) - set(names))
+    others = sorted(set(() if past is None else past.strings) - set(names))
     encoded = np.array([collection.string.encode(each) for each in others], dtype=np.int64)
     symbols = np.concatenate([tried.symbols, encoded.reshape(-1, collection.string.length)])
     names += others

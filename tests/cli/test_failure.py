@@ -114,7 +114,7 @@ def test_a_settings_mistake_ends_every_command_with_2(survey: Path) -> None:
 def test_a_full_disk_is_a_message_and_no_traceback(survey: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "stream_ldp.cli", "check", str(survey)],
+            [sys.executable, "-m", "stream_ldp", "check", str(survey)],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

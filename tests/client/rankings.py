@@ -64,7 +64,9 @@ def ranking_of(*, epoch: int, phase: int, items: dict[str, float] | None = None,
             Candidate(number=number, frequency=frequency, standard_error=0.02)
             for number, frequency in zip(numbers, _FREQUENCIES.values(), strict=True)
         ),
-        "next_phase": NextPhase(padding=4, correction=1.0, candidates=tuple(numbers)) if phase == 1 else None,
+        "next_phase": NextPhase(padding=4, correction=1.0, doubt=0.0, share=1.0, candidates=tuple(numbers))
+        if phase == 1
+        else None,
         "plausibility": Plausibility(statistic=9.5, degrees_of_freedom=7, p_value=0.22, flagged=False),
         "privacy": EpochPrivacy(
             per_epoch=epoch_epsilon(collection.method),
@@ -72,7 +74,8 @@ def ranking_of(*, epoch: int, phase: int, items: dict[str, float] | None = None,
             assumption="any two sets of items",
         ),
     }
-    return Ranking(**(fields | changes))
+    fields |= changes
+    return Ranking(**({"complete": fields["final"] and fields["phase"] == fields["phases"]} | fields))
 
 
 def result_of(epoch: int, **changes: Any) -> Ranking:

@@ -25,13 +25,8 @@ def test_the_next_window_gets_what_this_one_left_to_the_last_bit() -> None:
         assert getattr(level, name).tobytes() == getattr(left.level, name).tobytes()
 
 
-def test_of_a_message_of_an_earlier_release_it_is_not_known_what_lags_behind() -> None:
+def test_a_filter_with_fewer_scores_than_estimates_is_refused() -> None:
     document = Learnt.of(updated(), final=True).model_dump()
-    del document["filter"]["scores"]
-    earlier = Learnt.model_validate(document)
-    assert earlier.level is not None
-    assert not earlier.level.scores.any()
-    assert earlier.taken(np.array([1])).filter is not None
     document["filter"]["scores"] = [0.0]
     with pytest.raises(ValidationError, match="differ in number"):
         Learnt.model_validate(document)

@@ -68,7 +68,8 @@ def test_marginals_and_what_is_left_to_the_next_window_have_the_shape_of_the_axe
     sent = json.loads(estimate_of().to_bytes())
     with pytest.raises(ValueError, match=r"marginals of \(2, 3\) values, there are \(2,\)"):
         Estimate.from_bytes(message(independence=sent["independence"] | {"marginals": [[0.5, 0.5]]}))
-    left = {"mean": None, "variances": [[0.1] * 3] * 2, "permanent": [[0.1] * 2] * 2, "evidence": []}
+    cells = [[0.1] * 3] * 2
+    left = {"mean": cells, "variances": cells, "permanent": [[0.1] * 2] * 2, "scores": cells, "evidence": []}
     temporal = {"alone": [[0.1] * 3] * 2, "users": 1.0, "drift": None, "jumped": False, "filter": left}
     with pytest.raises(ValueError, match=r"cells of shape \(2, 3\), there are \(2, 2\)"):
         Estimate.from_bytes(message(temporal=temporal))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -285,20 +284,7 @@ def test_what_a_final_leaves_takes_few_bytes() -> None:
         assert max(len(repr(number)) for number in each) <= most
 
 
-def test_a_final_that_tells_no_mean_is_followed_from_its_joint() -> None:
-    """Those of the release before do not, and workers of both releases run beside each other during an upgrade."""
-    collection = collection_with(MECHANISMS[0])
-    first = solve(collection, _window(0, None, seed=1))
-    older = json.loads(first.to_bytes())
-    del older["temporal"]["filter"]["mean"]
-    found = solve(collection, _window(1, first, seed=2))
-    after_older = solve(collection, _window(1, Estimate.from_bytes(json.dumps(older).encode()), seed=2))
-    assert after_older.temporal is not None
-    assert after_older.temporal.users > 0
-    assert after_older.distance(found.joint()) < 0.05
-
-
-def test_a_final_of_an_earlier_release_leaves_nothing_but_a_start() -> None:
+def test_a_final_that_has_learnt_nothing_leaves_nothing_but_a_start() -> None:
     collection = collection_with(MECHANISMS[0])
     first = solve(collection, _window(0, None, seed=1)).model_copy(update={"temporal": None})
     second = solve(collection, _window(1, first, seed=2))

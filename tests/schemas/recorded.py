@@ -1,7 +1,7 @@
-"""This module records what clients and a worker write to every topic, and reads what earlier versions have written.
+"""What clients and a worker of each release write to every topic.
 
-`python -m tests.schemas.recorded > tests/golden/messages/NAME.json` records what this version writes. What has been
-recorded stays as it is: every later version has to read it.
+`python -m tests.schemas.recorded > tests/golden/messages/VERSION.json` records what this one writes. What a release
+has written stays as it is: every later one has to read it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every version reads what earlier ones have written to any topic, as tests/golden/messages has it."""
+"""A release reads what it and earlier ones write to any topic, as tests/golden/messages has it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def read_all(records: tuple[Recorded, ...]) -> None:
 
 
 @pytest.mark.parametrize("version", versions())
-def test_what_an_earlier_version_wrote_is_read(version: str) -> None:
+def test_what_a_release_wrote_is_read(version: str) -> None:
     read_all(recorded(version))
 
 

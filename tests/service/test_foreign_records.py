@@ -334,7 +334,7 @@ async def quarantine(deployment: JointDeployment, command: str, *options: str) -
     done = await asyncio.to_thread(
         subprocess.run,
         [
-            *(sys.executable, "-m", "stream_ldp.cli", "quarantine", command, *options, str(deployment.file)),
+            *(sys.executable, "-m", "stream_ldp", "quarantine", command, *options, str(deployment.file)),
             *("--brokers", deployment.settings.brokers, "--topic-prefix", deployment.settings.topic_prefix),
         ],
         capture_output=True,

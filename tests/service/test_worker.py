@@ -282,7 +282,7 @@ async def test_changed_windows_cannot_be_registered_while_a_worker_counts_the_ol
 ) -> None:
     changed = deployment.directory / "changed.yaml"
     changed.write_text(deployment.file.read_text().replace("size: 2s", "size: 4s"), encoding="utf-8")
-    create = [sys.executable, "-m", "stream_ldp.cli", "topics", "create", str(changed)]
+    create = [sys.executable, "-m", "stream_ldp", "topics", "create", str(changed)]
     create += ["--brokers", deployment.settings.brokers, "--topic-prefix", deployment.settings.topic_prefix]
     with deployment.worker() as worker:
         await worker.ready()

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from stream_ldp.sets.answer import NextPhase, Ranking
 from stream_ldp.sets.rounds import Round
-from tests.client.rankings import ranking_of
 from tests.sets.examples import SIZE_MS, collection_of, inquiry_of, round_of
 
 GFIM = collection_of()
@@ -30,12 +27,13 @@ def test_a_ranking_expects_reports_with_the_fingerprint_of_the_next_round() -> N
             "phases": 3,
             "window": {"start_ms": 15 * SIZE_MS, "end_ms": 16 * SIZE_MS},
             "final": True,
+            "complete": False,
             "reports": 0,
             "reports_per_phase": [0],
             "items": [],
             "candidates": [],
-            "next_phase": {"padding": 2, "correction": 1.0, "candidates": [1, 3, 7]},
-            "plausibility": {"statistic": 0, "degrees_of_freedom": 0, "p_value": 1, "flagged": False},
+            "next_phase": {"padding": 2, "correction": 1.0, "doubt": 0.0, "share": 1.0, "candidates": [1, 3, 7]},
+            "plausibility": None,
             "privacy": {"per_epoch": 4, "phases": [2.4, 1.6, 1.6], "assumption": ""},
         }
     )
@@ -44,11 +42,3 @@ def test_a_ranking_expects_reports_with_the_fingerprint_of_the_next_round() -> N
     assert inquiry is not None
     assert Round.of(GFIM, inquiry, epoch=5) == ASKED
     assert final.model_copy(update={"next_phase": None}).next_fingerprint is None
-
-
-def test_a_ranking_of_an_earlier_release_is_complete_after_the_last_phase() -> None:
-    for phase, final, complete in ((1, True, False), (2, True, True), (2, False, False)):
-        document = ranking_of(epoch=0, phase=phase, final=final).model_dump(mode="json")
-        del document["complete"]
-        del document["status"]
-        assert Ranking.from_bytes(json.dumps(document).encode()).complete is complete

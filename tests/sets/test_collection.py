@@ -144,7 +144,6 @@ def test_the_largest_domain_is_accepted() -> None:
     ],
 )
 def test_a_method_is_registered_with_the_given_options_alone_in_one_order(mechanism: str, document: str) -> None:
-    """The registered bytes are those of earlier releases."""
     text = TEXT.replace("kind: gfim, epsilon: 4, k: 2, set_size: 5", mechanism)
     assert json.dumps(ItemCollection.parse(text).document) == (
         '{"collection": "films", "window": {"size": 60000, "grace": 5000, "idle_timeout": 10000, "ahead": 10000, '

@@ -154,13 +154,3 @@ def test_a_result_has_the_doubt_of_the_epochs_that_it_is_made_of() -> None:
     doubt = 0.2 * 0.8 * truth * share
     assert left.doubt == pytest.approx(doubt)
     assert (estimate.standard_error > doubt).all()
-
-
-def test_results_of_an_earlier_release_say_nothing_of_the_doubt_and_are_learnt_from() -> None:
-    noise = RankingEstimate(items=np.arange(3), frequency=np.full(3, 0.3), standard_error=np.full(3, 0.02))
-    left = learn(noise, None, epoch=0, reports=1_000).left
-    before = EarlierEpochs.model_validate(left.model_dump(exclude={"doubt"}))
-    assert before.doubt is None
-    assert learn(noise, before, epoch=1, reports=1_000).learnt.weight > 0.0
-    with pytest.raises(ValueError, match="differ in number"):
-        EarlierEpochs.model_validate(left.model_dump() | {"doubt": (1.0,)})

@@ -109,27 +109,6 @@ def test_the_luck_of_strings_that_are_found_is_not_taken_for_their_share_also_wh
     assert np.mean(covered) > 0.9
 
 
-def test_a_final_without_a_past_of_what_it_has_found_is_read() -> None:
-    """Finals of versions that gave a string no share in the window that has found it."""
-    collection = collection_of(window=", returning: 0")
-    first = windows(collection, seed=1, starts=[0], count=3_000)[0]
-    nothing = learnt(first).shares.taken(np.zeros(0, dtype=np.intp))
-    older = first.model_copy(
-        update={"learnt": learnt(first).model_copy(update={"strings": (), "shares": nothing})},
-    )
-    rows = rows_of(collection, users(collection, 3_000, seed=7), seed=8)
-    question = Question(
-        series=collection.series[0],
-        window_ms=10_000,
-        final=True,
-        windows=((1.0, (counted(collection, rows),)),),
-        before=StringRanking.from_bytes(older.to_bytes()),
-    )
-    second = solve(collection, question)
-    assert set(told(second)) >= set(told(first))
-    assert {each.alone for each in second.strings or ()} == {None}
-
-
 def test_what_a_window_says_alone_stands_beside_what_it_says_with_the_past() -> None:
     collection = collection_of(window=", returning: 0")
     alone = collection_of(window=", returning: 0", more="prior: window")

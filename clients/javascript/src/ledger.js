@@ -13,7 +13,7 @@ import {
 import { mechanismOf, mostRounding } from "./mechanisms.js";
 
 const SECRET_BYTES = 32;
-const VERSION = 2;
+const VERSION = 1;
 const DAY_MS = 86_400_000;
 
 /**
@@ -88,22 +88,13 @@ const isAccount = ({ tags, reports, fresh }) =>
 
 const isDay = ([day, spent]) => Number.isSafeInteger(day) && Number.isFinite(spent) && spent >= 0;
 
-/** Return a state as this version has it: JSON has null for Infinity, and the first had neither days nor fresh noise. */
-function current(state) {
-  if (state.version !== 1) return { linked: false, ...state, perDay: state.perDay ?? Infinity };
-  const { version: _, secret, budget, values, accounts } = state;
-  return {
-    version: VERSION, secret, ...NEW_USER, budget, values, days: [],
-    accounts: accounts.map((each) => ({ ...each, fresh: 0 })),
-  };
-}
-
 function parsed(text, key) {
   if (text === undefined) {
     throw new LedgerError(`there is no ledger "${key}": a new user gets one by Ledger.create`);
   }
   try {
-    const state = current(JSON.parse(text));
+    const stored = JSON.parse(text);
+    const state = { ...stored, perDay: stored.perDay ?? Infinity }; // for which JSON has null
     const { version, secret, days, accounts, ...terms } = state;
     checked(terms);
     const isWhole =

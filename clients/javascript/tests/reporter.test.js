@@ -230,20 +230,6 @@ test("terms that are left out stay as agreed, and a misspelt one is refused", as
   }
 });
 
-test("a ledger of the first release is read, with what it has spent", async () => {
-  const store = new MemoryStore();
-  const made = await user({ store });
-  await made.spend(survey, survey.encode(RECORD));
-  const { secret, budget, values, accounts } = JSON.parse(await store.get("user"));
-  const old = { version: 1, secret, budget, values, accounts: accounts.map(({ fresh: _, ...each }) => each) };
-  await store.update("user", () => JSON.stringify(old));
-  const opened = await Ledger.open({ store });
-  assert.equal(await opened.spent(), await made.spent());
-  await assert.rejects(opened.spend(survey, survey.encode(RECORD)), { name: "BudgetExceeded" });
-  await opened.agree({ budget: 100 });
-  await opened.spend(survey, survey.encode(RECORD));
-});
-
 test("a clock that gives no time is an error, and nothing is spent", async () => {
   const ledger = await user();
   const reporter = new Reporter({ gateway: gatewayOf().gateway, collection: survey, clock: () => NaN });

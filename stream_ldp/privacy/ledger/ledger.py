@@ -24,9 +24,9 @@ import itertools
 import math
 from collections import Counter
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from stream_ldp.mechanisms.privacy_loss import round_up
 from stream_ldp.privacy.ledger.reports import AttributeReport, PhaseReport, ReportCost
@@ -117,28 +117,15 @@ class PhaseAccount(_Part):
     epochs: the epochs with a report, as ranges (first, last), ascending. One wrong clock must not end a user's
         reports for decades, so there is no newest epoch behind which all others are over; where there are more than
         `MOST_RANGES`, the epochs between the two nearest ranges are over too.
-    reports: their number; `answers` in the file, whose keys stay as earlier releases wrote them.
+    reports: their number.
     """
-
-    model_config = ConfigDict(populate_by_name=True)
 
     collection: str
     fingerprint: str
     phase: int = Field(ge=1)
     epsilon: float = Field(ge=0, allow_inf_nan=False)
     epochs: tuple[tuple[int, int], ...]
-    reports: int = Field(alias="answers", ge=1)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_an_earlier_release(cls, document: Any) -> Any:
-        """Read what an earlier release wrote: the newest epoch with a report, behind which all others are over."""
-        if isinstance(document, dict) and "last_epoch" in document:
-            last = document["last_epoch"]
-            return {key: value for key, value in document.items() if key != "last_epoch"} | {
-                "epochs": ((min(0, last), last),)
-            }
-        return document
+    reports: int = Field(ge=1)
 
     def is_over(self, epoch: int) -> bool:
         """Decide whether the user may have reported in the epoch."""
@@ -288,21 +275,13 @@ class Spending(_Part):
 class Book(_Part):
     """All that a ledger stores.
 
-    terms: those to which the user has agreed; None in a ledger of an earlier release, which stored none.
+    terms: those to which the user has agreed.
     """
 
     model_config = ConfigDict(ser_json_inf_nan="strings")
 
-    terms: Terms | None
+    terms: Terms
     spending: Spending = Spending()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_an_earlier_release(cls, document: Any) -> Any:
-        """Read what an earlier release wrote: the accounts alone."""
-        if isinstance(document, dict) and "accounts" in document:
-            return {"terms": None, "spending": document}
-        return document
 
 
 def check_terms(terms: Terms, before: Spending, after: Spending, *, day: int) -> None:

@@ -90,8 +90,7 @@ class PrivacyLedger:
     def open(cls, path: str | Path, *, secret: bytes, terms: Terms | None = None, change_terms: bool = False) -> Self:
         """Open the ledger in a file. It must be there: without it, what was spent is not known.
 
-        terms: stricter terms than those in the file, which replace them; None for those in the file. A ledger of an
-            earlier release holds none: it gets these, or else the default ones with a warning.
+        terms: stricter terms than those in the file, which replace them; None for those in the file.
         change_terms: also replace them by looser ones. Ask the user first.
 
         Raises:
@@ -100,20 +99,8 @@ class PrivacyLedger:
             ValueError: the secret is not one.
         """
         store = FileStore(Path(path), secret=secret)
-        agreed = store.read().terms
-        if agreed is None:
-            agreed = terms or Terms()
-            if terms is None:
-                log.warning(
-                    "%s: written by an earlier release, without terms; it gets the default budget of %g nats\n"
-                    "  -> for another one: terms=Terms(budget=...), change_terms=True, or "
-                    "`stream-ldp report --budget NATS --change-terms`",
-                    store.path,
-                    agreed.budget,
-                )
-            store.update(lambda book: book if book.terms else book.model_copy(update={"terms": agreed}))
-        ledger = cls(store, secret=secret, terms=agreed)
-        if terms is not None and terms != agreed:
+        ledger = cls(store, secret=secret, terms=store.read().terms)
+        if terms is not None and terms != ledger.terms:
             ledger.agree(terms, change_terms=change_terms)
         return ledger
 
@@ -164,7 +151,7 @@ class PrivacyLedger:
         """
 
         def replaced(book: Book) -> Book:
-            looser = terms.looser_than(book.terms) if book.terms else ()
+            looser = terms.looser_than(book.terms)
             if looser and not change_terms:
                 raise LooserTerms(looser)
             return book.model_copy(update={"terms": terms})
@@ -267,12 +254,12 @@ class PrivacyLedger:
         day = day_of(time_ms)
 
         def allowed(book: Book) -> Book:
-            if linking is not None and not (book.terms or self._terms).linked:
+            if linking is not None and not book.terms.linked:
                 raise LinkingRefused(collection=linking)
             before = book.spending
             after = change(before).on_day(day, since=before)
             # The file's terms: another process may have made them stricter.
-            check_terms(book.terms or self._terms, before, after, day=day)
+            check_terms(book.terms, before, after, day=day)
             return book.model_copy(update={"spending": after})
 
         self._store.update(allowed)

@@ -140,7 +140,7 @@ class FileStore:
             self._write(change(self.read()))
 
     def _write(self, book: Book) -> None:
-        content = book.model_dump_json(by_alias=True).encode()
+        content = book.model_dump_json().encode()
         try:
             replace_private(self.path, content + b"\n" + self._seal(content) + b"\n")
         except NotPrivate as error:

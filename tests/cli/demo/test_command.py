@@ -24,7 +24,7 @@ from stream_ldp.service.worker import Worker
 def demo(seconds: int) -> subprocess.CompletedProcess[str]:
     """Run the demo to its end."""
     return subprocess.run(
-        [sys.executable, "-m", "stream_ldp.cli", "demo", "--seconds", str(seconds), "--rate", "4000"],
+        [sys.executable, "-m", "stream_ldp", "demo", "--seconds", str(seconds), "--rate", "4000"],
         capture_output=True,
         text=True,
         check=False,

@@ -20,7 +20,6 @@ from stream_ldp.privacy.ledger.ledger import (
     Account,
     AlreadyReported,
     Book,
-    PhaseAccount,
     Spending,
     check_terms,
     day_of,
@@ -513,15 +512,6 @@ def test_an_account_stays_small_and_forgets_no_epoch(epochs: list[int]) -> None:
     assert len(account.epochs) <= MOST_RANGES
     assert all(account.is_over(epoch) for epoch in reported)
     assert all(first[1] + 1 < second[0] for first, second in itertools.pairwise(account.epochs))
-
-
-def test_an_account_of_an_earlier_release_has_all_epochs_over_up_to_its_last() -> None:
-    earlier = {"collection": "films", "fingerprint": "00", "phase": 1, "epsilon": 0.5, "last_epoch": 7, "answers": 3}
-    spending = Spending(phases=(PhaseAccount.model_validate(earlier),))
-    for epoch in (0, 6, 7):
-        with pytest.raises(AlreadyReported):
-            spending.after_phase(priced(epoch, 1, 0.5))
-    assert spending.after_phase(priced(8, 1, 0.5)).phases[0].epochs == ((0, 8),)
 
 
 # Days, and the book.

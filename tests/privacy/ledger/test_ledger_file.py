@@ -31,7 +31,7 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.privacy.ledger.ledger import Book
 from stream_ldp.privacy.ledger.ledger_file import LooserTerms, PrivacyLedger, load_or_create_user
 from stream_ldp.privacy.ledger.secret import SecretError, ledger_file_of, load_or_create_secret
-from stream_ldp.privacy.ledger.store import FileStore, LedgerError
+from stream_ldp.privacy.ledger.store import LedgerError
 from stream_ldp.privacy.ledger.terms import (
     DEFAULT_BUDGET,
     Assumption,
@@ -789,45 +789,6 @@ def test_a_new_user_needs_a_budget_and_is_logged_once(tmp_path: Path, caplog: py
     assert len(caplog.records) == 1
 
 
-# Ledgers of earlier releases.
-
-
-def written_by_an_earlier_release(path: Path, **parts: Any) -> None:
-    """Write what a release without terms wrote."""
-    store = FileStore(path, secret=SECRET)
-    content = json.dumps({"accounts": [], "phases": [], **parts}, separators=(",", ":")).encode()
-    path.write_bytes(content + b"\n" + store._seal(content) + b"\n")
-    path.chmod(0o600)
-
-
-def test_a_ledger_without_terms_opens_under_the_default_ones_and_says_what_is_to_be_done(
-    path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    films_account = {"collection": "films", "fingerprint": films().fingerprint.hex(), "phase": 1, "epsilon": 1.2}
-    written_by_an_earlier_release(path, phases=[{**films_account, "last_epoch": EPOCH, "answers": 3}])
-    ledger = PrivacyLedger.open(path, secret=SECRET)
-    assert ledger.terms == Terms()
-    assert ledger.spending.epsilon == pytest.approx(3.6, rel=1e-12)
-    assert "without terms; it gets the default budget of 4 nats" in caplog.text
-    assert "--budget NATS --change-terms" in caplog.text
-    with pytest.raises(BudgetExceeded):
-        ledger.spend_phase(films(), phase=1, epoch=EPOCH + 1, time_ms=NOON_MS)
-    with pytest.raises(AlreadyReported):
-        ledger.spend_phase(films(), phase=1, epoch=EPOCH, time_ms=NOON_MS)
-    caplog.clear()
-    PrivacyLedger.open(path, secret=SECRET)
-    assert caplog.text == "", "it is said once"
-
-
-def test_a_ledger_without_terms_gets_those_with_which_it_is_opened(
-    path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    written_by_an_earlier_release(path)
-    assert PrivacyLedger.open(path, secret=SECRET, terms=Terms(budget=9.0)).terms == Terms(budget=9.0)
-    assert caplog.text == ""
-    assert PrivacyLedger.open(path, secret=SECRET).terms == Terms(budget=9.0)
-
-
 # Answers to phases: one to each, whoever asks and whenever.
 
 
@@ -870,7 +831,7 @@ def test_a_thief_learns_only_when_and_how_often_a_user_reported(path: Path) -> N
             "phase": 1,
             "epsilon": 1.2,
             "epochs": [[EPOCH, EPOCH]],
-            "answers": 1,
+            "reports": 1,
         }
     ]
     (day,) = document["spending"]["days"]
@@ -900,6 +861,6 @@ def test_a_report_that_shows_a_permanent_response_is_never_counted_without_it() 
     assert ledger.spending.epsilon == pytest.approx(epochs_epsilon(memoised.method, epochs=2), abs=1e-12)
     with pytest.raises(AlreadyReported):
         ledger.spend_phase(memoised, phase=1, epoch=EPOCH, time_ms=NOON_MS, shown=shown)
-    assert Book.model_validate_json(Book(terms=None, spending=ledger.spending).model_dump_json()).spending == (
+    assert Book.model_validate_json(Book(terms=Terms(), spending=ledger.spending).model_dump_json()).spending == (
         ledger.spending
     )

@@ -331,6 +331,7 @@ class _Run:
             try:
                 await each.ready(within=READY_SECONDS)
             except TimeoutError:
+                await self.crew.explain()
                 return f"not played: a process was not ready within {READY_SECONDS:.0f} s: {await each.problems()}"
             except AssertionError as error:
                 return f"not played: {_told(error)}"

@@ -9,18 +9,18 @@ An application does five things:
 * A subscriber receives answers as they come.
 * `query` fetches the answers that there are; asynchronous programs call `fetch_answers`.
 
-`Settings` say where the brokers are. Each kind of collection has its own reporter and answer:
+`Settings` say where the brokers are. `Reporter` and `Subscriber` serve collections of every kind, but for reports of
+item sets, which `ItemReporter` makes for one user, and `ItemPopulation` for many:
 
-    collection           reporter          answer
-    `JointCollection`    `Reporter`        `Estimate`
-    `ViewsCollection`    `SampledReporter` `Estimate`
-    `ItemCollection`     `ItemReporter`    `Ranking`
-    `SampledCollection`  `SampledReporter` `Marginals`
-    `StringCollection`   `StringReporter`  `StringRanking`
-    `PlaceCollection`    `PlaceReporter`   `PlaceCounts`
+    collection           reporter        answer
+    `JointCollection`    `Reporter`      `Estimate`
+    `ViewsCollection`    `Reporter`      `Estimate`
+    `SampledCollection`  `Reporter`      `Marginals`
+    `StringCollection`   `Reporter`      `StringRanking`
+    `PlaceCollection`    `Reporter`      `PlaceCounts`
+    `ItemCollection`     `ItemReporter`  `Ranking`
 
-`Subscriber` receives the answers of every kind. Programs that are not asynchronous wrap these clients, in
-`SyncReporter`, `SyncItemReporter` or `SyncSubscriber`.
+Programs that are not asynchronous wrap these clients, in `SyncReporter`, `SyncItemReporter` or `SyncSubscriber`.
 
 Each name is imported when it is first used, so that `import stream_ldp` alone costs nothing, and a name only the
 imports that it needs.
@@ -39,10 +39,7 @@ _PUBLIC = {
     "client.errors": "DeliveryError ForeignAnswers MissingTopic UnreadableAnswer WrongCollection",
     "client.item_population": "ItemPopulation",
     "client.item_reporter": "ItemReporter",
-    "client.place_reporter": "PlaceReporter",
     "client.reporter": "Reporter",
-    "client.sampled_reporter": "SampledReporter",
-    "client.string_reporter": "StringReporter",
     "client.subscriber": "Subscriber",
     "client.synchronous": "SyncItemReporter SyncReporter SyncSubscriber",
     "collection": "CollectionError",

@@ -8,10 +8,7 @@ from stream_ldp.client.errors import UnreadableAnswer as UnreadableAnswer
 from stream_ldp.client.errors import WrongCollection as WrongCollection
 from stream_ldp.client.item_population import ItemPopulation as ItemPopulation
 from stream_ldp.client.item_reporter import ItemReporter as ItemReporter
-from stream_ldp.client.place_reporter import PlaceReporter as PlaceReporter
 from stream_ldp.client.reporter import Reporter as Reporter
-from stream_ldp.client.sampled_reporter import SampledReporter as SampledReporter
-from stream_ldp.client.string_reporter import StringReporter as StringReporter
 from stream_ldp.client.subscriber import Subscriber as Subscriber
 from stream_ldp.client.synchronous import SyncItemReporter as SyncItemReporter
 from stream_ldp.client.synchronous import SyncReporter as SyncReporter

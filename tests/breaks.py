@@ -279,23 +279,13 @@ def _cached(original: Any) -> Any:
     return lambda self, n: cached(n)
 
 
-class _Daily:
-    """Permanent words that change with the day."""
-
-    def __init__(self, words: PermanentWords, clock: Callable[[], int]) -> None:
-        self._words, self._clock = words, clock
-
-    def words_of(self, secrets: Any, values: Any) -> Any:
-        day = (self._clock() // 86_400_000).to_bytes(8, "little")
-        return self._words.words_of([each[8:] + day for each in secrets], values)
-
-
 def _daily(original: Any) -> Any:
-    def init(self: Reporter, *arguments: Any, **options: Any) -> None:
-        original(self, *arguments, **options)
-        self._words = _Daily(self._words, self._clock)  # type: ignore[assignment]  # the part that is used
+    def rows(self: Reporter, table: Any, *, secrets: Any, memoises: bool, time_ms: int) -> Any:
+        day = (time_ms // 86_400_000).to_bytes(8, "little")
+        changed = None if secrets is None else [each[8:] + day for each in secrets]
+        return original(self, table, secrets=changed, memoises=memoises, time_ms=time_ms)
 
-    return init
+    return rows
 
 
 def _first_users_words(original: Any) -> Any:
@@ -470,7 +460,7 @@ BREAKS: tuple[Break, ...] = (
           patch=_replacing(Phase, "asks", lambda _: lambda self, words: (
               (words >= self.share[0]) & (words <= self.share[1]))),
           subject=FILMS, by=(EXACT, ATTACK)),
-    Break(number=20, what="Reporter redraws the PRR every day", patch=_replacing(Reporter, "__init__", _daily),
+    Break(number=20, what="Reporter redraws the PRR every day", patch=_replacing(Reporter, "_rows", _daily),
           subject=SURVEY, by=(CLIENT,)),
     Break(number=21, what="report_many: the first user's words for all",
           patch=_replacing(PermanentWords, "words_of", _first_users_words), subject=SURVEY, by=(CLIENT,)),

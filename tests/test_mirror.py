@@ -16,7 +16,6 @@ TESTS = Path(__file__).parent
 WITHOUT_TESTS = {
     "cli/audited/audited.py": "a protocol, and a dataclass without behaviour",
     "cli/demo/part.py": "a protocol",
-    "client/record_reporter.py": "an abstract base; what it has is tested with both of its reporters",
     "cli/simulation/options.py": "a dataclass without behaviour",
     "kafka/embedded/errors.py": "error classes",
     "message_part.py": "a base class without behaviour",

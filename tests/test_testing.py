@@ -17,7 +17,6 @@ from stream_ldp import (
     Estimate,
     JointCollection,
     Reporter,
-    SampledReporter,
     Subscriber,
     SyntheticChunk,
     WrongCollection,
@@ -128,7 +127,7 @@ estimates: [{name: all, of: [diet, age]}]
 async def test_sampled_collections_are_answered() -> None:
     collection = sampled_collection()
     with kafka_in_memory(collection, now_ms=START_MS) as kafka:
-        async with SampledReporter(
+        async with Reporter(
             collection, settings=kafka.settings, clock=kafka.clock, entropy=SeededEntropy(1)
         ) as reporter:
             await reporter.report_many(users(3_000), secrets=None)

@@ -21,13 +21,11 @@ __all__ = ["FACES", "Face", "face_of"]
 class Face:
     """A face holds what the commands do with one kind of collection.
 
-    report: publishes the reports of one user or of many, see `stream_ldp.cli.report_options.ReportOptions`.
     simulate: plays a population, see `stream_ldp.cli.simulation.options.SimulateOptions`.
     display: makes the display that `watch` shows, beside the truth in a file, with at most so many rows.
     audited: makes what `audit` checks, see `stream_ldp.cli.audited.audited.Audited`.
     """
 
-    report: Callable[..., None]
     simulate: Callable[..., None]
     display: Callable[..., Display[Any]]
     audited: Callable[[Any], Any]
@@ -35,7 +33,6 @@ class Face:
 
 def _face(
     *,
-    report: str,
     simulate: str,
     display: str,
     audited: str,
@@ -43,12 +40,11 @@ def _face(
     """Return a face, given the names of its parts in the modules that every kind shares.
 
     display: a module of `stream_ldp.cli.displays`.
-    report, simulate: functions of `stream_ldp.cli`, as `module:name`.
+    simulate: a function of `stream_ldp.cli`, as `module:name`.
     audited: a module of `stream_ldp.cli.audited`.
     """
     displays = "stream_ldp.cli.displays"
     return Face(
-        report=Deferred(f"stream_ldp.cli.{report}"),
         simulate=Deferred(f"stream_ldp.cli.{simulate}"),
         display=Deferred(f"{displays}.{display}:display"),
         audited=Deferred(f"stream_ldp.cli.audited.{audited}:audited"),
@@ -57,37 +53,31 @@ def _face(
 
 FACES: Mapping[str, Face] = {
     "records": _face(
-        report="record_reports:report_records",
         simulate="simulate:simulate_records",
         display="estimates",
         audited="records",
     ),
     "sets": _face(
-        report="item_reports:report_items",
         simulate="simulation.item_sets:simulate_items",
         display="rankings",
         audited="sets",
     ),
     "sampled": _face(
-        report="record_reports:report_sampled",
         simulate="simulate:simulate_sampled",
         display="marginals",
         audited="sampled",
     ),
     "strings": _face(
-        report="record_reports:report_strings",
         simulate="simulate:simulate_strings",
         display="strings",
         audited="strings",
     ),
     "views": _face(
-        report="record_reports:report_sampled",
         simulate="simulate:simulate_views",
         display="estimates",
         audited="sampled",
     ),
     "places": _face(
-        report="record_reports:report_places",
         simulate="simulate:simulate_places",
         display="places",
         audited="places",

@@ -1,24 +1,55 @@
-"""This command publishes reports of records from a file or standard input, or of one user's set of items."""
+"""The command that publishes reports of records from a file or standard input, or of one user's set of items."""
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stream_ldp.cli.arguments import CollectionFile
-from stream_ldp.cli.inputs.records import Format
-from stream_ldp.cli.kinds import face_of
+from stream_ldp.cli.echo import echo
+from stream_ldp.cli.failure import fail
+from stream_ldp.cli.inputs.item_sets import items_of
+from stream_ldp.cli.inputs.records import Format, RecordReader, lines_of
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
-from stream_ldp.cli.report_options import ReportOptions
+from stream_ldp.cli.progress import progress_bar
+from stream_ldp.cli.running import run_client, spent_line, until_signal
+from stream_ldp.client.errors import DeliveryError
+from stream_ldp.client.item_reporter import ItemReporter
+from stream_ldp.client.reporter import Reporter
+from stream_ldp.client.sender import now_ms
+from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.privacy.ledger.terms import Assumption
+from stream_ldp.kinds import kind_of
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger, load_or_create_user
+from stream_ldp.privacy.ledger.secret import ledger_file_of, load_or_create_secret
+from stream_ldp.privacy.ledger.terms import Assumption, ReportRefused, Terms, TooManyValues
+from stream_ldp.quantity import quantity
 
-__all__ = ["report"]
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping, Sequence
+
+    from stream_ldp.collection.records import CollectionOfRecords
+    from stream_ldp.sets.collection import ItemCollection
+    from stream_ldp.sets.rounds import Round
+
+__all__ = ["ReportOptions", "report"]
 
 _LEDGER_PANEL = "Privacy ledger"
 _ITEMS_PANEL = "Item collections"
+
+#: Number of skipped bad lines that are shown; the others are only counted.
+_SHOWN = 10
+
+_OTHER_VALUES = (
+    "  -> if each line is another user's: --many-users\n"
+    "  -> if this user's values change: --assume values --max-values N, or --assume fresh, with --change-terms"
+)
 
 _Records = Annotated[
     Path,
@@ -161,6 +192,7 @@ def report(
     CSV begins with a line that names the attributes; a line of JSON is an object whose keys are the attributes. The
     first bad line ends the command with status 1: the lines before it are published, those after it are not.
     """
+    collection: Any
     (collection,) = load_collections([file]).values()
     given = {
         "budget": budget,
@@ -169,18 +201,228 @@ def report(
         "max_values": max_values,
         "linked": linked,
     }
-    face_of(collection).report(
-        collection,
-        ReportOptions(
-            path=records,
-            epochs=epochs,
-            secret_file=secret_file,
-            many_users=many_users,
-            given={name: value for name, value in given.items() if value is not None},
-            change_terms=change_terms,
-            new_ledger=new_ledger,
-            form=form,
-            skip_bad=skip_bad,
-            settings=settings,
-        ),
+    options = ReportOptions(
+        path=records,
+        epochs=epochs,
+        secret_file=secret_file,
+        many_users=many_users,
+        given={name: value for name, value in given.items() if value is not None},
+        change_terms=change_terms,
+        new_ledger=new_ledger,
+        form=form,
+        skip_bad=skip_bad,
+        settings=settings,
     )
+    if kind_of(collection).rounds is None:
+        _report_records(collection, options)
+    else:
+        _report_sets(collection, options)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReportOptions:
+    """The options of `report`; records and sets refuse those of the other.
+
+    path: file of records or sets; - for standard input.
+    epochs: number of epochs, for a collection of item sets.
+    secret_file: file of the user's secret; None for that of the application's settings.
+    given: the terms that were given, by the names of the fields of `Terms`; the others stay as they are.
+    """
+
+    path: Path
+    epochs: int | None
+    secret_file: Path | None
+    many_users: bool
+    given: Mapping[str, Any]
+    change_terms: bool
+    new_ledger: bool
+    form: Format
+    skip_bad: bool
+    settings: Settings
+
+    def user(self) -> tuple[bytes, PrivacyLedger]:
+        """Load or create the user's secret and ledger.
+
+        Raises:
+            LedgerError, SecretError: one of them cannot be used.
+        """
+        # A command is typed in a directory, so here a relative path has a meaning.
+        secret_file = (self.secret_file or Path(typer.get_app_dir("stream-ldp")) / "secret").resolve()
+        if self.new_ledger or not secret_file.exists():
+            terms = self._terms(Terms()) if "budget" in self.given else None
+            if not self.new_ledger:
+                return load_or_create_user(secret_file, terms=terms)
+            if terms is None:
+                fail("--new-ledger needs --budget: the nats that the user may spend, for ever", code=2)
+            secret = load_or_create_secret(secret_file)
+            return secret, PrivacyLedger.create(ledger_file_of(secret_file), secret=secret, terms=terms)
+        self._terms(Terms())  # a mistake in the options is found before anything is opened
+        secret, ledger = load_or_create_user(secret_file)
+        if self.given:
+            ledger.agree(self._terms(ledger.terms), change_terms=self.change_terms)
+        return secret, ledger
+
+    def _terms(self, agreed: Terms) -> Terms:
+        """Return agreed terms with those that were given in their place."""
+        changed = dict(self.given)
+        if "assumption" in changed:
+            changed.setdefault("max_values", None)
+        try:
+            return replace(agreed, **changed)
+        except ParameterError as error:
+            fail(f"--budget, --per-day, --assume, --max-values: {error}", code=2)
+
+
+def _report_records(collection: CollectionOfRecords, options: ReportOptions) -> None:
+    """Publish the records of one user or of many."""
+    if options.epochs is not None:
+        fail(f"--epochs is for collections of item sets, which {collection.name} is not: leave it out", code=2)
+    user = None
+    if not options.many_users:
+        user = options.user()
+    elif options.secret_file is not None or options.new_ledger or options.change_terms or options.given:
+        fail(
+            "--many-users cannot be used with --secret-file, --budget, --per-day, --assume, --max-values, "
+            "--change-terms or --new-ledger: a secret is one user's, and so is a ledger",
+            code=2,
+        )
+    run_client(_publish(collection, options, user))
+
+
+async def _publish(
+    collection: CollectionOfRecords, options: ReportOptions, user: tuple[bytes, PrivacyLedger] | None
+) -> None:
+    source = "standard input" if str(options.path) == "-" else str(options.path)
+    skipped = _Skipped()
+    on_skip = skipped.add if options.skip_bad else None
+    reader = RecordReader(collection, form=options.form, source=source, on_skip=on_skip)
+    secret, ledger = user or (None, None)
+    reporter = Reporter(collection, settings=options.settings, secret=secret, ledger=ledger)
+    problem = None
+    try:
+        with progress_bar() as progress:
+            # Whoever types records sees them already.
+            task = progress.add_task("reports", total=None, visible=str(options.path) != "-")
+            async with reporter, aclosing(lines_of(options.path)) as chunks:
+                async for lines in chunks:
+                    records = reader.read(lines)
+                    if ledger is None:
+                        await reporter.report_many(records, secrets=None)
+                    else:
+                        await _report_series(reporter, records)
+                    progress.update(task, advance=len(records))
+                    if reader.problem:
+                        break
+    except (DeliveryError, OSError) as error:
+        problem = str(error)
+    except TooManyValues as refusal:
+        problem = f"{refusal}\n{_OTHER_VALUES}"
+    except ReportRefused as refusal:
+        problem = str(refusal)
+    left_out = f"; {quantity(skipped.count, 'line')} skipped" if skipped.count else ""
+    whose = "as many users" if ledger is None else "one user"
+    counted = "; what these users have spent is not counted" if ledger is None else ""
+    echo(f"{quantity(reporter.acknowledged, 'report')} of {whose} published{left_out}{counted}")
+    if ledger is not None:
+        echo(spent_line(ledger))
+    if problem := problem or reader.problem:
+        fail(problem)
+
+
+async def _report_series(reporter: Reporter, records: Sequence[tuple[Any, ...]]) -> None:
+    """Report records of one user, up to the first that is refused."""
+    try:
+        await reporter.report_series(records)
+    except ReportRefused:
+        for record in records:
+            await reporter.report_series([record])
+
+
+class _Skipped:
+    """A counter of the bad lines that are skipped, which prints the first few."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def add(self, problem: str) -> None:
+        self.count += 1
+        if self.count <= _SHOWN:
+            echo(f"skipped {problem}", err=True)
+
+
+def _report_sets(collection: ItemCollection, options: ReportOptions) -> None:
+    """Report on the set of the last line of a file that has come."""
+    if options.many_users or options.skip_bad or options.form is not Format.AUTO:
+        fail(
+            "--many-users, --skip-bad and --format are for collections of records: here one user reports; for many "
+            "users, use stream-ldp simulate",
+            code=2,
+        )
+    memoises = any(phase.memoised for phase in collection.method.phases)
+    if not memoises and not options.given.keys().isdisjoint({"assumption", "max_values"}):
+        fail(
+            "--assume is for collections whose reports show permanent noise: here every report has noise of its own, "
+            "and nothing is assumed of the set",
+            code=2,
+        )
+    secret, ledger = options.user()
+
+    def show(asked: Round) -> None:
+        phase = collection.method.phases[asked.phase - 1]
+        most = "at most " if phase.memoised else ""
+        echo(f"epoch {asked.epoch} phase {asked.phase}: reported, for {most}{shown_epsilon(phase.epsilon)} nats")
+
+    reporter = ItemReporter(collection, settings=options.settings, secret=secret, ledger=ledger, on_report=show)
+    sets = _sets(options.path)
+    problem = None
+    try:
+        run_client(until_signal(_hold(reporter, sets, seconds=_seconds(collection, options.epochs))))
+    except (ReportRefused, OSError, DataError) as error:
+        problem = str(error)
+    echo(f"{quantity(reporter.acknowledged, 'report')} of one user published")
+    echo(spent_line(ledger))
+    if problem is not None:
+        fail(problem)
+
+
+def _seconds(collection: ItemCollection, epochs: int | None) -> float | None:
+    """Return the seconds to the end of so many epochs, including the one in progress; None without an end."""
+    if epochs is None:
+        return None
+    schedule, now = collection.schedule, now_ms()
+    last = now // schedule.size_ms // schedule.stride + epochs - 1
+    return (schedule.window_of(last, schedule.phases) + schedule.size_ms - now) / 1_000
+
+
+async def _sets(path: Path) -> AsyncGenerator[list[str], None]:
+    """Yield the set of each line as it comes."""
+    source = "standard input" if str(path) == "-" else str(path)
+    number = 0
+    async with aclosing(lines_of(path)) as chunks:
+        async for lines in chunks:
+            for line in lines:
+                number += 1
+                try:
+                    yield items_of(line.decode("utf-8-sig"))
+                except UnicodeDecodeError:
+                    raise DataError(f"{source}:{number}: not UTF-8") from None
+                except DataError as error:
+                    raise DataError(f"{source}:{number}: {error}") from None
+
+
+async def _hold(reporter: ItemReporter, sets: AsyncGenerator[list[str], None], *, seconds: float | None) -> None:
+    async def hold_each() -> None:
+        async with aclosing(sets):
+            async for items in sets:
+                await reporter.hold(items)
+
+    async with reporter:
+        tasks = [asyncio.create_task(hold_each()), asyncio.create_task(reporter.stopped())]
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)

@@ -30,11 +30,8 @@ from stream_ldp.cli.simulation.place_truth import PlaceTally
 from stream_ldp.cli.simulation.string_truth import StringTally
 from stream_ldp.cli.simulation.truth import Tally
 from stream_ldp.cli.simulation.truth_file import TruthFile
-from stream_ldp.client.place_reporter import PlaceReporter
 from stream_ldp.client.reporter import Reporter
-from stream_ldp.client.sampled_reporter import SampledReporter
 from stream_ldp.client.sender import now_ms
-from stream_ldp.client.string_reporter import StringReporter
 from stream_ldp.collection.records import Missing
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.mechanisms import Entropy, OSEntropy, SeededEntropy
@@ -47,7 +44,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.cli.simulation.truth import Truth
-    from stream_ldp.client.record_reporter import RecordReporter
     from stream_ldp.collection import Collection
     from stream_ldp.collection.records import CollectionOfRecords
     from stream_ldp.marginals.collection import SampledCollection
@@ -166,20 +162,19 @@ def simulate(
 def simulate_records(collection: JointCollection, options: SimulateOptions) -> None:
     """Play the rows of a table as users who report once each to a collection of joint distributions."""
     axes = {each.name: [axis.labels for axis in collection.attributes_of(each)] for each in collection.estimates}
-    _simulate_joints(collection, options, reporter=Reporter, axes=axes)
+    _simulate_joints(collection, options, axes=axes)
 
 
 def simulate_views(collection: ViewsCollection, options: SimulateOptions) -> None:
     """Play the rows of a table as users who each tell one view, once."""
     axes = {each.name: [axis.labels for axis in collection.attributes_of(each)] for each in collection.estimates}
-    _simulate_joints(collection, options, reporter=SampledReporter, axes=axes)
+    _simulate_joints(collection, options, axes=axes)
 
 
 def _simulate_joints(
     collection: JointCollection | ViewsCollection,
     options: SimulateOptions,
     *,
-    reporter: Callable[..., RecordReporter],
     axes: Mapping[str, Sequence[Sequence[str]]],
 ) -> None:
     """Play a population of joint distributions.
@@ -193,28 +188,28 @@ def _simulate_joints(
             for each in truth.windows[name]:
                 yield truth_line(name, values, each)
 
-    _simulate(collection, options, population, reporter=reporter, tally=Tally(collection, population), lines=lines)
+    _simulate(collection, options, population, tally=Tally(collection, population), lines=lines)
 
 
 def simulate_sampled(collection: SampledCollection, options: SimulateOptions) -> None:
     """Play the rows of a table as users who report once each to a sampled collection."""
     population = _population(collection, options)
     tally = MarginalTally(collection, population)
-    _simulate(collection, options, population, reporter=SampledReporter, tally=tally, lines=marginal_truth_lines)
+    _simulate(collection, options, population, tally=tally, lines=marginal_truth_lines)
 
 
 def simulate_places(collection: PlaceCollection, options: SimulateOptions) -> None:
     """Play the rows of a table as users who report their places, each within a region and at an epsilon."""
     population = _population(collection, options)
     tally = PlaceTally(collection, population)
-    _simulate(collection, options, population, reporter=PlaceReporter, tally=tally, lines=place_truth_lines)
+    _simulate(collection, options, population, tally=tally, lines=place_truth_lines)
 
 
 def simulate_strings(collection: StringCollection, options: SimulateOptions) -> None:
     """Play the rows of a table as users who report one string each."""
     population = _population(collection, options)
     tally = StringTally(collection, population)
-    _simulate(collection, options, population, reporter=StringReporter, tally=tally, lines=string_truth_lines)
+    _simulate(collection, options, population, tally=tally, lines=string_truth_lines)
 
 
 def _population(collection: CollectionOfRecords, options: SimulateOptions) -> NDArray[Any]:
@@ -231,7 +226,6 @@ def _simulate(
     options: SimulateOptions,
     population: NDArray[Any],
     *,
-    reporter: Callable[..., RecordReporter],
     tally: _Tally[TruthT],
     lines: Callable[[TruthT], Iterable[str]],
 ) -> None:
@@ -245,7 +239,6 @@ def _simulate(
     sampling, noise = np.random.SeedSequence(options.seed).spawn(2)
     simulation = _Simulation(
         collection=collection,
-        reporter=reporter,
         people=sample(population, count, np.random.default_rng(sampling)),
         event_time=event_time,
         rate=options.rate,
@@ -298,15 +291,13 @@ class _Tally(Protocol[TruthT_co]):
 class _Simulation(Generic[TruthT]):
     """A run of the simulation.
 
-    reporter: the class of the reporter.
     people: users, one a row, in the order of reporting.
     event_time: gives the event time of a report, in milliseconds, by its number.
     rate: reports a second; None for as many as possible.
     step: number of reports that share an event time.
     """
 
-    collection: Collection
-    reporter: Callable[..., RecordReporter]
+    collection: CollectionOfRecords
     people: NDArray[Any]
     event_time: Callable[[int], int]
     rate: float | None
@@ -320,7 +311,7 @@ class _Simulation(Generic[TruthT]):
         begun = time.monotonic()
         time_ms = 0
         saved = -np.inf
-        reporter = self.reporter(
+        reporter = Reporter(
             self.collection, settings=settings, entropy=self.entropy, clock=lambda: time_ms, max_reports=_STEP
         )
         try:

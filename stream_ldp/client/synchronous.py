@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.client.item_reporter import ItemReporter
-    from stream_ldp.client.record_reporter import RecordReporter
+    from stream_ldp.client.reporter import Reporter
     from stream_ldp.client.subscriber import Subscriber
 
 __all__ = ["SyncItemReporter", "SyncReporter", "SyncSubscriber", "run_blocking"]
@@ -123,11 +123,11 @@ class SyncReporter(_Synchronous):
         with SyncReporter(Reporter(survey, settings=Settings.load(), secret=secret, ledger=ledger)) as reporter:
             reporter.report({"bathing": "no", "mobility": "some"})
 
-    Its methods do what those of `RecordReporter` do, raise what they raise, and wait until they return.
+    Its methods do what those of `Reporter` do, raise what they raise, and wait until they return.
     """
 
-    def __init__(self, reporter: RecordReporter) -> None:
-        """Take a reporter of any collection of records, which nothing else uses."""
+    def __init__(self, reporter: Reporter) -> None:
+        """Take a reporter, which nothing else uses."""
         super().__init__(reporter)
         self._reporter = reporter
 
@@ -137,19 +137,19 @@ class SyncReporter(_Synchronous):
         return self._reporter.acknowledged
 
     def report(self, record: Mapping[str, Any]) -> bool:
-        """See `RecordReporter.report`."""
+        """See `Reporter.report`."""
         return self._wait(self._reporter.report(record))
 
     def report_series(self, records: NDArray[Any] | Sequence[Sequence[Any]]) -> bool:
-        """See `RecordReporter.report_series`."""
+        """See `Reporter.report_series`."""
         return self._wait(self._reporter.report_series(records))
 
     def report_many(self, records: Any, *, secrets: Sequence[bytes] | None, **options: Any) -> int:
-        """See `RecordReporter.report_many`, also for the options."""
+        """See `Reporter.report_many`, also for the options."""
         return self._wait(self._reporter.report_many(records, secrets=secrets, **options))
 
     def flush(self) -> int:
-        """See `RecordReporter.flush`."""
+        """See `Reporter.flush`."""
         return self._wait(self._reporter.flush())
 
 

@@ -69,6 +69,11 @@ class CollectionOfRecords(Collection):
         @property
         def attributes(self) -> Sequence[Encoder]: ...
 
+        @property
+        def bits(self) -> int:
+            """Number of bits of a report."""
+            ...
+
     def encode(self, record: Mapping[str, Any]) -> tuple[Any, ...]:
         """Convert a record, which gives every attribute a value, to the numbers of values, and to numbers.
 

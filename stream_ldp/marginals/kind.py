@@ -8,6 +8,7 @@ from stream_ldp.marginals.plan import plan, summary
 from stream_ldp.marginals.solve import solve
 from stream_ldp.pipeline.kind import Kind
 from stream_ldp.questions.layout import QuestionLayout
+from stream_ldp.questions.reports import reports
 
 __all__ = ["SAMPLED"]
 
@@ -21,5 +22,6 @@ SAMPLED = Kind(
     messages=(Marginals,),
     summary=summary,
     plan=plan,
+    reports=reports,
     libraries=("scipy.linalg", "scipy.special"),
 )

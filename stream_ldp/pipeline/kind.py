@@ -13,8 +13,11 @@ from stream_ldp.pipeline.question import SeriesT
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
     from pydantic import BaseModel
 
+    from stream_ldp.mechanisms import Entropy
     from stream_ldp.pipeline.content_type import Headers
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.plan import Plan
@@ -27,6 +30,7 @@ __all__ = [
     "Iteration",
     "Kind",
     "Planner",
+    "Reports",
     "RoundMessage",
     "Rounds",
     "SolveTimes",
@@ -62,6 +66,30 @@ class SolveTimes(Protocol[CollectionT_contra]):
 
         populations: numbers of reports in a window.
         timer: measures the work that it is given.
+        """
+        ...
+
+
+class Reports(Protocol[CollectionT_contra]):
+    """A function that perturbs records, on the user's side."""
+
+    def __call__(
+        self,
+        collection: CollectionT_contra,
+        table: NDArray[Any],
+        *,
+        secrets: Sequence[bytes] | None,
+        memoises: bool,
+        time_ms: int,
+        entropy: Entropy,
+    ) -> NDArray[np.uint8]:
+        """Make one report of each record: packed rows, uint8, shape (n, row width).
+
+        table: users, one a row, as the collection's `table` makes them.
+        secrets: of each user, 32 bytes; None for users who report once in their life.
+        memoises: whether the permanent noise comes from the secrets, and not from the source of fresh noise.
+        time_ms: event time, in milliseconds since 1970-01-01 UTC.
+        entropy: source of fresh noise.
         """
         ...
 
@@ -138,6 +166,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     answer: the class of its answers.
     messages: the classes of all messages with a published schema, the answers among them.
     summary: describes a collection on one line.
+    reports: perturbs records, of a `CollectionOfRecords`; None if users report something else.
     plan: works out what a collection costs before it runs.
     for_budget: finds the collection that spends a given budget, in nats: `for_ever`, and `per_report` or None; raises
         ParameterError. None where the file itself gives epsilon.
@@ -165,6 +194,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     plan: Planner[CollectionT]
     for_budget: Callable[..., CollectionT] | None = None
     for_finals: Callable[[CollectionT, Sequence[AnswerT]], tuple[CollectionT, str]] | None = None
+    reports: Reports[CollectionT] | None = None
     rounds: Rounds[CollectionT, AnswerT, Any] | None = None
     solve_times: SolveTimes[CollectionT] | None = None
     fit: Callable[[AnswerT], Iteration] | None = None

@@ -6,6 +6,7 @@ from stream_ldp.pipeline.kind import Kind
 from stream_ldp.places.answer import PlaceCounts
 from stream_ldp.places.collection import PlaceCollection
 from stream_ldp.places.plan import plan, summary
+from stream_ldp.places.reports import reports
 from stream_ldp.places.solve import solve
 from stream_ldp.questions.layout import QuestionLayout
 
@@ -21,5 +22,6 @@ PLACES = Kind(
     messages=(PlaceCounts,),
     summary=summary,
     plan=plan,
+    reports=reports,
     libraries=("scipy.linalg", "scipy.special"),
 )

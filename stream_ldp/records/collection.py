@@ -207,6 +207,11 @@ class JointCollection(SynthesizingCollection):
         """The mechanism, which perturbs records and knows the probabilities that an estimator needs."""
         return self.mechanism_spec.of(sizes=self.sizes)
 
+    @cached_property
+    def words(self) -> PermanentWords:
+        """The source of the keyed words of its users' permanent responses."""
+        return self.permanent_words()
+
     def permanent_words(self, *, least: int = 1) -> PermanentWords:
         """Make the source of the keyed words of its users' permanent responses.
 

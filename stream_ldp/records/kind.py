@@ -10,6 +10,7 @@ from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection, about
 from stream_ldp.records.layout import JointLayout
 from stream_ldp.records.plan import for_budget, plan, summary
+from stream_ldp.records.reports import reports
 from stream_ldp.records.solve import solve, users
 from stream_ldp.records.solve_time import solve_times
 
@@ -25,6 +26,7 @@ RECORDS = Kind(
     messages=(Estimate,),
     summary=summary,
     plan=plan,
+    reports=reports,
     for_budget=for_budget,
     solve_times=solve_times,
     fit=attrgetter("fit"),

@@ -7,6 +7,7 @@ from stream_ldp.strings.answer import StringRanking
 from stream_ldp.strings.collection import StringCollection
 from stream_ldp.strings.layout import StringLayout
 from stream_ldp.strings.plan import plan, summary
+from stream_ldp.strings.reports import reports
 from stream_ldp.strings.solve import solve
 
 __all__ = ["STRINGS"]
@@ -21,4 +22,5 @@ STRINGS = Kind(
     messages=(StringRanking,),
     summary=summary,
     plan=plan,
+    reports=reports,
 )

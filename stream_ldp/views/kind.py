@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream_ldp.pipeline.kind import Kind
 from stream_ldp.questions.layout import QuestionLayout
+from stream_ldp.questions.reports import reports
 from stream_ldp.records.answer import Estimate
 from stream_ldp.views.collection import ViewsCollection, about
 from stream_ldp.views.dependence import for_finals
@@ -37,6 +38,7 @@ VIEWS = Kind(
     answer=Estimate,
     summary=summary,
     plan=plan,
+    reports=reports,
     for_finals=for_finals,
     libraries=("scipy.linalg", "scipy.special"),
     about=about,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from stream_ldp import SampledReporter
+from stream_ldp import Reporter
 from stream_ldp.cli import synthesize as module
 from stream_ldp.cli.synthesize import synthesize
 from stream_ldp.mechanisms import SeededEntropy
@@ -69,7 +69,7 @@ def test_views_make_records_as_well(command_line: Run, tmp_path: Path) -> None:
     with kafka_in_memory(care, now_ms=START_MS) as kafka:
 
         async def send() -> None:
-            async with SampledReporter(
+            async with Reporter(
                 care, settings=kafka.settings, clock=kafka.clock, entropy=SeededEntropy(1)
             ) as reporter:
                 await reporter.report_many(users(3_000), secrets=None)

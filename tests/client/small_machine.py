@@ -42,16 +42,15 @@ WORD = "string: {name: word, length: 4, alphabet: abcdef}"
 PLACES = "places: {north: [a, b], south: [c, d]}"
 FILMS = "items: {names: [alien, brazil, dune, heat, fargo]}"
 
-#: Of each reporter: the mechanism, the rest of the file, and what a user reports.
-REPORTED: list[tuple[Any, str, str, Any]] = [
-    (stream_ldp.Reporter, "kind: rr-ldp, f: 0.5, p: 0.5, q: 0.75", SURVEY + ESTIMATE, RECORD),
-    (stream_ldp.Reporter, "kind: k-rr, epsilon: 1", SURVEY + ESTIMATE, RECORD),
-    (stream_ldp.SampledReporter, "kind: sampled, epsilon: 1", CARE, RECORD | {"age": 7}),
-    (stream_ldp.SampledReporter, "kind: sampled, epsilon: 1, ask: pairs", SURVEY + ESTIMATE, RECORD),
-    (stream_ldp.SampledReporter, "kind: sampled, oracle: rappor, epsilon: 4, hashes: 2", SURVEY, RECORD),
-    (stream_ldp.StringReporter, "kind: strings, epsilon: 4, k: 2", WORD, {"word": "face"}),
+#: Of each kind of records: the mechanism, the rest of the file, and what a user reports.
+REPORTED: list[tuple[str, str, Any]] = [
+    ("kind: rr-ldp, f: 0.5, p: 0.5, q: 0.75", SURVEY + ESTIMATE, RECORD),
+    ("kind: k-rr, epsilon: 1", SURVEY + ESTIMATE, RECORD),
+    ("kind: sampled, epsilon: 1", CARE, RECORD | {"age": 7}),
+    ("kind: sampled, epsilon: 1, ask: pairs", SURVEY + ESTIMATE, RECORD),
+    ("kind: sampled, oracle: rappor, epsilon: 4, hashes: 2", SURVEY, RECORD),
+    ("kind: strings, epsilon: 4, k: 2", WORD, {"word": "face"}),
     (
-        stream_ldp.PlaceReporter,
         "kind: places, epsilon: [0.5, 2]",
         PLACES,
         {"place": "a", "region": "north", "epsilon": 2},
@@ -69,12 +68,12 @@ def collection_of(mechanism: str, rest: str) -> Any:
     return parse_collection(HEAD.format(name="small", mechanism=mechanism) + rest, source="small.yaml")
 
 
-async def report(reporter: Any, mechanism: str, rest: str, record: Any, secret: bytes, ledger: Any) -> int:
+async def report(mechanism: str, rest: str, record: Any, secret: bytes, ledger: Any) -> int:
     """Report once, and return the number of batches that were sent."""
     collection = collection_of(mechanism, rest)
     broker = broker_of(collection)
     with connected(broker):
-        async with reporter(
+        async with stream_ldp.Reporter(
             collection, settings=SETTINGS, secret=secret, ledger=ledger, clock=broker.clock, linger=0.0
         ) as sender:
             assert await sender.report(record)
@@ -98,11 +97,11 @@ async def answer(mechanism: str, secret: bytes, ledger: Any) -> int:
 async def main(directory: Path) -> None:
     for name in stream_ldp.__all__:
         getattr(stream_ldp, name)
-    for number, (reporter, mechanism, rest, record) in enumerate(REPORTED):
+    for number, (mechanism, rest, record) in enumerate(REPORTED):
         secret, ledger = stream_ldp.load_or_create_user(
             directory / str(number) / "secret", terms=stream_ldp.Terms(budget=99.0)
         )
-        assert await report(reporter, mechanism, rest, record, secret, ledger) == 1, mechanism
+        assert await report(mechanism, rest, record, secret, ledger) == 1, mechanism
         assert stream_ldp.load_or_create_user(directory / str(number) / "secret")[1].spending.epsilon > 0
     for number, mechanism in enumerate(ASKED):
         secret, ledger = stream_ldp.load_or_create_user(

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from stream_ldp.client.reporter import Reporter
-from stream_ldp.client.sampled_reporter import SampledReporter
 from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger, load_or_create_user
 from stream_ldp.privacy.ledger.store import LedgerError
 from stream_ldp.privacy.ledger.terms import Assumption, BudgetExceeded, ReportRefused, Terms
@@ -107,7 +106,7 @@ async def test_a_sampled_collection_counts_each_users_answer() -> None:
     of_users = ledgers(*[20.0] * 5)
     people = {"diet": ["fish"] * 5, "age": [40] * 5, "smokes": ["no"] * 5}
     with kafka_in_memory(collection, now_ms=START_MS) as kafka:
-        async with SampledReporter(collection, settings=kafka.settings, clock=kafka.clock) as reporter:
+        async with Reporter(collection, settings=kafka.settings, clock=kafka.clock) as reporter:
             assert await reporter.report_many(people, secrets=SECRETS, ledgers=of_users) == 5
     assert [each.spending.epsilon > 0 for each in of_users] == [True] * 5
 

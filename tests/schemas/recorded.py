@@ -13,10 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from stream_ldp.client.place_reporter import PlaceReporter
 from stream_ldp.client.reporter import Reporter
-from stream_ldp.client.sampled_reporter import SampledReporter
-from stream_ldp.client.string_reporter import StringReporter
 from stream_ldp.collection.synthesis import topics_of
 from stream_ldp.kinds import kind_of, parse_collection
 from stream_ldp.pipeline import partials
@@ -128,14 +125,12 @@ def recorded(version: str) -> tuple[Recorded, ...]:
 
 async def record(kind: str) -> list[Recorded]:
     """Let users report to a collection, and return a record of each sort that is then on its topics."""
-    collection = parse_collection(COLLECTIONS[kind])
+    collection: Any = parse_collection(COLLECTIONS[kind])
     with kafka_in_memory(collection, now_ms=START_MS) as kafka:
         if kind == "sets":
             rank_films(kafka)
         else:
-            reporters = {"sampled": SampledReporter, "strings": StringReporter, "places": PlaceReporter}
-            reporter: Any = reporters.get(kind, SampledReporter if kind == "views" else Reporter)
-            async with reporter(collection, settings=kafka.settings, clock=kafka.clock) as reports:
+            async with Reporter(collection, settings=kafka.settings, clock=kafka.clock) as reports:
                 await reports.report_many(_TRUTH[kind] * (_USERS // 2), secrets=None)
         kafka.broker.put(kafka.settings.topic_names.reports(collection.name), b"nothing of ours", key=b"")
         kafka.close_windows()
@@ -169,7 +164,7 @@ def _of_topic(kafka: KafkaInMemory, kind: str, topic: str) -> list[Recorded]:
 
 def _partials(kind: str, batches: list[bytes]) -> list[Recorded]:
     """Return the partials of some batches, and a watermark."""
-    collection = parse_collection(COLLECTIONS[kind])
+    collection: Any = parse_collection(COLLECTIONS[kind])
     source = SourcePartition(collection, kind_of(collection).layout(collection), partition=0)
     source.take_changes()
     source.count(range(len(batches)), [START_MS] * len(batches), batches)

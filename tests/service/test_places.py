@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from stream_ldp.client.place_reporter import PlaceReporter
+from stream_ldp.client.reporter import Reporter
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.windows import pane_of
 from stream_ldp.places.answer import PlaceCounts
@@ -72,7 +72,7 @@ async def test_the_finals_of_a_worker_that_is_killed_are_those_of_one_computatio
     people = users(3_000)
 
     async def report(part: Table) -> None:
-        async with PlaceReporter(deployment.collection, settings=deployment.settings, max_reports=100) as reporter:
+        async with Reporter(deployment.collection, settings=deployment.settings, max_reports=100) as reporter:
             for some in np.split(part, 3):
                 await reporter.report_many(some, secrets=None)
                 await asyncio.sleep(0.5)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import numpy as np
 import pytest
 
-from stream_ldp import SampledReporter
+from stream_ldp import Reporter
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.records.answer import Estimate
@@ -75,7 +75,7 @@ async def test_each_phase_of_an_epoch_is_equal() -> None:
 async def test_sampled_collections_are_equal() -> None:
     collection = sampled_collection()
     with kafka_in_memory(collection, now_ms=START_MS) as kafka:
-        async with SampledReporter(
+        async with Reporter(
             collection, settings=kafka.settings, clock=kafka.clock, entropy=SeededEntropy(1)
         ) as reporter:
             await reporter.report_many(users(2_000), secrets=None)
@@ -124,7 +124,7 @@ async def test_other_attributes_are_estimated_from_the_same_reports() -> None:
 async def test_views_are_compared_and_asked_about_other_attributes() -> None:
     collection = views_collection()
     with kafka_in_memory(collection, now_ms=START_MS) as kafka:
-        async with SampledReporter(
+        async with Reporter(
             collection, settings=kafka.settings, clock=kafka.clock, entropy=SeededEntropy(1)
         ) as reporter:
             await reporter.report_many(view_users(collection_size := 3_000), secrets=None)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from stream_ldp.client.sampled_reporter import SampledReporter
+from stream_ldp.client.reporter import Reporter
 from stream_ldp.marginals.answer import Frequencies, Marginals
 from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.pipeline import wire
@@ -76,7 +76,7 @@ async def test_the_finals_of_a_worker_that_is_killed_are_those_of_one_computatio
     deployment: SampledDeployment,
 ) -> None:
     people = users(6_000)
-    reporter = SampledReporter(deployment.collection, settings=deployment.settings, max_reports=100)
+    reporter = Reporter(deployment.collection, settings=deployment.settings, max_reports=100)
     with deployment.worker() as first:
         await first.ready()
         async with reporter:
@@ -88,7 +88,7 @@ async def test_the_finals_of_a_worker_that_is_killed_are_those_of_one_computatio
     with deployment.worker() as second:
         await second.ready()
         begun = time.monotonic()
-        reporter = SampledReporter(deployment.collection, settings=deployment.settings, max_reports=100)
+        reporter = Reporter(deployment.collection, settings=deployment.settings, max_reports=100)
         async with reporter:
             for part in np.split(people[3_000:], 6):
                 await reporter.report_many(part, secrets=None)

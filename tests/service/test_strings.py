@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from stream_ldp.client.string_reporter import StringReporter
+from stream_ldp.client.reporter import Reporter
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.windows import pane_of
 from stream_ldp.strings.answer import StringRanking
@@ -89,7 +89,7 @@ async def test_the_finals_of_a_worker_that_is_killed_are_those_of_one_computatio
     people = users(deployment.collection, 6_000)
     with deployment.worker() as first:
         await first.ready()
-        async with StringReporter(deployment.collection, settings=deployment.settings, max_reports=100) as reporter:
+        async with Reporter(deployment.collection, settings=deployment.settings, max_reports=100) as reporter:
             for part in np.split(people[:3_000], 4):
                 await reporter.report_many(part, secrets=None)
                 await asyncio.sleep(0.4)
@@ -98,7 +98,7 @@ async def test_the_finals_of_a_worker_that_is_killed_are_those_of_one_computatio
     with deployment.worker() as second:
         await second.ready()
         begun = time.monotonic()
-        async with StringReporter(deployment.collection, settings=deployment.settings, max_reports=100) as reporter:
+        async with Reporter(deployment.collection, settings=deployment.settings, max_reports=100) as reporter:
             for part in np.split(people[3_000:], 4):
                 await reporter.report_many(part, secrets=None)
                 await asyncio.sleep(0.4)

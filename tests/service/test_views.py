@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from stream_ldp.client.sampled_reporter import SampledReporter
+from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.windows import pane_of
@@ -124,7 +124,7 @@ async def test_the_finals_and_records_of_a_worker_that_is_killed_are_those_of_on
     halves = np.split(people, 2)
     with deployment.worker() as first:
         await first.ready()
-        async with SampledReporter(deployment.collection, settings=deployment.settings, max_reports=100) as reporter:
+        async with Reporter(deployment.collection, settings=deployment.settings, max_reports=100) as reporter:
             for part in np.split(halves[0], 6):
                 await reporter.report_many(part, secrets=None)
                 await asyncio.sleep(0.5)
@@ -133,7 +133,7 @@ async def test_the_finals_and_records_of_a_worker_that_is_killed_are_those_of_on
     with deployment.worker() as second:
         await second.ready()
         begun = time.monotonic()
-        async with SampledReporter(deployment.collection, settings=deployment.settings, max_reports=100) as reporter:
+        async with Reporter(deployment.collection, settings=deployment.settings, max_reports=100) as reporter:
             for part in np.split(halves[1], 6):
                 await reporter.report_many(part, secrets=None)
                 await asyncio.sleep(0.5)

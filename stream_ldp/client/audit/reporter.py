@@ -26,6 +26,7 @@ from stream_ldp.client.audit.sending import (
     pseudonyms,
     rows_of,
 )
+from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.memory import connected
 from stream_ldp.mechanisms import SECRET_BYTES, SeededEntropy
 from stream_ldp.pipeline.statistics import row_width
@@ -132,7 +133,7 @@ class Auditor:
         ]
         broker = broker_of(self._collection)
         with connected(broker):
-            async with self._subject.reporter(settings=SETTINGS, entropy=entropy, clock=broker.clock) as reporter:
+            async with Reporter(self._collection, settings=SETTINGS, entropy=entropy, clock=broker.clock) as reporter:
                 await reporter.report_many(records, secrets=secrets)
         if Counter(self._rows(broker.sent)) != Counter(expected):
             return ["report_many: the rows of several users are not those of their own permanent responses"]
@@ -186,7 +187,7 @@ class Auditor:
         fresh = self._names(await self._reports(path, secret, [self._subject.records[0]] * _REPEATED, None, time_ms))
         broker = broker_of(self._collection)
         with connected(broker):
-            async with self._subject.reporter(settings=SETTINGS, clock=broker.clock) as reporter:
+            async with Reporter(self._collection, settings=SETTINGS, clock=broker.clock) as reporter:
                 await reporter.report_many([self._subject.records[0]] * _REPEATED, secrets=None)
         told = []
         if len(set(fresh)) < len(fresh):
@@ -258,8 +259,8 @@ class Auditor:
         records = [first] * (_ORDERED // 2) + [last] * (_ORDERED // 2)
         broker = broker_of(self._collection)
         with connected(broker):
-            async with self._subject.reporter(
-                settings=SETTINGS, clock=broker.clock, max_reports=len(records)
+            async with Reporter(
+                self._collection, settings=SETTINGS, clock=broker.clock, max_reports=len(records)
             ) as reporter:
                 await reporter.report_many(records, secrets=None)
         problems = []
@@ -276,7 +277,9 @@ class Auditor:
         broker = self.seen
         with connected(broker):
             for record in (first, last) * 4:
-                async with self._subject.reporter(settings=SETTINGS, clock=broker.clock, max_reports=1) as reporter:
+                async with Reporter(
+                    self._collection, settings=SETTINGS, clock=broker.clock, max_reports=1
+                ) as reporter:
                     await reporter.report_many([record] * (_IDS // 8), secrets=None)
         # A sample of the users may be small: then there are fewer.
         ids = [each.key or b"" for each in broker.sent]
@@ -323,8 +326,8 @@ class Auditor:
         broker.now_ms, broker.on_send = time_ms, on_send
         ledger = PrivacyLedger.open(path, secret=secret)
         with connected(broker):
-            async with self._subject.reporter(
-                settings=SETTINGS, secret=secret, ledger=ledger, entropy=entropy, clock=broker.clock
+            async with Reporter(
+                self._collection, settings=SETTINGS, secret=secret, ledger=ledger, entropy=entropy, clock=broker.clock
             ) as reporter:
                 await reporter.report_series(records)
         self.seen.producers += broker.producers

@@ -8,10 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from stream_ldp.client.audit.repeatable import SameWords
-from stream_ldp.client.place_reporter import PlaceReporter
-from stream_ldp.client.reporter import Reporter
-from stream_ldp.client.sampled_reporter import SampledReporter
-from stream_ldp.client.string_reporter import StringReporter
 from stream_ldp.mechanisms import RESOLUTION, BloomResponse, RepeatedResponse, SeededEntropy
 from stream_ldp.questions.layout import QuestionLayout
 from stream_ldp.questions.permanent import asked, permanent_answers
@@ -22,8 +18,6 @@ from stream_ldp.strings.layout import StringLayout
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_ldp.client.record_reporter import RecordReporter
-    from stream_ldp.collection import Collection
     from stream_ldp.collection.records import CollectionOfRecords
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.pipeline.wire import RowFormat
@@ -56,14 +50,10 @@ class Subject(Protocol):
     linked_ms: int | None
 
     @property
-    def collection(self) -> Collection: ...
+    def collection(self) -> CollectionOfRecords: ...
 
     @property
     def layout(self) -> RowFormat: ...
-
-    def reporter(self, **options: Any) -> RecordReporter:
-        """Make a reporter; the options are those of `RecordReporter`."""
-        ...
 
     def asks(self, secrets: Sequence[bytes], *, time_ms: int) -> Sequence[bool]:
         """Decide which users the collection asks at a time."""
@@ -103,10 +93,6 @@ class JointSubject:
             for symbols in mechanism.stated()
             for symbol in symbols
         )
-
-    def reporter(self, **options: Any) -> RecordReporter:
-        """See `Subject.reporter`."""
-        return Reporter(self.collection, **options)
 
     def asks(self, secrets: Sequence[bytes], *, time_ms: int) -> Sequence[bool]:
         """See `Subject.asks`."""
@@ -181,10 +167,6 @@ class SampledSubject(_Unlinked):
             self.noises = [SameWords(0.0)]
             self.equal_noise = max(map(_equal_noise, collection.questions.questions))
 
-    def reporter(self, **options: Any) -> RecordReporter:
-        """See `Subject.reporter`."""
-        return SampledReporter(self.collection, **options)
-
     def row(self, record: Record, secret: bytes, entropy: Entropy) -> bytes:
         """See `Subject.row`."""
         answers = permanent_answers(self.collection, self.collection.table([record]), secrets=[secret])
@@ -219,10 +201,6 @@ class StringSubject(_Unlinked):
         )
         self.noises: list[Entropy] = [SeededEntropy(0)]
         self.equal_noise, self.asks_part = 1.0, True
-
-    def reporter(self, **options: Any) -> RecordReporter:
-        """See `Subject.reporter`."""
-        return StringReporter(self.collection, **options)
 
     def row(self, record: Record, secret: bytes, entropy: Entropy) -> bytes:  # noqa: ARG002
         """See `Subject.row`."""
@@ -259,10 +237,6 @@ class PlaceSubject(_Unlinked):
         self.records: list[Record] = [(place, 0, 0) for place in sorted({0, last // 2, last})]
         self.noises: list[Entropy] = [SeededEntropy(0)]
         self.equal_noise, self.asks_part = 1.0, False
-
-    def reporter(self, **options: Any) -> RecordReporter:
-        """See `Subject.reporter`."""
-        return PlaceReporter(self.collection, **options)
 
     def row(self, record: Record, secret: bytes, entropy: Entropy) -> bytes:  # noqa: ARG002
         """See `Subject.row`."""

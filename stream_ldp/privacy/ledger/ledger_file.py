@@ -5,8 +5,9 @@ from __future__ import annotations
 import hmac
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from stream_ldp.places.collection import PlaceCollection
 from stream_ldp.privacy.ledger.ledger import check_terms, day_of
 from stream_ldp.privacy.ledger.reports import (
     PhaseReport,
@@ -28,6 +29,8 @@ from stream_ldp.privacy.ledger.secret import (
 )
 from stream_ldp.privacy.ledger.store import FileStore, LedgerError, MemoryStore, derived_key, locked
 from stream_ldp.privacy.ledger.terms import LinkingRefused, Terms
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.strings.collection import StringCollection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -35,16 +38,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from stream_ldp.places.collection import PlaceCollection
     from stream_ldp.privacy.ledger.ledger import Book, Spending
     from stream_ldp.privacy.ledger.reports import AttributeReport
     from stream_ldp.privacy.ledger.store import Store
     from stream_ldp.questions.collection import AskingCollection
     from stream_ldp.questions.questions import Table
-    from stream_ldp.records.collection import JointCollection
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.item_sets import ItemSets
-    from stream_ldp.strings.collection import StringCollection
 
 __all__ = ["LooserTerms", "PrivacyLedger", "load_or_create_user"]
 
@@ -162,6 +162,19 @@ class PrivacyLedger:
     def is_of(self, secret: bytes) -> bool:
         """Decide whether the ledger counts what is reported with this secret."""
         return hmac.compare_digest(self._tag_key, derived_key(secret, _TAG_PERSON))
+
+    def charges(self, collection: Any, table: Any, *, secret: bytes) -> tuple[AttributeReport, ...]:
+        """Describe what reports of these records would show; without the secret, it reveals no value.
+
+        table: the records, one a row, as the collection's `table` makes them.
+        """
+        if isinstance(collection, JointCollection):
+            return self.attribute_reports(collection, table.tolist())
+        if isinstance(collection, PlaceCollection):
+            return self.place_reports(collection, table)
+        if isinstance(collection, StringCollection):
+            return self.string_reports(collection, table, secret=secret)
+        return self.answer_reports(collection, table, secret=secret)
 
     def attribute_reports(
         self, collection: JointCollection, values: Iterable[Sequence[int]]

@@ -39,21 +39,25 @@ async def test_an_honest_reporter_of_a_linked_collection_breaks_no_promise(tmp_p
 
 
 Made = NDArray[np.uint8]
+rows = Reporter._rows
 
 
-def of_the_record(self: Any, table: Any, *, time_ms: int, **options: Any) -> Made:
-    names = np.tile(table[:, :1].astype(np.uint8), 8)
-    return np.concatenate([names, self._perturbed(table, **options)], axis=1)
+def named(names: Made, made: Made) -> Made:
+    """Rows with other pseudonyms."""
+    return np.concatenate([names, made[:, names.shape[1] :]], axis=1)
 
 
-def for_ever(self: Any, table: Any, *, secrets: Any, memoises: bool, time_ms: int) -> Made:
-    names = self._joint.pseudonyms(len(table), secrets=secrets, time_ms=0, entropy=self._entropy)
-    return np.concatenate([names, self._perturbed(table, secrets=secrets, memoises=memoises)], axis=1)
+def of_the_record(self: Any, table: Any, **options: Any) -> Made:
+    return named(np.tile(table[:, :1].astype(np.uint8), 8), rows(self, table, **options))
 
 
-def also_with_fresh_noise(self: Any, table: Any, *, secrets: Any, memoises: bool, time_ms: int) -> Made:
-    names = self._joint.pseudonyms(len(table), secrets=secrets, time_ms=time_ms, entropy=self._entropy)
-    return np.concatenate([names, self._perturbed(table, secrets=secrets, memoises=memoises)], axis=1)
+def for_ever(self: Any, table: Any, *, time_ms: int, **options: Any) -> Made:
+    return rows(self, table, time_ms=0, **options)
+
+
+def also_with_fresh_noise(self: Any, table: Any, *, secrets: Any, time_ms: int, **options: Any) -> Made:
+    names = self._collection.pseudonyms(len(table), secrets=secrets, time_ms=time_ms, entropy=self._entropy)
+    return named(names, rows(self, table, secrets=secrets, time_ms=time_ms, **options))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -11,9 +12,7 @@ import pytest
 
 from stream_ldp.client.audit.reporter import Auditor, audit_reporter
 from stream_ldp.client.audit.subjects import JointSubject, PlaceSubject, SampledSubject, StringSubject, Subject
-from stream_ldp.client.place_reporter import PlaceReporter
-from stream_ldp.client.sampled_reporter import SampledReporter
-from stream_ldp.client.string_reporter import StringReporter
+from stream_ldp.client.reporter import Reporter
 from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.mechanisms import SECRET_BYTES
 from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
@@ -81,36 +80,39 @@ async def test_honest_reporters_of_views_break_no_promise(tmp_path: Path) -> Non
     assert [each for each in found if each.problem is not None] == []
 
 
-def patched(monkeypatch: pytest.MonkeyPatch, change: Any) -> None:
-    original = SampledReporter._perturbed
+rows = Reporter._rows
 
-    def perturbed(self: SampledReporter, table: Any, *, secrets: Any, memoises: bool) -> Any:
-        return change(self, table, secrets, memoises, original)
 
-    monkeypatch.setattr(SampledReporter, "_perturbed", perturbed)
+def patched(monkeypatch: pytest.MonkeyPatch, change: Callable[..., Any]) -> None:
+    monkeypatch.setattr(Reporter, "_rows", change)
+
+
+def afresh(self: Reporter, table: Any, *, memoises: bool, **options: Any) -> Any:
+    return rows(self, table, memoises=False, **options)
 
 
 async def test_a_reporter_that_answers_afresh_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    patched(
-        monkeypatch, lambda self, table, secrets, _, original: original(self, table, secrets=secrets, memoises=False)
-    )
+    patched(monkeypatch, afresh)
     assert await auditor(tmp_path).permanence() != []
 
 
 async def test_a_reporter_that_asks_another_question_every_time_is_found(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    patched(monkeypatch, lambda self, table, _, __, original: original(self, table, secrets=None, memoises=False))
+    def asks(self: Reporter, table: Any, *, secrets: Any, memoises: bool, **options: Any) -> Any:
+        return rows(self, table, secrets=None, memoises=False, **options)
+
+    patched(monkeypatch, asks)
     assert await auditor(tmp_path).permanence() != []
 
 
 async def test_a_reporter_whose_row_depends_on_what_is_not_asked_is_found(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def tells(self: SampledReporter, table: Any, secrets: Any, memoises: bool, original: Any) -> Any:
-        rows = original(self, table, secrets=secrets, memoises=memoises)
+    def tells(self: Reporter, table: Any, *, secrets: Any, **options: Any) -> Any:
+        made = rows(self, table, secrets=secrets, **options)
         odd = np.array([crc32(repr(record).encode()) & 1 for record in table.tolist()], dtype=np.uint8)
-        return np.concatenate([rows[:, :-1], rows[:, -1:] ^ odd[:, None]], axis=1) if secrets else rows
+        return np.concatenate([made[:, :-1], made[:, -1:] ^ odd[:, None]], axis=1) if secrets else made
 
     patched(monkeypatch, tells)
     assert await auditor(tmp_path).silence() != []
@@ -144,25 +146,17 @@ def test_a_string_has_another_end_where_its_beginning_is_asked_about() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reporter", "subject"),
-    [
-        (StringReporter, StringSubject(strings.collection_of())),
-        (PlaceReporter, PlaceSubject(places.collection_of())),
-    ],
+    "subject",
+    [StringSubject(strings.collection_of()), PlaceSubject(places.collection_of())],
     ids=["strings", "places"],
 )
 async def test_reporters_of_strings_and_places_that_answer_afresh_or_beside_the_ledger_are_found(
-    reporter: Any, subject: Subject, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    subject: Subject, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    original = reporter._perturbed
     with monkeypatch.context() as patch:
-        patch.setattr(
-            reporter,
-            "_perturbed",
-            lambda self, table, *, secrets, memoises: original(self, table, secrets=secrets, memoises=False),
-        )
+        patched(patch, afresh)
         assert await Auditor(subject, tmp_path).permanence() != []
-    monkeypatch.setattr(reporter, "_charged", lambda *_, **__: ())
+    monkeypatch.setattr(Reporter, "_charged", lambda *_, **__: ())
     (charged := tmp_path / "charged").mkdir()
     assert await Auditor(subject, charged).charges() != []
 
@@ -170,12 +164,10 @@ async def test_reporters_of_strings_and_places_that_answer_afresh_or_beside_the_
 async def test_a_reporter_of_strings_whose_row_depends_on_an_end_that_is_not_asked_about_is_found(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    original = StringReporter._perturbed
+    def tells(self: Reporter, table: Any, **options: Any) -> Any:
+        made = rows(self, table, **options)
+        made[:, -1] ^= np.array([crc32(bytes(string)) & 1 for string in table.tolist()], dtype=np.uint8)
+        return made
 
-    def tells(self: StringReporter, table: Any, *, secrets: Any, memoises: bool) -> Any:
-        rows = original(self, table, secrets=secrets, memoises=memoises)
-        rows[:, -1] ^= np.array([crc32(bytes(string)) & 1 for string in table.tolist()], dtype=np.uint8)
-        return rows
-
-    monkeypatch.setattr(StringReporter, "_perturbed", tells)
+    patched(monkeypatch, tells)
     assert await Auditor(StringSubject(strings.collection_of()), tmp_path).silence() != []

@@ -1,4 +1,4 @@
-"""Tests of the reporter of sampled collections against a broker in memory."""
+"""Reports of sampled collections, sent by a reporter to a broker in memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_ldp.client.sampled_reporter import SampledReporter
+from stream_ldp.client.reporter import Reporter
 from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
@@ -32,9 +32,9 @@ def broker(broker: FakeBroker) -> FakeBroker:
     return broker
 
 
-def reporter(**options: Any) -> SampledReporter:
+def reporter(**options: Any) -> Reporter:
     defaults: dict[str, Any] = {"secret": SECRET, "ledger": unlimited(SECRET), "linger": 3600.0, "clock": lambda: 0}
-    return SampledReporter(COLLECTION, settings=SETTINGS, **(defaults | options))
+    return Reporter(COLLECTION, settings=SETTINGS, **(defaults | options))
 
 
 async def test_every_report_repeats_the_answer_that_the_secret_determines(broker: FakeBroker) -> None:
@@ -102,7 +102,7 @@ async def test_every_report_by_rappor_has_noise_of_its_own_on_what_is_repeated_a
 ) -> None:
     """Of 2,000 reports, the share of each bit is 5 standard deviations off for one seed in 10^5."""
     collection, ledger = SampledCollection.parse(RAPPOR), unlimited(SECRET)
-    async with SampledReporter(
+    async with Reporter(
         collection, settings=SETTINGS, secret=SECRET, ledger=ledger, linger=3600.0, entropy=SeededEntropy(1)
     ) as sender:
         for _ in range(2):
@@ -130,7 +130,7 @@ async def test_answers_that_are_perturbed_again_cost_what_their_reports_lose(bro
     response = collection.questions.questions[0].randomizer
     assert isinstance(response, RepeatedResponse)
     spent = []
-    async with SampledReporter(
+    async with Reporter(
         collection, settings=SETTINGS, secret=SECRET, ledger=ledger, entropy=SeededEntropy(1)
     ) as sender:
         for _ in range(400):
@@ -150,7 +150,7 @@ async def test_several_answers_that_lose_most_together_are_charged_for_ever(brok
         secret=SECRET, terms=Terms(budget=20, assumption=Assumption.VALUES, max_values=3)
     )
     response = collection.questions.questions[0].randomizer
-    async with SampledReporter(collection, settings=SETTINGS, secret=SECRET, ledger=ledger) as sender:
+    async with Reporter(collection, settings=SETTINGS, secret=SECRET, ledger=ledger) as sender:
         await sender.report({"diet": "1"})
         assert ledger.spending.epsilon == response.epsilon
         await sender.report({"diet": "2"})

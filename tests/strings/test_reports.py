@@ -1,4 +1,4 @@
-"""Tests of the reporter of strings against a broker in memory."""
+"""Reports of strings, sent by a reporter to a broker in memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_ldp.client.string_reporter import StringReporter
+from stream_ldp.client.reporter import Reporter
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
 from stream_ldp.privacy.ledger.terms import Assumption, BudgetExceeded, Terms, TooManyValues
@@ -25,9 +25,9 @@ def broker(broker: FakeBroker) -> FakeBroker:
     return broker
 
 
-def reporter(**options: Any) -> StringReporter:
+def reporter(**options: Any) -> Reporter:
     defaults: dict[str, Any] = {"secret": SECRET, "ledger": unlimited(SECRET), "linger": 3600.0, "clock": lambda: 0}
-    return StringReporter(COLLECTION, settings=SETTINGS, **(defaults | options))
+    return Reporter(COLLECTION, settings=SETTINGS, **(defaults | options))
 
 
 async def test_every_report_repeats_the_answer_that_the_secret_determines(broker: FakeBroker) -> None:

@@ -1,4 +1,4 @@
-"""Tests of the reporter of places against a broker in memory."""
+"""Reports of places, sent by a reporter to a broker in memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_ldp.client.place_reporter import PlaceReporter
+from stream_ldp.client.reporter import Reporter
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
 from stream_ldp.privacy.ledger.terms import Assumption, BudgetExceeded, Terms, TooManyValues
@@ -26,9 +26,9 @@ def broker(broker: FakeBroker) -> FakeBroker:
     return broker
 
 
-def reporter(**options: Any) -> PlaceReporter:
+def reporter(**options: Any) -> Reporter:
     defaults: dict[str, Any] = {"secret": SECRET, "ledger": unlimited(SECRET), "linger": 3600.0, "clock": lambda: 0}
-    return PlaceReporter(COLLECTION, settings=SETTINGS, **(defaults | options))
+    return Reporter(COLLECTION, settings=SETTINGS, **(defaults | options))
 
 
 async def test_every_report_repeats_the_answer_and_the_users_own_epsilon_is_charged_once(broker: FakeBroker) -> None:

@@ -1,0 +1,43 @@
+"""Reports of users of whom each answers one question."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stream_ldp.mechanisms import random_words
+from stream_ldp.questions.permanent import asked, permanent_answers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import Entropy
+    from stream_ldp.questions.questions import HasQuestions, Table
+
+__all__ = ["reports"]
+
+
+def reports(
+    collection: HasQuestions,
+    table: Table,
+    *,
+    secrets: Sequence[bytes] | None,
+    memoises: bool,
+    time_ms: int,  # noqa: ARG001  for reports that are linked
+    entropy: Entropy,
+) -> NDArray[np.uint8]:
+    """Perturb records; see `stream_ldp.pipeline.kind.Reports`.
+
+    Each report answers the one question that the user's secret determines; what the record says beside it does not
+    leave this machine, not even with noise.
+    """
+    questions = collection.questions
+    if secrets is not None and memoises:
+        return questions.instantaneous(permanent_answers(collection, table, secrets=secrets), entropy=entropy)
+    if secrets is None:
+        numbers = questions.numbers(random_words(len(table), entropy=entropy))
+    else:
+        numbers = asked(collection, secrets=secrets)
+    return questions.perturb(numbers, table, entropy=entropy)

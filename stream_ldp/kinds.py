@@ -135,7 +135,7 @@ def load_solver(collection: Collection) -> None:
     That takes more than a second of a processor, and a minute of a busy machine: so long its first answer would wait,
     and the thread that solves would compete with the event loop. It is as slow here: run it on a thread of its own.
     """
-    for name in kind_of(collection).libraries:
+    for name in kind_of(collection).libraries(collection):
         import_module(name)
 
 

@@ -52,6 +52,29 @@ def test_no_first_answer_waits_for_a_library_once_its_solver_is_loaded(kind: str
     assert done.stdout.strip() == "[]"
 
 
+#: Prints which of those libraries a solve by a method that begins with no LASSO loads, or has loaded.
+WITHOUT_LASSO = """
+import sys
+from stream_ldp.kinds import load_solver, solve
+from stream_ldp.pipeline.question import Question
+from stream_ldp.records.solve_time import sample
+from tests.records.test_solve_time import collection_of
+collection = collection_of(sizes=(2, 2))
+load_solver(collection)
+before = set(sys.modules)
+(counts,) = sample(collection, collection.series[0], 1_000, seed=1)
+windows = ((1.0, (counts,)),)
+solve(collection, Question(series=collection.series[0], window_ms=0, final=True, windows=windows, before=None))
+later = set(sys.modules) - before
+print([name for name in sys.modules if name.startswith("sklearn") or (name in later and name.startswith("scipy"))])
+"""
+
+
+def test_a_collection_that_is_estimated_without_a_lasso_does_not_wait_for_it() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_LASSO], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 SETS = """\
 collection: films
 mechanism: {kind: svim, epsilon: 2, k: 2}

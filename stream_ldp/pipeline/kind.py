@@ -152,6 +152,14 @@ class Iteration(Protocol):
     def certified(self) -> bool: ...
 
 
+def always(*libraries: str) -> Callable[[Collection], tuple[str, ...]]:
+    """Return the function that names these modules for every collection."""
+    return lambda _: libraries
+
+
+_special = always("scipy.special")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     """A kind of collection.
@@ -176,8 +184,8 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     solve_times: measures what solves take, before it runs; None if nobody can say.
     fit: returns the iteration that produced an answer, for the metrics; None if answers are not iterated to.
     users: returns the least number of users who reported in a question's window.
-    libraries: names of the modules that nearly every solve needs, and that are imported when the first one does: see
-        `stream_ldp.kinds.load_solver`.
+    libraries: names the modules that nearly every solve of a collection needs, and that are imported when the first
+        one does: see `stream_ldp.kinds.load_solver`.
     about: makes a collection with the same reports whose only series is about other attributes, given by name, and
         estimated by a method, or by the default one; raises ParameterError. None if there are no others.
     """
@@ -199,5 +207,5 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     solve_times: SolveTimes[CollectionT] | None = None
     fit: Callable[[AnswerT], Iteration] | None = None
     users: Callable[[CollectionT, Question[SeriesT, AnswerT]], int] = fewest_users
-    libraries: tuple[str, ...] = ("scipy.special",)
+    libraries: Callable[[CollectionT], tuple[str, ...]] = _special
     about: Callable[[CollectionT, Sequence[str], str | None], CollectionT] | None = None

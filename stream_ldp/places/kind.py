@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stream_ldp.pipeline.kind import Kind
+from stream_ldp.pipeline.kind import Kind, always
 from stream_ldp.places.answer import PlaceCounts
 from stream_ldp.places.collection import PlaceCollection
 from stream_ldp.places.plan import plan, summary
@@ -23,5 +23,5 @@ PLACES = Kind(
     summary=summary,
     plan=plan,
     reports=reports,
-    libraries=("scipy.linalg", "scipy.special"),
+    libraries=always("scipy.linalg", "scipy.special"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stream_ldp.pipeline.kind import Kind, Rounds
+from stream_ldp.pipeline.kind import Kind, Rounds, always
 from stream_ldp.sets.answer import Ranking
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.layout import PhaseLayout
@@ -48,7 +48,7 @@ SETS = Kind(
     messages=(Ranking, Round),
     summary=summary,
     plan=plan,
-    libraries=("scipy.linalg", "scipy.optimize", "scipy.special"),
+    libraries=always("scipy.linalg", "scipy.optimize", "scipy.special"),
     solve_times=solve_times,
     rounds=ROUNDS,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stream_ldp.pipeline.kind import Kind
+from stream_ldp.pipeline.kind import Kind, always
 from stream_ldp.questions.layout import QuestionLayout
 from stream_ldp.questions.reports import reports
 from stream_ldp.records.answer import Estimate
@@ -40,6 +40,6 @@ VIEWS = Kind(
     plan=plan,
     reports=reports,
     for_finals=for_finals,
-    libraries=("scipy.linalg", "scipy.special"),
+    libraries=always("scipy.linalg", "scipy.special"),
     about=about,
 )

@@ -92,7 +92,7 @@ async def test_a_topic_that_is_made_again_has_another_id(settings: Settings) -> 
         assert first.partitions == 3
         await cluster.delete_topics([name])
         await cluster.create([spec for spec in specs if spec.name == name], replication=1)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while (again := (await cluster.identities([name])).get(name, first)).id == first.id:
                 await asyncio.sleep(0.1)
         assert again.partitions == 3

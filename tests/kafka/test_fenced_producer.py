@@ -45,7 +45,7 @@ def record(topic: str, value: bytes) -> Record:
 
 async def values(settings: Settings, topic: str, *, expected: int) -> list[bytes | None]:
     """Read what is on a topic; a record of a transaction shows a moment after the commit is acknowledged."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while True:
             async with LogReader(topic, settings=settings) as reader:
                 found = [each.value async for each in reader.read_to_end()]

@@ -37,6 +37,9 @@ KNOWN = {"care-survey": {"kind": "records"}, "films": {"kind": "sets"}}
 
 CHROMIUM = shutil.which("chromium")
 
+# Milliseconds: five seconds, the default, are short for a busy machine.
+expect.set_options(timeout=20_000)
+
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="a browser shows the page: Debian's chromium"),
     # A browser belongs to the loop that it was started in, and to start one takes longer than most of these tests.
@@ -285,7 +288,7 @@ async def test_a_lost_connection_is_told_and_comes_back(page: Page) -> None:
     await expect(page.locator("#connection")).to_contain_text("Connection lost")
     async with served(port) as server:
         server.show(of_minute(2, reports=222))
-        await expect(page.locator(".facts")).to_contain_text("222", timeout=20_000)
+        await expect(page.locator(".facts")).to_contain_text("222")
         await expect(page.locator("#connection")).to_contain_text("Connected")
 
 
@@ -314,7 +317,7 @@ async def test_the_numbers_on_the_page_are_those_of_the_topic(
             await report(deployment, users=5_000)
             finals = await deployment.finals_of(5_000)
             last = finals[-1]
-            await expect(page.locator(".facts")).to_contain_text(f"{last.reports:,}", timeout=20_000)
+            await expect(page.locator(".facts")).to_contain_text(f"{last.reports:,}")
             digits = [
                 max(1, min(6, 1 - int(np.floor(np.log10(error))))) if error > 0 else 4
                 for error in last.standard_errors().ravel()

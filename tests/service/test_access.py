@@ -274,7 +274,7 @@ class RecordInstallation(Installation):
         self.commands.add("page")
         assert process.stdout is not None
         try:
-            async with asyncio.timeout(20), aiohttp.ClientSession() as session:
+            async with asyncio.timeout(60), aiohttp.ClientSession() as session:
                 (url,) = re.findall(r"http://\S+/", (await process.stdout.readline()).decode())
                 async with session.get(f"{url}events") as events:
                     async for line in events.content:

@@ -110,7 +110,14 @@ async def test_a_value_of_any_length_becomes_a_letter_that_can_be_written(deploy
     assert MAX_VALUE_BYTES == 2**20
 
 
-@pytest.mark.parametrize("length", [MAX_EXPANDED_REPORTS_BYTES - 1_000, 15 * 2**20], ids=["within", "too far"])
+@pytest.mark.parametrize(
+    "length",
+    [
+        pytest.param(MAX_EXPANDED_REPORTS_BYTES - 1_000, id="within"),
+        # By their length alone they are refused, which tests/kafka/test_decompression.py holds decompression to.
+        pytest.param(15 * 2**20, id="too far", marks=pytest.mark.long),
+    ],
+)
 async def test_batches_that_expand_far_cost_a_worker_bounded_memory(deployment: JointDeployment, length: int) -> None:
     with deployment.worker() as worker:
         await count_some(deployment, worker)

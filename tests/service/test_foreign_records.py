@@ -192,7 +192,7 @@ async def test_what_may_hide_a_count_stops_that_collection_until_an_operator_rel
     )
     where = f"{place.topic} partition {place.partition} offset 1: not a partial of this release"
     with deployment.worker() as worker:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not any("held back" in each for each in await worker.problems()):
                 await asyncio.sleep(0.2)
         (problem,) = await worker.problems()
@@ -292,7 +292,7 @@ async def test_a_window_that_cannot_be_solved_stops_its_collection_alone_until_i
     with deployment.worker(broken="solve-all-but-seven") as worker:
         await worker.ready()
         await deployment.send(batches_of_now(deployment, 1, reports=7))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not any("cannot be computed" in each for each in await worker.problems()):
                 await asyncio.sleep(0.2)
         (problem,) = await worker.problems()
@@ -310,7 +310,7 @@ async def test_a_window_that_cannot_be_solved_stops_its_collection_alone_until_i
         now_ms = time.time_ns() // 1_000_000
         batch = batches(another, [now_ms], reports=4, rng=np.random.default_rng(SEED))
         await deployment.send(batch, topic=deployment.names.reports("another"))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while "another/bathing-mobility: final answer of" not in worker.log:
                 await asyncio.sleep(0.2)
         assert "nothing holds its finals back" in await quarantine(deployment, "release")

@@ -119,7 +119,7 @@ async def test_what_a_worker_that_is_killed_publishes_of_linked_reports_is_that_
         await report(5)
         finals = await deployment.finals_of(sent)
         expected, records = await deployment.computed()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while len(found := await deployment.chunks()) < len(records):
                 await asyncio.sleep(0.3)
     once = {each.window.start_ms: each for each in finals if each.reports}

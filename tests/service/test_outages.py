@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from tests.service.harness import WorkerProcess
 
-#: Seconds within which a worker tells of an outage: a question a second, and two seconds to wait for each answer.
-TOLD_SECONDS = 8.0
+#: Seconds within which a worker tells of an outage: a question a second, and two seconds to wait for each answer; the
+#: rest is for a busy machine.
+TOLD_SECONDS = 20.0
 
 
 def freeze(broker: EmbeddedKafka) -> None:
@@ -48,16 +49,17 @@ WHY = {
 }
 
 
-async def follow(worker: WorkerProcess, *, until: float) -> None:
+async def follow(worker: WorkerProcess, *, seconds: float) -> None:
     """See to it that the worker says within seconds that it is not ready, and never that it should be restarted."""
-    began = time.monotonic()
-    while time.monotonic() < until:
+    began, told = time.monotonic(), False
+    while not told or time.monotonic() < began + seconds:
         assert worker.process.poll() is None, worker.log
         assert (await worker.get("/livez"))[0] == 200
-        if time.monotonic() > began + TOLD_SECONDS:
-            problems = await worker.problems()
-            assert any("no broker has answered for" in problem for problem in problems), problems
-            assert "stream_ldp_broker_connected 0.0" in (await worker.get("/metrics"))[1]
+        problems = await worker.problems()
+        away = any("no broker has answered for" in problem for problem in problems)
+        assert away or (not told and time.monotonic() < began + TOLD_SECONDS), problems
+        assert not away or "stream_ldp_broker_connected 0.0" in (await worker.get("/metrics"))[1]
+        told = away
         await asyncio.sleep(1)
 
 
@@ -71,15 +73,14 @@ async def through_an_outage(mortal: EmbeddedKafka, directory: Path, prefix: str,
         # Not long enough for the last windows to close before the broker is lost.
         await play(deployment, users=20_000, seconds=3)
         await asyncio.to_thread(lose, mortal)
-        until = time.monotonic() + seconds
-        await asyncio.gather(*[follow(worker, until=until) for worker in workers])
+        await asyncio.gather(*[follow(worker, seconds=seconds) for worker in workers])
         await asyncio.to_thread(bring_back, mortal)
         await asyncio.gather(*[worker.ready(within=60) for worker in workers])
-        await play(deployment, users=20_000, seconds=3)
-        await assert_finals_are_exact(deployment, reports=40_000)
+        await play(deployment, users=10_000, seconds=1)
+        await assert_finals_are_exact(deployment, reports=30_000)
         for worker in workers:
-            assert worker.log.count("no broker answers: ") == 1
-            assert f"no broker answers: {mortal.bootstrap}: {WHY[how]}; waiting for up to 10m" in worker.log
+            why = f"no broker answers: {mortal.bootstrap}: {WHY[how]}; waiting for up to 10m"
+            assert worker.log.count(why) == 1, worker.log
             assert f"broker {mortal.bootstrap} answers again, after" in worker.log
             assert "Traceback" not in worker.log
             assert worker.process.poll() is None
@@ -112,31 +113,45 @@ async def test_a_worker_waits_for_its_broker_at_the_start_and_says_so(
 async def test_a_worker_ends_with_the_reason_when_it_has_waited_long_enough_and_with_none_when_it_is_told_to(
     mortal: EmbeddedKafka, tmp_path: Path, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("STREAM_LDP_OUTAGE", "3s")
+    monkeypatch.setenv("STREAM_LDP_OUTAGE", "5s")
     deployment = await JointDeployment.create(tmp_path, brokers=mortal.bootstrap, prefix=prefix)
     patient = deployment.worker(environment={"STREAM_LDP_OUTAGE": "10m"})
     with deployment.worker() as worker, patient:
         await asyncio.gather(worker.ready(), patient.ready())
         await play(deployment, users=1_000, seconds=1)
         await asyncio.to_thread(mortal.kill)
-        assert await worker.ended(within=30) == 1
-        patient.signal(signal.SIGTERM)
-        assert await patient.ended(within=8) == 0, patient.log
+        with deployment.worker() as late:
+            assert await worker.ended(within=60) == 1
+            patient.signal(signal.SIGTERM)
+            # One that does not end by itself is ended by force, with another code.
+            assert await patient.ended() == 0, patient.log
+            assert await late.ended(within=60) == 1
         assert "stopped without a last flush, since no broker lets it in" in patient.log
-        assert f"no broker has answered for 3s (--outage): {mortal.bootstrap}: connection refused" in worker.log, (
+        assert f"no broker has answered for 5s (--outage): {mortal.bootstrap}: connection refused" in worker.log, (
             worker.log
         )
         assert "Traceback" not in worker.log
-    with deployment.worker() as worker:
-        assert await worker.ended(within=30) == 1
-        assert worker.log.rstrip().endswith(f"{mortal.bootstrap}: connection refused: no broker listens on this port")
+        assert late.log.rstrip().endswith(f"{mortal.bootstrap}: connection refused: no broker listens on this port")
 
 
 #: Seconds within which a worker tells that it has to be restarted: it looks at its files every ten.
 OUTDATED_SECONDS = 40.0
 
 
-@pytest.mark.parametrize("change", [SecuredKafka.change_password, SecuredKafka.change_authority])
+def change_both(broker: SecuredKafka) -> None:
+    """Neither file alone lets a worker in."""
+    broker.change_password()
+    broker.change_authority()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(SecuredKafka.change_password, marks=pytest.mark.long),
+        pytest.param(SecuredKafka.change_authority, marks=pytest.mark.long),
+        change_both,
+    ],
+)
 async def test_a_worker_whose_password_or_authority_has_changed_asks_for_a_restart_and_can_be_stopped(
     changing: SecuredKafka, tmp_path: Path, prefix: str, change: Callable[[SecuredKafka], None]
 ) -> None:
@@ -144,26 +159,26 @@ async def test_a_worker_whose_password_or_authority_has_changed_asks_for_a_resta
     plain = await JointDeployment.create(tmp_path, brokers=changing.bootstrap, prefix=prefix)
     brokers = environment.pop("STREAM_LDP_BROKERS")
     deployment = replace(plain, settings=plain.settings.model_copy(update={"brokers": brokers}))
-    with deployment.worker(environment=environment) as first, deployment.worker(environment=environment) as second:
-        await asyncio.gather(first.ready(), second.ready())
-        await play(plain, users=5_000, seconds=3)
+    with deployment.worker(environment=environment) as worker:
+        await worker.ready()
+        await play(plain, users=5_000, seconds=1)
         await asyncio.to_thread(change, changing)
         await asyncio.to_thread(changing.restart)
-        for worker in (first, second):
-            async with asyncio.timeout(OUTDATED_SECONDS):
-                while (await worker.get("/livez"))[0] != 503:
-                    await asyncio.sleep(0.2)
-            for page in ("/livez", "/readyz"):
-                status, said = await worker.get(page)
-                assert status == 503
-                assert "accept those that its files have now: restart it" in said
-            assert worker.process.poll() is None
-            worker.signal(signal.SIGTERM)
-            assert await worker.ended(within=8) == 0, worker.log
+        async with asyncio.timeout(OUTDATED_SECONDS):
+            while (await worker.get("/livez"))[0] != 503:
+                await asyncio.sleep(0.2)
+        for page in ("/livez", "/readyz"):
+            status, said = await worker.get(page)
+            assert status == 503
+            assert "accept those that its files have now: restart it" in said
+        assert worker.process.poll() is None
+        worker.signal(signal.SIGTERM)
+        # One that does not end by itself is ended by force, with another code.
+        assert await worker.ended() == 0, worker.log
     with deployment.worker(environment=environment) as worker:
         await worker.ready()
         assert (await worker.get("/livez"))[0] == 200
-        await play(plain, users=5_000, seconds=3)
+        await play(plain, users=5_000, seconds=1)
         await assert_finals_are_exact(plain, reports=10_000)
 
 

@@ -322,7 +322,7 @@ async def test_a_fetch_ends_even_while_the_group_has_no_coordinator(monkeypatch:
     ownership = await joined(memory, monkeypatch)
     monkeypatch.setattr(memory, "getmany", wait_for_an_assignment)
     monkeypatch.setattr(ownership_module, "ASSIGNMENT_SECONDS", 0.01)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert await ownership.fetch(timeout_ms=10, max_records=1) == {}
 
 
@@ -487,6 +487,6 @@ async def test_a_worker_gives_up_the_partitions_of_a_topic_that_is_deleted_while
     await ownership.take_over()
     monkeypatch.setattr(memory, "commit", never)
     monkeypatch.setattr(ownership_module, "LOOK_SECONDS", 0.01)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert not await ownership.commit({memory.all[0]: CHECKPOINT})
     assert ownership.partitions == {}

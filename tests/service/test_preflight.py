@@ -197,6 +197,7 @@ async def test_an_unreachable_broker_is_noticed_within_seconds() -> None:
     assert time.monotonic() - began < 10
 
 
+@pytest.mark.long
 async def test_a_worker_does_not_start_on_brokers_of_two_clusters(
     settings: Settings, elsewhere: EmbeddedKafka, tmp_path: Path
 ) -> None:

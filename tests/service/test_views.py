@@ -139,7 +139,7 @@ async def test_the_finals_and_records_of_a_worker_that_is_killed_are_those_of_on
                 await asyncio.sleep(0.5)
         finals = await deployment.finals_of(6_000, within=90 - (time.monotonic() - begun))
         expected = await deployment.synthesized()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while len(chunks := await deployment.chunks()) < len(expected):
                 await asyncio.sleep(0.3)
     assert finals == await deployment.computed()

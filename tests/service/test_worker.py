@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.service.replay import compare
 from stream_ldp.service.worker import WorkerCrashed, may_begin_again
 from tests.chaos.proxy import ProxiedKafka, Proxy
-from tests.service.harness import JointDeployment, batches
+from tests.service.harness import SURVEY, JointDeployment, batches
 
 SEED = 20260717
 
@@ -32,6 +33,13 @@ SEED = 20260717
 @pytest.fixture
 async def deployment(tmp_path: Path, kafka: EmbeddedKafka, prefix: str) -> JointDeployment:
     return await JointDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix)
+
+
+@pytest.fixture
+async def by_default(tmp_path: Path, kafka: EmbeddedKafka, prefix: str) -> JointDeployment:
+    """Return the deployment of a collection whose estimates begin with a LASSO, as those without a method do."""
+    text = SURVEY.replace("method: em, ", "")
+    return await JointDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix, text=text)
 
 
 async def play(deployment: JointDeployment, *, users: int, seconds: float) -> None:
@@ -67,12 +75,13 @@ async def assert_finals_are_exact(deployment: JointDeployment, *, reports: int) 
 
 
 async def test_every_report_counts_in_one_final_and_finals_match_the_offline_estimates(
-    deployment: JointDeployment,
+    by_default: JointDeployment,
 ) -> None:
+    deployment = by_default
     with deployment.worker() as first, deployment.worker() as second:
         await asyncio.gather(first.ready(), second.ready())
-        await play(deployment, users=60_000, seconds=5)
-        await assert_finals_are_exact(deployment, reports=60_000)
+        await play(deployment, users=40_000, seconds=4)
+        await assert_finals_are_exact(deployment, reports=40_000)
         for worker in (first, second):
             worker.signal(signal.SIGTERM)
         assert await first.ended() == 0
@@ -80,9 +89,9 @@ async def test_every_report_counts_in_one_final_and_finals_match_the_offline_est
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux says what a process has loaded")
-async def test_a_worker_is_ready_only_when_its_solvers_are_loaded(deployment: JointDeployment) -> None:
+async def test_a_worker_is_ready_only_when_its_solvers_are_loaded(by_default: JointDeployment) -> None:
     """Else the first answer would wait for them, and be late, while the worker is ready."""
-    with deployment.worker() as worker:
+    with by_default.worker() as worker:
         await worker.ready()
         loaded = await asyncio.to_thread(Path(f"/proc/{worker.process.pid}/maps").read_text)
         assert "sklearn/linear_model" in loaded
@@ -91,13 +100,14 @@ async def test_a_worker_is_ready_only_when_its_solvers_are_loaded(deployment: Jo
 async def test_a_worker_killed_halfway_changes_nothing_in_the_finals(deployment: JointDeployment) -> None:
     with deployment.worker() as first, deployment.worker() as second:
         await asyncio.gather(first.ready(), second.ready())
-        playing = asyncio.create_task(play(deployment, users=100_000, seconds=9))
-        await asyncio.sleep(4.7)
+        playing = asyncio.create_task(play(deployment, users=60_000, seconds=6))
+        await asyncio.sleep(2.7)
         first.signal(signal.SIGKILL)
         await playing
-        await assert_finals_are_exact(deployment, reports=100_000)
+        await assert_finals_are_exact(deployment, reports=60_000)
 
 
+@pytest.mark.long
 async def test_the_same_kill_loses_reports_if_the_read_position_is_committed_instead(
     deployment: JointDeployment,
 ) -> None:
@@ -120,7 +130,7 @@ async def test_the_same_kill_loses_reports_if_the_read_position_is_committed_ins
 async def test_a_stopped_worker_exits_with_0_and_hands_over_without_loss(deployment: JointDeployment) -> None:
     with deployment.worker() as first:
         await first.ready()
-        await play(deployment, users=10_000, seconds=3)
+        await play(deployment, users=10_000, seconds=2)
         first.signal(signal.SIGTERM)
         assert await first.ended() == 0
     with deployment.worker() as second:
@@ -134,9 +144,14 @@ async def test_a_worker_whose_connection_is_cut_makes_its_parts_anew_and_loses_n
 ) -> None:
     with deployment.worker(broken="stay-connected") as worker:
         await worker.ready()
-        await play(deployment, users=20_000, seconds=9)
+        await play(deployment, users=20_000, seconds=6)
         await assert_finals_are_exact(deployment, reports=20_000)
-        assert worker.log.count("all parts of the worker begin again, after: KafkaError") == 1
+        # By the address of the cut alone: on a busy machine, other connections may end as well.
+        cut = r"all parts of the worker begin again, after: KafkaError\(.*127\.0\.0\.1:9092 closed"
+        async with asyncio.timeout(30):
+            while not (told := re.findall(cut, worker.log)):
+                await asyncio.sleep(0.2)
+        assert len(told) == 1
         await worker.ready()
         worker.signal(signal.SIGTERM)
         assert await worker.ended() == 0
@@ -219,7 +234,7 @@ async def test_each_kind_of_bad_batch_goes_to_the_dead_letters_with_its_reason_a
         await deployment.finals_of(3)
         # By now every partition has passed this one's window.
         await deployment.send([old, good])
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while len(letters := await deployment.records(deployment.names.dead_letters("survey"))) < len(bad) + 2:
                 await asyncio.sleep(0.3)
         _, metrics = await worker.get("/metrics")
@@ -255,6 +270,7 @@ async def test_a_batch_that_arrives_twice_counts_once(deployment: JointDeploymen
     assert 'stream_ldp_reports_duplicate_total{collection="survey"} 10.0' in metrics
 
 
+@pytest.mark.long
 async def test_a_batch_that_a_client_sends_again_because_it_got_no_answer_counts_once(
     tmp_path: Path, kafka: EmbeddedKafka, prefix: str
 ) -> None:

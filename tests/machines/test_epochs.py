@@ -248,14 +248,20 @@ def machine(collection: ItemCollection) -> type[Epochs]:
     return type("Machine", (Epochs,), {"collection": collection, "happened": set[str]()})
 
 
-@pytest.mark.parametrize("which", COLLECTIONS, ids=" ".join)
+#: In the short suite, one kind of method lives in each kind of schedule.
+SOME = [
+    pytest.param(each, marks=pytest.mark.long if each == ("ldpminer", "pipelined") else ()) for each in COLLECTIONS
+]
+
+
+@pytest.mark.parametrize("which", SOME, ids=" ".join)
 def test_any_history_leads_to_the_same_answer_as_the_batch(which: tuple[str, str]) -> None:
     tried = machine(COLLECTIONS[which])
     run(tried, histories=examples(40, quick=20))
     assert tried.happened >= EVENTS - {"bad_checksum", "duplicate"} | {"closed_phase"}
 
 
-@pytest.mark.parametrize("which", COLLECTIONS, ids=" ".join)
+@pytest.mark.parametrize("which", SOME, ids=" ".join)
 def test_a_merge_finds_the_windows_that_a_look_at_all_its_panes_finds(which: tuple[str, str]) -> None:
     run(
         type("Machine", (machine(COLLECTIONS[which]),), {"merging": LooksAtEverything}),

@@ -132,7 +132,12 @@ def test_exactly_the_rows_that_can_be_sent_are_valid(oracle: FrequencyOracle) ->
     assert np.array_equal(oracle.valid(rows), sent)
 
 
-@pytest.mark.parametrize("oracle", [*SMALL, *LARGE], ids=repr)
+@pytest.mark.parametrize(
+    "oracle",
+    # A million values are counted like thousands.
+    [pytest.param(each, marks=pytest.mark.long if each.size >= 2**16 else ()) for each in [*SMALL, *LARGE]],
+    ids=repr,
+)
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 2**32), cuts=st.lists(st.integers(0, 40), max_size=3).map(sorted))
 def test_a_report_counts_the_same_in_any_batch(oracle: FrequencyOracle, seed: int, cuts: list[int]) -> None:

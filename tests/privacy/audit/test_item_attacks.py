@@ -138,7 +138,12 @@ def test_an_oracle_that_tells_an_empty_set_from_others_is_caught() -> None:
     assert is_disproved(set_attacks(asking, noise=seeded(1)))
 
 
-@pytest.mark.parametrize("oracle", HONEST, ids=repr)
+@pytest.mark.parametrize(
+    "oracle",
+    # Of the largest, the attacks take the longest and are no others.
+    [pytest.param(each, marks=pytest.mark.long if each.size >= 1_000 else ()) for each in HONEST],
+    ids=repr,
+)
 def test_a_generator_that_begins_anew_for_every_user_is_caught(oracle: FrequencyOracle) -> None:
     assert is_disproved(oracle_attacks(oracle, noise=broken.reused_generator), trials=SINGLE_USERS)
 

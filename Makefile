@@ -2,6 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SECONDS ?=
+T ?=
 
 # As many processes as tests/conftest.py says for `auto`; file by file, so that what a file sets up is set up once. A
 # pool of threads in each would only be in the way of the others. Compiled modules are kept, whatever the environment
@@ -11,7 +12,7 @@ TEST := OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --
 # As the image has it: Linux, and the oldest Python. What is locked stays as it is where it can.
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --python-version 3.11 --no-emit-index-url --no-header --no-annotate
 
-.PHONY: help demo test test-all bench check docs format lock audit sbom dist install clean
+.PHONY: help demo test test-fast test-all bench check docs format lock audit sbom dist install clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 12
@@ -19,8 +20,11 @@ help:  ## Show this list
 demo: $(VENV)/.installed  ## Show live answers about simulated users; SECONDS=30 ends by itself
 	@$(BIN)/stream-ldp demo $(if $(SECONDS),--seconds $(SECONDS))
 
-test: $(VENV)/.installed  ## Run the suite, on a real Kafka if Java and Maven are installed
-	$(TEST)
+test: $(VENV)/.installed  ## Run the suite, on a real Kafka if Java and Maven are installed; T=tests/cli runs a part
+	$(TEST) $(T)
+
+test-fast: $(VENV)/.installed  ## Run what needs neither a broker nor long; T=tests/cli runs a part
+	$(TEST) -m "not kafka and not long and not heavy" --hypothesis-profile=brief $(T)
 
 test-all: $(VENV)/.installed  ## Run the suite with the long tests, chaos and soak, and with more examples; it takes hours
 	$(TEST) -m "" --hypothesis-profile=full

@@ -7,6 +7,7 @@ import logging
 import os
 import uuid
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hypothesis
@@ -19,7 +20,6 @@ from tests.profiles import QUICK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 #: Fixtures that tests of several rooms use.
 pytest_plugins = ["tests.client.fakes", "tests.coins", "tests.kafka.secured", "tests.kafka.traced"]
@@ -33,6 +33,34 @@ hypothesis.settings.load_profile(QUICK)
 
 #: A broker of its own is started in each process, with half a gigabyte.
 MOST_PROCESSES = 8
+
+#: Files and folders that take three quarters of the processor's time of all tests without a broker, each with the
+#: reason: `make test-fast` leaves them out.
+HEAVY = {
+    "cli/audited": "attacks and enumerates",
+    "cli/evaluate": "estimates in many rounds",
+    "cli/test_audit.py": "attacks and enumerates",
+    "client/audit": "attacks clients",
+    "clients": "runs Node and a browser",
+    "deploy": "runs the checkers of manifests, workflows and packages",
+    "fuzz": "tries each decoder",
+    "machines": "lives histories",
+    "marginals/test_candidates.py": "draws reports until a bias would show",
+    "marginals/test_estimates.py": "draws reports until a bias would show",
+    "marginals/test_evaluation.py": "estimates in many rounds",
+    "mechanisms/test_contract.py": "enumerates every mechanism",
+    "mechanisms/test_frequency_oracle.py": "draws reports until a bias would show",
+    "mechanisms/test_rr_ldp.py": "draws reports until a bias would show",
+    "page/test_browser.py": "runs a browser",
+    "privacy/audit": "attacks and enumerates",
+    "privacy/ledger/test_ledger_file.py": "kills a process at each of its steps",
+    "records/estimators": "solves until an error shows",
+    "records/test_solve_time.py": "solves what is large",
+    "sets/methods": "draws reports until a bias would show",
+    "test_breaks.py": "breaks the package in every known way",
+}
+
+TESTS = Path(__file__).parent
 
 
 # What is imported and collected, a million objects, stays to the end. To search it for garbage again and again would
@@ -54,13 +82,21 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what needs the broker, before the marks are selected by; side by side, the longest files begin first."""
+    """Mark what needs the broker, and what is heavy, before it is selected by; the longest files begin first."""
     on_kafka = [item for item in items if "kafka" in getattr(item, "fixturenames", ())]
     for item in on_kafka:
         item.add_marker(pytest.mark.kafka)
+    for item in items:
+        if _is_heavy(item.path):
+            item.add_marker(pytest.mark.heavy)
     if hasattr(config, "workerinput"):
         files = {item.path for item in on_kafka}
         items.sort(key=lambda item: _turn(item.path, on_kafka=item.path in files))
+
+
+def _is_heavy(file: Path) -> bool:
+    place = file.relative_to(TESTS) if file.is_relative_to(TESTS) else file
+    return any(str(each) in HEAVY for each in (place, *place.parents))
 
 
 def _turn(file: Path, *, on_kafka: bool) -> int:

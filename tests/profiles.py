@@ -1,4 +1,4 @@
-"""The profile `quick` determines how much every run tries out, and `full` how much `make test-all` does."""
+"""Profiles determine how much runs try out: `quick` of `make test`, `full` of test-all and `brief` of test-fast."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from hypothesis import settings
 
 __all__ = ["FULL", "QUICK", "examples"]
 
-QUICK, FULL = "quick", "full"
+BRIEF, QUICK, FULL = "brief", "quick", "full"
 
 # A slow machine must not decide a test.
-settings.register_profile(QUICK, deadline=None)
+settings.register_profile(QUICK, deadline=None, max_examples=50)
+settings.register_profile(BRIEF, deadline=None, max_examples=20)
 settings.register_profile(FULL, deadline=None)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import stream_ldp
+from tests.conftest import HEAVY
 
 PACKAGE = Path(stream_ldp.__file__).parent
 TESTS = Path(__file__).parent
@@ -123,3 +124,7 @@ def test_every_module_has_its_tests_at_the_mirrored_place_or_a_reason_to_have_no
 
 def test_every_test_file_mirrors_a_module_or_is_a_known_suite() -> None:
     assert TEST_FILES - set(map(mirrored, MODULES)) == set(SUITES)
+
+
+def test_what_is_heavy_is_there() -> None:
+    assert [each for each in HEAVY if not (TESTS / each).exists()] == []

@@ -14,6 +14,7 @@ from stream_ldp.collection import CollectionError, shown_duration
 from stream_ldp.kinds import kind_of, load_collection
 from stream_ldp.pipeline.solve_time import too_slow
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.solve_time import MOST_VALUES
 
 if TYPE_CHECKING:
     from stream_ldp.collection import Collection
@@ -70,7 +71,12 @@ def _too_slow(collection: Collection) -> list[str]:
     cells = max(math.prod(collection.sizes_of(each)) for each in collection.estimates)
     if cells < MANY_CELLS:
         return []
-    return list(too_slow(collection, solve_times(collection, populations=[REPORTS])))
+    if times := solve_times(collection, populations=[REPORTS]):
+        return list(too_slow(collection, times))
+    return [
+        "how long a solve takes is not measured: it may grow with the cube of the values of an attribute, and one "
+        f"has more than {MOST_VALUES:,}"
+    ]
 
 
 def _summary(collection: Collection) -> str:

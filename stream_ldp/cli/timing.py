@@ -26,7 +26,7 @@ def measured(work: Callable[[], object]) -> float:
 
 
 def solve_times(collection: Collection, *, populations: Sequence[int]) -> list[SolveTime]:
-    """Measure what the solves of a collection take on this machine; nothing if its kind cannot say."""
+    """Measure what the solves of a collection take on this machine; nothing if it cannot be said."""
     times_of = kind_of(collection).solve_times
     if times_of is None:
         return []
@@ -38,7 +38,7 @@ def solve_times(collection: Collection, *, populations: Sequence[int]) -> list[S
 def solve_section(collection: Collection, times: Sequence[SolveTime]) -> Section:
     """Return the times as a section of a plan, with what they are too long for."""
     if not times:
-        return Section(title="How long a solve takes is not measured for this kind of collection.")
+        return Section(title="How long a solve takes is not measured for this collection.")
     return Section(
         title="Time of a solve on this machine: of the first window / of a later one",
         columns=(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
@@ -41,6 +43,10 @@ NAME_PATTERN = r"^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$"
 
 #: The keys whose value is a name, and how YAML writes that there is none. Such a word among values is one.
 _NAMED, _NULLS = frozenset({"collection", "name"}), frozenset({"", "~", "null", "Null", "NULL"})
+#: Bytes of the longest file that is read. One with a name for each bit of the largest report has 10 MB.
+MOST_BYTES = 32 * 2**20
+#: Characters of a problem that are told, of its beginning and of its end: a key may be as long as the file.
+_SHOWN, _SHOWN_END = 500, 200
 #: Most problems of one text that are told: to find the place of each takes as long as to read the text.
 _MOST_PROBLEMS = 20
 
@@ -75,22 +81,42 @@ class CollectionError(StreamLDPError, ValueError):
     """A collection file cannot be used; there is one line of text for each problem, with its place."""
 
     def __init__(self, problems: Sequence[str]) -> None:
-        super().__init__("\n".join(problems))
-        self.problems = tuple(problems)
+        self.problems = tuple(map(_shortened, problems))
+        super().__init__("\n".join(self.problems))
 
 
 def read_text(path: str | Path) -> str:
     """Read the text of a file.
 
     Raises:
-        CollectionError: it cannot be read.
+        CollectionError: it cannot be read, or is too long.
     """
     try:
-        return Path(path).read_text(encoding="utf-8")
+        with open(path, "rb", opener=_opened_at_once) as file:
+            content = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise CollectionError([f"{path}: cannot be read: {error.strerror}"]) from error
+    if len(content) > MOST_BYTES:
+        raise CollectionError([f"{path}: more than {MOST_BYTES >> 20} MiB, which no collection has"])
+    try:
+        return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise CollectionError([f"{path}: not UTF-8 text: {error.reason} at byte {error.start}"]) from error
+
+
+def _opened_at_once(path: str, flags: int) -> int:
+    """Open a file, and do not wait for somebody to open the other end of a pipe: without one, it is empty."""
+    if sys.platform == "win32":
+        return os.open(path, flags)
+    number = os.open(path, flags | os.O_NONBLOCK)
+    os.set_blocking(number, True)
+    return number
+
+
+def _shortened(problem: str) -> str:
+    if len(problem) <= _SHOWN + _SHOWN_END:
+        return problem
+    return f"{problem[:_SHOWN]} ... {problem[-_SHOWN_END:]}"
 
 
 def parse_document(text: str, *, source: str) -> tuple[yaml.MappingNode, dict[str, Any]]:
@@ -167,7 +193,7 @@ def suggestion(name: str, known: Mapping[str, object] | Sequence[str]) -> str:
     """Return the end of a message that says which known name may have been meant."""
     if not known:
         return ""
-    close = difflib.get_close_matches(name, list(known), n=1)
+    close = difflib.get_close_matches(name[:_SHOWN], list(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.records.series import EstimateSpec
 
-__all__ = ["sample", "solve_times"]
+__all__ = ["MOST_VALUES", "sample", "solve_times"]
 
 #: Rows times cells of the larger of the two samples that every estimate is solved for: about a second.
 _ROW_CELLS = 10**8
@@ -47,6 +47,9 @@ _FEWEST, _SMALL = 2_000, 10_000
 _RATIO = 4
 #: Size of a further sample over that of the one before it, at most.
 _STEP = 10
+#: Values of an attribute beyond which nothing is measured: the time of a solve may grow with the cube of their
+#: number, and with so many it is a second.
+MOST_VALUES = 1_000
 #: Largest sample, and most rows times cells of one: what is drawn and decoded in seconds, whatever its solve takes.
 _MOST, _MOST_ROW_CELLS = 1_000_000, 2 * 10**9
 #: Seconds that the solve of a sample may take, by the growth of those before it.
@@ -64,10 +67,12 @@ _Drawn = tuple["NDArray[np.uint8]", tuple["NDArray[np.uint8]", ...]]
 
 
 def solve_times(collection: JointCollection, *, populations: Sequence[int], timer: Timer) -> Iterator[SolveTime]:
-    """Work out the time to solve each estimate, within a factor of about 2.
+    """Work out the time to solve each estimate, within a factor of about 2; nothing if one has too many values.
 
     populations: numbers of reports in a window.
     """
+    if any(max(collection.sizes_of(spec)) > MOST_VALUES for spec in collection.estimates):
+        return
     # Where reports are linked, each user of the window is a row, whatever the reports before it.
     linked = collection.linked_ms is not None
     windows = 1 if linked else collection.most_windows

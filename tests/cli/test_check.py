@@ -55,6 +55,24 @@ def test_provisional_answers_that_come_less_often_than_windows_are_warned_about(
     assert "warning: bathing-mobility: `every`, 2s, is longer than a window, 1s: few windows have more" in done.stderr
 
 
+def test_an_attribute_of_thousands_of_values_is_warned_about_and_not_measured(tmp_path: Path) -> None:
+    """To solve for a thousand values takes a second, and for 25,000 some hours and gigabytes."""
+    file = tmp_path / "many.yaml"
+    file.write_text(
+        "collection: many\nmechanism: {kind: rr-ldp, f: 0.25}\nattributes:\n"
+        f"  - {{name: a, values: [{', '.join(f'v{each}' for each in range(25_000))}]}}\n"
+        "  - {name: b, values: [i, j]}\n"
+        "window: {size: 60s}\nestimates: [{name: all, of: [a]}]\n",
+        encoding="utf-8",
+    )
+    done = check(file)
+    assert done.exit_code == 0
+    assert done.stderr == (
+        f"{file}: warning: how long a solve takes is not measured: it may grow with the cube of the values of an "
+        "attribute, and one has more than 1,000\n"
+    )
+
+
 def test_a_collection_whose_solves_are_slow_is_correct_but_warned_about(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

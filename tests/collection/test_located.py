@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 
+from stream_ldp.collection import located
 from stream_ldp.collection.collection import CollectionError
 from stream_ldp.collection.located import suggestion
-from stream_ldp.kinds import parse_collection
+from stream_ldp.kinds import load_collection, parse_collection
 from stream_ldp.records.collection import JointCollection
 from tests.records.examples import TEXT, problems_of
 
@@ -43,6 +45,40 @@ def test_a_list_that_is_too_short_is_a_problem_with_its_place() -> None:
     text = f"collection: c\nmechanism: {mechanism}\nattributes: {attributes}\nwindow: {{size: 1s}}"
     with pytest.raises(CollectionError, match=r"3:31: attributes.0.range.1: the list ends before this item"):
         parse_collection(text)
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        ("? {}\n: 1", r"x{400,} ... x+: unknown key; known are "),
+        ("? {}\n: 1\n? {}\n: 2", r"key 'x{400,} ... x+' is given twice"),
+        ("prior: *{}", r"not YAML: the alias \*x{400,} ... x+ is not allowed: write out"),
+    ],
+)
+def test_a_problem_is_no_longer_than_can_be_read_however_long_a_word_of_the_file_is(lines: str, problem: str) -> None:
+    with pytest.raises(CollectionError, match=rf"^long.yaml:\d+:\d+: {problem}") as caught:
+        parse_collection(f"{TEXT}\n{lines.format('x' * 10**6, 'x' * 10**6)}\n", source="long.yaml")
+    assert len(str(caught.value)) < 1_000
+
+
+def test_a_file_is_read_to_a_bound_and_nothing_waits_for_the_other_end_of_a_pipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(located, "MOST_BYTES", 2**20)
+    os.mkfifo(pipe := tmp_path / "pipe")
+    for path, problem in (
+        (Path("/dev/zero"), "more than 1 MiB, which no collection has"),
+        (tmp_path, "cannot be read: Is a directory"),
+        (pipe, "expected keys such as"),
+    ):
+        with pytest.raises(CollectionError, match=problem):
+            load_collection(path)
+    # A pipe that somebody writes to is read to its end, as the shell's <(...) is.
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "w", encoding="utf-8") as end:
+        end.write(TEXT)
+    assert load_collection(Path(f"/dev/fd/{reading}")) == parse_collection(TEXT)
+    os.close(reading)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,9 @@ const FIRST_PAUSE_SECONDS = 1;
  */
 const TIMEOUT_SECONDS = 30;
 
+/** Longest of both, in seconds, a day: beyond some weeks, the clocks of browsers take a time for none. */
+const LONGEST_SECONDS = 86_400;
+
 /** Longest pause, in seconds, before a request is made again: the user of a page may not wait for longer. */
 const MOST_PAUSE_SECONDS = 30;
 
@@ -38,6 +41,7 @@ export class Gateway {
    *   more, there is an error at once
    * @param {typeof fetch} [options.fetch]
    * @param {(seconds: number) => Promise<void>} [options.pause]
+   * @throws {RangeError} timeout or mostPause is no number of seconds, or longer than a day
    */
   constructor(
     url,
@@ -49,6 +53,10 @@ export class Gateway {
       pause = sleep,
     } = {},
   ) {
+    if (!(timeout > 0)) throw new RangeError(`timeout must be more than 0 seconds, got ${timeout}`);
+    for (const [name, seconds] of Object.entries({ timeout, mostPause }))
+      if (!(seconds >= 0 && seconds <= LONGEST_SECONDS))
+        throw new RangeError(`${name} must be a number of seconds, at most ${LONGEST_SECONDS}, got ${seconds}`);
     this.#url = url.replace(/\/+$/, "");
     this.#token = token;
     this.#timeout = timeout;

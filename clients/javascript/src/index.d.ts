@@ -38,6 +38,7 @@ export class Gateway {
    * @param options.timeout seconds after which a request that is not answered is given up; 30 if not given
    * @param options.mostPause seconds that a request may wait to be made again, 30 if not given: where the gateway asks
    *   for more, there is an error at once
+   * @throws {RangeError} timeout or mostPause is no number of seconds, or longer than a day
    */
   constructor(
     url: string,

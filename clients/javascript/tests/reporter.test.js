@@ -350,6 +350,13 @@ test("a gateway that takes a request and never answers is given up", async () =>
   silent.close();
 });
 
+test("a time without an end is refused at once", () => {
+  const given = (options) => () => new Gateway("http://127.0.0.1:1", options);
+  for (const timeout of [Infinity, NaN, 0, -1, 86_401, "soon"]) assert.throws(given({ timeout }), RangeError);
+  for (const mostPause of [Infinity, NaN, -1, 2 ** 31]) assert.throws(given({ mostPause }), RangeError);
+  assert.doesNotThrow(given({ timeout: 86_400, mostPause: 0 }));
+});
+
 test("an answer that does not end is given up", async () => {
   const endless = createServer((socket) => {
     socket.on("error", () => {});

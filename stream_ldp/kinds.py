@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.kind import Kind
     from stream_ldp.pipeline.question import Question
 
-__all__ = ["KINDS", "is_withheld", "kind_of", "load_collection", "load_solver", "parse_collection", "solve"]
+__all__ = ["KINDS", "kind_of", "load_collection", "load_solver", "parse_collection", "solve"]
 
 #: Every kind by its name. A file that shows no kind is read as the first.
 KINDS: dict[str, Kind[Any, Any, Any]] = {kind.name: kind for kind in (RECORDS, SETS, SAMPLED, STRINGS, VIEWS, PLACES)}
@@ -147,11 +147,3 @@ def solve(collection: Collection, question: Question[Any, Any]) -> Answer:
     answer: Answer = kind_of(collection).solve(collection, question)
     silent_until_ms = question.silent_until_ms
     return answer if silent_until_ms is None else answer.without_reports(until_ms=silent_until_ms)
-
-
-def is_withheld(collection: Collection, question: Question[Any, Any]) -> bool:
-    """Decide whether a window has too few users for anything to be published of it: see `Collection.min_reports`."""
-    return (
-        collection.min_reports is not None
-        and kind_of(collection).users(collection, question) < collection.min_reports
-    )

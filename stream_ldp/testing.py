@@ -26,14 +26,14 @@ from stream_ldp.kafka.memory import MemoryBroker, connected
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
-from stream_ldp.kinds import is_withheld, kind_of, solve
+from stream_ldp.kinds import kind_of
+from stream_ldp.merge_step import MergeStep, next_round
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.content_type import REGISTRATION
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.pipeline.windows import closes_at, pane_of
 from stream_ldp.service.dead_letters import dead_letter, refused_of
-from stream_ldp.synthesis.publication import WindowRecords
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,10 +139,9 @@ class _Worker:
 
     def __init__(self, collection: Collection, *, broker: MemoryBroker, settings: Settings) -> None:
         self._collection = collection
-        self._kind = kind_of(collection)
         self._broker = broker
         self._names = settings.topic_names
-        self._source = SourcePartition(collection, self._kind.layout(collection), partition=0)
+        self._source = SourcePartition(collection, kind_of(collection).layout(collection), partition=0)
         self._source.take_changes()  # the claim of the partition
         self._merge = Merge(collection, partitions=1)
 
@@ -179,28 +178,22 @@ class _Worker:
         return True
 
     def _finals(self) -> Iterator[Any]:
-        topic = self._names.answers(self._collection)
-        while (question := self._merge.due()) is not None:
-            if is_withheld(self._collection, question):
-                self._merge.skip(question.series.name, question.window_ms + self._collection.window.size_ms)
+        name = self._collection.name
+        while (step := MergeStep.due(self._merge)) is not None:
+            if step.is_withheld():
+                step.skip(self._merge)
                 continue
-            answer = solve(self._collection, question)
-            self._broker.put(topic, answer.to_bytes(), key=answer.key, headers=answer.headers)
-            if not self._merge.has_final(question.window_ms):
-                self._publish_records(answer)
-            if self._kind.rounds is not None:
-                asked = self._kind.rounds.after(self._collection, answer)
-                if asked is not None:
-                    self._source.learn(self._kind.rounds.layout(self._collection, asked))
-                    rounds = self._names.rounds(self._collection.name)
-                    self._broker.put(rounds, asked.to_bytes(), key=asked.key, headers=asked.headers)
-            self._merge.decide(answer)
+            answer = step.solve()
+            self._put(self._names.answers(self._collection), answer)
+            if (asked := next_round(self._collection, answer)) is not None:
+                self._source.learn(asked.layout)
+                self._put(self._names.rounds(name), asked.message)
+            records = step.decide(self._merge, answer)
+            if records is not None and records.are_due:
+                for chunk in records.chunks():
+                    self._put(self._names.records(name), chunk)
             yield answer
         self._merge.forget()
 
-    def _publish_records(self, final: Any) -> None:
-        records = WindowRecords.of(self._merge, final)
-        if records is not None and records.are_due:
-            topic = self._names.records(self._collection.name)
-            for chunk in records.chunks():
-                self._broker.put(topic, chunk.to_bytes(), key=chunk.key, headers=chunk.headers)
+    def _put(self, topic: str, message: Any) -> None:
+        self._broker.put(topic, message.to_bytes(), key=message.key, headers=message.headers)

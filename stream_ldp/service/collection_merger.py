@@ -25,7 +25,8 @@ from stream_ldp.kafka.merge_commits import commit_merge, last_merge
 from stream_ldp.kafka.patience import patiently
 from stream_ldp.kafka.producer import Record
 from stream_ldp.kafka.tracing import span
-from stream_ldp.kinds import is_withheld, kind_of
+from stream_ldp.kinds import kind_of
+from stream_ldp.merge_step import MergeStep, next_round
 from stream_ldp.pipeline.answer import Status, WindowBounds
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import Watermark
@@ -195,19 +196,17 @@ class CollectionMerger:
             held = time.monotonic() < self._unsolved_at + UNSOLVED_SECONDS
         if not self.merge.refresh():
             await asyncio.sleep(0)
-        elif not held and (question := self.merge.due()) is not None:
+        elif not held and (step := MergeStep.due(self.merge)) is not None:
             self._due_since = time.monotonic()
-            is_first = not self.merge.has_final(question.window_ms)
             try:
-                final = await self._publish_final(question)
+                records = await self._publish_final(step)
             except _CannotSolve as error:
-                self._hold(question, error)
+                self._hold(step, error)
                 return
             finally:
                 self._due_since = None
             self._quarantine.go_on()
-            if final is not None and is_first:
-                await self._publish_records(final)
+            await self._publish_records(records)
             await self._tidy_up()
         elif not await self._publish_provisional(provisionals):
             if not held:
@@ -324,24 +323,16 @@ class CollectionMerger:
 
     # Publishing.
 
-    async def _solve(self, question: Question[Any, Any]) -> Solved[Answer]:
-        name = self._collection.name
+    async def _solve(self, step: MergeStep) -> Solved[Answer]:
+        name, question = self._collection.name, step.question
         with span("solve", collection=name, series=question.series.name, reports=question.reports):
-            solved = await self._computed(self._answered(question), question)
+            solved = await self._computed(self._solver.work(self._collection, question, step.solve), question)
         fit_of = kind_of(self._collection).fit
-        if fit_of is not None and solved.answer.status is Status.ANSWERED:
-            fit = fit_of(solved.answer)
+        if fit_of is not None and solved.made.status is Status.ANSWERED:
+            fit = fit_of(solved.made)
             self._metrics.merge.em_iterations.labels(name).observe(fit.iterations)
             self._metrics.merge.em_starts.labels(name, fit.start).inc()
             self._metrics.merge.estimates_certified.labels(name, str(fit.certified).lower()).inc()
-        return solved
-
-    async def _answered(self, question: Question[Any, Any]) -> Solved[Answer]:
-        """Answer a question, with an answer from which the round that is published after it follows."""
-        solved = await self._solver.solve(self._collection, question)
-        rounds = kind_of(self._collection).rounds
-        if rounds is not None:
-            rounds.after(self._collection, solved.answer)
         return solved
 
     async def _computed(self, work: Awaitable[T], question: Question[Any, Any]) -> T:
@@ -371,41 +362,42 @@ class CollectionMerger:
             error=type(error.__cause__).__name__,
         )
 
-    def _hold(self, question: Question[Any, Any], error: _CannotSolve) -> None:
+    def _hold(self, step: MergeStep, error: _CannotSolve) -> None:
         """Hold the finals back at a window that cannot be solved, or pass over it if an operator has released it."""
-        unsolved = self._unsolved(question, error)
+        unsolved = self._unsolved(step.question, error)
         self._unsolved_at = time.monotonic()
         log.error("%s: cannot be computed: %s", self._collection.name, unsolved, exc_info=error.__cause__)
         if not self._quarantine.add_unsolved(unsolved):
             log.warning("%s: released, and passed over: %s", self._collection.name, unsolved)
-            self.merge.skip(question.series.name, question.silent_until_ms or unsolved.window.end_ms)
+            step.skip(self.merge)
 
-    async def _publish_final(self, question: Question[Any, Any]) -> Answer | None:
-        """Publish the answer to a question, and return it.
+    async def _publish_final(self, step: MergeStep) -> WindowRecords | None:
+        """Publish the final of a step, unless it is withheld, or another worker has published it.
 
         Returns:
-            None if there are too few users for an answer, or if another worker has published it.
+            The records that are published after it.
         """
-        if await self._is_withheld(question):
-            self._withhold(question)
+        if await self._is_withheld(step):
+            self._withhold(step)
             return None
-        with span("answer", root=True, collection=self._collection.name, series=question.series.name):
-            answer = (await self._solve(question)).answer
-            offset = await self._finals.publish_once(question.series, answer)
+        series = step.question.series
+        with span("answer", root=True, collection=self._collection.name, series=series.name):
+            answer = (await self._solve(step)).made
+            offset = await self._finals.publish_once(series, answer)
         if offset is None:
             await self._follow_up()
             return None
         await self._ask_next(answer)
-        self.merge.decide(answer, offset=offset)
-        self._tell_of(answer, question)
-        return answer
+        records = step.decide(self.merge, answer, offset=offset)
+        self._tell_of(answer, step)
+        return records
 
-    async def _is_withheld(self, question: Question[Any, Any]) -> bool:
-        return await self._computed(asyncio.to_thread(is_withheld, self._collection, question), question)
+    async def _is_withheld(self, step: MergeStep) -> bool:
+        return await self._computed(asyncio.to_thread(step.is_withheld), step.question)
 
-    def _withhold(self, question: Question[Any, Any]) -> None:
+    def _withhold(self, step: MergeStep) -> None:
         """Pass over a window of too few users."""
-        name, series = self._collection.name, question.series.name
+        name, series = self._collection.name, step.question.series.name
         log.info(
             "%s/%s: nothing is published of a window of fewer than %d users",
             name,
@@ -413,15 +405,15 @@ class CollectionMerger:
             self._collection.min_reports,
         )
         self._metrics.merge.windows_withheld.labels(name).inc()
-        self._metrics.merge.epochs_without_result.labels(name).inc(_epochs_ended(self._collection, question))
-        self.merge.skip(series, question.window_ms + self._collection.window.size_ms)
+        self._metrics.merge.epochs_without_result.labels(name).inc(step.epochs)
+        step.skip(self.merge)
 
-    def _tell_of(self, final: Answer, question: Question[Any, Any]) -> None:
+    def _tell_of(self, final: Answer, step: MergeStep) -> None:
         """Log and count a final answer that has been published."""
-        name = self._collection.name
+        name, reports = self._collection.name, step.question.reports
         if final.status is Status.NO_REPORTS:
             self._metrics.merge.windows_silent.labels(name).inc()
-            self._metrics.merge.epochs_without_result.labels(name).inc(_epochs_ended(self._collection, question))
+            self._metrics.merge.epochs_without_result.labels(name).inc(step.epochs)
             log.warning("%s/%s: nobody reported in %s", name, final.series, final.window)
             return
         if final.plausibility is not None:
@@ -436,12 +428,12 @@ class CollectionMerger:
         self._metrics.merge.last_final.labels(name).set_to_current_time()
         log.info(
             "%s/%s: final answer of %s, from %d reports, %.1f s after its end",
-            *(name, final.series, final.window, question.reports, closed_s),
+            *(name, final.series, final.window, reports, closed_s),
             extra={
                 "collection": name,
                 "series": final.series,
                 "window": str(final.window),
-                "reports": question.reports,
+                "reports": reports,
                 "delay_seconds": round(closed_s, 3),
             },
         )
@@ -467,10 +459,11 @@ class CollectionMerger:
             if question is None:
                 continue
             seconds = 0.0
+            step = MergeStep(collection=self._collection, question=question)
             try:
-                if not await self._is_withheld(question):
-                    solved = await self._solve(question)
-                    await self._finals.publish_provisional(solved.answer, self._producer)
+                if not await self._is_withheld(step):
+                    solved = await self._solve(step)
+                    await self._finals.publish_provisional(solved.made, self._producer)
                     seconds = solved.seconds
             except _CannotSolve as error:
                 # Its final, if that cannot be computed either, says so until somebody looks at it.
@@ -486,32 +479,31 @@ class CollectionMerger:
             await self._ask_next(answer)
         # A window that is forgotten has its records: they are published before it is.
         if decided and self.merge.holds(decided[-1].window.start_ms):
-            await self._publish_records(decided[-1])
+            await self._publish_records(WindowRecords.of(self.merge, decided[-1]))
 
     async def _ask_next(self, answer: Answer) -> None:
         """Publish the round that follows from a final answer, if there is one."""
-        rounds, name = kind_of(self._collection).rounds, self._collection.name
-        if rounds is not None and (asked := rounds.after(self._collection, answer)) is not None:
-            self.merge.expect(rounds.layout(self._collection, asked))
-            await self._producer.publish([Record.of(asked, topic=self._names.rounds(name))])
+        name = self._collection.name
+        if (asked := next_round(self._collection, answer)) is not None:
+            self.merge.expect(asked.layout)
+            await self._producer.publish([Record.of(asked.message, topic=self._names.rounds(name))])
             self._metrics.merge.rounds_published.labels(name).inc()
 
-    async def _publish_records(self, final: Answer) -> None:
+    async def _publish_records(self, records: WindowRecords | None) -> None:
         """Publish the synthetic records of a window with its first final, if the collection asks for some.
 
         They are published after the final, which they would hold up, and before the merge forgets the window. After
         a start those of the last window are published again unless it is forgotten, since an earlier owner may have
         died before: they have the same keys and the same content.
         """
-        name = self._collection.name
-        records = WindowRecords.of(self.merge, final)
         if records is None:
             return
+        name, window = self._collection.name, records.final.window
         if not records.are_due:
             counted, reported = (sum(each.reports_by_window) for each in (records.question, records.estimated))
             log.info(
                 "%s: no records are made of %s: %d of %d reports are counted for them",
-                *(name, final.window, counted, reported),
+                *(name, window, counted, reported),
             )
             return
         topic = self._names.records(name)
@@ -523,17 +515,7 @@ class CollectionMerger:
             work = self._solver.work(self._collection, records.question, chunks)
             made = await self._computed(work, records.question)
         except _CannotSolve as error:
-            log.exception("%s: no records are made of %s", name, final.window, exc_info=error.__cause__)
+            log.exception("%s: no records are made of %s", name, window, exc_info=error.__cause__)
             return
-        await self._producer.publish(made.answer)
+        await self._producer.publish(made.made)
         self._metrics.merge.synthetic_records_published.labels(name).inc(records.spec.records)
-
-
-def _epochs_ended(collection: Collection, question: Question[Any, Any]) -> int:
-    """Count the epochs that a window without an answer ends, or a run of silent ones: 0 for kinds without epochs."""
-    if kind_of(collection).rounds is None:
-        return 0
-    until_ms = question.silent_until_ms or question.window_ms + collection.window.size_ms
-    # A later phase is asked once an epoch.
-    period_ms = question.series.period_ms(collection.window) or until_ms - question.window_ms
-    return -(-(until_ms - question.window_ms) // period_ms)

@@ -15,7 +15,8 @@ from stream_ldp.kafka.decompression import MAX_EXPANDED_REPORTS_BYTES
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.topics import absent
 from stream_ldp.kafka.unreadable import UnreadableRecord
-from stream_ldp.kinds import KINDS, is_withheld, kind_of, solve
+from stream_ldp.kinds import KINDS, kind_of
+from stream_ldp.merge_step import MergeStep, next_round
 from stream_ldp.pipeline.answer import Status, is_provisional
 from stream_ldp.pipeline.recount import Recount, answer_before, differences
 from stream_ldp.service.dead_letters import DeadLetter
@@ -80,7 +81,8 @@ async def compare(
     )
     found = []
     for each in asked:
-        again = solve(collection, recount.question(each, before=before[each.name]))
+        question = recount.question(each, before=before[each.name])
+        again = MergeStep(collection=collection, question=question).solve()
         first = published[each.name]
         differ = tuple(differences(_document(first), _document(again)))
         if differ and gone is not None:
@@ -121,7 +123,7 @@ async def ad_hoc(
     other = about(collection, of, method)
     recount, _ = await recounted(collection, other, settings=settings, window_ms=window_ms)
     (series,) = other.series
-    return solve(other, recount(series))
+    return MergeStep(collection=other, question=recount(series)).solve()
 
 
 async def recounted(
@@ -165,7 +167,7 @@ async def recounted(
         each.reports for each in finals if each.window.start_ms == window_ms
     ]:
         raise NotReplayed(gone)
-    if not asked.reports or is_withheld(other, asked):
+    if not asked.reports or MergeStep(collection=other, question=asked).is_withheld():
         raise NotReplayed(
             f"{collection.name}: the window has so few users that nothing is published of it: `min_reports` is "
             f"{collection.min_reports or 1:,}"
@@ -227,12 +229,8 @@ async def _recounted(
 
 
 def _layouts(collection: Collection, rounds: Sequence[Answer]) -> list[Layout]:
-    kind = kind_of(collection)
-    own: Layout = kind.layout(collection)
-    if kind.rounds is None:
-        return [own]
-    asked = [kind.rounds.after(collection, answer) for answer in rounds]
-    return [own, *(kind.rounds.layout(collection, each) for each in asked if each is not None)]
+    asked = [next_round(collection, answer) for answer in rounds]
+    return [kind_of(collection).layout(collection), *(each.layout for each in asked if each is not None)]
 
 
 async def _partitions(topic: str, *, settings: Settings) -> list[int]:

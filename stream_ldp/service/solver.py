@@ -15,14 +15,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from stream_ldp.kinds import solve
 from stream_ldp.pipeline.solve_queue import Job, SolveQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stream_ldp.collection import Collection
-    from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.question import Question
     from stream_ldp.service.metrics import SolveMetrics
 
@@ -40,9 +38,9 @@ _CLOCK_SECONDS = 0.01
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Solved(Generic[T]):
-    """An answer, or whatever was made, and the time in seconds that it took, without the wait for its turn."""
+    """What was made, and the time in seconds that it took, without the wait for its turn."""
 
-    answer: T
+    made: T
     seconds: float
 
 
@@ -62,16 +60,11 @@ class Solver:
         self._seconds: dict[tuple[str, str], float] = {}
         self._next_move: asyncio.TimerHandle | None = None
 
-    async def solve(self, collection: Collection, question: Question[Any, Any]) -> Solved[Answer]:
-        """Answer a question when its turn has come.
-
-        A question is given up if this is cancelled while it waits; once it is being solved, it is solved to its end,
-        for nobody.
-        """
-        return await self.work(collection, question, lambda: solve(collection, question))
-
     async def work(self, collection: Collection, question: Question[Any, Any], work: Callable[[], T]) -> Solved[T]:
-        """Make something else of the windows of a question when its turn has come; see `solve`."""
+        """Make something of the windows of a question, such as its answer, when its turn has come.
+
+        It is given up if this is cancelled while it waits; once it has begun, it is made to its end, for nobody.
+        """
         series = question.series
         place = collection.name, series.name
         job = Job(
@@ -134,7 +127,7 @@ class Solver:
             try:
                 _step_back()
                 began = time.monotonic()
-                solved = Solved(answer=work(), seconds=time.monotonic() - began)
+                solved = Solved(made=work(), seconds=time.monotonic() - began)
             except BaseException as error:  # noqa: BLE001  raised where the answer is awaited
                 failure = error
             if not loop.is_closed():

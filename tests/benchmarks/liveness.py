@@ -10,11 +10,13 @@ import sys
 import threading
 import time
 import urllib.request
+from functools import partial
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 
+from stream_ldp.kinds import solve
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import RowCounts
@@ -74,7 +76,7 @@ async def measure(collections: int, seconds: float) -> tuple[list[float], int]:
         nonlocal solved
         question = question_of(collection)
         while True:
-            await solver.solve(collection, question)
+            await solver.work(collection, question, partial(solve, collection, question))
             solved += 1
 
     tasks = [asyncio.create_task(solve_on(wide(name))) for name in names]

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from aiokafka.errors import KafkaError
 
+from stream_ldp import merge_step
 from stream_ldp.cli import main
 from stream_ldp.kinds import solve
 from stream_ldp.pipeline.source_partition import SourcePartition
-from stream_ldp.service import solver, worker
+from stream_ldp.service import worker
 from stream_ldp.service.ingest import Ingest
 from stream_ldp.service.worker import Worker
 
@@ -76,7 +77,7 @@ if __name__ == "__main__":
     elif rule == "ever-stay-connected":
         Ingest.turn = _end_always  # type: ignore[method-assign]
     elif rule == "solve-all-but-seven":
-        solver.solve = _solve_no_seven  # type: ignore[attr-defined]
+        merge_step.solve = _solve_no_seven  # type: ignore[attr-defined]
     else:
         sys.exit(f"no such rule: {rule}")
     main()

@@ -73,7 +73,7 @@ def finish(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
             done.wait()
         return quick_answer(collection, question)
 
-    monkeypatch.setattr("stream_ldp.service.solver.solve", slow)
+    monkeypatch.setattr("stream_ldp.merge_step.solve", slow)
     yield done
     done.set()
 
@@ -81,7 +81,7 @@ def finish(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 @pytest.fixture
 def installation(metrics: Metrics, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installation]:
     """An installation whose solves take no time; what has been shut out comes back at once."""
-    monkeypatch.setattr("stream_ldp.service.solver.solve", quick_answer)
+    monkeypatch.setattr("stream_ldp.merge_step.solve", quick_answer)
     monkeypatch.setattr(finals, "YIELD_SECONDS", 0.0)
     installation = Installation(metrics)
     with connected(installation.broker):

@@ -14,7 +14,6 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.answer import Status, is_provisional
 from stream_ldp.pipeline.quarantine import LogEntry
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.topic_identity import TopicIdentity
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
@@ -24,7 +23,6 @@ from stream_ldp.service.merger import Merger
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.service.windows_log import AnswersLog
 from stream_ldp.synthesis.chunk import SyntheticChunk
-from tests.client.items import films
 from tests.pipeline.test_merging import partial, watermark
 from tests.service.harness import SURVEY
 from tests.service.mergers import (
@@ -68,7 +66,7 @@ def joins(partition: int, topic: TopicIdentity) -> partials.Watermark:
 async def test_a_merge_waits_for_a_partition_that_has_joined(
     merger: Merger, published: Published, reports_topics: ReportsTopics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stream_ldp.service.solver.solve", quick_answer)
+    monkeypatch.setattr("stream_ldp.merge_step.solve", quick_answer)
     await rebuilt(merger)
     merge, spec, size_ms = merger._owned["small"].merge, SMALL.estimates[0], SMALL.window.size_ms
     closes_ms = size_ms + SMALL.window.grace_ms
@@ -130,7 +128,7 @@ async def test_of_a_window_with_fewer_reports_than_the_least_nothing_is_publishe
 async def test_a_window_of_too_few_users_does_not_hold_up_the_provisional_answers_of_the_next(
     published: Published, reports_topics: ReportsTopics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stream_ldp.service.solver.solve", quick_answer)
+    monkeypatch.setattr("stream_ldp.merge_step.solve", quick_answer)
     collection = JointCollection.parse(SURVEY.format(name="rare").replace("500ms", "1h") + "min_reports: 3\n")
     merger = Merger(
         [collection],
@@ -216,7 +214,7 @@ async def test_a_restart_reads_as_much_after_fifty_windows_as_after_ten(
     metrics: Metrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(collection_merger, "COMMIT_SECONDS", 0.0)
-    monkeypatch.setattr("stream_ldp.service.solver.solve", quick_answer)
+    monkeypatch.setattr("stream_ldp.merge_step.solve", quick_answer)
     few, many = [await records_of_a_restart(windows, metrics) for windows in (10, 50)]
     assert few == many < 10
 
@@ -314,25 +312,3 @@ async def test_records_of_a_window_that_is_forgotten_are_not_published_again(
             await asyncio.sleep(0)
     assert not merge.holds(0)
     assert merge.holds(5 * size_ms)
-
-
-@pytest.mark.parametrize(("windows", "ended"), [(1, 1), (4, 2), (7, 3)])
-def test_epochs_without_a_result_are_counted_by_what_their_silence_spans(windows: int, ended: int) -> None:
-    collection = films()  # three phases, of a minute each
-    first, later, size_ms = collection.series[0], collection.series[1], collection.window.size_ms
-    silent = question_of(first, silent_until_ms=windows * size_ms)
-    assert collection_merger._epochs_ended(collection, silent) == ended
-    assert collection_merger._epochs_ended(collection, question_of(later, silent_until_ms=None)) == 1
-    assert collection_merger._epochs_ended(SMALL, question_of(SMALL.estimates[0], silent_until_ms=None)) == 0
-
-
-def question_of(series: Any, *, silent_until_ms: int | None) -> Question[Any, Any]:
-    """Make a question about a window in which nobody reported."""
-    return Question(
-        series=series,
-        window_ms=0,
-        final=True,
-        windows=((1.0, ()),),
-        before=None,
-        silent_until_ms=silent_until_ms,
-    )

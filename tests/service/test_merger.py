@@ -26,7 +26,7 @@ async def test_finals_of_a_small_collection_do_not_wait_for_the_slow_solves_of_a
 async def test_the_event_loop_turns_at_least_once_for_each_final_of_a_backlog(
     merger: Merger, published: Published, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stream_ldp.service.solver.solve", quick_answer)
+    monkeypatch.setattr("stream_ldp.merge_step.solve", quick_answer)
     await tell(merger, SMALL, windows=50)
     turns = 0
 

@@ -13,7 +13,7 @@ from stream_ldp.kinds import solve
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.service.metrics import Metrics
-from stream_ldp.service.solver import Solver
+from stream_ldp.service.solver import Solved, Solver
 from tests.service.harness import SURVEY
 
 if TYPE_CHECKING:
@@ -37,31 +37,38 @@ def metrics() -> Metrics:
     return Metrics({"small": 1, "wide": 1, "wider": 1})
 
 
+async def solved(
+    solver: Solver, collection: JointCollection, *, final: bool = True, until: threading.Event | None = None
+) -> Solved[Answer]:
+    """Solve a question; that lasts until an event is set."""
+    asked = question(collection, final=final)
+
+    def work() -> Answer:
+        if until is not None:
+            until.wait()
+        return solve(collection, asked)
+
+    return await solver.work(collection, asked, work)
+
+
 @pytest.fixture
-def finish(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Let the solves of wide collections last until this is set."""
+def finish() -> Iterator[threading.Event]:
+    """Return an event that is set when the test ends."""
     done = threading.Event()
-
-    def slow(collection: JointCollection, question: Question[Any, Any]) -> Answer:
-        if collection.name != "small":
-            done.wait()
-        return solve(collection, question)
-
-    monkeypatch.setattr("stream_ldp.service.solver.solve", slow)
     yield done
     done.set()
 
 
 async def test_a_small_collection_does_not_wait_for_wide_ones(metrics: Metrics, finish: threading.Event) -> None:
     solver = Solver(metrics=metrics.solve, places=1)
-    wide = [asyncio.create_task(solver.solve(each, question(each))) for each in (WIDE, WIDER)]
+    wide = [asyncio.create_task(solved(solver, each, until=finish)) for each in (WIDE, WIDER)]
     await asyncio.sleep(0)
     for _ in range(3):
-        solved = await asyncio.wait_for(solver.solve(SMALL, question(SMALL)), SOON)
-        assert solved.answer.collection == "small"
+        found = await asyncio.wait_for(solved(solver, SMALL), SOON)
+        assert found.made.collection == "small"
     assert not any(each.done() for each in wide)
     finish.set()
-    assert [each.answer.collection for each in await asyncio.gather(*wide)] == ["wide", "wider"]
+    assert [each.made.collection for each in await asyncio.gather(*wide)] == ["wide", "wider"]
 
 
 async def test_an_estimate_is_solved_where_threads_may_not_step_back(
@@ -71,20 +78,20 @@ async def test_an_estimate_is_solved_where_threads_may_not_step_back(
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr("os.setpriority", refuse)
-    solved = await asyncio.wait_for(Solver(metrics=metrics.solve).solve(SMALL, question(SMALL)), SOON)
-    assert solved.answer.collection == "small"
+    found = await asyncio.wait_for(solved(Solver(metrics=metrics.solve), SMALL), SOON)
+    assert found.made.collection == "small"
 
 
 async def test_the_event_loop_keeps_running_while_an_estimate_is_solved(
     metrics: Metrics, finish: threading.Event
 ) -> None:
     solver = Solver(metrics=metrics.solve)
-    solving = asyncio.create_task(solver.solve(WIDE, question(WIDE)))
+    solving = asyncio.create_task(solved(solver, WIDE, until=finish))
     for _ in range(100):
         await asyncio.sleep(0.001)
     assert not solving.done()
     finish.set()
-    assert (await solving).answer.reports == 0
+    assert (await solving).made.reports == 0
 
 
 async def test_metrics_tell_the_wait_from_the_solve_and_count_what_waits_and_runs(
@@ -95,8 +102,8 @@ async def test_metrics_tell_the_wait_from_the_solve_and_count_what_waits_and_run
 
     solver = Solver(metrics=metrics.solve, places=1)
     began = time.monotonic()
-    wide = asyncio.create_task(solver.solve(WIDE, question(WIDE)))
-    wider = asyncio.create_task(solver.solve(WIDER, question(WIDER, final=False)))
+    wide = asyncio.create_task(solved(solver, WIDE, until=finish))
+    wider = asyncio.create_task(solved(solver, WIDER, final=False, until=finish))
     await asyncio.sleep(0)
     queued_by = time.monotonic()
     await asyncio.sleep(0.01)
@@ -114,18 +121,14 @@ async def test_metrics_tell_the_wait_from_the_solve_and_count_what_waits_and_run
     assert [value(name, kind=kind) for name in ("solves_queued", "solves_running") for kind in ("final",)] == [0, 0]
 
 
-async def test_what_a_solve_raises_reaches_whoever_asked_and_the_next_one_has_its_turn(
-    metrics: Metrics, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(collection: JointCollection, question: Question[Any, Any]) -> Answer:
+async def test_what_a_solve_raises_reaches_whoever_asked_and_the_next_one_has_its_turn(metrics: Metrics) -> None:
+    def broken() -> Answer:
         raise ZeroDivisionError("a bug")
 
     solver = Solver(metrics=metrics.solve, places=1)
-    with monkeypatch.context() as patched:
-        patched.setattr("stream_ldp.service.solver.solve", broken)
-        with pytest.raises(ZeroDivisionError, match="a bug"):
-            await solver.solve(SMALL, question(SMALL))
-    assert (await asyncio.wait_for(solver.solve(SMALL, question(SMALL)), SOON)).answer.reports == 0
+    with pytest.raises(ZeroDivisionError, match="a bug"):
+        await solver.work(SMALL, question(SMALL), broken)
+    assert (await asyncio.wait_for(solved(solver, SMALL), SOON)).made.reports == 0
 
 
 async def test_a_question_that_is_given_up_gives_its_turn_to_the_next(
@@ -133,19 +136,19 @@ async def test_a_question_that_is_given_up_gives_its_turn_to_the_next(
 ) -> None:
     """A merge is given up at a rebalance, whether its question waits or is being solved."""
     solver = Solver(metrics=metrics.solve, places=1)
-    running = asyncio.create_task(solver.solve(WIDE, question(WIDE)))
-    waiting = asyncio.create_task(solver.solve(WIDER, question(WIDER)))
+    running = asyncio.create_task(solved(solver, WIDE, until=finish))
+    waiting = asyncio.create_task(solved(solver, WIDER, until=finish))
     await asyncio.sleep(0.05)
     for task in (running, waiting):
         task.cancel()
     await asyncio.gather(running, waiting, return_exceptions=True)
     finish.set()
-    assert (await asyncio.wait_for(solver.solve(SMALL, question(SMALL)), SOON)).answer.collection == "small"
+    assert (await asyncio.wait_for(solved(solver, SMALL), SOON)).made.collection == "small"
 
 
 def test_a_solve_that_runs_does_not_keep_the_process_from_ending(metrics: Metrics, finish: threading.Event) -> None:
     async def leave() -> None:
-        task = asyncio.create_task(Solver(metrics=metrics.solve).solve(WIDE, question(WIDE)))
+        task = asyncio.create_task(solved(Solver(metrics=metrics.solve), WIDE, until=finish))
         await asyncio.sleep(0.05)
         task.cancel()
 

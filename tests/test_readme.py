@@ -27,9 +27,8 @@ from rich.console import Console
 
 import stream_ldp
 from stream_ldp.cli import app
-from stream_ldp.cli.displays.ranking_text import ranking_panel
-from stream_ldp.cli.kinds import face_of
-from stream_ldp.cli.simulation.item_truth import ItemTruth
+from stream_ldp.cli.displays.answer_text import AnswerText
+from stream_ldp.cli.kinds import audited_of
 from stream_ldp.client import round_feed
 from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.client.reporter import Reporter
@@ -41,6 +40,7 @@ from stream_ldp.mechanisms.privacy_loss import shown_guess
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
 from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
 from stream_ldp.pipeline.answer import Published, WindowBounds
+from stream_ldp.pipeline.cells import CellKey
 from stream_ldp.privacy.audit.enumeration import Enumeration
 from stream_ldp.privacy.ledger.ledger import Spending
 from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
@@ -240,7 +240,7 @@ def test_a_client_that_counts_as_the_specification_says_counts_what_the_ledger_d
 
 @pytest.mark.parametrize("name", ["survey.yaml", "films.yaml", "daily-films.yaml"])
 def test_every_claim_of_the_examples_holds_when_audited_exactly(name: str) -> None:
-    assert face_of(example(name)).audited(example(name)).enumerated().wrong == 0
+    assert audited_of(example(name)).enumerated().wrong == 0
 
 
 def test_the_comparison_has_the_numbers_that_the_benchmarks_measured() -> None:
@@ -287,13 +287,9 @@ def test_the_picture_of_a_ranking_is_as_watch_draws_it() -> None:
             ),
         ),
     ).model_copy(update={"items": tuple(items)})
-    truth = ItemTruth(
-        collection="films",
-        fingerprint=ranking.fingerprint,
-        frequency={item: float(true) for item, _, _, true in rows},
-    )
+    truth: dict[CellKey, float] = {("", (item,)): float(true) for item, _, _, true in rows}
     console = Console(file=(file := StringIO()), width=110, color_system=None)
-    console.print(ranking_panel(ranking, truth=truth))
+    console.print(AnswerText.of(ranking, truth=truth).panel())
     assert file.getvalue() == picture
 
 

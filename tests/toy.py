@@ -24,6 +24,7 @@ from stream_ldp.pipeline.answer import (
     WindowBounds,
     answer_key,
 )
+from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.kind import POPULATIONS, Kind
 from stream_ldp.pipeline.plan import ErrorPlan, Plan, Section
 from stream_ldp.pipeline.statistics import RowCounts, RowTally
@@ -110,6 +111,9 @@ class Share(AnswerMessage):
     def key(self) -> bytes:
         return answer_key(self.series, self.window, final=self.final)
 
+    def cells(self) -> Iterator[Cell]:
+        yield Cell(labels={"side": "heads"}, estimate=self.share, standard_error=None, names=("heads",))
+
 
 def solve(collection: Coins, question: Question[Heads, Share]) -> Share:
     (_, parts), *_ = question.counts(RowCounts)
@@ -152,6 +156,7 @@ COIN = Kind(
     answer=Share,
     summary=lambda collection: f"a coin that shows the truth with probability {collection.mechanism.truth:g}",
     plan=plan,
+    totals=lambda _, tosses: {("heads", ("", ("heads",))): float(np.sum(tosses))},
 )
 
 if __name__ == "__main__":

@@ -10,9 +10,9 @@ import typer
 from aiokafka import TopicPartition
 
 from stream_ldp.cli.arguments import CollectionFile
+from stream_ldp.cli.displays.answer_text import AnswerText
 from stream_ldp.cli.echo import echo, echo_json
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.record_description import describe, time_text
 from stream_ldp.cli.running import run_operation
@@ -117,9 +117,8 @@ def _lines(known: Collection, state: CollectionState) -> Iterator[str]:
         yield f"  window {window.bounds} of {window.series} {takes}; {quantity(window.reports, 'report')} so far"
     if (more := len(state.undecided) - MOST_WINDOWS) > 0:
         yield f"  and {more:,} more windows without a final answer"
-    display = face_of(known).display(None, rows=1)
     for final in state.finals:
-        yield f"  last final: {display.line(final)}"
+        yield f"  last final: {AnswerText.of(final).line()}"
     for unread in state.passed:
         yield f"  {'holds finals back' if unread in state.held else 'passed over'}: {unread}"
     if not state.finals:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from stream_ldp.cli.displays.silence import message_line
-from stream_ldp.cli.kinds import face_of
+from stream_ldp.cli.displays.answer_text import AnswerText
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.unreadable import UnreadableRecord
 from stream_ldp.kinds import kind_of
@@ -74,8 +73,7 @@ def describe(
             case _:
                 answer = kind.answer.from_bytes(record.value)
                 what = "a final answer, which never changes" if answer.final else "a provisional answer"
-                display = face_of(collection).display(None, rows=MOST_PARTS)
-                told = {"says": message_line(answer, display), "window": str(answer.window)}
+                told = {"says": AnswerText.of(answer).line(), "window": str(answer.window)}
                 return what, told | _fingerprint(bytes.fromhex(answer.fingerprint), collection)
     except ValueError as error:
         return f"not what belongs on this topic: {problem_of(error)}", {"key": _key(record)}

@@ -6,63 +6,43 @@ import asyncio
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
 from stream_ldp.cli.arguments import CollectionFile
-from stream_ldp.cli.displays.estimate_text import truth_line
-from stream_ldp.cli.displays.marginal_text import marginal_truth_lines
-from stream_ldp.cli.displays.place_text import place_truth_lines
-from stream_ldp.cli.displays.string_text import string_truth_lines
+from stream_ldp.cli.displays.answer_text import truth_line
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.population import load_population, sample
 from stream_ldp.cli.inputs.table import BINS, MISSING, Binning
-from stream_ldp.cli.kinds import face_of
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.progress import progress_bar
 from stream_ldp.cli.running import run_client
-from stream_ldp.cli.simulation.marginal_truth import MarginalTally
+from stream_ldp.cli.simulation.item_sets import simulate_items
 from stream_ldp.cli.simulation.options import SimulateOptions
-from stream_ldp.cli.simulation.place_truth import PlaceTally
-from stream_ldp.cli.simulation.string_truth import StringTally
 from stream_ldp.cli.simulation.truth import Tally
-from stream_ldp.cli.simulation.truth_file import TruthFile
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.sender import now_ms
 from stream_ldp.collection.records import Missing
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.kinds import kind_of
 from stream_ldp.mechanisms import Entropy, OSEntropy, SeededEntropy
 from stream_ldp.pipeline.windows import pane_of
 from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from stream_ldp.cli.simulation.truth import Truth
     from stream_ldp.collection import Collection
     from stream_ldp.collection.records import CollectionOfRecords
-    from stream_ldp.marginals.collection import SampledCollection
-    from stream_ldp.places.collection import PlaceCollection
-    from stream_ldp.records.collection import JointCollection
-    from stream_ldp.strings.collection import StringCollection
-    from stream_ldp.views.collection import ViewsCollection
 
 __all__ = [
     "simulate",
-    "simulate_places",
-    "simulate_records",
-    "simulate_sampled",
-    "simulate_strings",
-    "simulate_views",
 ]
-
-TruthT = TypeVar("TruthT", bound=TruthFile)
-TruthT_co = TypeVar("TruthT_co", bound=TruthFile, covariant=True)
 
 #: The most reports that share an event time; also those of one batch.
 _STEP = 1_000
@@ -138,6 +118,7 @@ def simulate(
     For a collection of item sets, the users report live in the phases of the next epochs, as a worker asks them. The
     command prints a line for each phase, and in the end the true top k.
     """
+    collection: Any
     (collection,) = load_collections([file]).values()
     if truth is not None and not truth.parent.is_dir():
         # Later, reports would have been published of which nothing is known.
@@ -156,60 +137,10 @@ def simulate(
         missing=missing,
         settings=settings,
     )
-    face_of(collection).simulate(collection, options)
-
-
-def simulate_records(collection: JointCollection, options: SimulateOptions) -> None:
-    """Play the rows of a table as users who report once each to a collection of joint distributions."""
-    axes = {each.name: [axis.labels for axis in collection.attributes_of(each)] for each in collection.estimates}
-    _simulate_joints(collection, options, axes=axes)
-
-
-def simulate_views(collection: ViewsCollection, options: SimulateOptions) -> None:
-    """Play the rows of a table as users who each tell one view, once."""
-    axes = {each.name: [axis.labels for axis in collection.attributes_of(each)] for each in collection.estimates}
-    _simulate_joints(collection, options, axes=axes)
-
-
-def _simulate_joints(
-    collection: JointCollection | ViewsCollection,
-    options: SimulateOptions,
-    *,
-    axes: Mapping[str, Sequence[Sequence[str]]],
-) -> None:
-    """Play a population of joint distributions.
-
-    axes: by estimate, the values of each of its axes.
-    """
-    population = _population(collection, options)
-
-    def lines(truth: Truth) -> Iterator[str]:
-        for name, values in axes.items():
-            for each in truth.windows[name]:
-                yield truth_line(name, values, each)
-
-    _simulate(collection, options, population, tally=Tally(collection, population), lines=lines)
-
-
-def simulate_sampled(collection: SampledCollection, options: SimulateOptions) -> None:
-    """Play the rows of a table as users who report once each to a sampled collection."""
-    population = _population(collection, options)
-    tally = MarginalTally(collection, population)
-    _simulate(collection, options, population, tally=tally, lines=marginal_truth_lines)
-
-
-def simulate_places(collection: PlaceCollection, options: SimulateOptions) -> None:
-    """Play the rows of a table as users who report their places, each within a region and at an epsilon."""
-    population = _population(collection, options)
-    tally = PlaceTally(collection, population)
-    _simulate(collection, options, population, tally=tally, lines=place_truth_lines)
-
-
-def simulate_strings(collection: StringCollection, options: SimulateOptions) -> None:
-    """Play the rows of a table as users who report one string each."""
-    population = _population(collection, options)
-    tally = StringTally(collection, population)
-    _simulate(collection, options, population, tally=tally, lines=string_truth_lines)
+    if kind_of(collection).rounds is None:
+        _simulate(collection, options)
+    else:
+        simulate_items(collection, options)
 
 
 def _population(collection: CollectionOfRecords, options: SimulateOptions) -> NDArray[Any]:
@@ -221,19 +152,9 @@ def _population(collection: CollectionOfRecords, options: SimulateOptions) -> ND
     return encoded.table
 
 
-def _simulate(
-    collection: CollectionOfRecords,
-    options: SimulateOptions,
-    population: NDArray[Any],
-    *,
-    tally: _Tally[TruthT],
-    lines: Callable[[TruthT], Iterable[str]],
-) -> None:
-    """Play a population.
-
-    tally: counts what is true of the users who have reported.
-    lines: shows a truth, where no file is asked for.
-    """
+def _simulate(collection: CollectionOfRecords, options: SimulateOptions) -> None:
+    """Play the rows of a table as users who report once each."""
+    population = _population(collection, options)
     count, windows = options.users or len(population), options.windows
     event_time = _live if windows is None else _past(windows, count, collection, now_ms())
     sampling, noise = np.random.SeedSequence(options.seed).spawn(2)
@@ -244,8 +165,7 @@ def _simulate(
         rate=options.rate,
         step=_step(count, windows, options.rate),
         entropy=OSEntropy() if options.seed is None else SeededEntropy(noise),
-        tally=tally,
-        lines=lines,
+        tally=Tally(collection, population),
         truth_file=options.truth_file,
     )
     run_client(simulation.play(options.settings))
@@ -275,20 +195,8 @@ def _past(windows: int, count: int, collection: Collection, now: int) -> Callabl
     return lambda number: end - span + span * number // count
 
 
-class _Tally(Protocol[TruthT_co]):
-    """A counter of what is true of the users who have reported."""
-
-    def add(self, values: NDArray[Any], *, time_ms: int) -> None:
-        """Add users who report at one event time."""
-        ...
-
-    def truth(self) -> TruthT_co:
-        """Compute the truth of the users that have been added so far."""
-        ...
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Simulation(Generic[TruthT]):
+class _Simulation:
     """A run of the simulation.
 
     people: users, one a row, in the order of reporting.
@@ -303,8 +211,7 @@ class _Simulation(Generic[TruthT]):
     rate: float | None
     step: int
     entropy: Entropy
-    tally: _Tally[TruthT]
-    lines: Callable[[TruthT], Iterable[str]]
+    tally: Tally
     truth_file: Path | None
 
     async def play(self, settings: Settings) -> None:
@@ -339,8 +246,10 @@ class _Simulation(Generic[TruthT]):
     def _say(self, acknowledged: int, *, seconds: float) -> None:
         echo(f"{quantity(acknowledged, 'report')} of as many simulated users in {seconds:.1f} s")
         if self.truth_file is None:
-            for line in self.lines(self.tally.truth()):
-                echo(line)
+            truth = self.tally.truth()
+            for target in truth.population.targets:
+                for each in truth.windows:
+                    echo(truth_line(each.window, target, each.users, each.numbers(target)))
 
     def _save(self) -> None:
         if self.truth_file is not None:

@@ -12,12 +12,12 @@ from rich.live import Live
 from rich.text import Text
 
 from stream_ldp.cli.arguments import CollectionOrName, EstimateNames, Since, milliseconds
-from stream_ldp.cli.displays.silence import message_line, silence_line
+from stream_ldp.cli.displays.display import Display
 from stream_ldp.cli.echo import echo, echo_json
-from stream_ldp.cli.kinds import FACES
 from stream_ldp.cli.named import collection_or_name, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client
+from stream_ldp.cli.simulation.truth import truth_in
 from stream_ldp.client.errors import UnreadableAnswer
 from stream_ldp.client.subscriber import Subscriber, published_kind
 from stream_ldp.kafka.settings import Settings
@@ -28,8 +28,7 @@ from stream_ldp.printable import printable
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
 
-    from stream_ldp.cli.displays.display import Display
-    from stream_ldp.pipeline.answer import AnswerT
+    from stream_ldp.pipeline.answer import Answer, AnswerT
 
 __all__ = ["watch"]
 
@@ -55,7 +54,10 @@ def watch(
     ] = False,
     as_json: Annotated[
         bool,
-        typer.Option("--json", help="Print each answer as a line of JSON, including its truth with --truth."),
+        typer.Option(
+            "--json",
+            help="Print each answer as a line of JSON; with --truth, with the true number of each cell by its names.",
+        ),
     ] = False,
     cells: Annotated[
         int, typer.Option(min=1, help="Number of most probable cells, or best items, to show of each answer.")
@@ -74,7 +76,7 @@ def watch(
 
     async def run() -> None:
         kind = await published_kind(known, settings=settings) if isinstance(known, str) else kind_of(known)
-        display = FACES[kind.name].display(truth, rows=cells)
+        display: Display[Answer] = Display(partial(truth_in, truth), rows=cells)
         subscriber = partial(Subscriber, known, kind.answer, settings=settings, series=estimate, finals_only=finals)
         answers = _answers(display, subscriber, once=once, since_ms=milliseconds(since))
         await _show(name, display, answers, once=once, as_json=as_json)
@@ -91,7 +93,7 @@ async def _show(
             echo_json(display.json(answer) if answer.status is Status.ANSWERED else answer.to_bytes().decode())
     elif not console.is_terminal:
         async for answer in answers:
-            echo(message_line(answer, display))
+            echo(display.line(answer))
     elif once:
         async for answer in answers:
             console.print(display.panel(answer))
@@ -101,7 +103,7 @@ async def _show(
                 if answer.status is Status.ANSWERED:
                     live.update(display.screen(console))
                 else:
-                    console.print(printable(silence_line(answer)), markup=False)
+                    console.print(printable(display.line(answer)), markup=False)
 
 
 async def _answers(

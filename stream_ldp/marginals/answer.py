@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -9,6 +10,7 @@ from pydantic import Field, model_validator
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
 from stream_ldp.filtering.learnt import Learnt, columns
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
@@ -23,6 +25,8 @@ from stream_ldp.pipeline.answer import (
     answer_key,
 )
 from stream_ldp.pipeline.cells import Cell
+from stream_ldp.pipeline.judgement import Judgement, Look, learnt_previously
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,6 +34,10 @@ if TYPE_CHECKING:
 __all__ = ["AnswerPrivacy", "Distribution", "Frequencies", "Marginal", "Marginals", "Mean", "Numbers", "Outputs"]
 
 Error = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+def _labels(number: str, value: str = "") -> dict[str, str | int]:
+    return {"quantity": number, "value": value}
 
 
 class Frequencies(MessagePart):
@@ -61,6 +69,35 @@ class Frequencies(MessagePart):
             raise ValueError(f"frequencies, errors and values differ in number: {sorted(lengths)}")
         return self
 
+    def cells(self, attribute: str) -> Iterator[Cell]:
+        """Iterate over the frequencies, and that of all other values."""
+        learnt = columns(self.learnt, numbers=len(self.values))
+        cells = zip(self.values, self.projected, self.standard_error, self.raw, learnt, strict=True)
+        for value, projected, error, raw, more in cells:
+            yield Cell(
+                labels=_labels("frequency", value),
+                estimate=projected,
+                standard_error=error,
+                raw=raw,
+                others=more,
+                names=(value,),
+                group=attribute,
+            )
+        if self.others is not None:
+            yield Cell(labels=_labels("others"), estimate=self.others, standard_error=None)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a display says of the values that it does not show."""
+        return (
+            *((f"{len(self.dropped):,} candidates do not stand out, and have no estimate",) if self.dropped else ()),
+            *(() if self.others is None else (f"none of these: {self.others:.4f}",)),
+        )
+
+    def previous(self, attribute: str) -> tuple[str, ...]:
+        """Say what previous windows contribute."""
+        return learnt_previously(self.learnt, self.values, about=attribute, unit="answer")
+
 
 class Outputs(MessagePart):
     """The shares of the outputs of a channel, where the frequencies of the values do not follow from them."""
@@ -76,6 +113,26 @@ class Outputs(MessagePart):
         if len(self.share) != len(self.standard_error):
             raise ValueError(f"{len(self.share)} shares and {len(self.standard_error)} errors")
         return self
+
+    def cells(self, attribute: str) -> Iterator[Cell]:
+        """Iterate over the shares of the outputs, of which no value of the attribute is true."""
+        for number, (share, error) in enumerate(zip(self.share, self.standard_error, strict=True)):
+            yield Cell(
+                labels=_labels("output", str(number)),
+                estimate=share,
+                standard_error=error,
+                names=(str(number),),
+                group=f"outputs of {attribute}",
+            )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a display says of the values."""
+        return ("its frequencies do not follow from the outputs",)
+
+    def previous(self, attribute: str) -> tuple[str, ...]:  # noqa: ARG002
+        """Say that previous windows contribute nothing."""
+        return ()
 
 
 class Mean(MessagePart):
@@ -116,6 +173,32 @@ class Numbers(MessagePart):
             raise ValueError(f"{len(self.learnt.estimate)} numbers are learnt of one mean")
         return self
 
+    def cells(self, attribute: str) -> Iterator[Cell]:
+        """Iterate over the mean and the distribution, whose points a display leaves out."""
+        (more,) = columns(self.learnt, numbers=1)
+        yield Cell(
+            labels=_labels("mean"),
+            estimate=self.mean.projected,
+            standard_error=self.mean.standard_error,
+            raw=self.mean.raw,
+            range=self.range,
+            others=more,
+            names=("mean",),
+            group=attribute,
+        )
+        if self.distribution is not None:
+            for point, part in zip(self.distribution.points, self.distribution.probability, strict=True):
+                yield Cell(labels=_labels("probability", f"{point:g}"), estimate=part, standard_error=None)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a display says besides: nothing."""
+        return ()
+
+    def previous(self, attribute: str) -> tuple[str, ...]:
+        """Say what previous windows contribute."""
+        return learnt_previously(self.learnt, ("mean",), about=attribute, unit="answer")
+
 
 class Marginal(MessagePart):
     """What is known of one attribute."""
@@ -133,50 +216,20 @@ class Marginal(MessagePart):
 
     def cells(self) -> Iterator[Cell]:
         """Iterate over its frequencies, or its mean and distribution; where nobody has answered, there are none."""
+        for cell in () if self.estimate is None else self.estimate.cells(self.attribute):
+            labels, others = {"attribute": self.attribute, **cell.labels}, {"answers": self.reports, **cell.others}
+            yield replace(cell, labels=labels, others=others)
 
-        def labels(quantity: str, value: str) -> dict[str, str]:
-            return {"attribute": self.attribute, "quantity": quantity, "value": value}
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What its cells do not say, in words."""
+        said = ("nobody has answered",) if self.estimate is None else self.estimate.notes
+        return tuple(f"{self.attribute}: {note}" for note in said)
 
-        answers = {"answers": self.reports}
-        match self.estimate:
-            case Frequencies() as found:
-                learnt = columns(found.learnt, numbers=len(found.values))
-                cells = zip(found.values, found.projected, found.standard_error, found.raw, learnt, strict=True)
-                for value, projected, error, raw, more in cells:
-                    yield Cell(
-                        labels=labels("frequency", value),
-                        estimate=projected,
-                        standard_error=error,
-                        raw=raw,
-                        others=answers | more,
-                    )
-                if found.others is not None:
-                    yield Cell(
-                        labels=labels("others", ""), estimate=found.others, standard_error=None, others=answers
-                    )
-            case Outputs() as found:
-                for number, (share, error) in enumerate(zip(found.share, found.standard_error, strict=True)):
-                    yield Cell(
-                        labels=labels("output", str(number)), estimate=share, standard_error=error, others=answers
-                    )
-            case Numbers() as found:
-                (more,) = columns(found.learnt, numbers=1)
-                yield Cell(
-                    labels=labels("mean", ""),
-                    estimate=found.mean.projected,
-                    standard_error=found.mean.standard_error,
-                    raw=found.mean.raw,
-                    range=found.range,
-                    others=answers | more,
-                )
-                if found.distribution is not None:
-                    for point, part in zip(found.distribution.points, found.distribution.probability, strict=True):
-                        yield Cell(
-                            labels=labels("probability", f"{point:g}"),
-                            estimate=part,
-                            standard_error=None,
-                            others=answers,
-                        )
+    @property
+    def previous(self) -> tuple[str, ...]:
+        """What previous windows contribute to it, in words."""
+        return () if self.estimate is None else self.estimate.previous(self.attribute)
 
 
 class AnswerPrivacy(MessagePart):
@@ -212,6 +265,26 @@ class Marginals(AnswerMessage):
     def key(self) -> bytes:
         """Record key, as `answer_key` makes it."""
         return answer_key(self.series, self.window, final=self.final)
+
+    @property
+    def look(self) -> Look:
+        """See `AnswerMessage`."""
+        return Look(title="marginals", names=("value",), number="estimate", group="attribute")
+
+    def judgement(self) -> Judgement:
+        """See `AnswerMessage`."""
+        asked = ", ".join(f"{each.attribute} {each.reports:,} ({each.mechanism})" for each in self.attributes)
+        published = self.privacy.published
+        return Judgement(
+            facts={f"{each.attribute}:reports": f"{each.reports}" for each in self.attributes},
+            evidence=(
+                f"{quantity(self.reports, 'report')}: {asked}",
+                *(note for each in self.attributes for note in each.notes),
+            ),
+            previous=tuple(sentence for each in self.attributes for sentence in each.previous),
+            privacy=(f"epsilon {shown_epsilon(self.privacy.for_ever)} for ever: {self.privacy.assumption}",),
+            published=None if published is None else published.loss,
+        )
 
     def of(self, attribute: str) -> Marginal:
         """Return what is known of an attribute, given by name.

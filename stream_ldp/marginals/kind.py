@@ -6,6 +6,7 @@ from stream_ldp.marginals.answer import Marginals
 from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.marginals.plan import plan, summary
 from stream_ldp.marginals.solve import solve
+from stream_ldp.marginals.truth import totals
 from stream_ldp.pipeline.kind import Kind, always
 from stream_ldp.questions.layout import QuestionLayout
 from stream_ldp.questions.reports import reports
@@ -23,5 +24,6 @@ SAMPLED = Kind(
     summary=summary,
     plan=plan,
     reports=reports,
+    totals=totals,
     libraries=always("scipy.linalg", "scipy.special"),
 )

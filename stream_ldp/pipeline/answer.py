@@ -12,13 +12,15 @@ from pydantic import BeforeValidator, Field, model_validator
 from stream_ldp.errors import ParameterError
 from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.content_type import content_type_of
+from stream_ldp.pipeline.judgement import Judgement, Look
 from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from stream_ldp.pipeline.cells import Cell
+    from stream_ldp.pipeline.cells import Cell, CellKey
     from stream_ldp.pipeline.content_type import Headers
+    from stream_ldp.pipeline.judgement import Measure
 
 __all__ = [
     "Answer",
@@ -129,6 +131,11 @@ class Published(MessagePart):
     delta: Probability = Field(description="chance that it is more")
     assumption: str
 
+    @property
+    def loss(self) -> tuple[float, float]:
+        """Epsilon and delta."""
+        return self.epsilon, self.delta
+
 
 PublishedField = Annotated[
     Published | None,
@@ -151,14 +158,43 @@ class AnswerMessage(Message):
         window: WindowBounds
         final: bool
 
+        @property
+        def series(self) -> str: ...
+
     @property
     def settled(self) -> bool:
         """Whether it says what its kind is asked for, and no later answer replaces it."""
         return self.final
 
+    @property
+    def target(self) -> str:
+        """Name of what it estimates, which the answers of several series may have in common."""
+        return self.series
+
+    @property
+    def turn(self) -> int:
+        """Number of its turn among the answers with its target, which rises from one to the next."""
+        return self.window.start_ms
+
+    @property
+    def look(self) -> Look:
+        """How a display shows its cells."""
+        return Look(title=self.series)
+
     def cells(self) -> Iterable[Cell]:
         """Return its numbers one by one, as the rows of a table; a kind without such a table has none."""
         return ()
+
+    def judgement(self) -> Judgement:
+        """Say how far to trust it."""
+        return Judgement()
+
+    def score(self, truth: Mapping[CellKey, float]) -> dict[str, Measure]:  # noqa: ARG002
+        """Measure how near it is to the truth, by the names of the measures.
+
+        truth: true numbers of cells, of each user on average; it is 0 for a cell that is missing.
+        """
+        return {}
 
     def about(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterable[Cell]:  # noqa: ARG002
         """Return the numbers that are about some attributes alone, or about them among those with given others.
@@ -231,6 +267,29 @@ class Answer(Protocol):
 
     @property
     def settled(self) -> bool:
+        """See `AnswerMessage`."""
+        ...
+
+    @property
+    def target(self) -> str:
+        """See `AnswerMessage`."""
+        ...
+
+    @property
+    def turn(self) -> int:
+        """See `AnswerMessage`."""
+        ...
+
+    @property
+    def look(self) -> Look:
+        """See `AnswerMessage`."""
+        ...
+
+    def judgement(self) -> Judgement:
+        """See `AnswerMessage`."""
+        ...
+
+    def score(self, truth: Mapping[CellKey, float]) -> dict[str, Measure]:
         """See `AnswerMessage`."""
         ...
 

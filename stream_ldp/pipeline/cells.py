@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stream_ldp.errors import ParameterError
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+__all__ = ["LEVEL", "Cell", "CellKey", "Totals", "normal_quantile"]
 
-__all__ = ["LEVEL", "Cell", "normal_quantile"]
+#: What tells the cells of answers with one target apart: their group and names.
+CellKey = tuple[str, tuple[str, ...]]
+
+#: Sums over some users of what cells are about, by the target of their answer and their key.
+Totals = Mapping[tuple[str, CellKey], float]
 
 #: Level of an interval, where none is asked for.
 LEVEL = 0.95
@@ -29,6 +33,8 @@ class Cell:
     range: the least and the largest number that it can be.
     bound: whether `standard_error` may be too large, but not too small.
     others: more numbers about the same, by the names of their columns.
+    names: what it is about, as a display writes it; none for a number that a table has and a display leaves out.
+    group: what all cells that a display shows together are about; empty where that is the whole answer.
     """
 
     labels: Mapping[str, str | int]
@@ -38,6 +44,13 @@ class Cell:
     range: tuple[float, float] = (0.0, 1.0)
     bound: bool = False
     others: Mapping[str, Any] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
+    group: str = ""
+
+    @property
+    def key(self) -> CellKey:
+        """What tells it apart from the other cells of its answer, and finds its true number."""
+        return self.group, self.names
 
     def interval(self, level: float = LEVEL) -> tuple[float, float] | None:
         """Return the interval that holds the true number with a probability of about `level`.

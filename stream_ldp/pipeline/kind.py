@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from stream_ldp.mechanisms import Entropy
+    from stream_ldp.pipeline.cells import Totals
     from stream_ldp.pipeline.content_type import Headers
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.plan import Plan
@@ -176,6 +177,8 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     summary: describes a collection on one line.
     reports: perturbs records, of a `CollectionOfRecords`; None if users report something else.
     plan: works out what a collection costs before it runs.
+    totals: sums what is true of some users over them, cell by cell: with a table of the users as the kind's reporters
+        take it, by the target of an answer and the key of a cell; cells with a total of 0 may be missing.
     for_budget: finds the collection that spends a given budget, in nats: `for_ever`, and `per_report` or None; raises
         ParameterError. None where the file itself gives epsilon.
     for_finals: finds the collection that is best after some final answers, and says what it is; raises
@@ -200,6 +203,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     messages: tuple[type[BaseModel], ...] = ()
     summary: Callable[[CollectionT], str]
     plan: Planner[CollectionT]
+    totals: Callable[[CollectionT, Any], Totals]
     for_budget: Callable[..., CollectionT] | None = None
     for_finals: Callable[[CollectionT, Sequence[AnswerT]], tuple[CollectionT, str]] | None = None
     reports: Reports[CollectionT] | None = None

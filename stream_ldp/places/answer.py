@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
 from stream_ldp.filtering.learnt import Learnt, columns
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
@@ -20,11 +21,16 @@ from stream_ldp.pipeline.answer import (
     answer_key,
 )
 from stream_ldp.pipeline.cells import Cell
+from stream_ldp.pipeline.judgement import Judgement, Look, learnt_previously
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 __all__ = ["PlaceCounts", "PlacePrivacy", "RegionCount"]
+
+#: The most regions of a sentence.
+_REGIONS = 6
 
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -83,6 +89,29 @@ class PlaceCounts(AnswerMessage):
         return "places"
 
     @property
+    def look(self) -> Look:
+        """See `AnswerMessage`."""
+        return Look(title="places", names=("place",), number="users", scale=float(self.reports))
+
+    def judgement(self) -> Judgement:
+        """See `AnswerMessage`."""
+        by_region = [f"{each.region} {sum(each.reports):,}" for each in self.regions]
+        more = f" and {len(by_region) - _REGIONS} others" if len(by_region) > _REGIONS else ""
+        regions = f"{', '.join(by_region[:_REGIONS]) or 'none'}{more}"
+        weighted = "weighted by variance: right only if the choice of epsilon has nothing to do with the place"
+        return Judgement(
+            evidence=(
+                f"{quantity(self.reports, 'report')}, by region: {regions}",
+                *((weighted,) if self.weights == "variance" else ()),
+            ),
+            previous=learnt_previously(self.learnt, self.places, about="shares", unit="report"),
+            privacy=(
+                f"epsilon {' or '.join(map(shown_epsilon, self.privacy.epsilons))} for ever: "
+                f"{self.privacy.assumption}",
+            ),
+        )
+
+    @property
     def key(self) -> bytes:
         """Record key, as `answer_key` makes it."""
         return answer_key(self.series, self.window, final=self.final)
@@ -99,6 +128,7 @@ class PlaceCounts(AnswerMessage):
                 raw=raw,
                 range=(0.0, float(self.reports)),
                 others=more,
+                names=(place,),
             )
 
     def about(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterator[Cell]:

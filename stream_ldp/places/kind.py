@@ -8,6 +8,7 @@ from stream_ldp.places.collection import PlaceCollection
 from stream_ldp.places.plan import plan, summary
 from stream_ldp.places.reports import reports
 from stream_ldp.places.solve import solve
+from stream_ldp.places.truth import totals
 from stream_ldp.questions.layout import QuestionLayout
 
 __all__ = ["PLACES"]
@@ -23,5 +24,6 @@ PLACES = Kind(
     summary=summary,
     plan=plan,
     reports=reports,
+    totals=totals,
     libraries=always("scipy.linalg", "scipy.special"),
 )

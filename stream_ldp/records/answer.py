@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
+from stream_ldp.digits import shown_p
 from stream_ldp.filtering.learnt import Learnt
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
@@ -22,14 +25,16 @@ from stream_ldp.pipeline.answer import (
     answer_key,
 )
 from stream_ldp.pipeline.cells import LEVEL
+from stream_ldp.pipeline.judgement import Judgement, Look, Measure, previous
+from stream_ldp.quantity import quantity
 from stream_ldp.records.distribution import Axis, DerivedDistribution, distribution
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from stream_ldp.pipeline.cells import Cell
+    from stream_ldp.pipeline.cells import Cell, CellKey
 
 __all__ = [
     "Axis",
@@ -103,6 +108,16 @@ class Independence(MessagePart):
     dependent: bool = Field(
         description="whether independence is rejected; where not, the joint is drawn to the product all the same"
     )
+
+    def __str__(self) -> str:
+        """Say what the test shows, in words."""
+        verdict = (
+            "the attributes depend on each other"
+            if self.dependent
+            else "no dependence can be shown: the attributes may be independent"
+        )
+        # The test takes 999 samples, so it can say no less.
+        return f"{verdict} ({shown_p(self.p_value, least=0.001)})"
 
 
 class Filter(MessagePart):
@@ -182,6 +197,12 @@ class Linked(MessagePart):
     )
     privacy: str = Field(description="what the pseudonyms of the reports tell")
 
+    def __str__(self) -> str:
+        """Say whose reports an estimate is made of, in words."""
+        share = self.returning
+        returned = "" if share is None else f", of whom {share:.0%} reported in the previous window"
+        return f"{quantity(self.reports, 'report')} of the period, of {quantity(self.users, 'user')}{returned}"
+
 
 class Estimate(AnswerMessage):
     """A joint distribution over one window; the message of an estimates topic."""
@@ -218,6 +239,11 @@ class Estimate(AnswerMessage):
     def series(self) -> str:
         """Name of the series of estimates, one a window, that it belongs to."""
         return self.estimate
+
+    @property
+    def look(self) -> Look:
+        """See `AnswerMessage`."""
+        return Look(title=self.estimate, names=tuple(axis.attribute for axis in self.axes), number="probability")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -286,6 +312,61 @@ class Estimate(AnswerMessage):
     def about(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterator[Cell]:
         """See `AnswerMessage`."""
         return distribution(self.axes, self.joint(), self.standard_errors(), of=of, given=given).cells()
+
+    def judgement(self) -> Judgement:
+        """See `AnswerMessage`."""
+        linked, privacy, temporal = self.linked, self.privacy, self.temporal
+        facts = {
+            "certified": "yes" if self.fit.certified else "no",
+            "dependent": "yes" if self.independence.dependent else "no",
+        }
+        evidence = [f"{quantity(self.reports, 'report')}{self._worth}", self._solved]
+        costs = f"epsilon {shown_epsilon(privacy.per_report)} a report, {shown_epsilon(privacy.for_ever)} for ever"
+        return Judgement(
+            facts=facts if linked is None else {"users": f"{linked.users}"} | facts,
+            evidence=(
+                *evidence,
+                *((str(self.independence),) if len(self.axes) > 1 else ()),
+                *(() if linked is None else (str(linked),)),
+            ),
+            previous=()
+            if temporal is None or not temporal.users
+            else (
+                previous(
+                    quantity(temporal.users, "user"),
+                    more=f", and move the answer by {self.distance(np.array(temporal.alone)):.4f}",
+                ),
+            ),
+            privacy=(f"{costs}: {privacy.assumption}", *(() if linked is None else (linked.privacy,))),
+            published=None if privacy.published is None else privacy.published.loss,
+        )
+
+    @property
+    def _worth(self) -> str:
+        """The reports of different users that would say as much, in words; nothing where these are its own."""
+        if self.effective_reports == self.reports:
+            return ""
+        return f", worth {self.effective_reports:,.0f} of different users in one window"
+
+    @property
+    def _solved(self) -> str:
+        """The way in which it was solved, in words."""
+        fit, within = self.fit, "within" if self.fit.certified else "NOT within"
+        if self.views is None:
+            return (
+                f"{fit.method} from {fit.start}, {fit.iterations} iterations; could gain {fit.certificate:.2g} nats "
+                f"at most, {within} tolerance"
+            )
+        asked = sum(1 for view in self.views if view.reports)
+        return (
+            f"made of {asked} of {len(self.views)} views, in {fit.iterations} sweeps, the last of which changed it "
+            f"by {fit.certificate:.2g}, {within} tolerance"
+        )
+
+    def score(self, truth: Mapping[CellKey, float]) -> dict[str, Measure]:
+        """See `AnswerMessage`."""
+        true = [truth.get(("", names), 0.0) for names in product(*(axis.values for axis in self.axes))]
+        return {"distance": Measure(value=self.distance(np.array(true).reshape(self.shape)))}
 
     @property
     def key(self) -> bytes:

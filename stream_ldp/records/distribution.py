@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,12 +62,16 @@ class DerivedDistribution:
     def cells(self) -> Iterator[Cell]:
         """Iterate over the probabilities, the last axis fastest."""
         axes = (*self.given, *self.of)
-        for place in np.ndindex(self.probability.shape):
+        attributes = [axis.attribute for axis in axes]
+        named = product(*(axis.values for axis in axes))
+        numbers = zip(named, self.probability.ravel().tolist(), self.standard_error.ravel().tolist(), strict=True)
+        for names, probability, error in numbers:
             yield Cell(
-                labels={axis.attribute: axis.values[index] for axis, index in zip(axes, place, strict=True)},
-                estimate=float(self.probability[place]),
-                standard_error=float(self.standard_error[place]),
+                labels=dict(zip(attributes, names, strict=True)),
+                estimate=probability,
+                standard_error=error,
                 bound=self.bound,
+                names=names,
             )
 
 

@@ -13,6 +13,7 @@ from stream_ldp.records.plan import for_budget, plan, summary
 from stream_ldp.records.reports import reports
 from stream_ldp.records.solve import solve, users
 from stream_ldp.records.solve_time import solve_times
+from stream_ldp.records.truth import totals
 
 __all__ = ["RECORDS"]
 
@@ -34,6 +35,7 @@ RECORDS = Kind(
     summary=summary,
     plan=plan,
     reports=reports,
+    totals=totals,
     for_budget=for_budget,
     solve_times=solve_times,
     fit=attrgetter("fit"),

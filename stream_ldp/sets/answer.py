@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from stream_ldp.filtering.local_level import DRIFTS
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
@@ -22,10 +24,14 @@ from stream_ldp.pipeline.answer import (
     answer_key,
 )
 from stream_ldp.pipeline.cells import Cell
+from stream_ldp.pipeline.judgement import Judgement, Look, Measure, found, previous
+from stream_ldp.quantity import quantity
 from stream_ldp.sets.phases import Inquiry, RankingEstimate, phase_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from stream_ldp.pipeline.cells import CellKey
 
 __all__ = ["Candidate", "EarlierEpochs", "EpochPrivacy", "HeavyHitter", "Learnt", "NextPhase", "Ranking"]
 
@@ -188,6 +194,22 @@ class Ranking(AnswerMessage):
         """Whether it is the result of its epoch."""
         return self.complete
 
+    @property
+    def target(self) -> str:
+        """See `AnswerMessage`: all phases rank the same items."""
+        return "items"
+
+    @property
+    def turn(self) -> int:
+        """See `AnswerMessage`."""
+        return self.epoch
+
+    @property
+    def look(self) -> Look:
+        """See `AnswerMessage`."""
+        progress = "result" if self.complete else f"phase {self.phase} of {self.phases}"
+        return Look(title=f"epoch {self.epoch} · {progress}", names=("item",), ranked=True)
+
     def cells(self) -> Iterator[Cell]:
         """Iterate over the best items, most frequent first."""
         for each in self.items:
@@ -195,7 +217,38 @@ class Ranking(AnswerMessage):
                 labels={"epoch": self.epoch, "rank": each.rank, "item": each.item},
                 estimate=each.frequency,
                 standard_error=each.standard_error,
+                names=(each.item,),
             )
+
+    def judgement(self) -> Judgement:
+        """See `AnswerMessage`."""
+        *earlier, last = self.reports_per_phase
+        counts = " + ".join(f"{reports:,}" for reports in (*earlier, last))
+        privacy, weight = self.privacy, 0.0 if self.learnt is None else self.learnt.weight
+        lasting = "" if privacy.for_ever is None else f", {shown_epsilon(privacy.for_ever)} for ever"
+        return Judgement(
+            facts={"epoch": f"{self.epoch}", "phase": f"{self.phase}/{self.phases}"},
+            evidence=(
+                *(() if self.complete else ("not the epoch's result yet: candidates and their order may change",)),
+                f"{counts} reports, phase by phase" if earlier else quantity(last, "report"),
+            ),
+            previous=(previous(f"{quantity(weight, 'report')} of the last phase", periods="epochs"),)
+            if weight
+            else (),
+            privacy=(
+                f"{self.method} at epsilon {shown_epsilon(privacy.per_epoch)} an epoch{lasting}: "
+                f"{privacy.assumption}",
+            ),
+            published=None if privacy.published is None else privacy.published.loss,
+        )
+
+    def score(self, truth: Mapping[CellKey, float]) -> dict[str, Measure]:
+        """See `AnswerMessage`."""
+        errors = [abs(cell.estimate - truth.get(cell.key, 0.0)) for cell in self.cells()]
+        return {
+            "found": found((cell.key for cell in self.cells()), truth),
+            "mean_error": Measure(value=math.fsum(errors) / max(len(errors), 1)),
+        }
 
     @property
     def estimate(self) -> RankingEstimate:

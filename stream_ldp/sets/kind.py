@@ -11,6 +11,7 @@ from stream_ldp.sets.plan import plan, summary
 from stream_ldp.sets.rounds import Round, RoundRefused
 from stream_ldp.sets.solve import solve
 from stream_ldp.sets.solve_time import solve_times
+from stream_ldp.sets.truth import totals
 
 __all__ = ["ROUNDS", "SETS"]
 
@@ -48,6 +49,7 @@ SETS = Kind(
     messages=(Ranking, Round),
     summary=summary,
     plan=plan,
+    totals=totals,
     libraries=always("scipy.linalg", "scipy.optimize", "scipy.special"),
     solve_times=solve_times,
     rounds=ROUNDS,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from stream_ldp.filtering.learnt import Learnt
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
@@ -22,9 +23,14 @@ from stream_ldp.pipeline.answer import (
     answer_key,
 )
 from stream_ldp.pipeline.cells import Cell
+from stream_ldp.pipeline.judgement import Judgement, Look, found, previous
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from stream_ldp.pipeline.cells import CellKey
+    from stream_ldp.pipeline.judgement import Measure
 
 __all__ = ["LearntStrings", "QuestionReports", "RankedString", "StringPrivacy", "StringRanking"]
 
@@ -118,6 +124,42 @@ class StringRanking(AnswerMessage):
         return "strings"
 
     @property
+    def look(self) -> Look:
+        """See `AnswerMessage`."""
+        return Look(title="strings", names=(self.attribute,), ranked=True, others={"expected_false": "by chance"})
+
+    def judgement(self) -> Judgement:
+        """See `AnswerMessage`."""
+        asked = ", ".join(f"{each.reports:,} of {each.asked}" for each in self.questions)
+        match self.strings:
+            case None:
+                told, by_chance = "none", "a question that the ranking takes has no answers"
+            case ():
+                told, by_chance = "0", "no string stands out of the noise"
+            case (*_, last) as strings:
+                told = f"{len(strings)}"
+                by_chance = (
+                    f"of {self.candidates:,} candidates, {last.expected_false:.2g} that nobody has are expected to "
+                    "look as frequent as the last"
+                )
+        weight = 0.0 if self.learnt is None else self.learnt.shares.weight
+        published = self.privacy.published
+        return Judgement(
+            facts={"told": told},
+            evidence=(f"{quantity(self.reports, 'report')}: {asked}", by_chance),
+            previous=(previous(quantity(weight, "report")),) if weight else (),
+            privacy=(
+                f"{self.method} at epsilon {shown_epsilon(self.privacy.for_ever)} for ever: "
+                f"{self.privacy.assumption}",
+            ),
+            published=None if published is None else published.loss,
+        )
+
+    def score(self, truth: Mapping[CellKey, float]) -> dict[str, Measure]:
+        """See `AnswerMessage`."""
+        return {"found": found((cell.key for cell in self.cells()), truth)}
+
+    @property
     def key(self) -> bytes:
         """Record key, as `answer_key` makes it."""
         return answer_key(self.series, self.window, final=self.final)
@@ -131,4 +173,5 @@ class StringRanking(AnswerMessage):
                 standard_error=each.standard_error,
                 raw=each.raw,
                 others={"expected_false": each.expected_false},
+                names=(each.string,),
             )

@@ -9,6 +9,7 @@ from stream_ldp.strings.layout import StringLayout
 from stream_ldp.strings.plan import plan, summary
 from stream_ldp.strings.reports import reports
 from stream_ldp.strings.solve import solve
+from stream_ldp.strings.truth import totals
 
 __all__ = ["STRINGS"]
 
@@ -23,4 +24,5 @@ STRINGS = Kind(
     summary=summary,
     plan=plan,
     reports=reports,
+    totals=totals,
 )

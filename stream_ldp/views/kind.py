@@ -8,6 +8,7 @@ from stream_ldp.pipeline.kind import Kind, always
 from stream_ldp.questions.layout import QuestionLayout
 from stream_ldp.questions.reports import reports
 from stream_ldp.records.answer import Estimate
+from stream_ldp.records.truth import totals
 from stream_ldp.views.collection import ViewsCollection, about
 from stream_ldp.views.dependence import for_finals
 from stream_ldp.views.plan import plan, summary
@@ -39,6 +40,7 @@ VIEWS = Kind(
     summary=summary,
     plan=plan,
     reports=reports,
+    totals=totals,
     for_finals=for_finals,
     libraries=always("scipy.linalg", "scipy.special"),
     about=about,

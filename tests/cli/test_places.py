@@ -11,7 +11,7 @@ from typer.testing import Result
 
 from stream_ldp.cli.report import report
 from stream_ldp.cli.simulate import simulate
-from stream_ldp.cli.simulation.place_truth import PlaceTruth
+from stream_ldp.cli.simulation.truth import Truth
 from tests.client.fakes import FakeBroker
 from tests.places.examples import TEXT, collection_of, people_csv, users
 
@@ -47,9 +47,9 @@ def test_simulated_users_answer_within_their_regions_and_their_truth_is_written(
     assert done.exit_code == 0, done.output
     sums = COLLECTION.questions.sums(broker.decoded(COLLECTION).rows[0])
     assert np.array_equal(COLLECTION.questions.draws(sums), np.bincount(COLLECTION.chosen(users(30)), minlength=6))
-    found = PlaceTruth.load(truth)
-    assert found.population == tuple(np.bincount(users(30)["0"], minlength=5).tolist())
-    assert sum(sum(each.counts) for each in found.windows) == 30
+    found = Truth.load(truth)
+    assert found.population.totals[0] == ("places", "", ("a",), (users(30)["0"] == 0).sum())
+    assert sum(each.users for each in found.windows) == 30
 
 
 def test_the_truth_is_printed_where_no_file_is_given(

@@ -11,7 +11,7 @@ from typer.testing import Result
 
 from stream_ldp.cli.report import report
 from stream_ldp.cli.simulate import simulate
-from stream_ldp.cli.simulation.marginal_truth import MarginalTruth
+from stream_ldp.cli.simulation.truth import Truth
 from tests.client.fakes import FakeBroker
 from tests.marginals.examples import TEXT, collection_of
 
@@ -50,9 +50,9 @@ def test_simulated_users_answer_one_question_each_and_their_truth_is_written(
     # Seeded; each question is asked of 33 to 100 users, and of none with probability below 10^-14.
     assert COLLECTION.questions.draws(sums).sum() == 300
     assert np.all(COLLECTION.questions.draws(sums) > 0)
-    found = MarginalTruth.load(truth)
-    assert found.population["age"][0] == pytest.approx(120.5 / 3)
-    assert sum(each.reports for each in found.windows) == 300
+    found = Truth.load(truth)
+    assert found.population.numbers("marginals")["age", ("mean",)] == pytest.approx(120.5 / 3)
+    assert sum(each.users for each in found.windows) == 300
 
 
 def test_the_truth_is_printed_where_no_file_is_given(

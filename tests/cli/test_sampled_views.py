@@ -12,10 +12,11 @@ from rich.console import Console
 from typer.testing import Result
 
 from stream_ldp.cli.check import check
-from stream_ldp.cli.displays.estimates import EstimateDisplay
+from stream_ldp.cli.displays.display import Display
 from stream_ldp.cli.report import report
 from stream_ldp.cli.simulate import simulate
 from stream_ldp.cli.simulation.truth import Truth
+from stream_ldp.records.answer import Estimate
 from tests.client.fakes import FakeBroker
 from tests.views.examples import TEXT, collection_of, estimated
 
@@ -55,7 +56,8 @@ def test_simulated_users_tell_one_view_each_and_their_truth_is_written(
     # Seeded; a view is told by 40 users or more of 300, and by none with probability below 10^-17.
     assert draws.sum() == 300
     assert np.all(draws > 0)
-    assert Truth.load(truth).population["care"] == [[0.25, 0.0], [0.5, 0.25]]
+    numbers = Truth.load(truth).population.numbers("care")
+    assert sorted(numbers.values()) == [0.25, 0.25, 0.5]
 
 
 def test_the_truth_is_printed_where_no_file_is_given(
@@ -89,8 +91,8 @@ def test_a_user_who_repeats_a_record_pays_once(
 def test_the_file_is_checked_and_its_estimates_shown(command_line: Run, file: Path) -> None:
     done = command_line(check, file)
     assert "4 attributes in 6 views" in done.stdout
-    display = EstimateDisplay(lambda _: np.full((2, 2), 0.25))
     estimate = estimated(COLLECTION, 2_000)
+    display: Display[Estimate] = Display(lambda _: {cell.key: 0.25 for cell in estimate.cells()})
     assert "dependent=yes" in display.line(estimate)
     console = Console(width=200)
     with console.capture() as captured:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from io import StringIO
 from typing import TYPE_CHECKING
 
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner
 
 from stream_ldp.cli import app
-from stream_ldp.cli.displays.estimate_text import panel
-from stream_ldp.cli.displays.ranking_text import ranking_panel
 from stream_ldp.cli.running import spent_line
 from stream_ldp.mechanisms import new_secret
 from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
@@ -24,14 +20,13 @@ from stream_ldp.sets.answer import EpochPrivacy
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.phases import epoch_epsilon
 from stream_ldp.sets.rounds import Round, RoundRefused
+from tests.cli.displays.examples import panel
 from tests.client.examples import estimate_of
 from tests.client.rankings import result_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-    from rich.console import RenderableType
 
 #: Losses of 3.153829..., which rounds up by itself, and of 1.074285..., which does not.
 RECORDS = ["{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}", "{kind: rr-ldp, f: 0.5, p: 0.5, q: 0.75}"]
@@ -57,12 +52,6 @@ def run(*arguments: object) -> str:
     result = CliRunner(env={"COLUMNS": "200"}).invoke(app, list(map(str, arguments)))
     assert result.exit_code == 0, result.output
     return result.stdout
-
-
-def drawn(what: RenderableType) -> str:
-    console = Console(file=(file := StringIO()), width=200, color_system=None)
-    console.print(what)
-    return file.getvalue()
 
 
 def check_shown(text: str, pattern: str, epsilons: Sequence[float]) -> None:
@@ -103,7 +92,7 @@ def test_no_command_shows_an_epsilon_of_records_below_the_true_one(mechanism: st
     check_shown(run(*evaluated, "--repeats", 1, "--users", 50, "--methods", "em"), told, [once, for_ever])
 
     privacy = Privacy(per_report=once, for_ever=for_ever, assumption="any two records")
-    check_shown(drawn(panel(estimate_of(privacy=privacy))), told, [once, for_ever])
+    check_shown(panel(estimate_of(privacy=privacy), width=200), told, [once, for_ever])
 
 
 @pytest.mark.parametrize("mechanism", RECORDS)
@@ -137,7 +126,7 @@ def test_no_command_shows_an_epsilon_of_sets_below_the_true_one(mechanism: str, 
     check_shown(answered, rf"^ +{method.name} +2 +(\S+)", [whole])
 
     privacy = EpochPrivacy(per_epoch=whole, phases=tuple(phases), assumption="any two sets of items")
-    check_shown(drawn(ranking_panel(result_of(7, privacy=privacy))), r"at epsilon (\S+) an epoch", [whole])
+    check_shown(panel(result_of(7, privacy=privacy), width=200), r"at epsilon (\S+) an epoch", [whole])
 
 
 def test_a_round_that_asks_for_too_much_is_told_with_no_less_than_it_asks_for() -> None:

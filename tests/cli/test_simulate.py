@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from typer.testing import Result
 
 from stream_ldp.cli.simulate import simulate
-from stream_ldp.cli.simulation.truth import Truth
+from stream_ldp.cli.simulation.truth import Truth, Users
 from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.settings import Settings
@@ -62,6 +62,15 @@ def windows_sent(sent: wire.Decoded, collection: JointCollection) -> dict[int, N
     return {start: np.concatenate(parts) for start, parts in found.items()}
 
 
+MOBILITY = ("none", "some", "full")
+
+
+def array_of(users: Users) -> NDArray[np.float64]:
+    """Return the joint distribution of some users, shape (2, 3)."""
+    numbers = users.numbers("bathing-mobility")
+    return np.array([[numbers.get(("", (one, other)), 0.0) for other in MOBILITY] for one in ("no", "yes")])
+
+
 @pytest.mark.parametrize("window", ["grace: 5s", "hop: 20s"], ids=["tumbling", "sliding"])
 def test_the_truth_describes_exactly_what_was_sent(
     broker: FakeBroker, command_line: Run, tmp_path: Path, window: str
@@ -80,17 +89,16 @@ def test_the_truth_describes_exactly_what_was_sent(
     assert sent.counts.sum() == 12_345
     assert sent.time_ms.max() < pane_of(now_ms(), collection.window), "past windows only"
     truth = Truth.load(truth_file)
-    assert truth.population["bathing-mobility"] == [[0.2, 0.4, 0.0], [0.0, 0.2, 0.2]]
-    assert truth.population["mobility"] == pytest.approx([0.2, 0.6, 0.2])
+    assert array_of(truth.population).tolist() == [[0.2, 0.4, 0.0], [0.0, 0.2, 0.2]]
     by_window = windows_sent(sent, collection)
-    assert [each.window.start_ms for each in truth.windows["bathing-mobility"]] == sorted(by_window)
-    for each in truth.windows["bathing-mobility"]:
+    assert [each.window.start_ms for each in truth.windows] == sorted(by_window)
+    for each in truth.windows:
         rows = by_window[each.window.start_ms]
-        assert each.reports == len(rows)
-        assert each.probability == joint_of(rows).tolist()
+        assert each.users == len(rows)
+        assert array_of(each).tolist() == joint_of(rows).tolist()
         assert each.window.end_ms - each.window.start_ms == MINUTE_MS
-    marginals = [np.array(each.probability).sum(axis=0) for each in truth.windows["bathing-mobility"]]
-    assert np.allclose([each.probability for each in truth.windows["mobility"]], marginals)
+        mobility = each.numbers("mobility")
+        assert [mobility.get(("", (name,)), 0.0) for name in MOBILITY] == pytest.approx(array_of(each).sum(axis=0))
 
 
 def test_past_windows_are_filled_evenly_and_live_reports_have_the_current_time(

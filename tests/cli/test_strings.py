@@ -11,7 +11,7 @@ from typer.testing import Result
 
 from stream_ldp.cli.report import report
 from stream_ldp.cli.simulate import simulate
-from stream_ldp.cli.simulation.string_truth import StringTruth
+from stream_ldp.cli.simulation.truth import Truth
 from tests.client.fakes import FakeBroker
 from tests.strings.examples import TEXT, collection_of
 
@@ -53,9 +53,9 @@ def test_simulated_users_answer_one_question_each_and_their_truth_is_written(
     # Seeded; each question is asked of 75 users or more, and of none with probability below 10^-30.
     assert np.bincount(rows[:, 0], minlength=3).sum() == 300
     assert np.all(np.bincount(rows[:, 0], minlength=3) > 0)
-    found = StringTruth.load(truth)
-    assert found.population.users == {"fig": 2, "banana": 1}
-    assert sum(each.reports for each in found.windows) == 300
+    found = Truth.load(truth)
+    assert set(found.population.totals) == {("strings", "", ("fig",), 2.0), ("strings", "", ("banana",), 1.0)}
+    assert sum(each.users for each in found.windows) == 300
 
 
 def test_the_truth_is_printed_where_no_file_is_given(

@@ -15,8 +15,7 @@ from rich.console import Console
 from typer.testing import Result
 
 from stream_ldp.cli import watch as watch_module
-from stream_ldp.cli.displays.estimate_text import plain_line
-from stream_ldp.cli.simulation.truth import Truth
+from stream_ldp.cli.displays.answer_text import AnswerText
 from stream_ldp.cli.watch import watch
 from stream_ldp.collection import Collection
 from stream_ldp.kafka.registry import Registration, register
@@ -25,6 +24,7 @@ from stream_ldp.pipeline.answer import Status
 from stream_ldp.records.answer import Estimate
 from tests.cli.displays.examples import SURVEY_TRUTH
 from tests.client.examples import collection_of, estimate_of, of_minute
+from tests.client.rankings import ranking_of, result_of, write_films
 from tests.client.test_on_kafka import create_topics, publish
 from tests.kafka.new_topics import create
 
@@ -82,7 +82,7 @@ def test_what_comes_while_the_history_is_read_is_shown_once(
     FakeSubscriber.history = [of_minute(0), of_minute(1)]
     FakeSubscriber.news = [of_minute(1), of_minute(2, final=False), of_minute(2)]
     expected = [of_minute(1), of_minute(2, final=False), of_minute(2)]
-    assert watched(monkeypatch, command_line, survey) == [plain_line(each) for each in expected]
+    assert watched(monkeypatch, command_line, survey) == [AnswerText.of(each).line() for each in expected]
 
 
 def test_that_nobody_reported_is_a_line_of_its_own(
@@ -92,9 +92,9 @@ def test_that_nobody_reported_is_a_line_of_its_own(
     FakeSubscriber.history, FakeSubscriber.news = [of_minute(0)], [silent, of_minute(2)]
     lines = watched(monkeypatch, command_line, survey)
     assert lines == [
-        plain_line(of_minute(0)),
+        AnswerText.of(of_minute(0)).line(),
         "1970-01-01T00:01:00Z/1970-01-01T00:02:00Z bathing-mobility no-reports",
-        plain_line(of_minute(2)),
+        AnswerText.of(of_minute(2)).line(),
     ]
     _, line, _ = watched(monkeypatch, command_line, survey, "--json")
     assert Estimate.from_bytes(line.encode()) == silent
@@ -105,7 +105,7 @@ def test_once_without_history_shows_the_first_new_estimate(
 ) -> None:
     FakeSubscriber.history = []
     FakeSubscriber.news = [of_minute(0), of_minute(1)]
-    assert watched(monkeypatch, command_line, survey, "--once") == [plain_line(of_minute(0))]
+    assert watched(monkeypatch, command_line, survey, "--once") == [AnswerText.of(of_minute(0)).line()]
 
 
 def test_what_is_wanted_is_chosen_by_name_time_and_finality(
@@ -117,7 +117,7 @@ def test_what_is_wanted_is_chosen_by_name_time_and_finality(
     FakeSubscriber.news = [of_minute(3), of_minute(4, final=False), of_minute(4, estimate="mobility")]
 
     def lines(*estimates: Estimate) -> list[str]:
-        return [plain_line(each) for each in estimates]
+        return [AnswerText.of(each).line() for each in estimates]
 
     def shown(*flags: str) -> list[str]:
         return watched(monkeypatch, command_line, survey, *flags)
@@ -161,7 +161,7 @@ def test_once_shows_the_newest_of_each_and_ends(run: Run, settings: Settings, su
     for collection in (survey, "care-survey"):
         result = run(collection, "--once")
         assert result.exit_code == 0
-        assert result.stdout.splitlines() == [plain_line(each) for each in newest]
+        assert result.stdout.splitlines() == [AnswerText.of(each).line() for each in newest]
 
 
 async def registered(settings: Settings) -> None:
@@ -189,14 +189,9 @@ def test_json_is_the_message_with_the_truth_beside_it(run: Run, settings: Settin
     truth_file = tmp_path / "truth.json"
     absent = run("care-survey", "--once", "--json", "--truth", truth_file)
     assert json.loads(absent.stdout) == json.loads(final.to_bytes()), "a simulation that has not begun"
-    Truth(
-        collection="care-survey",
-        fingerprint=collection_of().fingerprint.hex(),
-        population={"bathing-mobility": SURVEY_TRUTH.tolist()},
-        windows={"bathing-mobility": ()},
-    ).save(truth_file)
+    SURVEY_TRUTH.save(truth_file)
     message = json.loads(run("care-survey", "--once", "--json", "--truth", truth_file).stdout)
-    assert message.pop("truth") == SURVEY_TRUTH.tolist()
+    assert message.pop("truth")["no, full"] == 0.25
     assert message.pop("distance") == pytest.approx(0.05)
     assert message == json.loads(final.to_bytes())
     truth_file.write_text("{}", encoding="utf-8")
@@ -215,7 +210,7 @@ def test_a_record_that_is_not_an_estimate_is_pointed_out_and_passed_over(run: Ru
     asyncio.run(spoil())
     result = run("care-survey", "--once")
     assert result.exit_code == 0
-    assert result.stdout.splitlines() == [plain_line(of_minute(0))]
+    assert result.stdout.splitlines() == [AnswerText.of(of_minute(0)).line()]
     assert "partition 0, offset 0: no Estimate: collection: Field required (and" in result.stderr
 
 
@@ -225,7 +220,7 @@ async def test_once_waits_for_the_first_estimate(run: Run, settings: Settings) -
         # Again and again, since nothing tells when the watcher has begun to listen.
         await publish(settings, of_minute(0))
         await asyncio.sleep(0.2)
-    assert (await watching).stdout.splitlines() == [plain_line(of_minute(0))]
+    assert (await watching).stdout.splitlines() == [AnswerText.of(of_minute(0)).line()]
 
 
 def test_a_missing_collection_is_named(settings: Settings, command_line: Run) -> None:
@@ -237,3 +232,20 @@ def test_a_missing_collection_is_named(settings: Settings, command_line: Run) ->
     no_file = command_line(watch, "survey.yml", "--brokers", settings.brokers)
     assert no_file.exit_code == 1
     assert "survey.yml: there is no such file" in no_file.stderr
+
+
+def test_a_file_and_a_name_alone_both_show_rankings(settings: Settings, command_line: Run, tmp_path: Path) -> None:
+    async def published() -> None:
+        topic = settings.topic_names.answers_of("films", "heavy-hitters")
+        await create(settings, topic)
+        async with AIOKafkaProducer(**settings.client_options()) as producer:
+            for each in (result_of(5), result_of(6), ranking_of(epoch=7, phase=1)):
+                await producer.send_and_wait(topic, each.to_bytes())
+
+    asyncio.run(published())
+    flags = ["--brokers", settings.brokers, "--topic-prefix", settings.topic_prefix]
+    for collection in (write_films(tmp_path / "films.yaml"), "films"):
+        result = command_line(watch, collection, "--once", *flags)
+        assert result.exit_code == 0
+        newest = [result_of(6), ranking_of(epoch=7, phase=1)]
+        assert result.stdout.splitlines() == [AnswerText.of(each).line() for each in newest]

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.console import Console
 
-from stream_ldp.cli.displays.silence import message_line
-from stream_ldp.cli.kinds import FACES
+from stream_ldp.cli.displays.display import Display
 from stream_ldp.client.table import table_of
 from stream_ldp.kinds import KINDS, kind_of, parse_collection, solve
 from stream_ldp.page.history import History
@@ -244,9 +243,8 @@ def _change(document: Any, choices: _Choices) -> None:
 def show(kind: str, data: bytes) -> None:
     """Show a forged answer in every way: on a line, in a panel, as JSON and as a table, and to the page."""
     answer = answer_of(kind, data)
-    display = FACES[kind].display(None, rows=5)
-    line = message_line(answer, display)
-    assert line
+    display: Display[Answer] = Display(rows=5)
+    assert display.line(answer)
     if answer.status is Status.ANSWERED:
         display.add(answer)
         console = Console(file=StringIO(), force_terminal=True, width=100)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 
 from stream_ldp.filtering.learnt import Learnt
 from stream_ldp.marginals.answer import Frequencies, Marginals, Mean, Numbers
-from tests.marginals.examples import collection_of, marginals_of
+from stream_ldp.mechanisms import SeededEntropy
+from tests.marginals.examples import collection_of, marginals_of, outputs_of, solved, sums_of, users
+from tests.marginals.test_temporal import windows
 
 
 def test_marginals_come_back_from_their_bytes() -> None:
@@ -32,3 +35,37 @@ def test_as_many_numbers_are_learnt_as_there_are() -> None:
         Frequencies(values=("a", "b"), raw=(0.5, 0.5), standard_error=(0.1, 0.1), projected=(0.5, 0.5), learnt=learnt)
     with pytest.raises(ValidationError, match="3 numbers are learnt of one mean"):
         Numbers(range=(0.0, 1.0), mean=Mean(raw=0.5, standard_error=0.1, projected=0.5), learnt=learnt)
+
+
+def test_a_judgement_has_the_answers_about_each_attribute_and_the_privacy() -> None:
+    judged = marginals_of(collection_of()).judgement()
+    assert judged.evidence[0].startswith("20,000 reports: diet ")
+    assert list(judged.facts) == ["diet:reports", "age:reports", "smokes:reports"]
+    assert judged.privacy[0].startswith("epsilon 2.000 for ever: ")
+    assert judged.previous == ()
+
+
+def test_a_judgement_says_what_no_number_says() -> None:
+    marginals = marginals_of(collection_of())
+    diet = marginals.of("diet")
+    assert isinstance(diet.estimate, Frequencies)
+    others = diet.estimate.model_copy(update={"others": 0.125, "dropped": ("a", "b")})
+    assert diet.model_copy(update={"estimate": others}).notes == (
+        "diet: 2 candidates do not stand out, and have no estimate",
+        "diet: none of these: 0.1250",
+    )
+    assert "level: its frequencies do not follow from the outputs" in outputs_of().judgement().evidence
+
+
+def test_what_nobody_answered_is_not_0() -> None:
+    collection = collection_of()
+    rows = collection.questions.perturb(np.zeros(10, dtype=np.int64), users(10), entropy=SeededEntropy(3))
+    marginals = solved(collection, (1.0, sums_of(collection, rows)))
+    assert "age: nobody has answered" in marginals.judgement().evidence
+    assert {cell.group for cell in marginals.cells()} == {"diet"}
+
+
+def test_a_judgement_says_what_is_learnt_from_previous_windows() -> None:
+    previous = windows(collection_of(window=", returning: 0"), seed=1, count=3)[-1].judgement().previous
+    assert [sentence.split(":")[0] for sentence in previous] == ["diet", "age", "smokes"]
+    assert "; with them, meat 0." in previous[0]

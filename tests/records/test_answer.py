@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_ldp.records.answer import Estimate
+from stream_ldp.pipeline.answer import Published
+from stream_ldp.records.answer import Estimate, Fit, Independence, Linked, Privacy, Temporal, View
 from tests.client.examples import estimate_of
 
 probabilities = st.floats(0, 1)
@@ -80,3 +81,67 @@ def test_the_distance_between_distributions_is_half_their_absolute_difference() 
     estimate = estimate_of(probability=[[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]])
     assert estimate.distance(np.array([[0.0, 0.5, 0.5], [0.0, 0.0, 0.0]])) == 0.5
     assert estimate.distance(estimate.joint()) == 0.0
+
+
+def test_a_judgement_has_the_fit_the_dependence_and_the_privacy() -> None:
+    judged = estimate_of().judgement()
+    assert judged.evidence == (
+        "12,345 reports",
+        "lremh from previous, 7 iterations; could gain 1e-07 nats at most, within tolerance",
+        "the attributes depend on each other (p < 0.001)",
+    )
+    assert judged.facts == {"certified": "yes", "dependent": "yes"}
+    assert judged.privacy == ("epsilon 1.500 a report, 7.800 for ever: the record does not change",)
+    assert (judged.previous, judged.published) == ((), None)
+
+
+def test_a_judgement_has_what_speaks_against_an_estimate() -> None:
+    doubtful = estimate_of(
+        effective_reports=20_000.4,
+        fit=Fit(method="em", stop="paper", start="uniform", iterations=1, certificate=3.25, certified=False),
+        independence=Independence(
+            marginals=((0.6, 0.4), (0.1, 0.35, 0.55)), statistic=1, p_value=0.42, dependent=False
+        ),
+    ).judgement()
+    assert doubtful.evidence == (
+        "12,345 reports, worth 20,000 of different users in one window",
+        "em from uniform, 1 iterations; could gain 3.2 nats at most, NOT within tolerance",
+        "no dependence can be shown: the attributes may be independent (p = 0.42)",
+    )
+    assert doubtful.facts == {"certified": "no", "dependent": "no"}
+
+
+def test_a_judgement_says_of_which_views_an_estimate_is_made() -> None:
+    views = (View(attributes=("bathing",), reports=3), View(attributes=("mobility",), reports=0))
+    assert "made of 1 of 2 views, in 7 sweeps" in estimate_of(views=views).judgement().evidence[1]
+
+
+def test_a_judgement_says_what_previous_windows_contribute_if_they_do() -> None:
+    alone = [[0.15, 0.2, 0.25], [0.0, 0.15, 0.25]]
+    temporal = Temporal(alone=alone, users=1_234.5, drift=0.001, jumped=False, filter=None)
+    sentence = "previous windows weigh as much as 1,234 users, and move the answer by 0.0500"
+    assert estimate_of(temporal=temporal).judgement().previous == (sentence,)
+    assert estimate_of(temporal=temporal.model_copy(update={"users": 0.0})).judgement().previous == ()
+
+
+def test_a_judgement_says_what_linking_tells_and_whose_reports_were_linked() -> None:
+    linked = Linked(users=1_000, reports=7_000, reports_per_user=1.0, returning=0.75, privacy="one pseudonym for 7d")
+    judged = estimate_of(linked=linked).judgement()
+    assert judged.privacy[1] == "one pseudonym for 7d"
+    assert judged.evidence[-1] == (
+        "7,000 reports of the period, of 1,000 users, of whom 75% reported in the previous window"
+    )
+    assert judged.facts == {"users": "1000", "certified": "yes", "dependent": "yes"}
+    first = estimate_of(linked=linked.model_copy(update={"returning": None})).judgement()
+    assert first.evidence[-1] == "7,000 reports of the period, of 1,000 users"
+
+
+def test_a_judgement_has_what_readers_of_finals_could_learn() -> None:
+    published = Published(epsilon=0.1189, delta=1e-8, assumption="")
+    known = estimate_of(privacy=Privacy(per_report=1.5, for_ever=7.8, assumption="any", published=published))
+    assert known.judgement().published == (0.1189, 1e-8)
+
+
+def test_the_score_of_an_estimate_is_its_distance_to_the_truth() -> None:
+    score = estimate_of(probability=[[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]]).score({("", ("no", "some")): 1.0})
+    assert {name: str(measure) for name, measure in score.items()} == {"distance": "0.5000"}

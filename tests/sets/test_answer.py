@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from stream_ldp.sets.answer import NextPhase, Ranking
+from stream_ldp.sets.answer import Learnt, NextPhase, Ranking
 from stream_ldp.sets.rounds import Round
+from tests.client.rankings import ranking_of, result_of
 from tests.sets.examples import SIZE_MS, collection_of, inquiry_of, round_of
 
 GFIM = collection_of()
@@ -42,3 +43,27 @@ def test_a_ranking_expects_reports_with_the_fingerprint_of_the_next_round() -> N
     assert inquiry is not None
     assert Round.of(GFIM, inquiry, epoch=5) == ASKED
     assert final.model_copy(update={"next_phase": None}).next_fingerprint is None
+
+
+def test_a_judgement_has_the_reports_of_every_phase_and_what_an_epoch_costs() -> None:
+    judged = result_of(7).judgement()
+    assert judged.evidence == ("1,000 + 2,000 reports, phase by phase",)
+    assert judged.facts == {"epoch": "7", "phase": "2/2"}
+    assert judged.privacy == ("ldpminer at epsilon 2.000 an epoch: any two sets of items",)
+    assert result_of(7).look.title == "epoch 7 · result"
+
+
+def test_a_judgement_of_a_running_epoch_says_that_it_is_no_result() -> None:
+    running = ranking_of(epoch=7, phase=1, final=False)
+    assert running.judgement().evidence == (
+        "not the epoch's result yet: candidates and their order may change",
+        "1,000 reports",
+    )
+    assert running.look.title == "epoch 7 · phase 1 of 2"
+
+
+def test_a_judgement_says_how_much_previous_epochs_weigh() -> None:
+    learnt = Learnt(alone=(0.5,), weight=12_345.6, drift=1e-5, jumped=False)
+    weighty = result_of(7).model_copy(update={"learnt": learnt}).judgement()
+    assert weighty.previous == ("previous epochs weigh as much as 12,346 reports of the last phase",)
+    assert result_of(7).judgement().previous == ()

@@ -6,6 +6,7 @@ import pytest
 
 from stream_ldp.strings.answer import StringRanking
 from tests.strings.examples import collection_of, ranking_of
+from tests.strings.test_temporal import windows
 
 
 def test_a_ranking_is_read_as_it_was_written() -> None:
@@ -15,3 +16,25 @@ def test_a_ranking_is_read_as_it_was_written() -> None:
     assert ranking_of(collection_of(), 100, final=False).key == b"strings|live"
     with pytest.raises(ValueError, match="schema_version"):
         StringRanking.from_bytes(ranking.to_bytes().replace(b'"schema_version":1', b'"schema_version":2'))
+
+
+def test_a_judgement_has_the_questions_the_candidates_and_the_privacy() -> None:
+    judged = ranking_of(collection_of()).judgement()
+    assert judged.evidence[0].startswith("20,000 reports: ")
+    assert " candidates, " in judged.evidence[1]
+    assert judged.privacy[0].startswith("pem at epsilon 4.000 for ever: ")
+
+
+def test_a_ranking_of_nothing_says_why() -> None:
+    ranking = ranking_of(collection_of(), 2_000)
+    nothing, unanswered = (ranking.model_copy(update={"strings": each}).judgement() for each in ((), None))
+    assert nothing.evidence[1] == "no string stands out of the noise"
+    assert unanswered.evidence[1] == "a question that the ranking takes has no answers"
+    assert [judged.facts for judged in (nothing, unanswered)] == [{"told": "0"}, {"told": "none"}]
+
+
+def test_a_judgement_says_how_much_previous_windows_weigh() -> None:
+    *_, last = windows(collection_of(window=", returning: 0"), seed=1, starts=range(3), count=3_000)
+    assert last.learnt is not None
+    weight = f"previous windows weigh as much as {last.learnt.shares.weight:,.0f} reports"
+    assert last.judgement().previous == (weight,)

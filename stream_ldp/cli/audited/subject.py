@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from stream_ldp.cli.audited.one_report import OneReport
 from stream_ldp.cli.audited.records import AuditedRecords
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.kinds import face_of
+from stream_ldp.cli.kinds import audited_of
 from stream_ldp.cli.options import load_collections
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
@@ -27,7 +27,7 @@ def read(subject: str) -> Audited:
     kind, colon, _ = subject.partition(":")
     if Path(subject).exists() or not (colon or kind in EXAMPLES):
         (collection,) = load_collections([Path(subject)]).values()
-        audited: Audited = face_of(collection).audited(collection)
+        audited: Audited = audited_of(collection)
         return audited
     if kind in METHODS:
         fail(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.cli.displays.rankings import RankingDisplay
-from stream_ldp.cli.simulation.item_truth import ItemTruth
+from stream_ldp.cli.displays.display import Display
+from stream_ldp.cli.simulation.truth import Tally
 from stream_ldp.client.item_population import ItemPopulation
 from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.sets.answer import Ranking
@@ -30,8 +30,8 @@ class Films:
     def __init__(self, *, users: int) -> None:
         self.collection = ItemCollection.load(Path(__file__).with_suffix(".yaml"))
         self._sets = _film_sets(users, self.collection.items.count)
-        self._truth = ItemTruth.of(self.collection, self._sets)
-        self.display = RankingDisplay(lambda _: self._truth)
+        self._truth = Tally(self.collection, self._sets).truth()
+        self.display: Display[Ranking] = Display(self._truth.of)
         self._reports = 0
 
     def subscriber(self, settings: Settings) -> Subscriber[Ranking]:
@@ -55,10 +55,11 @@ class Films:
             seconds = len(self.collection.method.phases) * self.collection.schedule.size_ms / 1_000
             return f"no epoch of {self.collection.name} ended in that time: an epoch takes {seconds:g} s"
         last = results[0]
+        score = last.score(self._truth.of(last) or {})
         return (
             f"{sum(last.reports_per_phase):,} reports in the last epoch of {self.collection.name}: "
-            f"{self._truth.found(last)} of the true top {len(last.items)} found, their frequencies "
-            f"{self._truth.distance(last):.4f} off on average"
+            f"{score['found'].value} of the true top {len(last.items)} found, their frequencies "
+            f"{score['mean_error']} off on average"
         )
 
     def _count(self, _: Round, reports: int) -> None:

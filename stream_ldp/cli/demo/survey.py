@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.cli.displays.estimates import EstimateDisplay
+from stream_ldp.cli.displays.display import Display
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.population import sample
 from stream_ldp.cli.simulation.truth import Tally
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.kafka.settings import Settings
+    from stream_ldp.pipeline.cells import CellKey
 
 __all__ = ["Survey"]
 
@@ -40,7 +41,7 @@ class Survey:
         rate: number of users who report in a second.
         """
         self.collection = JointCollection.load(Path(__file__).with_suffix(".yaml"))
-        self.display = EstimateDisplay(self._truth_of)
+        self.display = Display(self._truth_of)
         self._rate = rate
         self._population = _survey_records(self.collection)
         self._tally = Tally(self.collection, self._population)
@@ -81,14 +82,15 @@ class Survey:
         if truth is None:
             fail("an estimate came whose truth the simulation does not know")
         product = functools.reduce(np.multiply.outer, map(np.array, last.independence.marginals))
-        independence = 0.5 * float(np.abs(product - truth).sum())
+        independent = last.model_copy(update={"probability": product.tolist()})
         kind = "final" if last.final else "provisional"
         return (
             f"{self._sent:,} users reported; distance of the last {kind} estimate, of {last.reports:,} reports, "
-            f"to the truth: {last.distance(truth):.4f} (taken for independent: {independence:.4f})"
+            f"to the truth: {last.score(truth)['distance']} (taken for independent: "
+            f"{independent.score(truth)['distance']})"
         )
 
-    def _truth_of(self, estimate: Estimate) -> NDArray[np.float64] | None:
+    def _truth_of(self, estimate: Estimate) -> dict[CellKey, float] | None:
         return self._tally.truth().of(estimate)
 
 

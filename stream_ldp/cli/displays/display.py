@@ -1,53 +1,75 @@
-"""This module says what a display of a collection's answers does."""
+"""The display of a collection's answers, beside the truth where it is known."""
 
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections import defaultdict, deque
+from typing import TYPE_CHECKING, Generic
 
 from rich.console import Group
 
+from stream_ldp.cli.displays.answer_text import AnswerText
 from stream_ldp.cli.displays.plain import plain
 from stream_ldp.pipeline.answer import AnswerT
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable, Mapping
 
     from rich.console import Console, RenderableType
 
-__all__ = ["ComparedDisplay", "Display", "WindowDisplay"]
+    from stream_ldp.pipeline.cells import CellKey
 
-TruthT = TypeVar("TruthT")
+__all__ = ["Display"]
 
 
-class Display(ABC, Generic[AnswerT]):
-    """A display keeps the newest answers, and shows one as JSON, on a line or in a panel.
+class Display(Generic[AnswerT]):
+    """A display keeps the newest answers of any kind, and shows one as JSON, on a line or in a panel.
 
-    rows: the most cells, items or values of an answer that a panel shows.
+    For each target these are the last settled answer, and the one that is nearest to settle a later turn.
     """
 
-    rows: int = 12
+    def __init__(
+        self, truth_of: Callable[[AnswerT], Mapping[CellKey, float] | None] = lambda _: None, *, rows: int = 12
+    ) -> None:
+        """Start without answers.
 
-    @abstractmethod
+        truth_of: returns the true numbers to compare an answer with, as `Answer.score` takes them; None where none
+            are known.
+        rows: the most cells of a group that a panel shows.
+        """
+        self._truth_of = truth_of
+        self._rows = rows
+        # The last settled answers, and those before them, whose ranks they are compared with.
+        self._settled: dict[str, deque[AnswerT]] = defaultdict(lambda: deque(maxlen=2))
+        self._open: dict[str, dict[str, AnswerT]] = defaultdict(dict)
+
     def add(self, answer: AnswerT) -> None:
         """Take the next answer of the topic."""
+        if answer.settled:
+            self._settled[answer.target].append(answer)
+        else:
+            self._open[answer.target][answer.series] = answer
 
-    @abstractmethod
     def newest(self) -> list[AnswerT]:
-        """Return the answers that hold at present, final before provisional."""
+        """Return the answers that hold at present, by target, settled before open."""
+        found = []
+        for target in sorted({*self._settled, *self._open}):
+            settled = list(self._settled[target])[-1:]
+            later = [each for each in self._open[target].values() if not settled or each.turn > settled[0].turn]
+            found += settled + sorted(later, key=lambda each: (each.window.start_ms, each.series))[-1:]
+        return found
 
-    @abstractmethod
     def line(self, answer: AnswerT) -> str:
-        """Show an answer on one line, for a pipe or a log."""
+        """Show an answer, or that nobody reported, on one line, for a pipe or a log."""
+        return self._text(answer).line()
 
-    @abstractmethod
     def panel(self, answer: AnswerT) -> RenderableType:
         """Show an answer as a panel, for a terminal."""
+        return self._text(answer).panel(rows=self._rows)
 
-    @abstractmethod
     def json(self, answer: AnswerT) -> str:
         """Show an answer as JSON on one line, with the truth where it is known."""
+        return json.dumps(json.loads(answer.to_bytes()) | self._text(answer).document(), ensure_ascii=False)
 
     def screen(self, console: Console) -> RenderableType:
         """Show the newest answers one below the other, as many as fit a terminal, and name the others.
@@ -59,81 +81,26 @@ class Display(ABC, Generic[AnswerT]):
             return Group()
         first, *others = newest
         room = console.height - (1 if others else 0)
-        most = self.rows
-        try:
-            while self.rows > 1 and _height(console, self.panel(first)) > room:
-                self.rows -= 1
-            shown = [self.panel(first)]
-        finally:
-            self.rows = most
-        room -= _height(console, shown[0])
+        text, rows = self._text(first), self._rows
+        while rows > 1 and _height(console, text.panel(rows=rows)) > room:
+            rows -= 1
+        panels = [text.panel(rows=rows)]
+        room -= _height(console, panels[0])
         while others and (height := _height(console, panel := self.panel(others[0]))) <= room:
-            shown.append(panel)
+            panels.append(panel)
             room -= height
             others.pop(0)
         if others:
             names = ", ".join(f"{each.series} ({'final' if each.final else 'provisional'})" for each in others)
-            shown.append(
+            panels.append(
                 plain(f"Also: {names}; one alone: --estimate NAME", style="dim", no_wrap=True, overflow="ellipsis")
             )
-        return Group(*shown)
+        return Group(*panels)
 
-
-class WindowDisplay(Display[AnswerT]):
-    """A display of the answer to the last closed window, and of that to the one that is open after it."""
-
-    def __init__(self) -> None:
-        """Start without answers."""
-        self._final: AnswerT | None = None
-        self._open: AnswerT | None = None
-
-    def add(self, answer: AnswerT) -> None:
-        """See `Display`."""
-        if answer.final:
-            self._final = answer
-        else:
-            self._open = answer
-
-    def newest(self) -> list[AnswerT]:
-        """Return the newest answers, final before provisional."""
-        final, provisional = self._final, self._open
-        found = [] if final is None else [final]
-        if provisional is not None and (final is None or provisional.window.start_ms > final.window.start_ms):
-            found.append(provisional)
-        return found
-
-
-class ComparedDisplay(WindowDisplay[AnswerT], Generic[AnswerT, TruthT]):
-    """A display of answers beside the truth in a file, which may come later and is read anew while it changes."""
-
-    def __init__(self, truth: Path | None, *, rows: int = 12) -> None:
-        """Start without answers.
-
-        truth: file of the truth to compare them with; None to compare them with nothing.
-        rows: number of values to show.
-        """
-        super().__init__()
-        self._truth = truth
-        self.rows = rows
-
-    @abstractmethod
-    def read(self, truth: Path, answer: AnswerT) -> TruthT | None:
-        """Read what to compare an answer with from the file; None where it says nothing of this answer."""
-
-    def compared(self, answer: AnswerT, truth: TruthT) -> dict[str, object]:  # noqa: ARG002
-        """Return what the JSON of an answer says of the truth besides."""
-        return {"truth": truth}
-
-    def true(self, answer: AnswerT) -> TruthT | None:
-        """Return what to compare an answer with; None while there is no file."""
-        return None if self._truth is None or not self._truth.exists() else self.read(self._truth, answer)
-
-    def json(self, answer: AnswerT) -> str:
-        """See `Display`."""
-        message = json.loads(answer.to_bytes())
-        if (truth := self.true(answer)) is not None:
-            message |= self.compared(answer, truth)
-        return json.dumps(message, ensure_ascii=False)
+    def _text(self, answer: AnswerT) -> AnswerText:
+        settled = self._settled[answer.target]
+        before = next((each for each in reversed(settled) if each.turn < answer.turn), None)
+        return AnswerText.of(answer, truth=self._truth_of(answer), before=before)
 
 
 def _height(console: Console, panel: RenderableType) -> int:

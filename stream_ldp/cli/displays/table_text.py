@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from stream_ldp.cli.displays.digits import shown
 from stream_ldp.cli.displays.plain import plain
+from stream_ldp.digits import shown
 from stream_ldp.printable import printable
 
 if TYPE_CHECKING:

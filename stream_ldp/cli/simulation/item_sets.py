@@ -12,7 +12,7 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.item_sets import load_item_sets
 from stream_ldp.cli.inputs.population import sample
 from stream_ldp.cli.running import run_client, until_signal
-from stream_ldp.cli.simulation.item_truth import ItemTruth
+from stream_ldp.cli.simulation.truth import Tally
 from stream_ldp.client.item_population import ItemPopulation
 from stream_ldp.collection.records import Missing
 from stream_ldp.mechanisms import OSEntropy, SeededEntropy
@@ -37,7 +37,7 @@ def simulate_items(collection: ItemCollection, options: SimulateOptions) -> None
     given = load_item_sets(options.data, collection)
     sampling, noise = np.random.SeedSequence(seed).spawn(2)
     sets = given.take(sample(np.arange(len(given)), users or len(given), np.random.default_rng(sampling)))
-    truth = ItemTruth.of(collection, sets)
+    truth = Tally(collection, sets).truth()
     if options.truth_file is not None:
         truth.save(options.truth_file)
     population = ItemPopulation(
@@ -50,8 +50,10 @@ def simulate_items(collection: ItemCollection, options: SimulateOptions) -> None
         seconds, drawn = time.monotonic() - begun, quantity(len(sets), "simulated user")
         echo(f"{quantity(population.acknowledged, 'report')} of {drawn} in {seconds:.1f} s")
     echo(f"true top {collection.method.k}:")
-    for rank, (item, frequency) in enumerate(truth.top(collection.method.k).items(), start=1):
-        echo(f"{rank:4} {item} {frequency:.4f}")
+    numbers = truth.population.numbers("items")
+    best = sorted(numbers, key=lambda key: -numbers[key])[: collection.method.k]
+    for rank, key in enumerate(best, start=1):
+        echo(f"{rank:4} {', '.join(key[1])} {numbers[key]:.4f}")
 
 
 async def _play(population: ItemPopulation, collection: ItemCollection, sets: ItemSets, *, epochs: int) -> None:

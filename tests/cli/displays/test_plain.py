@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from stream_ldp.cli.displays.display import Display
 from stream_ldp.cli.displays.plain import plain
 from stream_ldp.cli.displays.table_text import print_table
-from stream_ldp.cli.kinds import FACES
 from stream_ldp.client.table import table_of
 from stream_ldp.kinds import KINDS
 from stream_ldp.printable import printable
@@ -44,7 +44,7 @@ def test_no_answer_commands_a_terminal(kind: str, monkeypatch: pytest.MonkeyPatc
     message = KINDS[kind].answer
     example = json.loads((FOLDER / "examples" / f"{message.__name__.lower()}-v1.json").read_text(encoding="utf-8"))
     answer = message.from_bytes(json.dumps(hostile(example)).encode())
-    display = FACES[kind].display(None, rows=5)
+    display: Display[Any] = Display(rows=5)
     display.add(answer)
     console = Console(file=StringIO(), force_terminal=True, width=200, height=80)
     monkeypatch.setattr("stream_ldp.cli.displays.table_text.Console", lambda **_: console)
@@ -67,5 +67,5 @@ def test_frequencies_of_one_value_or_none_are_shown(left: int) -> None:
     }
     answer = KINDS["sampled"].answer.from_bytes(json.dumps(example).encode())
     console = Console(file=StringIO(), width=120)
-    console.print(FACES["sampled"].display(None, rows=5).panel(answer))
+    console.print(Display(rows=5).panel(answer))
     assert "marginals" in console.file.getvalue()  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ from typer.testing import Result
 
 from stream_ldp.cli.report import report
 from stream_ldp.cli.simulate import simulate
-from stream_ldp.cli.simulation.item_truth import ItemTruth
+from stream_ldp.cli.simulation.truth import Truth
 from stream_ldp.quantity import quantity
 from tests.cli.films import QUICK, data_file, report_counts
 from tests.client.examples import write_survey
@@ -36,8 +36,9 @@ def test_simulate_prints_the_reports_of_each_phase_and_saves_the_truth(
     assert lines[1].endswith(f" phase 2 of 2: {second} of 4 users reported on 4 items")
     assert lines[2].startswith(f"{quantity(first + second, 'report')} of 4 simulated users in ")
     assert lines[3:] == ["true top 2:", "   1 Alien 0.7500", "   2 Brazil 0.2500"]
-    truth = ItemTruth.load(truth_file)
-    assert truth.frequency == {"Alien": 0.75, "Brazil": 0.25, "Heat": 0.25}
+    truth = Truth.load(truth_file)
+    numbers = {names: share for (_, names), share in truth.population.numbers("items").items()}
+    assert numbers == {("Alien",): 0.75, ("Brazil",): 0.25, ("Heat",): 0.25}
     assert truth.fingerprint == films(**QUICK).fingerprint.hex()
 
 

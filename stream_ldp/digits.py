@@ -1,4 +1,4 @@
-"""This module writes numbers with the digits that their errors allow, and probabilities of tests as bounds."""
+"""Numbers with the digits that their errors allow, and probabilities of tests as bounds."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from stream_ldp.cli.displays.digits import shown, shown_p
+from stream_ldp.digits import shown, shown_p
 
 
 @pytest.mark.parametrize(

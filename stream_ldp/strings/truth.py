@@ -1,0 +1,28 @@
+"""What is true of users whose strings are known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stream_ldp.pipeline.cells import Totals
+    from stream_ldp.strings.collection import StringCollection
+
+__all__ = ["totals"]
+
+
+def totals(collection: StringCollection, table: NDArray[np.integer]) -> Totals:
+    """Count the users with each string that anybody has; see `Kind.totals`.
+
+    table: symbols of the users' strings, shape (users, length).
+    """
+    strings, counts = np.unique(table, axis=0, return_counts=True)
+    decode = collection.string.decode
+    return {
+        ("strings", ("", (decode(string),))): float(count)
+        for string, count in zip(strings, counts.tolist(), strict=True)
+    }

@@ -49,12 +49,11 @@ _PUBLIC = {
     "kafka.settings": "Settings SettingsError",
     "kinds": "load_collection",
     "privacy.audit.enumeration": "Enumeration",
-    "privacy.ledger.ledger": "AlreadyReported",
-    "privacy.ledger.ledger_file": "LooserTerms PrivacyLedger load_or_create_user",
-    "privacy.ledger.secret": "SecretError load_or_create_secret",
-    "privacy.ledger.store": "LedgerError",
-    "privacy.ledger.terms": "Assumption BudgetExceeded DayBudgetExceeded LinkingRefused ReportRefused Terms "
-    "TooManyValues",
+    "ledger.ledger": "AlreadyReported",
+    "ledger.ledger_file": "LooserTerms PrivacyLedger load_or_create_user",
+    "ledger.secret": "SecretError load_or_create_secret",
+    "ledger.store": "LedgerError",
+    "ledger.terms": "Assumption BudgetExceeded DayBudgetExceeded LinkingRefused ReportRefused Terms TooManyValues",
     "synthesis.chunk": "SyntheticChunk",
 }
 

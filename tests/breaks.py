@@ -2,7 +2,7 @@
 
 `python -m tests.breaks` prints which of the audits catches each, and `python -m tests.breaks 18 33` does so of some.
 Most are one slip away from the code; all state the epsilon of the honest code. As a plugin of pytest, this module
-breaks the package before any test is imported: `pytest -p tests.breaks --break 31 tests/privacy/ledger`.
+breaks the package before any test is imported: `pytest -p tests.breaks --break 31 tests/ledger`.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from stream_ldp.client import batcher, item_population, item_reporter
 from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.client.outbox import Outbox
 from stream_ldp.client.reporter import Reporter
+from stream_ldp.ledger import private_file, secret, store
+from stream_ldp.ledger.ledger import PhaseAccount
 from stream_ldp.mechanisms import (
     RESOLUTION,
     RRLDP,
@@ -47,9 +49,6 @@ from stream_ldp.mechanisms.packing import pack, unpack
 from stream_ldp.mechanisms.privacy_loss import PRECISION
 from stream_ldp.mechanisms.randomness import user_partition
 from stream_ldp.mechanisms.randomness.entropy import WordEntropy
-from stream_ldp.privacy.ledger import private_file, secret, store
-from stream_ldp.privacy.ledger.ledger import PhaseAccount
-from stream_ldp.privacy.ledger.reports import PhaseReport
 from stream_ldp.records import collection as record_collection
 from stream_ldp.sets.methods import oracle_choice
 from stream_ldp.sets.phases import Phase
@@ -377,11 +376,11 @@ def _unlocked(original: Any) -> Any:
 
 
 def _one_decimal(original: Any) -> Any:
-    def to(cls: Any, collection: Any, *, phase: int, epoch: int) -> Any:
-        report = original(collection, phase=phase, epoch=epoch)
+    def charges(*arguments: Any, **options: Any) -> Any:
+        report = original(*arguments, **options)
         return dataclasses.replace(report, epsilon=round(report.epsilon, 1))
 
-    return classmethod(to)
+    return charges
 
 
 def _coarse_partition(patch: pytest.MonkeyPatch) -> None:
@@ -402,7 +401,7 @@ def _readable(original: Any) -> Any:
     return keep
 
 
-_STORE = "tests/privacy/ledger/test_store.py"
+_STORE = "tests/ledger/test_store.py"
 _PERMANENT = "tests/mechanisms/randomness/test_permanent.py"
 
 BREAKS: tuple[Break, ...] = (
@@ -488,7 +487,7 @@ BREAKS: tuple[Break, ...] = (
           patch=_replacing(private_file, "sync_directory", lambda _: lambda path: None), subject=SURVEY, by=(),
           test=f"{_STORE}::test_spending_syncs_the_file_before_and_the_directory_after_replacing_it"),
     Break(number=33, what="ledger rounds epsilon to one decimal",
-          patch=_replacing(PhaseReport, "to", _one_decimal), subject=BOOKS, by=(CLIENT,)),
+          patch=_replacing(item_reporter, "charges", _one_decimal), subject=BOOKS, by=(CLIENT,)),
     Break(number=34, what="partition word of 8 bits", patch=_coarse_partition, subject=BOOKS, by=(),
           test="tests/mechanisms/randomness/test_user_partition.py"),
     Break(number=35, what="ItemPopulation answers in order",

@@ -16,8 +16,8 @@ from stream_ldp.client.errors import DeliveryError
 from stream_ldp.collection.located import CollectionError, Misplaced
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.extras import MissingExtra
-from stream_ldp.privacy.ledger.ledger_file import LooserTerms
-from stream_ldp.privacy.ledger.terms import BudgetExceeded
+from stream_ldp.ledger.ledger_file import LooserTerms
+from stream_ldp.ledger.terms import BudgetExceeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -35,6 +35,9 @@ from stream_ldp.client.reporter import Reporter
 from stream_ldp.collection import Collection
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import parse_collection
+from stream_ldp.ledger.ledger import Spending
+from stream_ldp.ledger.ledger_file import PrivacyLedger
+from stream_ldp.ledger.terms import Terms
 from stream_ldp.mechanisms import RRLDP
 from stream_ldp.mechanisms.privacy_loss import shown_guess
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
@@ -42,11 +45,8 @@ from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
 from stream_ldp.pipeline.answer import Published, WindowBounds
 from stream_ldp.pipeline.cells import CellKey
 from stream_ldp.privacy.audit.enumeration import Enumeration
-from stream_ldp.privacy.ledger.ledger import Spending
-from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
-from stream_ldp.privacy.ledger.reports import attribute_reports
-from stream_ldp.privacy.ledger.terms import Terms
 from stream_ldp.records.answer import Estimate
+from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.plan import plan as plan_of_records
 from stream_ldp.service.metrics import Metrics
@@ -211,7 +211,7 @@ def test_the_price_of_a_change_and_what_it_shows_are_as_stated() -> None:
     stated = r"ledger charges ([\d.]+\d) nats, .* may gain ([\d.]+\d)"
     ((charged, shown),) = re.findall(stated, README.replace("\n", " "))
     records = [[0, 0]] * 15 + [[1, 1]] * 15
-    spending = Spending().after(attribute_reports(collection, records, tag_key=bytes(range(32))))
+    spending = Spending().after(charges(collection, records, secret=bytes(32), tag_key=bytes(range(32))))
     assert spending.epsilon <= float(charged) < spending.epsilon + 0.001
     exact = loss_of_a_change(collection.mechanism, reports=30)
     assert exact <= float(shown) < exact + 0.001
@@ -234,7 +234,7 @@ def test_a_client_that_counts_as_the_specification_says_counts_what_the_ledger_d
         h, p, q = t_f / 2**32, t_p / 2**32, t_q / 2**32
         k, u, d = 1 - h, (p / q) ** t, ((1 - q) / (1 - p)) ** t
         counted += Fraction(math.log((k + h * u) / (h + k * u)) + math.log((k + h * d) / (h + k * d)))
-    spending = Spending().after(attribute_reports(collection, [[0, 1]] * reports, tag_key=bytes(range(32))))
+    spending = Spending().after(charges(collection, [[0, 1]] * reports, secret=bytes(32), tag_key=bytes(range(32))))
     assert float(counted) == pytest.approx(spending.epsilon, abs=1e-8)
 
 

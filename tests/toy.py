@@ -147,10 +147,15 @@ def plan(collection: Coins, *, populations: Sequence[int] = POPULATIONS) -> Coin
     )
 
 
+def charges(collection: Coins, table: NDArray[np.uint8], *, secret: bytes, tag_key: bytes | None) -> tuple[()]:
+    return ()
+
+
 COIN = Kind(
     name="coin",
     collection=Coins,
     mechanisms=("coin",),
+    charges=charges,
     layout=CoinsLayout,
     solve=solve,
     answer=Share,

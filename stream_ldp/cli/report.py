@@ -25,10 +25,10 @@ from stream_ldp.client.sender import now_ms
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import kind_of
+from stream_ldp.ledger.ledger_file import PrivacyLedger, load_or_create_user
+from stream_ldp.ledger.secret import ledger_file_of, load_or_create_secret
+from stream_ldp.ledger.terms import Assumption, ReportRefused, Terms, TooManyValues
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
-from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger, load_or_create_user
-from stream_ldp.privacy.ledger.secret import ledger_file_of, load_or_create_secret
-from stream_ldp.privacy.ledger.terms import Assumption, ReportRefused, Terms, TooManyValues
 from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:

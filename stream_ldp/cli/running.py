@@ -17,7 +17,7 @@ from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
+    from stream_ldp.ledger.ledger_file import PrivacyLedger
 
 __all__ = ["run", "run_client", "run_operation", "spent_line", "until_signal"]
 

@@ -11,10 +11,11 @@ import numpy as np
 from stream_ldp.client.batcher import batch_of
 from stream_ldp.client.round_feed import RoundFeed, closes_ms
 from stream_ldp.client.sender import Sender, now_ms, of_kind
+from stream_ldp.ledger.ledger import AlreadyReported
+from stream_ldp.ledger.terms import BudgetExceeded, DayBudgetExceeded, TooManyValues
 from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
-from stream_ldp.privacy.ledger.ledger import AlreadyReported
-from stream_ldp.privacy.ledger.terms import BudgetExceeded, DayBudgetExceeded, TooManyValues
+from stream_ldp.sets.charges import charges
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.permanent import permanent_words
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from stream_ldp.kafka.settings import Settings
+    from stream_ldp.ledger.ledger_file import PrivacyLedger
     from stream_ldp.mechanisms import Entropy
-    from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
     from stream_ldp.sets.rounds import Round
 
 __all__ = ["ItemReporter"]
@@ -219,17 +220,17 @@ class ItemReporter(Sender):
         # The terms may change while this reporter is open: the noise and the charge have to be under the same.
         permanent = [permanent_words(self._collection, key=self._secret)] if self._ledger.terms.memoises else None
         row = respond(self._collection.method, asked.inquiry, self._set, entropy=self._entropy, permanent=permanent)
-        shown = self._ledger.set_reports(self._collection, self._set, phase=asked.phase, secret=self._secret)
+        report = charges(
+            self._collection,
+            self._set,
+            phase=asked.phase,
+            epoch=asked.epoch,
+            secret=self._secret,
+            tag_key=self._ledger.tag_key,
+        )
         try:
             # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
-            await asyncio.to_thread(
-                self._ledger.spend_phase,
-                self._collection,
-                phase=asked.phase,
-                epoch=asked.epoch,
-                time_ms=time_ms,
-                shown=shown,
-            )
+            await asyncio.to_thread(self._ledger.spend_phase, report, time_ms=time_ms)
         except AlreadyReported as refusal:
             log.info("%s", refusal)
             return

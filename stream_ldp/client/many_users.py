@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stream_ldp.privacy.ledger.store import LedgerError
-from stream_ldp.privacy.ledger.terms import ReportRefused
+from stream_ldp.ledger.store import LedgerError
+from stream_ldp.ledger.terms import ReportRefused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
-    from stream_ldp.privacy.ledger.reports import AttributeReport
+    from stream_ldp.ledger.ledger_file import PrivacyLedger
+    from stream_ldp.ledger.reports import AttributeReport
 
 __all__ = ["Charge", "require_users", "spend_each"]
 

@@ -13,8 +13,8 @@ from stream_ldp.client.sender import Sender, now_ms, of_kind
 from stream_ldp.collection import Collection
 from stream_ldp.collection.records import is_table
 from stream_ldp.kinds import kind_of
+from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.mechanisms import OSEntropy
-from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection.records import CollectionOfRecords
     from stream_ldp.kafka.settings import Settings
+    from stream_ldp.ledger.reports import AttributeReport
+    from stream_ldp.ledger.store import LedgerError
+    from stream_ldp.ledger.terms import ReportRefused
     from stream_ldp.mechanisms import Entropy
-    from stream_ldp.privacy.ledger.reports import AttributeReport
-    from stream_ldp.privacy.ledger.store import LedgerError
-    from stream_ldp.privacy.ledger.terms import ReportRefused
 
 __all__ = ["Reporter"]
 
@@ -88,8 +88,8 @@ class Reporter(Sender):
             TypeError: it is no collection, or users report something else than records to it.
             ValueError: the secret is malformed, or the ledger belongs to a user with another secret.
         """
-        reports = kind_of(of_kind(collection, Collection, client=self)).reports
-        if reports is None:
+        kind = kind_of(of_kind(collection, Collection, client=self))
+        if kind.reports is None:
             raise TypeError(
                 f"Reporter: users report no records to {collection.name}, of type {type(collection).__name__}, but "
                 "answer its rounds: use ItemReporter"
@@ -103,7 +103,7 @@ class Reporter(Sender):
             delivery_timeout=delivery_timeout,
         )
         self._collection = collection
-        self._reports = reports
+        self._reports, self._charges = kind.reports, kind.charges
         self._secret = secret
         self._ledger = _ledger_of(secret, ledger)
         self._linger = linger
@@ -292,7 +292,10 @@ class Reporter(Sender):
 
     def _charged(self, table: NDArray[Any], *, secret: bytes, ledger: PrivacyLedger) -> tuple[AttributeReport, ...]:
         """Describe what reports of these records of one user show, for the user's ledger."""
-        return ledger.charges(self._collection, table, secret=secret)
+        shown: tuple[AttributeReport, ...] = self._charges(
+            self._collection, table, secret=secret, tag_key=ledger.tag_key
+        )
+        return shown
 
     async def flush(self) -> int:
         """Send what is gathered and wait until all of it is acknowledged.

@@ -8,6 +8,7 @@ from stream_ldp.marginals.plan import plan, summary
 from stream_ldp.marginals.solve import solve
 from stream_ldp.marginals.truth import totals
 from stream_ldp.pipeline.kind import Kind, always
+from stream_ldp.questions.charges import charges
 from stream_ldp.questions.layout import QuestionLayout
 from stream_ldp.questions.reports import reports
 
@@ -17,6 +18,7 @@ SAMPLED = Kind(
     name="sampled",
     collection=SampledCollection,
     mechanisms=("sampled",),
+    charges=charges,
     layout=QuestionLayout,
     solve=solve,
     answer=Marginals,

@@ -64,7 +64,7 @@ class KRRSpec(MechanismSpec):
         """Return the mechanism for attributes of these sizes."""
         return KRR(sizes=sizes, attribute_epsilon=self.epsilon, report_epsilon=self.per_report)
 
-    def responses_loss(self, *, responses: int, reports: int) -> float:  # noqa: ARG002
+    def responses_loss(self, *, responses: int, reports: float) -> float:  # noqa: ARG002
         """See `MechanismSpec.responses_loss`: a response that is repeated reveals nothing more.
 
         With `per_report` this is what any number of reports reveal. What a few of them do depends on the number of

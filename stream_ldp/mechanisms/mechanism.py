@@ -82,12 +82,17 @@ class MechanismSpec(Part, ABC):
         """
 
     @abstractmethod
-    def responses_loss(self, *, responses: int, reports: int) -> float:
+    def responses_loss(self, *, responses: int, reports: float) -> float:
         """Return the privacy loss, in nats, of so many permanent responses, each shown in so many reports.
 
         The responses belong to one attribute. Their loss is that of a record with so many attributes, and is never
         rounded down.
         """
+
+    @property
+    def is_concave(self) -> bool:
+        """Whether a further report of a permanent response loses no more than the one before it."""
+        return True
 
     @classmethod
     @abstractmethod

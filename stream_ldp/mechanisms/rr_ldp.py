@@ -58,7 +58,7 @@ class RRLDPSpec(MechanismSpec):
         """Return the mechanism for attributes of these sizes."""
         return RRLDP(sizes=sizes, f=self.f, p=self.p, q=self.q)
 
-    def responses_loss(self, *, responses: int, reports: int) -> float:
+    def responses_loss(self, *, responses: int, reports: float) -> float:
         """See `MechanismSpec.responses_loss`; it does not depend on the number of the attribute's values."""
         return self.of(sizes=(2,) * responses).epsilon(reports=reports)
 

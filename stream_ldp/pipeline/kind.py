@@ -170,6 +170,8 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     mechanisms: every `mechanism.kind` that a file of this kind may name.
     takes: decides which files with such a mechanism are of this kind, where another kind has it too; None for the
         rest of them.
+    charges: describes what reports of one user show, and at what price, for the user's ledger: AttributeReports of
+        several reports, or the PhaseReport of one to a phase.
     layout: makes the layout of the batches under a collection's own fingerprint.
     solve: answers a question; slow, so it belongs on a thread of its own.
     answer: the class of its answers.
@@ -197,6 +199,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     collection: type[CollectionT]
     mechanisms: tuple[str, ...]
     takes: Callable[[Mapping[str, Any]], bool] | None = None
+    charges: Callable[..., Any]
     layout: Callable[[CollectionT], Layout]
     solve: Callable[[CollectionT, Question[SeriesT, AnswerT]], AnswerT]
     answer: type[AnswerT]

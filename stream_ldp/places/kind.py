@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stream_ldp.pipeline.kind import Kind, always
 from stream_ldp.places.answer import PlaceCounts
+from stream_ldp.places.charges import charges
 from stream_ldp.places.collection import PlaceCollection
 from stream_ldp.places.plan import plan, summary
 from stream_ldp.places.reports import reports
@@ -17,6 +18,7 @@ PLACES = Kind(
     name="places",
     collection=PlaceCollection,
     mechanisms=("places",),
+    charges=charges,
     layout=QuestionLayout,
     solve=solve,
     answer=PlaceCounts,

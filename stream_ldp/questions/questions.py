@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from stream_ldp.ledger.costs import AnswerCost, RepeatedCost
 from stream_ldp.mechanisms import HalfSpaceResponse, PiecewiseResponse, Randomizer, RepeatedResponse
 from stream_ldp.mechanisms.piecewise import rounded
 from stream_ldp.mechanisms.plausibility import MIN_EXPECTED, UNTESTED, Plausibility, compared
 from stream_ldp.mechanisms.randomness.allocation import Allocation
-from stream_ldp.questions.cost import AnswerCost, RepeatedCost
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,6 +7,7 @@ from operator import attrgetter
 from stream_ldp.mechanisms import MECHANISMS
 from stream_ldp.pipeline.kind import Kind
 from stream_ldp.records.answer import Estimate
+from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection, about
 from stream_ldp.records.layout import JointLayout
 from stream_ldp.records.plan import for_budget, plan, summary
@@ -28,6 +29,7 @@ RECORDS = Kind(
     name="records",
     collection=JointCollection,
     mechanisms=tuple(MECHANISMS),
+    charges=charges,
     layout=JointLayout,
     solve=solve,
     answer=Estimate,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stream_ldp.pipeline.kind import Kind, Rounds, always
 from stream_ldp.sets.answer import Ranking
+from stream_ldp.sets.charges import charges
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.methods import METHODS
@@ -43,6 +44,7 @@ SETS = Kind(
     name="sets",
     collection=ItemCollection,
     mechanisms=tuple(METHODS),
+    charges=charges,
     layout=PhaseLayout,
     solve=solve,
     answer=Ranking,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stream_ldp.pipeline.kind import Kind
 from stream_ldp.strings.answer import StringRanking
+from stream_ldp.strings.charges import charges
 from stream_ldp.strings.collection import StringCollection
 from stream_ldp.strings.layout import StringLayout
 from stream_ldp.strings.plan import plan, summary
@@ -17,6 +18,7 @@ STRINGS = Kind(
     name="strings",
     collection=StringCollection,
     mechanisms=("strings",),
+    charges=charges,
     layout=StringLayout,
     solve=solve,
     answer=StringRanking,

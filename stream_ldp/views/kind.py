@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.pipeline.kind import Kind, always
+from stream_ldp.questions.charges import charges
 from stream_ldp.questions.layout import QuestionLayout
 from stream_ldp.questions.reports import reports
 from stream_ldp.records.answer import Estimate
@@ -34,6 +35,7 @@ VIEWS = Kind(
     collection=ViewsCollection,
     mechanisms=("sampled",),
     takes=is_of_views,
+    charges=charges,
     layout=QuestionLayout,
     solve=solve,
     answer=Estimate,

@@ -21,8 +21,8 @@ from stream_ldp.cli.inputs.records import Format
 from stream_ldp.cli.report import ReportOptions, report
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.privacy.ledger.ledger_file import LooserTerms
-from stream_ldp.privacy.ledger.terms import Assumption
+from stream_ldp.ledger.ledger_file import LooserTerms
+from stream_ldp.ledger.terms import Assumption
 from stream_ldp.quantity import quantity
 from stream_ldp.sets.collection import ItemCollection
 from tests.cli.films import QUICK, data_file, epochs_to_come, report_counts

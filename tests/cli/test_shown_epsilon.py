@@ -11,10 +11,11 @@ from typer.testing import CliRunner
 
 from stream_ldp.cli import app
 from stream_ldp.cli.running import spent_line
+from stream_ldp.ledger.ledger_file import PrivacyLedger
+from stream_ldp.ledger.terms import BudgetExceeded, Terms
 from stream_ldp.mechanisms import new_secret
-from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
-from stream_ldp.privacy.ledger.terms import BudgetExceeded, Terms
 from stream_ldp.records.answer import Privacy
+from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.sets.answer import EpochPrivacy
 from stream_ldp.sets.collection import ItemCollection
@@ -99,12 +100,14 @@ def test_no_command_shows_an_epsilon_of_records_below_the_true_one(mechanism: st
 def test_no_ledger_shows_what_is_spent_below_what_it_is(mechanism: str, tmp_path: Path) -> None:
     collection = JointCollection.parse(survey(mechanism))
     once = collection.mechanism.epsilon()
-    ledger = PrivacyLedger.create(tmp_path / "ledger", secret=new_secret(), terms=Terms(budget=once))
-    ledger.spend(ledger.attribute_reports(collection, [(0, 0)]), time_ms=0)
+    secret = new_secret()
+    ledger = PrivacyLedger.create(tmp_path / "ledger", secret=secret, terms=Terms(budget=once))
+    reports = charges(collection, [(0, 0)], secret=secret, tag_key=ledger.tag_key)
+    ledger.spend(reports, time_ms=0)
     assert ledger.spending.epsilon == once
     check_shown(spent_line(ledger), r"^(\S+) of", [once])
     with pytest.raises(BudgetExceeded) as refusal:
-        ledger.spend(ledger.attribute_reports(collection, [(0, 0)]), time_ms=0)
+        ledger.spend(reports, time_ms=0)
     check_shown(str(refusal.value), r"cost (\S+) nats", [refusal.value.cost])
 
 

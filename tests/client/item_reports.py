@@ -7,8 +7,8 @@ from typing import Any
 
 from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
-from stream_ldp.privacy.ledger.terms import Terms
+from stream_ldp.ledger.ledger_file import PrivacyLedger
+from stream_ldp.ledger.terms import Terms
 from tests.client.items import Timeline, films, secret_asked_in
 
 __all__ = ["SECRET", "SETTINGS", "UNLIMITED", "reporter"]

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
-from stream_ldp.privacy.ledger.terms import Terms
+from stream_ldp.ledger.ledger_file import PrivacyLedger
+from stream_ldp.ledger.terms import Terms
 from stream_ldp.records.collection import JointCollection
 from tests.client.examples import collection_of
 

@@ -13,9 +13,9 @@ from stream_ldp.client.item_population import ItemPopulation
 from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.ledger.ledger_file import PrivacyLedger
+from stream_ldp.ledger.terms import Terms
 from stream_ldp.pipeline import wire
-from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
-from stream_ldp.privacy.ledger.terms import Terms
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.rounds import Round

@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from stream_ldp.client.errors import DeliveryError, MissingTopic
+from stream_ldp.ledger.ledger_file import PrivacyLedger
+from stream_ldp.ledger.store import LedgerError
+from stream_ldp.ledger.terms import Assumption, BudgetExceeded, DayBudgetExceeded, Terms
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
-from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
-from stream_ldp.privacy.ledger.store import LedgerError
-from stream_ldp.privacy.ledger.terms import Assumption, BudgetExceeded, DayBudgetExceeded, Terms
+from stream_ldp.sets.charges import charges
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.permanent import held_sign
@@ -443,7 +444,8 @@ async def test_a_clock_that_was_ahead_for_a_while_does_not_mute_a_user(
 async def test_reports_to_another_collection_count_against_the_budget(broker: FakeBroker, timeline: Timeline) -> None:
     other = films(epochs="pipelined")
     ledger = PrivacyLedger.in_memory(secret=SECRET, terms=Terms(budget=1.9))
-    ledger.spend_phase(other, phase=1, epoch=EPOCH, time_ms=timeline())
+    reported = charges(other, ItemSets.of([[0]]), phase=1, epoch=EPOCH, secret=SECRET, tag_key=None)
+    ledger.spend_phase(reported, time_ms=timeline())
     async with reporter(timeline, ledger=ledger) as sender:
         await sender.hold({"Alien"})
         timeline.until_ms = minutes(6)

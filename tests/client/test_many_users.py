@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 
 from stream_ldp.client.reporter import Reporter
-from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger, load_or_create_user
-from stream_ldp.privacy.ledger.store import LedgerError
-from stream_ldp.privacy.ledger.terms import Assumption, BudgetExceeded, ReportRefused, Terms
+from stream_ldp.ledger.ledger_file import PrivacyLedger, load_or_create_user
+from stream_ldp.ledger.store import LedgerError
+from stream_ldp.ledger.terms import Assumption, BudgetExceeded, ReportRefused, Terms
+from stream_ldp.records.charges import charges
 from stream_ldp.testing import KafkaInMemory, kafka_in_memory
 from tests.client.examples import collection_of
 from tests.in_memory import START_MS
@@ -45,7 +46,7 @@ async def test_each_report_is_counted_in_the_ledger_of_its_user(caplog: pytest.L
                 assert await reporter.report_many(FRAME, secrets=SECRETS, ledgers=of_users) == 5
         assert kafka.reports("care-survey") == 10
     alone = PrivacyLedger.in_memory(secret=SECRETS[0], terms=Terms(budget=20.0))
-    alone.spend(alone.attribute_reports(SURVEY, [(0, 0)] * 2), time_ms=START_MS)
+    alone.spend(charges(SURVEY, [(0, 0)] * 2, secret=SECRETS[0], tag_key=alone.tag_key), time_ms=START_MS)
     assert [each.spending.epsilon for each in of_users] == [alone.spending.epsilon] * 5
     assert "not counted" not in caplog.text
 

@@ -12,10 +12,10 @@ import pytest
 from aiokafka.errors import MessageSizeTooLargeError
 
 from stream_ldp.client.errors import DeliveryError, MissingTopic
+from stream_ldp.ledger.ledger_file import LooserTerms, PrivacyLedger
+from stream_ldp.ledger.terms import Assumption, LinkingRefused, Terms
 from stream_ldp.mechanisms import GivenWords, SeededEntropy
 from stream_ldp.pipeline.content_type import BATCH
-from stream_ldp.privacy.ledger.ledger_file import LooserTerms, PrivacyLedger
-from stream_ldp.privacy.ledger.terms import Assumption, LinkingRefused, Terms
 from stream_ldp.records.collection import JointCollection
 from tests.client.examples import MINUTE_MS, collection_of
 from tests.client.fakes import FakeBroker

@@ -16,8 +16,8 @@ from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.client.synchronous import SyncItemReporter, SyncReporter, SyncSubscriber, run_blocking
-from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
-from stream_ldp.privacy.ledger.terms import BudgetExceeded, Terms
+from stream_ldp.ledger.ledger_file import PrivacyLedger
+from stream_ldp.ledger.terms import BudgetExceeded, Terms
 from stream_ldp.records.answer import Estimate
 from stream_ldp.testing import kafka_in_memory
 from tests.client.answer_topics import SETTINGS, published

@@ -18,11 +18,11 @@ from playwright.async_api import async_playwright
 
 from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import Door, Gateway, Source
+from stream_ldp.ledger.ledger import Spending
 from stream_ldp.mechanisms.k_rr import KRRSpec
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
 from stream_ldp.mechanisms.rr_ldp import RRLDPSpec
-from stream_ldp.privacy.ledger.ledger import Spending
-from stream_ldp.privacy.ledger.reports import attribute_reports
+from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.testing import KafkaInMemory, kafka_in_memory
 from tests.client.examples import collection_of
@@ -249,7 +249,7 @@ async def test_both_ledgers_charge_the_same_reports_alike(mechanism: str) -> Non
     spending, exact = Spending(), []
     for bathing, mobility in records:
         values = collection.encode({"bathing": bathing, "mobility": mobility})
-        spending = spending.after(attribute_reports(collection, [values], tag_key=bytes(32)))
+        spending = spending.after(charges(collection, [values], secret=bytes(32), tag_key=bytes(32)))
         exact.append(spending.epsilon)
     document = {
         "collection": collection.name,

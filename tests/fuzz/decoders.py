@@ -29,6 +29,9 @@ from stream_ldp.kafka import record_batch
 from stream_ldp.kafka.decompression import MAX_EXPANDED_BYTES
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kinds import KINDS, kind_of, parse_collection, solve
+from stream_ldp.ledger.ledger_file import PrivacyLedger
+from stream_ldp.ledger.store import FileStore, LedgerError
+from stream_ldp.ledger.terms import Terms
 from stream_ldp.marginals.answer import Marginals
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.answer import final_of
@@ -40,9 +43,6 @@ from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts
 from stream_ldp.pipeline.statistics.report_sums import MAX_COUNTERS
 from stream_ldp.places.answer import PlaceCounts
-from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
-from stream_ldp.privacy.ledger.store import FileStore, LedgerError
-from stream_ldp.privacy.ledger.terms import Terms
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.layout import JointLayout

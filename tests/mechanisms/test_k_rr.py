@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.errors import ParameterError
+from stream_ldp.ledger.ledger import Spending
 from stream_ldp.mechanisms import KRR, GivenWords, KRRSpec, NotCovered, OSEntropy, SeededEntropy, Values
 from stream_ldp.mechanisms.rr_ldp import RRLDP
 from stream_ldp.mechanisms.rr_loss import rr_parameters
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.privacy.audit.enumeration import Enumeration
-from stream_ldp.privacy.ledger.ledger import Spending
-from stream_ldp.privacy.ledger.reports import attribute_reports
+from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.estimators import estimator
 from stream_ldp.records.evaluation import average_variation_distance
@@ -170,11 +170,11 @@ def test_a_ledger_charges_the_exact_loss_of_so_many_fresh_reports() -> None:
     values, key = FRESH.encode({"bathing": "yes", "mobility": "full"}), bytes(32)
     spent = Spending()
     for reports in (1, 2, 3):
-        spent = spent.after(attribute_reports(FRESH, [values], tag_key=key))
+        spent = spent.after(charges(FRESH, [values], secret=bytes(32), tag_key=key))
         assert spent.epsilon == pytest.approx(FRESH.mechanism.epsilon(reports=reports), abs=1e-9)
         assert spent.epsilon >= FRESH.mechanism.epsilon(reports=reports) - 1e-15
-    plain = attribute_reports(SURVEY, [values], tag_key=key)
-    other = attribute_reports(FRESH, [values], tag_key=key)
+    plain = charges(SURVEY, [values], secret=bytes(32), tag_key=key)
+    other = charges(FRESH, [values], secret=bytes(32), tag_key=key)
     assert {each.responses for each in plain}.isdisjoint(each.responses for each in other)
 
 

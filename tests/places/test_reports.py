@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from stream_ldp.client.reporter import Reporter
+from stream_ldp.ledger.ledger_file import PrivacyLedger
+from stream_ldp.ledger.terms import Assumption, BudgetExceeded, Terms, TooManyValues
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
-from stream_ldp.privacy.ledger.terms import Assumption, BudgetExceeded, Terms, TooManyValues
 from stream_ldp.questions.permanent import permanent_answers
 from tests.client.fakes import FakeBroker
 from tests.client.reports import SECRET, SETTINGS, unlimited

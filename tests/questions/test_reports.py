@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from stream_ldp.client.reporter import Reporter
+from stream_ldp.ledger.ledger_file import PrivacyLedger
+from stream_ldp.ledger.terms import Assumption, BudgetExceeded, Terms, TooManyValues
 from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
 from stream_ldp.mechanisms.repeated import RepeatedResponse
-from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
-from stream_ldp.privacy.ledger.terms import Assumption, BudgetExceeded, Terms, TooManyValues
 from stream_ldp.questions.permanent import asked, permanent_answers
 from tests.client.fakes import FakeBroker
 from tests.client.reports import SECRET, SETTINGS, unlimited

@@ -39,10 +39,10 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.kinds import load_collection
+from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.answer import WindowBounds, answer_key
 from stream_ldp.pipeline.content_type import BATCH_TYPE
-from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
 from tests.kafka.secured import PASSWORD, SecuredKafka, token
 from tests.listening import listening
 from tests.service.epochs import FILMS, ItemDeployment, Users, film_sets

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from stream_ldp.ledger.ledger import Spending
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.privacy.ledger.ledger import Spending
-from stream_ldp.privacy.ledger.reports import PhaseReport
+from stream_ldp.sets.charges import charges
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.epoch import run_epoch
 from stream_ldp.sets.item_sets import ItemSets
@@ -79,7 +79,10 @@ def test_the_planned_cost_of_epochs_is_the_most_the_ledger_charges_a_user(mechan
         spending = Spending()
         for phase in collection.method.phases:
             if phase.asks(np.array([word]))[0]:
-                spending = spending.after_phase(PhaseReport.to(collection, phase=phase.number, epoch=1))
+                report = charges(
+                    collection, ItemSets.of([[0]]), phase=phase.number, epoch=1, secret=bytes(32), tag_key=None
+                )
+                spending = spending.after_phase(report)
         dearest = max(dearest, spending.epsilon)
     assert {spent.epochs: spent.epsilon for spent in planned.privacy} == pytest.approx(
         {epochs: epochs * dearest for epochs in (1, 7, 30, 365)}

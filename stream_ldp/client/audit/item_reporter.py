@@ -31,13 +31,13 @@ from stream_ldp.client.audit.sending import (
 from stream_ldp.client.item_population import ItemPopulation
 from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.kafka.memory import connected
+from stream_ldp.ledger.ledger_file import PrivacyLedger
+from stream_ldp.ledger.terms import Terms
 from stream_ldp.mechanisms import SECRET_BYTES
 from stream_ldp.mechanisms.privacy_loss import round_up
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
 from stream_ldp.pipeline.statistics import row_width
 from stream_ldp.privacy.audit.item_enumeration import inquiries
-from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
-from stream_ldp.privacy.ledger.terms import Terms
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.permanent import permanent_words

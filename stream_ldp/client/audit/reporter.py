@@ -28,11 +28,11 @@ from stream_ldp.client.audit.sending import (
 )
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.memory import connected
+from stream_ldp.ledger.ledger_file import PrivacyLedger, load_or_create_user
+from stream_ldp.ledger.secret import ledger_file_of
+from stream_ldp.ledger.terms import Assumption, Terms
 from stream_ldp.mechanisms import SECRET_BYTES, SeededEntropy
 from stream_ldp.pipeline.statistics import row_width
-from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger, load_or_create_user
-from stream_ldp.privacy.ledger.secret import ledger_file_of
-from stream_ldp.privacy.ledger.terms import Assumption, Terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

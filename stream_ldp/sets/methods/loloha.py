@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from stream_ldp.errors import ParameterError
+from stream_ldp.ledger.costs import SignCost
 from stream_ldp.mechanisms import RESOLUTION, LolohaResponse
-from stream_ldp.sets.cost import SignCost
 from stream_ldp.sets.methods.combination import Combine, first_candidates, phase_estimate
 from stream_ldp.sets.methods.larger_sets import UNTOLD, doubted
 from stream_ldp.sets.methods.spec import MOST_EPSILON, MethodSpec, SetSize, require

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from stream_ldp.client.audit.item_reporter import Auditor, audit_item_reporter
+from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.mechanisms import SECRET_BYTES
-from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.permanent import permanent_words
 from tests.client.items import films

@@ -15,7 +15,6 @@ from stream_ldp.client.audit.subjects import JointSubject, PlaceSubject, Sampled
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.mechanisms import SECRET_BYTES
-from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
 from tests.client.examples import collection_of
 from tests.places import examples as places
 from tests.strings import examples as strings
@@ -119,7 +118,7 @@ async def test_a_reporter_whose_row_depends_on_what_is_not_asked_is_found(
 
 
 async def test_a_ledger_that_charges_too_little_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(PrivacyLedger, "answer_reports", lambda *_, **__: ())
+    monkeypatch.setattr(Reporter, "_charged", lambda *_, **__: ())
     assert await auditor(tmp_path).charges() != []
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
-from tests.privacy.ledger.ledgers import SECRET, UNLIMITED
+from stream_ldp.ledger.ledger_file import PrivacyLedger
+from tests.ledger.ledgers import SECRET, UNLIMITED
 
 if TYPE_CHECKING:
     from pathlib import Path

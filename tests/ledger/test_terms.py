@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stream_ldp.privacy.ledger.terms import DEFAULT_BUDGET, Assumption, Terms
+from stream_ldp.ledger.terms import DEFAULT_BUDGET, Assumption, Terms
 
 VALUES = {"assumption": Assumption.VALUES}
 

@@ -1,16 +1,13 @@
-"""Reports name the same permanent responses where, and only where, they show the same ones."""
+"""Reports of records name the same permanent responses where, and only where, they show the same ones."""
 
 from __future__ import annotations
 
 import pytest
 
-from stream_ldp.privacy.ledger.reports import answer_reports, attribute_reports, place_reports, string_reports
-from stream_ldp.privacy.ledger.terms import Assumption
+from stream_ldp.ledger.terms import Assumption
+from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection
-from tests.marginals.examples import collection_of as answers_of
-from tests.places.examples import collection_of as places_of
-from tests.privacy.ledger.surveys import KEY, SURVEY, collection_of, spent
-from tests.strings.examples import collection_of as strings_of
+from tests.ledger.surveys import KEY, SURVEY, collection_of, spent
 
 
 @pytest.mark.parametrize(
@@ -41,7 +38,7 @@ def test_responses_that_are_drawn_anew_are_distinguished_from_those_shown_before
         }
     )
     assert new.permanent_words().words(KEY, [0])[:2].tolist() != old.permanent_words().words(KEY, [0])[:2].tolist()
-    (first,), (second,) = (attribute_reports(each, [(0,)], tag_key=KEY) for each in (old, new))
+    (first,), (second,) = (charges(each, [(0,)], secret=KEY, tag_key=KEY) for each in (old, new))
     assert first.responses != second.responses
     assert first.tag != second.tag
     both = spent(new, [(0,)], before=spent(old, [(0,)]))
@@ -56,10 +53,5 @@ def test_adding_an_attribute_keeps_the_responses_of_the_others() -> None:
     assert spending.epsilon == pytest.approx(expected, abs=1e-12)
 
 
-def test_no_records_show_nothing_of_any_kind_of_collection() -> None:
-    secret = bytes(32)
-    strings, answers, places = strings_of(), answers_of(), places_of()
-    assert attribute_reports(collection_of(2), [], tag_key=KEY) == ()
-    assert string_reports(strings, strings.table([]), secret=secret, tag_key=KEY) == ()
-    assert answer_reports(answers, answers.table([]), secret=secret, tag_key=KEY) == ()
-    assert place_reports(places, places.table([]), tag_key=KEY) == ()
+def test_no_records_show_nothing() -> None:
+    assert charges(collection_of(2), [], secret=KEY, tag_key=KEY) == ()

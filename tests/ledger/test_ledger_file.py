@@ -28,11 +28,11 @@ from stream_ldp.cli.report import report
 from stream_ldp.client.errors import DeliveryError
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.privacy.ledger.ledger import Book
-from stream_ldp.privacy.ledger.ledger_file import LooserTerms, PrivacyLedger, load_or_create_user
-from stream_ldp.privacy.ledger.secret import SecretError, ledger_file_of, load_or_create_secret
-from stream_ldp.privacy.ledger.store import LedgerError
-from stream_ldp.privacy.ledger.terms import (
+from stream_ldp.ledger.ledger_file import LooserTerms, PrivacyLedger, load_or_create_user
+from stream_ldp.ledger.reports import PhaseReport
+from stream_ldp.ledger.secret import SecretError, ledger_file_of, load_or_create_secret
+from stream_ldp.ledger.store import LedgerError
+from stream_ldp.ledger.terms import (
     DEFAULT_BUDGET,
     Assumption,
     BudgetExceeded,
@@ -41,18 +41,19 @@ from stream_ldp.privacy.ledger.terms import (
     Terms,
     TooManyValues,
 )
+from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.sets.charges import charges as of_sets
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.phases import epochs_epsilon
 from tests.client.examples import collection_of, write_survey
 from tests.client.fakes import FakeBroker
-from tests.privacy.ledger.kills import killed
-from tests.privacy.ledger.ledgers import COLLECTION, NOON_MS, SECRET, UNLIMITED, counted, opened, spend
+from tests.ledger.kills import killed
+from tests.ledger.ledgers import COLLECTION, NOON_MS, SECRET, UNLIMITED, counted, opened, spend
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-from stream_ldp.privacy.ledger.ledger import AlreadyReported
+from stream_ldp.ledger.ledger import AlreadyReported
 from tests.client.items import EPOCH, films
 
 SETTINGS = Settings.load(brokers="nowhere:1")
@@ -721,7 +722,7 @@ def test_stricter_terms_hold_for_a_process_that_has_opened_the_ledger_before(pat
 def test_a_day_has_a_budget_of_its_own_and_the_total_still_holds(path: Path) -> None:
     one = COLLECTION.mechanism.epsilon(reports=1)
     ledger = opened(path, per_day=one, budget=COLLECTION.mechanism.epsilon(reports=3))
-    reports = ledger.attribute_reports(COLLECTION, [(0, 1)])
+    reports = charges(COLLECTION, [(0, 1)], secret=SECRET, tag_key=ledger.tag_key)
     day_ms = 86_400_000
     ledger.spend(reports, time_ms=0)
     before = path.read_bytes()
@@ -792,22 +793,26 @@ def test_a_new_user_needs_a_budget_and_is_logged_once(tmp_path: Path, caplog: py
 # Answers to phases: one to each, whoever asks and whenever.
 
 
+def to_phase(phase: int, *, epoch: int) -> PhaseReport:
+    return of_sets(films(), ItemSets.of([[1]]), phase=phase, epoch=epoch, secret=SECRET, tag_key=None)
+
+
 def test_a_refused_report_is_not_counted(path: Path) -> None:
-    opened(path).spend_phase(films(), phase=1, epoch=EPOCH, time_ms=NOON_MS)
+    opened(path).spend_phase(to_phase(1, epoch=EPOCH), time_ms=NOON_MS)
     before = opened(path).spending
     with pytest.raises(
         AlreadyReported, match=r"phase 1 of epoch 9500000 of collection 'films' has had this user's report"
     ):
-        opened(path).spend_phase(films(), phase=1, epoch=EPOCH, time_ms=NOON_MS)
+        opened(path).spend_phase(to_phase(1, epoch=EPOCH), time_ms=NOON_MS)
     with pytest.raises(BudgetExceeded, match=r"would cost 0\.800 nats of privacy, and 0\.700 are left"):
-        opened(path, budget=1.9).spend_phase(films(), phase=2, epoch=EPOCH, time_ms=NOON_MS)
+        opened(path, budget=1.9).spend_phase(to_phase(2, epoch=EPOCH), time_ms=NOON_MS)
     assert opened(path).spending == before
 
 
 def test_of_clients_that_report_at_the_same_time_exactly_one_succeeds(path: Path) -> None:
     def answers(epoch: int) -> bool:
         try:
-            opened(path).spend_phase(films(), phase=1, epoch=epoch, time_ms=NOON_MS)
+            opened(path).spend_phase(to_phase(1, epoch=epoch), time_ms=NOON_MS)
         except AlreadyReported:
             return False
         return True
@@ -821,8 +826,8 @@ def test_of_clients_that_report_at_the_same_time_exactly_one_succeeds(path: Path
 
 def test_a_thief_learns_only_when_and_how_often_a_user_reported(path: Path) -> None:
     ledger = opened(path)
-    ledger.spend_phase(films(), phase=1, epoch=EPOCH, time_ms=NOON_MS)
-    ledger.spend(ledger.attribute_reports(collection_of(), [(0, 1)]), time_ms=NOON_MS)
+    ledger.spend_phase(to_phase(1, epoch=EPOCH), time_ms=NOON_MS)
+    ledger.spend(charges(collection_of(), [(0, 1)], secret=SECRET, tag_key=ledger.tag_key), time_ms=NOON_MS)
     document = json.loads(path.read_text(encoding="utf-8").splitlines()[0])
     assert document["spending"]["phases"] == [
         {
@@ -844,23 +849,3 @@ def test_a_thief_learns_only_when_and_how_often_a_user_reported(path: Path) -> N
         "linked": False,
     }
     assert ledger.spending.epsilon == pytest.approx(1.2 + collection_of().mechanism.epsilon(reports=1))
-
-
-def test_a_report_that_shows_a_permanent_response_is_never_counted_without_it() -> None:
-    memoised = films(mechanism="{kind: loloha, epsilon: 1, k: 2, set_size: 2}")
-    ledger = PrivacyLedger.in_memory(secret=SECRET, terms=Terms(budget=9.0))
-    with pytest.raises(ValueError, match="set_reports"):
-        ledger.spend_phase(memoised, phase=1, epoch=EPOCH, time_ms=NOON_MS)
-    user = ItemSets.of([[1]])
-    shown = ledger.set_reports(memoised, user, phase=1, secret=SECRET)
-    with pytest.raises(ValueError, match="set_reports"):
-        ledger.spend_phase(films(), phase=1, epoch=EPOCH, time_ms=NOON_MS, shown=shown)
-    assert ledger.spending.epsilon == 0
-    for epoch in (EPOCH, EPOCH + 1):
-        ledger.spend_phase(memoised, phase=1, epoch=epoch, time_ms=NOON_MS, shown=shown)
-    assert ledger.spending.epsilon == pytest.approx(epochs_epsilon(memoised.method, epochs=2), abs=1e-12)
-    with pytest.raises(AlreadyReported):
-        ledger.spend_phase(memoised, phase=1, epoch=EPOCH, time_ms=NOON_MS, shown=shown)
-    assert Book.model_validate_json(Book(terms=Terms(), spending=ledger.spending).model_dump_json()).spending == (
-        ledger.spending
-    )

@@ -10,8 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from stream_ldp.errors import StreamLDPError
-from stream_ldp.mechanisms import SECRET_BYTES, new_secret
-from stream_ldp.privacy.ledger.private_file import (
+from stream_ldp.ledger.private_file import (
     NotPrivate,
     draft_of,
     keep_draft,
@@ -19,7 +18,8 @@ from stream_ldp.privacy.ledger.private_file import (
     sync_directory,
     write_draft,
 )
-from stream_ldp.privacy.ledger.store import LedgerError, locked
+from stream_ldp.ledger.store import LedgerError, locked
+from stream_ldp.mechanisms import SECRET_BYTES, new_secret
 
 __all__ = [
     "SecretError",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_ldp.privacy.ledger.private_file import NotPrivate, read_private, replace_private
+from stream_ldp.ledger.private_file import NotPrivate, read_private, replace_private
 
 
 def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from stream_ldp.privacy.ledger.ledger import Spending
-from stream_ldp.privacy.ledger.reports import attribute_reports
+from stream_ldp.ledger.ledger import Spending
+from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection
 
 KEY = bytes(range(32))
@@ -33,4 +33,4 @@ def collection_of(*sizes: int, noise: Noise = SURVEY, name: str = "survey") -> J
 
 def spent(collection: JointCollection, records: Iterable[Record], *, before: Spending | None = None) -> Spending:
     """Return the spending when these records are reported with memoised permanent responses."""
-    return (before or Spending()).after(attribute_reports(collection, records, tag_key=KEY))
+    return (before or Spending()).after(charges(collection, records, secret=bytes(32), tag_key=KEY))

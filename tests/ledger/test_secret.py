@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from stream_ldp.ledger.secret import SecretError, load_or_create_secret
 from stream_ldp.mechanisms import SECRET_BYTES
-from stream_ldp.privacy.ledger.secret import SecretError, load_or_create_secret
 
 
 def test_a_new_secret_is_readable_by_its_owner_alone_and_stays_the_same(tmp_path: Path) -> None:

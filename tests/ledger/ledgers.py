@@ -6,8 +6,9 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
-from stream_ldp.privacy.ledger.terms import Terms
+from stream_ldp.ledger.ledger_file import PrivacyLedger
+from stream_ldp.ledger.terms import Terms
+from stream_ldp.records.charges import charges
 from tests.client.examples import collection_of
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ NOON_MS = 12 * 3_600_000
 
 
 def spend(ledger: PrivacyLedger, record: Sequence[int] = (0, 1), collection: JointCollection = COLLECTION) -> None:
-    ledger.spend(ledger.attribute_reports(collection, [record]), time_ms=NOON_MS)
+    ledger.spend(charges(collection, [record], secret=SECRET, tag_key=ledger.tag_key), time_ms=NOON_MS)
 
 
 def counted(ledger: PrivacyLedger) -> int:

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from stream_ldp.privacy.ledger import store
-from stream_ldp.privacy.ledger.ledger import Book
-from stream_ldp.privacy.ledger.ledger_file import PrivacyLedger
-from stream_ldp.privacy.ledger.store import LedgerError
-from tests.privacy.ledger.ledgers import COLLECTION, NOON_MS, SECRET, UNLIMITED, counted, opened, spend
+from stream_ldp.ledger import store
+from stream_ldp.ledger.ledger import Book
+from stream_ldp.ledger.ledger_file import PrivacyLedger
+from stream_ldp.ledger.store import LedgerError
+from stream_ldp.records.charges import charges
+from tests.ledger.ledgers import COLLECTION, NOON_MS, SECRET, UNLIMITED, counted, opened, spend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from stream_ldp.privacy.ledger.reports import AttributeReport
+    from stream_ldp.ledger.reports import AttributeReport
 
 
 def test_spending_syncs_the_file_before_and_the_directory_after_replacing_it(
@@ -110,7 +111,7 @@ def test_the_ledger_of_a_release_that_writes_more_is_refused(path: Path, monkeyp
 def test_threads_count_all_that_they_send(path: Path) -> None:
     def spend_slowly(ledger: PrivacyLedger) -> None:
         def reports() -> Iterator[AttributeReport]:
-            for each in ledger.attribute_reports(COLLECTION, [(0, 1)]):
+            for each in charges(COLLECTION, [(0, 1)], secret=SECRET, tag_key=ledger.tag_key):
                 time.sleep(0.001)  # the others run meanwhile
                 yield each
 

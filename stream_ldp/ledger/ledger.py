@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from stream_ldp.mechanisms.privacy_loss import round_up
-from stream_ldp.privacy.ledger.reports import AttributeReport, PhaseReport, ReportCost
-from stream_ldp.privacy.ledger.terms import (
+from stream_ldp.ledger.costs import ReportCost
+from stream_ldp.ledger.reports import AttributeReport, PhaseReport
+from stream_ldp.ledger.terms import (
     Assumption,
     BudgetExceeded,
     DayBudgetExceeded,
@@ -38,7 +38,7 @@ from stream_ldp.privacy.ledger.terms import (
     Terms,
     TooManyValues,
 )
-from stream_ldp.questions.cost import RepeatedCost
+from stream_ldp.mechanisms.privacy_loss import round_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -180,7 +180,7 @@ class Spending(_Part):
         return self.model_copy(update={"accounts": tuple(accounts.values())})
 
     def after_phase(self, report: PhaseReport) -> Spending:
-        """Return the spending with one more report to a phase.
+        """Return the spending with one more report to a phase, and what it shows.
 
         Raises:
             AlreadyReported: the epoch is over for the user in this phase.
@@ -202,7 +202,7 @@ class Spending(_Part):
                 reports=1,
             )
         )
-        return self.model_copy(update={"phases": tuple(accounts.values())})
+        return self.model_copy(update={"phases": tuple(accounts.values())}).after(report.shown)
 
     def values_of(self, responses: str) -> int:
         """Return the number of different values that are memoised among these permanent responses."""
@@ -226,9 +226,9 @@ class Spending(_Part):
         for account in self.accounts:
             shown[account.mechanism, 1] += account.fresh
             if distinct := min(self.values_of(account.responses), account.memoised):
-                if distinct > 1 and isinstance(account.mechanism, RepeatedCost) and not account.mechanism.is_concave:
+                if distinct > 1 and not account.mechanism.is_concave:
                     # Which response was shown how often is not known, and to share reports out evenly may lose less.
-                    apart += distinct * Fraction(account.mechanism.loss(reports=math.inf))
+                    apart += distinct * Fraction(account.mechanism.responses_loss(responses=1, reports=math.inf))
                     continue
                 times, more = divmod(account.memoised, distinct)
                 shown[account.mechanism, times + 1] += more

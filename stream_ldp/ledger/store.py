@@ -14,16 +14,16 @@ from filelock import FileLock
 from pydantic import ValidationError
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.ledger.ledger import Book, Spending
+from stream_ldp.ledger.private_file import NotPrivate, read_private, replace_private
 from stream_ldp.mechanisms import SECRET_BYTES
 from stream_ldp.mechanisms.randomness.user_secret import require_secret
-from stream_ldp.privacy.ledger.ledger import Book, Spending
-from stream_ldp.privacy.ledger.private_file import NotPrivate, read_private, replace_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from stream_ldp.privacy.ledger.terms import Terms
+    from stream_ldp.ledger.terms import Terms
 
 __all__ = ["FileStore", "LedgerError", "MemoryStore", "Store", "derived_key", "locked"]
 

@@ -12,9 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from stream_ldp.mechanisms import RRLDP
-from stream_ldp.privacy.audit.enumeration import Enumeration
-from stream_ldp.privacy.ledger.ledger import (
+from stream_ldp.ledger.ledger import (
     MOST_DAYS,
     MOST_RANGES,
     Account,
@@ -24,12 +22,17 @@ from stream_ldp.privacy.ledger.ledger import (
     check_terms,
     day_of,
 )
-from stream_ldp.privacy.ledger.reports import PhaseReport, attribute_reports
-from stream_ldp.privacy.ledger.terms import Assumption, BudgetExceeded, Terms, TooManyValues
+from stream_ldp.ledger.reports import PhaseReport
+from stream_ldp.ledger.terms import Assumption, BudgetExceeded, Terms, TooManyValues
+from stream_ldp.mechanisms import RRLDP
+from stream_ldp.privacy.audit.enumeration import Enumeration
+from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.sets.charges import charges as of_sets
 from stream_ldp.sets.collection import ItemCollection
+from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.phases import epoch_epsilon
-from tests.privacy.ledger.surveys import KEY, SURVEY, Noise, Record, collection_of, spent
+from tests.ledger.surveys import KEY, SURVEY, Noise, Record, collection_of, spent
 
 #: An IRR that is not symmetric, one that cannot send 1 for a permanent 0, and none.
 RESPONSES = [SURVEY, {"f": 0.1, "p": 0.05, "q": 0.6}, {"f": 0.6, "p": 0.0, "q": 0.9}, {"f": 0.3}]
@@ -38,7 +41,7 @@ OTHER_RESPONSE: Noise = {"f": 0.5, "p": 0.25, "q": 0.75}
 
 
 def spent_afresh(collection: JointCollection, records: Iterable[Record]) -> Spending:
-    return Spending().after(attribute_reports(collection, records, tag_key=None))
+    return Spending().after(charges(collection, records, secret=bytes(32), tag_key=None))
 
 
 def changes(history: Sequence[int]) -> tuple[int, ...]:
@@ -268,7 +271,7 @@ def after_all(history: Iterable[tuple[JointCollection, Record, bool]]) -> list[S
     states = [Spending()]
     for collection, record, fresh in history:
         values = [record[: len(collection.sizes)]]
-        states.append(states[-1].after(attribute_reports(collection, values, tag_key=None if fresh else KEY)))
+        states.append(states[-1].after(charges(collection, values, secret=bytes(32), tag_key=None if fresh else KEY)))
     return states
 
 
@@ -345,7 +348,7 @@ def test_a_ledger_tells_neither_a_value_nor_which_came_first() -> None:
     assert forwards == backwards
     assert "value-" not in forwards.model_dump_json()
     # Without the key, a tag of every value looks like any other number.
-    guessed = attribute_reports(collection, [(1, 2), (0, 1), (0, 0)], tag_key=bytes(32))
+    guessed = charges(collection, [(1, 2), (0, 1), (0, 0)], secret=bytes(32), tag_key=bytes(32))
     tags = {tag for account in forwards.accounts for tag in account.tags}
     assert tags.isdisjoint(each.tag for each in guessed)
     assert isinstance(forwards.accounts[0], Account)
@@ -384,7 +387,9 @@ RECORDS = JointCollection.parse(
 def after(spending: Spending, *answers: tuple[int, int], collection: ItemCollection = FILMS) -> Spending:
     """With answers to (epoch, phase)."""
     for epoch, phase in answers:
-        spending = spending.after_phase(PhaseReport.to(collection, phase=phase, epoch=epoch))
+        spending = spending.after_phase(
+            of_sets(collection, ItemSets.of([[0]]), phase=phase, epoch=epoch, secret=KEY, tag_key=None)
+        )
     return spending
 
 
@@ -421,11 +426,11 @@ def test_reports_of_records_and_of_item_sets_add_up_in_one_ledger(
     reports: list[tuple[int, int]], epochs: int
 ) -> None:
     values = [(value,) for value, _ in reports]
-    records = Spending().after(attribute_reports(RECORDS, values, tag_key=None))
+    records = Spending().after(charges(RECORDS, values, secret=bytes(32), tag_key=None))
     answered = after(Spending(), *((epoch, 1) for epoch in range(epochs)))
     both = after(records, *((epoch, 1) for epoch in range(epochs)))
     assert both.epsilon == pytest.approx(records.epsilon + answered.epsilon, abs=1e-12)
-    assert both == answered.after(attribute_reports(RECORDS, values, tag_key=None))
+    assert both == answered.after(charges(RECORDS, values, secret=bytes(32), tag_key=None))
     assert both.assumption is Assumption.FRESH
 
 
@@ -558,7 +563,7 @@ def test_reports_of_a_changed_record_with_fresh_noise_are_not_told_to_be_of_a_co
     survey = collection_of(2)
     constant = spent(survey, [(0,), (0,)])
     assert constant.promise == Assumption.CONSTANT.promise
-    mixed = constant.after(attribute_reports(survey, [(1,)], tag_key=None))
+    mixed = constant.after(charges(survey, [(1,)], secret=bytes(32), tag_key=None))
     assert (
         mixed.promise == f"{Assumption.CONSTANT.promise}; in reports with fresh permanent noise, anything may change"
     )
@@ -570,7 +575,7 @@ def test_the_loss_of_constant_and_fresh_reports_is_what_an_attacker_gains_who_co
     """Two constant reports, then a fresh one of another value: no pair of such users loses more than is charged."""
     survey = collection_of(2)
     enumeration = Enumeration.realised(survey.mechanism)
-    charged = spent(survey, [(0,), (0,)]).after(attribute_reports(survey, [(1,)], tag_key=None)).epsilon
+    charged = spent(survey, [(0,), (0,)]).after(charges(survey, [(1,)], secret=bytes(32), tag_key=None)).epsilon
     constant = enumeration.histories_epsilon([(0,), (0,)], [(1,), (1,)])
     # Fresh noise is independent of all else, so that the losses of the two parts add up.
     fresh = enumeration.histories_epsilon([(1,)], [(0,)])
@@ -603,7 +608,7 @@ def test_rounding_does_not_cost_a_budget_its_last_report() -> None:
 
 
 def test_a_ledger_without_phases_is_read() -> None:
-    old = Spending().after(attribute_reports(RECORDS, [(0,)], tag_key=None))
+    old = Spending().after(charges(RECORDS, [(0,)], secret=bytes(32), tag_key=None))
     document = old.model_dump(mode="json")
     assert document.pop("phases") == []
     assert Spending.model_validate(document) == old

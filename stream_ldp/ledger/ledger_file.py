@@ -5,19 +5,10 @@ from __future__ import annotations
 import hmac
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
-from stream_ldp.places.collection import PlaceCollection
-from stream_ldp.privacy.ledger.ledger import check_terms, day_of
-from stream_ldp.privacy.ledger.reports import (
-    PhaseReport,
-    answer_reports,
-    attribute_reports,
-    place_reports,
-    set_reports,
-    string_reports,
-)
-from stream_ldp.privacy.ledger.secret import (
+from stream_ldp.ledger.ledger import check_terms, day_of
+from stream_ldp.ledger.secret import (
     SecretError,
     draw_secret,
     drawn_secret,
@@ -27,24 +18,15 @@ from stream_ldp.privacy.ledger.secret import (
     make_directory,
     secret_file_of,
 )
-from stream_ldp.privacy.ledger.store import FileStore, LedgerError, MemoryStore, derived_key, locked
-from stream_ldp.privacy.ledger.terms import LinkingRefused, Terms
-from stream_ldp.records.collection import JointCollection
-from stream_ldp.strings.collection import StringCollection
+from stream_ldp.ledger.store import FileStore, LedgerError, MemoryStore, derived_key, locked
+from stream_ldp.ledger.terms import LinkingRefused, Terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from stream_ldp.privacy.ledger.ledger import Book, Spending
-    from stream_ldp.privacy.ledger.reports import AttributeReport
-    from stream_ldp.privacy.ledger.store import Store
-    from stream_ldp.questions.collection import AskingCollection
-    from stream_ldp.questions.questions import Table
-    from stream_ldp.sets.collection import ItemCollection
-    from stream_ldp.sets.item_sets import ItemSets
+    from stream_ldp.ledger.ledger import Book, Spending
+    from stream_ldp.ledger.reports import AttributeReport, PhaseReport
+    from stream_ldp.ledger.store import Store
 
 __all__ = ["LooserTerms", "PrivacyLedger", "load_or_create_user"]
 
@@ -163,54 +145,13 @@ class PrivacyLedger:
         """Decide whether the ledger counts what is reported with this secret."""
         return hmac.compare_digest(self._tag_key, derived_key(secret, _TAG_PERSON))
 
-    def charges(self, collection: Any, table: Any, *, secret: bytes) -> tuple[AttributeReport, ...]:
-        """Describe what reports of these records would show; without the secret, it reveals no value.
+    @property
+    def tag_key(self) -> bytes | None:
+        """The key of the tags by which permanent responses are told apart; None where they are drawn afresh.
 
-        table: the records, one a row, as the collection's `table` makes them.
+        It is the user's, and the ledger's file does not hold it.
         """
-        if isinstance(collection, JointCollection):
-            return self.attribute_reports(collection, table.tolist())
-        if isinstance(collection, PlaceCollection):
-            return self.place_reports(collection, table)
-        if isinstance(collection, StringCollection):
-            return self.string_reports(collection, table, secret=secret)
-        return self.answer_reports(collection, table, secret=secret)
-
-    def attribute_reports(
-        self, collection: JointCollection, values: Iterable[Sequence[int]]
-    ) -> tuple[AttributeReport, ...]:
-        """Describe what reports of these records would show; without the secret, it reveals no value.
-
-        values: value indices as `JointCollection.encode` gives them, shape (n, attributes).
-        """
-        return attribute_reports(collection, values, tag_key=self._tag_key if self._terms.memoises else None)
-
-    def answer_reports(
-        self, collection: AskingCollection, table: Table, *, secret: bytes
-    ) -> tuple[AttributeReport, ...]:
-        """Describe what answers about these records would show; without the secret, it reveals no value.
-
-        table: the records, one a row, as `SampledCollection.table` makes them.
-        """
-        tag_key = self._tag_key if self._terms.memoises else None
-        return answer_reports(collection, table, secret=secret, tag_key=tag_key)
-
-    def place_reports(self, collection: PlaceCollection, table: Table) -> tuple[AttributeReport, ...]:
-        """Describe what reports of these records would show; without the secret, it reveals no place.
-
-        table: the records, one a row, as `PlaceCollection.table` makes them.
-        """
-        return place_reports(collection, table, tag_key=self._tag_key if self._terms.memoises else None)
-
-    def string_reports(
-        self, collection: StringCollection, table: NDArray[np.integer], *, secret: bytes
-    ) -> tuple[AttributeReport, ...]:
-        """Describe what reports of these strings would show; without the secret, it reveals no string.
-
-        table: symbols of the strings, as `StringCollection.table` makes them.
-        """
-        tag_key = self._tag_key if self._terms.memoises else None
-        return string_reports(collection, table, secret=secret, tag_key=tag_key)
+        return self._tag_key if self._terms.memoises else None
 
     def spend(self, reports: Iterable[AttributeReport], *, time_ms: int) -> None:
         """Count reports of records that are about to be sent; once this returns, they are counted whatever happens.
@@ -225,42 +166,16 @@ class PrivacyLedger:
         linking = next((each.collection for each in reports if each.linked), None)
         self._spend(lambda before: before.after(reports), time_ms=time_ms, linking=linking)
 
-    def set_reports(
-        self, collection: ItemCollection, user: ItemSets, *, phase: int, secret: bytes
-    ) -> tuple[AttributeReport, ...]:
-        """Describe the permanent response that a report to a phase would show; none unless the phase memoises.
-
-        Without the secret, it reveals no item.
-
-        user: the set of the one user.
-        """
-        tag_key = self._tag_key if self._terms.memoises else None
-        return set_reports(collection, user, phase=phase, secret=secret, tag_key=tag_key)
-
-    def spend_phase(
-        self,
-        collection: ItemCollection,
-        *,
-        phase: int,
-        epoch: int,
-        time_ms: int,
-        shown: Iterable[AttributeReport] = (),
-    ) -> None:
+    def spend_phase(self, report: PhaseReport, *, time_ms: int) -> None:
         """Count a report to a phase that is about to be sent; once this returns, it is counted whatever happens.
 
         time_ms: as for `spend`.
-        shown: what `set_reports` says of it.
 
         Raises:
             AlreadyReported, TooManyValues, BudgetExceeded: it may not be sent, and is not counted.
             LedgerError: as `spend`.
-            ValueError: the phase memoises, and the report is to show nothing.
         """
-        shown = tuple(shown)
-        if bool(shown) is not (collection.method.phases[phase - 1].memoised is not None):
-            raise ValueError(f"phase {phase} memoises, or does not: give what `set_reports` says of the report")
-        report = PhaseReport.to(collection, phase=phase, epoch=epoch)
-        self._spend(lambda before: before.after_phase(report).after(shown), time_ms=time_ms)
+        self._spend(lambda before: before.after_phase(report), time_ms=time_ms)
 
     def _spend(self, change: Callable[[Spending], Spending], *, time_ms: int, linking: str | None = None) -> None:
         """Count a change of what is spent; `linking` names a collection that links the reports which cost it."""

@@ -1,0 +1,38 @@
+"""What answers cost: each different answer of a user to a question once, as the ledger charges it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stream_ldp.ledger.reports import answers_shown, tag_of
+from stream_ldp.questions.permanent import asked, held_words
+
+if TYPE_CHECKING:
+    from stream_ldp.ledger.reports import AttributeReport
+    from stream_ldp.questions.collection import AskingCollection
+    from stream_ldp.questions.questions import Table
+
+__all__ = ["charges"]
+
+
+def charges(
+    collection: AskingCollection, table: Table, *, secret: bytes, tag_key: bytes | None
+) -> tuple[AttributeReport, ...]:
+    """Describe what reports of these records of one user show of what the user is asked about.
+
+    table: the records, one a row, as `AskingCollection.table` makes them.
+    secret: the user's, which determines the question.
+    tag_key: 32 bytes that only the user has; None where the answers are drawn afresh.
+    """
+    (number,) = asked(collection, secrets=[secret]).tolist()
+    question = collection.questions.questions[number]
+    return answers_shown(
+        collection,
+        number,
+        attribute=" and ".join(each.name for each in question.attributes),
+        cost=question.cost,
+        tags=[
+            None if tag_key is None else tag_of(held_words(collection, number, table[[place]], key=tag_key))
+            for place in range(len(table))
+        ],
+    )

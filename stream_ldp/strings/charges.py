@@ -1,0 +1,42 @@
+"""What reports of strings cost: each different answer of a user to a question once, as the ledger charges it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.ledger.costs import AnswerCost
+from stream_ldp.ledger.reports import answers_shown, tag_of
+from stream_ldp.strings.permanent import asked, held_words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stream_ldp.ledger.reports import AttributeReport
+    from stream_ldp.strings.collection import StringCollection
+
+__all__ = ["charges"]
+
+
+def charges(
+    collection: StringCollection, table: NDArray[np.integer], *, secret: bytes, tag_key: bytes | None
+) -> tuple[AttributeReport, ...]:
+    """Describe what reports of these strings of one user show of them.
+
+    table: symbols of the strings, shape (n, length).
+    secret: the user's, which determines the question.
+    tag_key: 32 bytes that only the user has; None where the answers are drawn afresh.
+    """
+    questions, users = collection.method.questions, len(table)
+    (number,), seeds = asked(collection, secrets=[secret])
+    return answers_shown(
+        collection,
+        int(number),
+        attribute=collection.string.name,
+        cost=AnswerCost(epsilon=questions.epsilon),
+        tags=[
+            None if tag_key is None else tag_of(held_words(collection, int(number), inputs, key=tag_key))
+            for inputs in questions.inputs(np.full(users, number), np.repeat(seeds, users), table)
+        ],
+    )

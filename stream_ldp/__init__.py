@@ -48,7 +48,7 @@ _PUBLIC = {
     "kafka.connection": "BrokerUnreachable",
     "kafka.settings": "Settings SettingsError",
     "kinds": "load_collection",
-    "privacy.audit.enumeration": "Enumeration",
+    "audit.enumeration": "Enumeration",
     "ledger.ledger": "AlreadyReported",
     "ledger.ledger_file": "LooserTerms PrivacyLedger load_or_create_user",
     "ledger.secret": "SecretError load_or_create_secret",

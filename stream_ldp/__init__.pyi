@@ -1,3 +1,4 @@
+from stream_ldp.audit.enumeration import Enumeration as Enumeration
 from stream_ldp.client.answers import Answers as Answers
 from stream_ldp.client.answers import fetch_answers as fetch_answers
 from stream_ldp.client.answers import query as query
@@ -40,7 +41,6 @@ from stream_ldp.marginals.answer import Marginals as Marginals
 from stream_ldp.marginals.collection import SampledCollection as SampledCollection
 from stream_ldp.places.answer import PlaceCounts as PlaceCounts
 from stream_ldp.places.collection import PlaceCollection as PlaceCollection
-from stream_ldp.privacy.audit.enumeration import Enumeration as Enumeration
 from stream_ldp.records.answer import Estimate as Estimate
 from stream_ldp.records.collection import JointCollection as JointCollection
 from stream_ldp.sets.answer import Ranking as Ranking

@@ -24,7 +24,7 @@ from stream_ldp.mechanisms import (
     UnaryResponse,
 )
 from stream_ldp.mechanisms.channel import exact_rows
-from tests.privacy.audit import broken
+from tests.audit import broken
 
 __all__ = ["OF_NUMBERS", "OF_RECORDS", "OF_VALUES"]
 

@@ -37,13 +37,14 @@ MOST_PROCESSES = 8
 #: Files and folders that take three quarters of the processor's time of all tests without a broker, each with the
 #: reason: `make test-fast` leaves them out.
 HEAVY = {
-    "cli/audited": "attacks and enumerates",
+    "audit": "attacks and enumerates",
     "cli/evaluate": "estimates in many rounds",
     "cli/test_audit.py": "attacks and enumerates",
     "client/audit": "attacks clients",
     "clients": "runs Node and a browser",
     "deploy": "runs the checkers of manifests, workflows and packages",
     "fuzz": "tries each decoder",
+    "ledger/test_ledger_file.py": "kills a process at each of its steps",
     "machines": "lives histories",
     "marginals/test_candidates.py": "draws reports until a bias would show",
     "marginals/test_estimates.py": "draws reports until a bias would show",
@@ -52,8 +53,6 @@ HEAVY = {
     "mechanisms/test_frequency_oracle.py": "draws reports until a bias would show",
     "mechanisms/test_rr_ldp.py": "draws reports until a bias would show",
     "page/test_browser.py": "runs a browser",
-    "privacy/audit": "attacks and enumerates",
-    "privacy/ledger/test_ledger_file.py": "kills a process at each of its steps",
     "records/estimators": "solves until an error shows",
     "records/test_solve_time.py": "solves what is large",
     "sets/methods": "draws reports until a bias would show",
@@ -105,7 +104,7 @@ def _turn(file: Path, *, on_kafka: bool) -> int:
         # They take the longest without working much: above all those of the service's workers.
         return 0 if file.parent.name == "service" else 2
     # Nothing works longer than what breaks the package in every known way, and what attacks and enumerates.
-    return 1 if file.name == "test_breaks.py" or file.parent.name in ("audit", "audited") else 3
+    return 1 if file.name == "test_breaks.py" or file.parent.name == "audit" else 3
 
 
 @pytest.fixture(scope="session")

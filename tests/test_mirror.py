@@ -15,7 +15,7 @@ TESTS = Path(__file__).parent
 
 #: Modules that only declare, each with the reason why there is nothing to test by itself.
 WITHOUT_TESTS = {
-    "cli/audited/audited.py": "a protocol, and a dataclass without behaviour",
+    "audit/audited.py": "a protocol, and a dataclass without behaviour",
     "cli/demo/part.py": "a protocol",
     "cli/simulation/options.py": "a dataclass without behaviour",
     "kafka/embedded/errors.py": "error classes",

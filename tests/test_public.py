@@ -47,7 +47,7 @@ def heavy(modules: set[str]) -> set[str]:
         "scipy.stats",
         "sklearn",
         "stream_ldp.cli.demo",
-        "stream_ldp.privacy.audit",
+        "stream_ldp.audit",
         "stream_ldp.service",
     ]
     return {each for each in costly if each in modules or any(name.startswith(f"{each}.") for name in modules)}

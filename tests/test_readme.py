@@ -26,6 +26,7 @@ import typer
 from rich.console import Console
 
 import stream_ldp
+from stream_ldp.audit.enumeration import Enumeration
 from stream_ldp.cli import app
 from stream_ldp.cli.displays.answer_text import AnswerText
 from stream_ldp.cli.kinds import audited_of
@@ -44,7 +45,6 @@ from stream_ldp.mechanisms.randomness.user_partition import partition_words
 from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
 from stream_ldp.pipeline.answer import Published, WindowBounds
 from stream_ldp.pipeline.cells import CellKey
-from stream_ldp.privacy.audit.enumeration import Enumeration
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import logging
@@ -17,19 +18,19 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.cli.audited.subject import read
+from stream_ldp.audit.enumerate import UnknownDistribution
 from stream_ldp.cli.displays.table_text import print_whole
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
+from stream_ldp.cli.subject import read
 from stream_ldp.mechanisms import OSEntropy, SeededEntropy
 from stream_ldp.mechanisms.notation import EXAMPLES
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
-from stream_ldp.privacy.audit.enumerate import UnknownDistribution
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from stream_ldp.cli.audited.audited import Audited
+    from stream_ldp.audit.audited import Audited
 
 __all__ = ["audit"]
 
@@ -144,13 +145,16 @@ def _enumerate(audited: Audited, *, as_json: bool) -> None:
 
 
 def _run_client(audited: Audited, subject: str, *, as_json: bool) -> None:
-    with tempfile.TemporaryDirectory() as directory, _without_warnings(), _examining("a client"):
-        found = audited.findings(Path(directory))
-    if found is None:
+    # Imported here, since other audits need not wait for the import of clients.
+    from stream_ldp.client.audit.audits import audit_clients  # noqa: PLC0415
+
+    if audited.collection is None:
         fail(
             f"{subject}: --client audits the reporters of a collection: give the file of one",
             code=2,
         )
+    with tempfile.TemporaryDirectory() as directory, _without_warnings(), _examining("a client"):
+        found = asyncio.run(audit_clients(audited.collection, Path(directory)))
     rows = [{"promise": each.promise, "chance": each.chance, "result": each.problem or "holds"} for each in found]
     if as_json:
         _print_json({"results": rows})

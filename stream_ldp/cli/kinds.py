@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 __all__ = ["AUDITED", "audited_of"]
 
-#: By kind, what makes a `stream_ldp.cli.audited.audited.Audited` of a collection.
+#: By kind, what makes a `stream_ldp.audit.audited.Audited` of a collection.
 AUDITED: Mapping[str, Deferred] = {
-    kind: Deferred(f"stream_ldp.cli.audited.{module}:audited")
+    kind: Deferred(f"stream_ldp.audit.{module}:audited")
     for kind, module in {
         "records": "records",
         "sets": "sets",
-        "sampled": "sampled",
+        "sampled": "questions",
         "strings": "strings",
-        "views": "sampled",
+        "views": "questions",
         "places": "places",
     }.items()
 }

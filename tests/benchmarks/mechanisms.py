@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.audit.output_distribution import epsilon_of, realised_distribution
 from stream_ldp.marginals.compression import least_epsilon
 from stream_ldp.marginals.plan import worst_variance
 from stream_ldp.mechanisms import HalfSpaceResponse, RepeatedResponse
 from stream_ldp.mechanisms.piecewise import coin, least_worst_case
-from stream_ldp.privacy.audit.output_distribution import epsilon_of, realised_distribution
 from stream_ldp.questions.oracles import mean_variance, value_oracle
-from tests.privacy.audit import broken
+from tests.audit import broken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

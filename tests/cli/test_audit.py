@@ -11,8 +11,8 @@ from stream_ldp.cli import audit
 from stream_ldp.mechanisms import RRLDP, FrequencyOracle, notation, rr_ldp
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.sets.phases import Phase
+from tests.audit import broken
 from tests.cli.audits import MECHANISM, collection, document, enumerated, item_collection, run
-from tests.privacy.audit import broken
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from stream_ldp.audit.enumeration import Enumeration
 from stream_ldp.ledger.ledger import (
     MOST_DAYS,
     MOST_RANGES,
@@ -25,7 +26,6 @@ from stream_ldp.ledger.ledger import (
 from stream_ldp.ledger.reports import PhaseReport
 from stream_ldp.ledger.terms import Assumption, BudgetExceeded, Terms, TooManyValues
 from stream_ldp.mechanisms import RRLDP
-from stream_ldp.privacy.audit.enumeration import Enumeration
 from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.sets.charges import charges as of_sets

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from stream_ldp.audit.enumerate import distribution
 from stream_ldp.marginals.evaluation import Candidate, Score, scores, trials
 from stream_ldp.marginals.spec import MEAN_ORACLES, SampledSpec
 from stream_ldp.mechanisms import FrequencyOracle, HalfSpaceResponse, PiecewiseResponse, frequencies
-from stream_ldp.privacy.audit.enumerate import distribution
 from stream_ldp.questions.attributes import AskedAttribute
 
 if TYPE_CHECKING:

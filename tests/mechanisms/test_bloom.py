@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stream_ldp.audit.output_distribution import epsilon_of, realised_distribution
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import BloomResponse, SeededEntropy
-from stream_ldp.privacy.audit.output_distribution import epsilon_of, realised_distribution
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from stream_ldp.audit.attacks import attacks
+from stream_ldp.audit.enumeration import Enumeration, realised_reports, stated_reports
+from stream_ldp.audit.item_attacks import randomizer_attacks
+from stream_ldp.audit.output_distribution import (
+    all_sets,
+    epsilon_of,
+    realised_distribution,
+    realised_set_distribution,
+)
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import (
     KRR,
@@ -35,15 +44,6 @@ from stream_ldp.mechanisms import (
 )
 from stream_ldp.mechanisms.notation import EXAMPLES, read_mechanism
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts
-from stream_ldp.privacy.audit.attacks import attacks
-from stream_ldp.privacy.audit.enumeration import Enumeration, realised_reports, stated_reports
-from stream_ldp.privacy.audit.item_attacks import randomizer_attacks
-from stream_ldp.privacy.audit.output_distribution import (
-    all_sets,
-    epsilon_of,
-    realised_distribution,
-    realised_set_distribution,
-)
 from tests.catalogue import OF_NUMBERS, OF_RECORDS, OF_VALUES
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from stream_ldp.audit.attacks import Attack
     from stream_ldp.mechanisms.randomizer import OutputDistribution
-    from stream_ldp.privacy.audit.attacks import Attack
 
 of_records = pytest.mark.parametrize("mechanism", [each for each, _ in OF_RECORDS], ids=repr)
 of_numbers = pytest.mark.parametrize("randomizer", dict.fromkeys(each for each, _ in OF_NUMBERS), ids=repr)

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stream_ldp.audit.output_distribution import realised_distribution, stated_distribution
 from stream_ldp.mechanisms import (
     RESOLUTION,
     DirectResponse,
@@ -28,7 +29,6 @@ from stream_ldp.mechanisms import (
     frequencies,
     standard_errors,
 )
-from stream_ldp.privacy.audit.output_distribution import realised_distribution, stated_distribution
 from tests.paths import GOLDEN
 
 if TYPE_CHECKING:

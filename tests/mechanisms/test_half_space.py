@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from stream_ldp.audit.output_distribution import epsilon_of, realised_distribution
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import HalfSpaceResponse, SeededEntropy
-from stream_ldp.privacy.audit.output_distribution import epsilon_of, realised_distribution
-from tests.privacy.audit import broken
+from tests.audit import broken
 
 
 def signs(dimensions: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream_ldp.audit.enumeration import Enumeration
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.errors import ParameterError
 from stream_ldp.ledger.ledger import Spending
@@ -17,7 +18,6 @@ from stream_ldp.mechanisms import KRR, GivenWords, KRRSpec, NotCovered, OSEntrop
 from stream_ldp.mechanisms.rr_ldp import RRLDP
 from stream_ldp.mechanisms.rr_loss import rr_parameters
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.privacy.audit.enumeration import Enumeration
 from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.estimators import estimator

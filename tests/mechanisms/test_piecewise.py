@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from stream_ldp.audit.enumerate import distribution
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import Entropy, GivenWords, PiecewiseResponse
 from stream_ldp.mechanisms.piecewise import coin, least_worst_case, rounded
-from stream_ldp.privacy.audit.enumerate import distribution
 
 RESPONSES = [
     PiecewiseResponse(steps=6, width=3, epsilon=1.0),

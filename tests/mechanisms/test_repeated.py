@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from stream_ldp.audit.output_distribution import repeated_epsilon
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import DirectResponse, GivenWords, RepeatedResponse, SeededEntropy
 from stream_ldp.mechanisms.repeated import repeated_loss
-from stream_ldp.privacy.audit.output_distribution import repeated_epsilon
 
 
 @pytest.mark.parametrize(

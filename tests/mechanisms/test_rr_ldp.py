@@ -11,11 +11,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from stream_ldp.audit.enumerate import UnknownDistribution
+from stream_ldp.audit.enumeration import Enumeration, realised_reports, stated_reports
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import RESOLUTION, RRLDP, GivenWords, SeededEntropy
-from stream_ldp.privacy.audit.enumerate import UnknownDistribution
-from stream_ldp.privacy.audit.enumeration import Enumeration, realised_reports, stated_reports
-from tests.privacy.audit.broken import NeverClears, NeverClearsOneBit, QuantisesF, SendsInTheClear, SwapsPAndQ
+from tests.audit.broken import NeverClears, NeverClearsOneBit, QuantisesF, SendsInTheClear, SwapsPAndQ
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from stream_ldp.audit.output_distribution import epsilon_of, realised_set_distribution
 from stream_ldp.mechanisms import GivenWords, SeededEntropy, SetHadamardResponse, frequencies, standard_errors
-from stream_ldp.privacy.audit.output_distribution import epsilon_of, realised_set_distribution
 from stream_ldp.sets.item_sets import ItemSets
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from stream_ldp.audit.enumerate import distribution
 from stream_ldp.mechanisms import DirectResponse, HadamardResponse, SeededEntropy, random_words
-from stream_ldp.privacy.audit.enumerate import distribution
 from stream_ldp.questions.attributes import AskedAttribute
 from stream_ldp.questions.questions import QuestionSet, ValueQuestion
 from tests.marginals.examples import collection_of, rows_of, users

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from stream_ldp.audit.enumerate import distribution
 from stream_ldp.mechanisms import RepeatedResponse
-from stream_ldp.privacy.audit.enumerate import distribution
 from stream_ldp.views.question import ViewQuestion
 from tests.views.examples import SIZES, collection_of
 

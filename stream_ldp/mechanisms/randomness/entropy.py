@@ -3,7 +3,7 @@
 Every decision is made of 32-bit words that are compared with whole numbers, so that each probability is a multiple of
 2^-32 and exactly a float64: the decoder assumes exactly what the client does. A mechanism never sees a word. So the
 exact output distribution of every mechanism is found by playing all outcomes of these six decisions, with their
-probabilities (`stream_ldp.privacy.audit.enumerate`).
+probabilities (`stream_ldp.audit.enumerate`).
 """
 
 from __future__ import annotations

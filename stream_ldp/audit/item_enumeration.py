@@ -1,0 +1,367 @@
+"""Epsilon of the reports of item sets, by enumeration of all sets and all reports of a small domain.
+
+A method over more items is enumerated in miniature: over `DOMAIN` of them, with paddings of at most `MOST_PADDING`,
+and with oracles of the same kinds and epsilon. The promise does not depend on the candidates and the padding that the
+server sends to clients: of those that it may send, the worst are taken.
+
+Probabilities are exact fractions; only the logarithm of the largest ratio is rounded, at 50 digits.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from stream_ldp.audit.enumerate import UnknownDistribution, distribution
+from stream_ldp.audit.output_distribution import (
+    all_sets,
+    realised_distribution,
+    realised_set_distribution,
+    realised_with,
+)
+from stream_ldp.mechanisms import RESOLUTION
+from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
+from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.phases import Inquiry, Phase, Target
+from stream_ldp.sets.sampling import reports_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import Entropy, FrequencyOracle
+    from stream_ldp.mechanisms.randomizer import OutputDistribution
+    from stream_ldp.sets.phases import Method
+
+__all__ = ["DOMAIN", "MOST_PADDING", "ItemEnumeration", "PhaseEnumeration", "inquiries", "together"]
+
+#: Number of items of the domain in miniature, and most slots that its sets are padded to. Two disjoint sets can fill
+#: all slots, and such sets are the easiest to distinguish. All pairs of the 64 sets are looked at.
+DOMAIN = 6
+MOST_PADDING = 3
+
+#: Candidates that a server may name, in any order: all items, or some of them.
+_CANDIDATES = ((5, 4, 3, 2, 1, 0), (4, 1, 3))
+
+#: The same for the enumeration from the set to the packed report, where each sampled item has all outcomes of the
+#: oracle.
+_WHOLE_DOMAIN = 4
+_WHOLE_PADDING = 2
+_WHOLE_CANDIDATES = ((3, 2, 1, 0), (2, 0))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PhaseEnumeration:
+    """The privacy loss of a report to one phase.
+
+    number: of the phase.
+    allowed: epsilon that the method's phase may spend.
+    claimed: epsilon that the oracles of the reports state, of whole sets.
+    parts: the output distributions for each inquiry that was enumerated, sampling and oracle each by itself.
+    whole: the output distributions over fewer items, from the set to the packed report.
+    """
+
+    number: int
+    allowed: float
+    claimed: float
+    parts: tuple[SetDistribution, ...]
+    whole: tuple[SetDistribution, ...]
+
+    @property
+    def epsilon(self) -> float:
+        """Epsilon of one report, whatever the inquiry; never rounded down."""
+        with localcontext(PRECISION):
+            return round_up(max(each.largest_loss() for each in (*self.parts, *self.whole)))
+
+    def losses(self) -> NDArray[np.float64]:
+        """Return ln of the largest ratio for each pair of sets, float64, shape (sets, sets)."""
+        losses: NDArray[np.float64] = np.max([each.losses() for each in self.parts], axis=0)
+        return losses
+
+    def loss(self, first: int, second: int) -> Decimal:
+        """Return ln of the largest ratio for one pair of sets, with 50 digits."""
+        return max(each.loss(first, second) for each in self.parts)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SetDistribution:
+    """An output distribution of sets: P(report | set) = `weights` / `unit`.
+
+    weights: whole numbers, a row for each set, in the order of `all_sets`, and a column for each report.
+    unit: the common denominator.
+    """
+
+    weights: tuple[tuple[int, ...], ...]
+    unit: int
+
+    @classmethod
+    def of(cls, outputs: OutputDistribution) -> Self:
+        """Make the distribution from P(report | set), given as fractions."""
+        weights, unit = _whole(outputs[:, outputs.any(axis=0)])
+        return cls(weights=tuple(map(tuple, weights.tolist())), unit=unit)
+
+    @classmethod
+    def through(cls, values: OutputDistribution, reports: OutputDistribution) -> Self:
+        """Make the distribution from P(value | set) and P(report | value), given as fractions."""
+        return cls.of(_product(values, reports))
+
+    def losses(self) -> NDArray[np.float64]:
+        """Return ln of the largest ratio for each pair of sets, float64, shape (sets, sets)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logarithms = np.log(np.array([[weight / self.unit for weight in row] for row in self.weights]))
+            losses = np.zeros((len(self.weights), len(self.weights)))
+            for report in logarithms.T:
+                # A report that neither set makes has no ratio, which `fmax` passes over.
+                losses = np.fmax(losses, report[:, None] - report)
+        return losses
+
+    def loss(self, first: int, second: int) -> Decimal:
+        """Return ln of the largest ratio for one pair of sets, with 50 digits."""
+        pairs = [pair for pair in zip(self.weights[first], self.weights[second], strict=True) if pair[0]]
+        if not all(other for _, other in pairs):
+            return Decimal("Infinity")
+        one, other = max(pairs, key=lambda pair: Fraction(*pair))
+        with localcontext(PRECISION):
+            return (Decimal(one) / other).ln()
+
+    def largest_loss(self) -> Decimal:
+        """Return ln of the largest ratio, for the pair of sets that is easiest to distinguish."""
+        return self.loss(*_worst(self.losses()))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ItemEnumeration:
+    """The privacy loss of the reports to a method's epoch.
+
+    phases: in order.
+    together: the numbers of the phases that ask the same user, for each part of the user partition.
+    """
+
+    phases: tuple[PhaseEnumeration, ...]
+    together: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def stated(cls, method: Method) -> Self:
+        """Enumerate the probabilities that the sampling and the oracles state."""
+        return cls._of(method, parts=_SmallInquiry.stated, whole=_SmallInquiry.stated)
+
+    @classmethod
+    def realised(cls, method: Method) -> Self:
+        """Enumerate the probabilities that the code of the sampling and of the oracles realises.
+
+        Raises:
+            UnknownDistribution: they cannot be enumerated.
+        """
+        return cls._of(method, parts=_SmallInquiry.realised, whole=_SmallInquiry.whole)
+
+    @classmethod
+    def _of(
+        cls,
+        method: Method,
+        *,
+        parts: Callable[[_SmallInquiry], SetDistribution],
+        whole: Callable[[_SmallInquiry], SetDistribution],
+    ) -> Self:
+        parts, whole = lru_cache(parts), lru_cache(whole)
+        phases = []
+        for inquiry in inquiries(method):
+            small = list(_in_miniature(method, inquiry, items=DOMAIN, most_padding=MOST_PADDING, lists=_CANDIDATES))
+            narrow = list(
+                _in_miniature(
+                    method, inquiry, items=_WHOLE_DOMAIN, most_padding=_WHOLE_PADDING, lists=_WHOLE_CANDIDATES
+                )
+            )
+            phases.append(
+                PhaseEnumeration(
+                    number=inquiry.phase,
+                    allowed=method.phases[inquiry.phase - 1].epsilon,
+                    claimed=max(each.oracle.set_epsilon(padding=each.padding) for each in (*small, *narrow)),
+                    parts=tuple(parts(each) for each in small),
+                    whole=tuple(whole(each) for each in narrow),
+                )
+            )
+        return cls(phases=tuple(phases), together=together(method.phases))
+
+    @property
+    def allowed(self) -> float:
+        """Epsilon that the method's phases may spend on one user, in nats."""
+        return self._most([phase.allowed for phase in self.phases])
+
+    @property
+    def claimed(self) -> float:
+        """Epsilon that the oracles state of all reports of one user, in nats."""
+        return self._most([phase.claimed for phase in self.phases])
+
+    @property
+    def epsilon(self) -> float:
+        """Epsilon of all reports of one user in an epoch, whatever the inquiries; never rounded down."""
+        losses = [phase.losses() for phase in self.phases]
+        with localcontext(PRECISION):
+            found = Decimal(0)
+            for part in self.together:
+                first, second = _worst(np.sum([losses[number - 1] for number in part], axis=0))
+                together = sum((self.phases[number - 1].loss(first, second) for number in part), start=Decimal(0))
+                found = max(found, together)
+            return round_up(found)
+
+    def differences(self, stated: ItemEnumeration) -> Iterator[str]:
+        """Yield which part of which phase is not as it is stated; nothing if all is."""
+        for one, other in zip(self.phases, stated.phases, strict=True):
+            if one.parts != other.parts:
+                yield f"phase {one.number}: the oracle, or how it draws an item of a set, is not as stated"
+            if one.whole != other.whole:
+                yield f"phase {one.number}: `reports_of`, from the set to the packed report, is not as stated"
+
+    def _most(self, spent: Sequence[float]) -> float:
+        return max(math.fsum(spent[number - 1] for number in part) for part in self.together)
+
+
+def inquiries(method: Method) -> Iterator[Inquiry]:
+    """Yield what each phase asks in an epoch to which nobody reports."""
+    inquiry: Inquiry | None = method.first()
+    estimate = None
+    while inquiry is not None:
+        yield inquiry
+        sums = np.zeros(method.oracle(inquiry).counters, dtype=np.int64)
+        estimate, inquiry = method.solve(inquiry, sums=sums, reports=0, before=estimate)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _SmallInquiry:
+    """An inquiry in miniature, and the oracle of its reports.
+
+    asked: what it wants to know of a user's set.
+    items: number of items of the domain, 0 to items - 1.
+    candidates: the items asked about; None for all.
+    padding: number of slots; 1 for a count, which is not padded.
+    """
+
+    asked: Target
+    items: int
+    candidates: tuple[int, ...] | None
+    padding: int
+    oracle: FrequencyOracle
+
+    def restricted(self) -> list[list[int]]:
+        """Return, for each set, the oracle's numbers of those items that are asked about."""
+        places = {item: place for place, item in enumerate(self.candidates or range(self.items))}
+        return [[places[item] for item in held if item in places] for held in all_sets(self.items)]
+
+    def stated(self) -> SetDistribution:
+        """Return the output distribution as the sampling and the oracle state it."""
+        if self.asked is Target.COUNT:
+            return SetDistribution.of(self.oracle.stated()[[len(held) for held in self.restricted()]])
+        return SetDistribution.of(self.oracle.stated_sets(self.restricted(), padding=self.padding))
+
+    def realised(self) -> SetDistribution:
+        """Return the output distribution as their code realises it, the sampling and the oracle each by itself."""
+        sets = self.restricted()
+        if self.asked is Target.COUNT:
+            return SetDistribution.of(realised_distribution(self.oracle)[[len(held) for held in sets]])
+        if self.oracle.set_slots is not None:
+            return SetDistribution.of(realised_set_distribution(self.oracle, sets, padding=self.padding))
+        reports = realised_distribution(self.oracle)
+        values = np.full((len(sets), len(reports)), Fraction(0), dtype=object)
+        for row, held in zip(values, sets, strict=True):
+            for value, probability in distribution(partial(self._sampled, held)).items():
+                # An oracle that does not distinguish dummies has one input for all of them.
+                row[min(value, len(reports) - 1)] += probability
+        return SetDistribution.through(values, reports)
+
+    def whole(self) -> SetDistribution:
+        """Return the output distribution as a client's code realises it, from the set to the packed report."""
+
+        def report(held: tuple[int, ...]) -> Callable[[Entropy], bytes]:
+            sets = ItemSets.of([held])
+            return lambda entropy: reports_of(
+                sets,
+                asked=self.asked,
+                candidates=None if self.candidates is None else np.array(self.candidates, dtype=np.int64),
+                domain=self.items,
+                padding=self.padding,
+                oracle=self.oracle,
+                entropy=entropy,
+            ).tobytes()
+
+        reports = [report(held) for held in all_sets(self.items)]
+        return SetDistribution.of(realised_with(reports, bits=self.oracle.bits))
+
+    def _sampled(self, held: Sequence[int], entropy: Entropy) -> int:
+        offsets, values = np.array([0, len(held)]), np.array(held, dtype=np.int64)
+        return int(self.oracle.sampled(offsets, values, padding=self.padding, entropy=entropy)[0])
+
+
+def _in_miniature(
+    method: Method, inquiry: Inquiry, *, items: int, most_padding: int, lists: Sequence[tuple[int, ...]]
+) -> Iterator[_SmallInquiry]:
+    asked = method.phases[inquiry.phase - 1].asked
+    candidates: Sequence[tuple[int, ...] | None] = lists
+    paddings = range(1, most_padding + 1)
+    if asked is Target.COUNT:
+        inquiry, paddings = replace(inquiry, padding=1), range(1, 2)
+    real_paddings = {inquiry.padding, *paddings}
+    if inquiry.candidates is None:
+        least = min(inquiry.padding, most_padding)
+        candidates, paddings, real_paddings = (None,), range(least, least + 1), {inquiry.padding}
+    for oracle, epsilon in _kinds(method, inquiry, real_paddings):
+        for named, padding in itertools.product(candidates, paddings):
+            size = (items if named is None else len(named)) + (asked is Target.COUNT)
+            small = oracle.resized(size, padding=padding, epsilon=epsilon)
+            yield _SmallInquiry(asked=asked, items=items, candidates=named, padding=padding, oracle=small)
+
+
+def _kinds(method: Method, inquiry: Inquiry, paddings: set[int]) -> list[tuple[FrequencyOracle, float]]:
+    """Return the oracles that a method uses, one of each kind, and the most that this kind spends on a whole set."""
+    kinds: dict[object, tuple[FrequencyOracle, float]] = {}
+    for padding in sorted(paddings):
+        oracle = method.oracle(replace(inquiry, padding=padding))
+        spent = oracle.set_epsilon(padding=padding)
+        kinds[oracle.title] = max(kinds.get(oracle.title, (oracle, spent)), (oracle, spent), key=lambda each: each[1])
+    return list(kinds.values())
+
+
+def _product(values: OutputDistribution, reports: OutputDistribution) -> OutputDistribution:
+    """Return P(report | set), the sum over values, in whole numbers, which are much faster than fractions."""
+    (first, first_unit), (second, second_unit) = _whole(values), _whole(reports)
+    product: OutputDistribution = np.vectorize(
+        lambda weight: Fraction(weight, first_unit * second_unit), otypes=[object]
+    )(first @ second)
+    return product
+
+
+def _whole(outputs: OutputDistribution) -> tuple[NDArray[np.object_], int]:
+    """Return fractions as whole numbers and their common unit."""
+    unit = math.lcm(*(chance.denominator for row in outputs.tolist() for chance in row))
+    return np.array([[int(chance * unit) for chance in row] for row in outputs.tolist()], dtype=object), unit
+
+
+def together(phases: tuple[Phase, ...]) -> tuple[tuple[int, ...], ...]:
+    """Return the numbers of the phases that ask the same user, for each part of the user partition that is asked.
+
+    Raises:
+        UnknownDistribution: users whose words lie between the same edges of shares are not asked alike.
+    """
+    edges = sorted({0, RESOLUTION}.union(*(phase.share for phase in phases)))
+    parts = []
+    for low, high in itertools.pairwise(edges):
+        words = np.array([low, high - 1], dtype=np.uint32)
+        asks = {phase.number: phase.asks(words).tolist() for phase in phases}
+        if any(one != other for one, other in asks.values()):
+            raise UnknownDistribution("users of one part of the user partition are asked by different phases")
+        parts.append(tuple(number for number, (one, _) in asks.items() if one))
+    # Who is not asked at all, as most users where a collection asks a sample of them, loses nothing.
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def _worst(losses: NDArray[np.float64]) -> tuple[int, int]:
+    """Return the pair of sets with the largest loss."""
+    first, second = np.unravel_index(np.argmax(losses), losses.shape)
+    return int(first), int(second)

@@ -1,0 +1,101 @@
+"""The audit of a local randomizer, of which a user sends one report."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from stream_ldp.audit.audited import TOLERANCE, Exact, Row
+from stream_ldp.audit.item_attacks import randomizer_attacks
+from stream_ldp.audit.output_distribution import (
+    all_sets,
+    epsilon_of,
+    in_miniature,
+    realised_distribution,
+    realised_set_distribution,
+    stated_distribution,
+)
+from stream_ldp.audit.set_reports import oracle_differences, wide_loss
+from stream_ldp.audit.several_users import several_users_differences
+from stream_ldp.mechanisms import FrequencyOracle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from stream_ldp.audit.attacks import Attack
+    from stream_ldp.collection import Collection
+    from stream_ldp.mechanisms import Entropy, Randomizer
+    from stream_ldp.mechanisms.randomizer import OutputDistribution
+
+__all__ = ["OneReport", "of_all"]
+
+#: Slots of the sets whose sampling is enumerated for an oracle by itself; a method says its own.
+_PADDING = 6
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OneReport:
+    """A local randomizer, of which a user sends one report."""
+
+    randomizer: Randomizer
+    collection: Collection | None = None
+
+    def enumerated(self) -> Exact:
+        small = in_miniature(self.randomizer)
+        if not isinstance(small, FrequencyOracle) or small.set_slots is None:
+            of = "value" if isinstance(small, FrequencyOracle) else "number"
+            return self._exact(small, of, realised_distribution(small), stated_distribution(small))
+        sets = all_sets(small.size)
+        realised = realised_set_distribution(small, sets, padding=small.set_slots)
+        return self._exact(small, "set", realised, small.stated_sets(sets, padding=small.set_slots))
+
+    def _exact(self, small: Randomizer, of: str, realised: OutputDistribution, stated: OutputDistribution) -> Exact:
+        enumerated = epsilon_of(realised)
+        as_stated = bool((realised == stated).all())
+        differences, wide = list(several_users_differences(self.randomizer)), []
+        if isinstance(self.randomizer, FrequencyOracle):
+            # Only an oracle that knows dummies reports sets.
+            if self.randomizer.inputs > self.randomizer.size:
+                padding = self.randomizer.set_slots or _PADDING
+                differences += oracle_differences(self.randomizer, padding=padding)
+            wide = [loss for loss in [wide_loss(self.randomizer)] if loss is not None]
+        if not as_stated:
+            differences.insert(
+                0, f"{type(small).__name__}, one user: its reports of a {of} are not as likely as stated"
+            )
+        return Exact(
+            title=f"One report of a {of}",
+            results=[
+                {
+                    "neighbours": f"any two {of}s",
+                    "reports": 1,
+                    "claimed": small.epsilon,
+                    "enumerated": enumerated,
+                }
+            ],
+            differences=tuple(differences),
+            wide=list(map(asdict, wide)),
+            wrong=(enumerated > small.epsilon + TOLERANCE)
+            + sum(each.enumerated > each.claimed + TOLERANCE for each in wide),
+            miniature=None if small == self.randomizer else str(small),
+        )
+
+    def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:  # noqa: ARG002
+        return randomizer_attacks(self.randomizer, noise=noise)
+
+
+def of_all(found: Sequence[Exact], *, title: str, results: list[Row], wrong: int) -> Exact:
+    """Return the results of a collection whose answers are made by several randomizers.
+
+    found: those of each randomizer.
+    wrong: number of claims about the whole that are disproved.
+    """
+    miniatures = dict.fromkeys(each.miniature for each in found if each.miniature is not None)
+    return Exact(
+        title=title,
+        results=results,
+        differences=tuple(dict.fromkeys(difference for each in found for difference in each.differences)),
+        wide=[row for each in found for row in each.wide or ()],
+        wrong=wrong + sum(each.wrong for each in found),
+        miniature=", ".join(miniatures) or None,
+    )

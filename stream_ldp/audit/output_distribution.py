@@ -1,0 +1,162 @@
+"""The exact probability of every report of a local randomizer, as it is stated and as its code realises it.
+
+Only small ones are enumerated: a distribution has an entry for each input and each pattern of a report's bits.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from decimal import Decimal, localcontext
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from stream_ldp.audit.enumerate import distribution
+from stream_ldp.mechanisms import FrequencyOracle, Randomizer
+from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
+from stream_ldp.mechanisms.randomizer import no_outputs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from stream_ldp.mechanisms import Entropy
+    from stream_ldp.mechanisms.randomizer import OutputDistribution
+
+    #: The packed report of one user.
+    Report = Callable[[Entropy], bytes]
+
+__all__ = [
+    "MAX_ENTRIES",
+    "all_sets",
+    "epsilon_of",
+    "in_miniature",
+    "realised_distribution",
+    "realised_set_distribution",
+    "realised_with",
+    "repeated_epsilon",
+    "stated_distribution",
+]
+
+Miniature = TypeVar("Miniature", bound=Randomizer)
+
+#: Most probabilities of a distribution that is enumerated; so many take some seconds.
+MAX_ENTRIES = 2**16
+
+
+def in_miniature(randomizer: Miniature) -> Miniature:
+    """Return the randomizer, or one of its kind and epsilon that is small enough to be enumerated."""
+    takes_sets = isinstance(randomizer, FrequencyOracle) and randomizer.set_slots is not None
+    while _entries(randomizer) > MAX_ENTRIES or (takes_sets and randomizer.small() != randomizer):
+        randomizer = randomizer.small()
+    return randomizer
+
+
+def epsilon_of(outputs: OutputDistribution) -> float:
+    """Return ln of the largest ratio of one report's probabilities with two inputs; never rounded down."""
+    columns = [column for column in outputs.T.tolist() if any(column)]
+    if any(not all(column) for column in columns):
+        return math.inf
+    largest = max(max(column) / min(column) for column in columns)
+    with localcontext(PRECISION):
+        return round_up((Decimal(largest.numerator) / largest.denominator).ln())
+
+
+def stated_distribution(randomizer: Randomizer) -> OutputDistribution:
+    """Return the output distribution as a randomizer's parameters state it, shape (inputs, 2^bits).
+
+    Raises:
+        ValueError: the randomizer is too large.
+    """
+    _require_small(randomizer)
+    return randomizer.stated()
+
+
+def realised_distribution(randomizer: Randomizer) -> OutputDistribution:
+    """Return the output distribution as the code of `perturb` realises it, shape (inputs, 2^bits).
+
+    Raises:
+        UnknownDistribution: it cannot be enumerated.
+        ValueError: the randomizer is too large.
+    """
+    _require_small(randomizer)
+
+    def report(value: int) -> Report:
+        return lambda entropy: randomizer.perturb(np.array([value]), entropy=entropy).tobytes()
+
+    return realised_with([report(value) for value in range(randomizer.inputs)], bits=randomizer.bits)
+
+
+def realised_set_distribution(
+    oracle: FrequencyOracle, sets: Sequence[Sequence[int]], *, padding: int
+) -> OutputDistribution:
+    """Return the output distribution as the code of `perturb_sets` realises it, shape (sets, 2^bits).
+
+    Raises:
+        UnknownDistribution: it cannot be enumerated.
+    """
+
+    def report(held: Sequence[int]) -> Report:
+        offsets, values = np.array([0, len(held)]), np.array(held, dtype=np.int64)
+        return lambda entropy: oracle.perturb_sets(offsets, values, padding=padding, entropy=entropy).tobytes()
+
+    # Restricted to a few candidates, many sets are the same.
+    distinct = list(dict.fromkeys(map(tuple, sets)))
+    outputs = realised_with([report(held) for held in distinct], bits=oracle.bits)
+    return outputs[[distinct.index(tuple(held)) for held in sets]]
+
+
+def realised_with(reports: Sequence[Report], *, bits: int) -> OutputDistribution:
+    """Return the output distribution of the report that each of these functions makes, shape (functions, 2^bits)."""
+    outputs = no_outputs(len(reports), bits)
+    for row, report in zip(outputs, reports, strict=True):
+        for packed, probability in distribution(report).items():
+            row[int.from_bytes(packed, "little")] = probability
+    return outputs
+
+
+def repeated_epsilon(randomizer: Randomizer, *, reports: float) -> float:
+    """Return the enumerated loss of so many reports that show one memoised response; never rounded down.
+
+    reports: math.inf for so many that the memoised response is known.
+
+    Raises:
+        UnknownDistribution: the reports cannot be enumerated.
+        ValueError: the randomizer is too large.
+    """
+    _require_small(randomizer)
+
+    permanent = realised_distribution(randomizer.memoised)
+    if reports == math.inf:
+        return epsilon_of(permanent)
+    possible = [int(each) for each in np.flatnonzero((permanent > 0).any(axis=0))]
+    width = -(-randomizer.bits // 8)
+    rows = {each: np.frombuffer(each.to_bytes(width, "little"), dtype=np.uint8)[None] for each in possible}
+
+    def sent(response: int) -> Report:
+        return lambda entropy: randomizer.instantaneous(rows[response], entropy=entropy).tobytes()
+
+    fresh = realised_with([sent(each) for each in possible], bits=randomizer.bits)
+    # The order of the reports does not matter, so only what they say, and how often, is enumerated.
+    outputs = [
+        permanent[:, possible] @ math.prod((fresh[:, said] for said in history[1:]), start=fresh[:, history[0]])
+        for history in itertools.combinations_with_replacement(range(fresh.shape[1]), int(reports))
+    ]
+    return epsilon_of(np.array(outputs).T)
+
+
+def all_sets(size: int) -> list[tuple[int, ...]]:
+    """List all sets of values below `size`, in the order of the number whose set bits are the values."""
+    return [tuple(value for value in range(size) if bits >> value & 1) for bits in range(2**size)]
+
+
+def _entries(randomizer: Randomizer) -> int:
+    entries: int = randomizer.inputs * 2**randomizer.bits
+    return entries
+
+
+def _require_small(randomizer: Randomizer) -> None:
+    if _entries(randomizer) > MAX_ENTRIES:
+        raise ValueError(
+            f"{_entries(randomizer):,} probabilities: a distribution of at most {MAX_ENTRIES:,} is enumerated"
+        )

@@ -1,0 +1,70 @@
+"""The audit of the questions of a collection of places."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from stream_ldp.audit.audited import TOLERANCE, Exact, Row
+from stream_ldp.audit.item_attacks import randomizer_attacks
+from stream_ldp.audit.one_report import OneReport, of_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stream_ldp.audit.attacks import Attack
+    from stream_ldp.audit.audited import Audited
+    from stream_ldp.mechanisms import Entropy, Randomizer
+    from stream_ldp.places.collection import PlaceCollection
+    from stream_ldp.places.questions import PlaceQuestion
+
+__all__ = ["audited"]
+
+
+def audited(collection: PlaceCollection) -> Audited:
+    """Return the questions of a collection of places."""
+    return _Places(collection=collection)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Places:
+    """The questions of a collection of places: a region and an epsilon, both told, and an answer within the region.
+
+    Regions of one size have the same randomizers. Two users of different regions, or of different epsilons, are told
+    apart by what they tell: no epsilon is claimed for them.
+    """
+
+    collection: PlaceCollection
+
+    def enumerated(self) -> Exact:
+        found = {each: OneReport(randomizer=each).enumerated() for each in self._asked}
+        results: list[Row] = [
+            {
+                "places": question.region.size,
+                "neighbours": "any two places of a region",
+                "reports": math.inf,
+                "claimed": question.epsilon,
+                "enumerated": found[each].results[0]["enumerated"],
+            }
+            for each, question in self._asked.items()
+        ]
+        return of_all(
+            list(found.values()),
+            title="The answers of one user, who tells the region and the epsilon, and repeats the answer",
+            results=results,
+            wrong=sum(each["enumerated"] > each["claimed"] + TOLERANCE for each in results),
+        )
+
+    def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:  # noqa: ARG002
+        return tuple(
+            replace(attack, target=f"{question.region.size} places, {attack.target}")
+            for each, question in self._asked.items()
+            for attack in randomizer_attacks(each, noise=noise)
+        )
+
+    @property
+    def _asked(self) -> dict[Randomizer, PlaceQuestion]:
+        """A question for each randomizer, the largest regions first."""
+        ordered = sorted(self.collection.asked, key=lambda each: (-each.region.size, each.epsilon))
+        return {each.randomizer: each for each in ordered}

@@ -1,0 +1,239 @@
+"""Whether reports of item sets are, at their real width and for several users, what they are in miniature.
+
+A method is enumerated in miniature, where sets, paddings and hashes are few. Here its own oracles are enumerated as
+wide as they are. The parts of a report that are drawn first, whatever the user holds, such as the rows of a hash, are
+given in a few ways, and all that is drawn after them is played. So the loss of some pairs of values or sets is found
+exactly: of sets with one code less than the l slots, as many, and one more, and of the values and dummies at the ends
+of the domain. How a slot of a set is drawn is enumerated for sets of all these sizes, too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.audit.enumerate import distribution
+from stream_ldp.audit.item_enumeration import inquiries
+from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
+from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.phases import Target
+from stream_ldp.sets.sampling import reports_of, respond
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import Entropy, FrequencyOracle
+    from stream_ldp.sets.phases import Inquiry, Method
+
+    #: Probabilities of what is sent.
+    Outputs = dict[bytes, Fraction]
+
+__all__ = ["WideLoss", "method_differences", "oracle_differences", "wide_loss", "wide_losses"]
+
+#: Most outcomes of one decision that are all played (of those with more, only the outer ones are), and the number of
+#: ways in which the decisions that come first are given. With so many, an oracle takes some seconds.
+_MOST_OUTCOMES = 4_096
+_DRAWS = 2
+
+#: Most items of a domain among which sets with different codes are sought.
+_SEARCHED = 4_096
+
+#: The most by which the float64 arithmetic of a loss of sets may be wrong, relative to it.
+_ROUNDING = 1e-13
+
+#: Calls of each number of users that are compared draw for draw.
+_USERS = (1, 2, 100)
+
+#: Sets of three users in one call.
+_TOGETHER = ((0,), (), (0, 1))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WideLoss:
+    """The loss of some values or sets at an oracle's real width.
+
+    oracle: in words.
+    claimed, enumerated: in nats; the second is never rounded down.
+    """
+
+    oracle: str
+    claimed: float
+    enumerated: float
+
+
+def wide_losses(method: Method) -> list[WideLoss]:
+    """Return the loss of each oracle of a method's epoch that can be enumerated at its real width.
+
+    Raises:
+        UnknownDistribution: the probabilities cannot be found.
+    """
+    oracles = dict.fromkeys(method.oracle(each) for each in _inquiries(method))
+    return [loss for oracle in oracles if (loss := wide_loss(oracle)) is not None]
+
+
+def wide_loss(oracle: FrequencyOracle) -> WideLoss | None:
+    """Return the largest loss of one report among the values and sets that are enumerated.
+
+    None where a report takes a decision for each value, which only a small oracle allows to enumerate.
+
+    Raises:
+        UnknownDistribution: the probabilities cannot be found.
+    """
+    if oracle.public_draws is None:
+        return None
+    losses = [Decimal(0)]
+    for draw in range(_DRAWS):
+        given = SeededEntropy(draw).words(oracle.public_draws).tolist()
+        outputs = list(_outputs(oracle, given))
+        losses += [_loss(one, other) for one, other in itertools.permutations(outputs, 2)]
+    with localcontext(PRECISION):
+        return WideLoss(oracle=str(oracle), claimed=oracle.epsilon, enumerated=round_up(max(losses)))
+
+
+def method_differences(method: Method) -> Iterator[str]:
+    """Yield where the code does not make the reports of a method's sets as it is stated; nothing if it does.
+
+    Raises:
+        UnknownDistribution: the probabilities cannot be found.
+    """
+    for inquiry in _inquiries(method):
+        oracle, phase = method.oracle(inquiry), f"phase {inquiry.phase}, padding {inquiry.padding}"
+        stated, allowed = oracle.set_epsilon(padding=inquiry.padding), method.phases[inquiry.phase - 1].epsilon
+        if stated > allowed * (1 + _ROUNDING):
+            yield f"{phase}: {type(oracle).__name__} states a loss of {stated!r} nats, the phase allows {allowed!r}"
+        if method.phases[inquiry.phase - 1].asked is Target.ITEM:
+            yield from (f"{phase}: {each}" for each in oracle_differences(oracle, padding=inquiry.padding))
+        yield from (f"{phase}: {each}" for each in _draw_for_draw(method, inquiry))
+
+
+def oracle_differences(oracle: FrequencyOracle, *, padding: int) -> Iterator[str]:
+    """Yield the same of one oracle whose reports are made of sets that are padded to so many slots."""
+    if oracle.set_slots is None:
+        yield from itertools.islice(_sampling_differences(oracle, padding=padding), 1)
+    yield from itertools.islice(_of_several_users(oracle), 1)
+
+
+def _inquiries(method: Method) -> Iterator[Inquiry]:
+    """Yield what each phase may ask, with the paddings between which a server may choose."""
+    for inquiry in inquiries(method):
+        paddings = {inquiry.padding}
+        if inquiry.candidates is not None and method.phases[inquiry.phase - 1].asked is Target.ITEM:
+            paddings |= {1, len(inquiry.candidates)}
+        yield from (replace(inquiry, padding=padding) for padding in sorted(paddings))
+
+
+def _outputs(oracle: FrequencyOracle, given: Sequence[int]) -> Iterator[Outputs]:
+    """Yield the probabilities of the reports of some values, or sets, given the first decisions."""
+    if oracle.set_slots is not None:
+        for held in _sets(oracle, given, slots=oracle.set_slots):
+            yield distribution(partial(_report_of_set, oracle, held), given=given)
+        return
+    last = oracle.size - 1
+    values = {0, 1, 2, oracle.size // 2, last - 1, last, oracle.size, oracle.inputs - 1}
+    for value in sorted(value for value in values if 0 <= value < oracle.inputs):
+        yield distribution(partial(_report_of_value, oracle, value), given=given, most=_MOST_OUTCOMES)
+
+
+def _sets(oracle: FrequencyOracle, given: Sequence[int], *, slots: int) -> list[list[int]]:
+    """Return sets by the number of their codes: none, one, around the slots, and as many others."""
+    # The codes of items depend on what is drawn first alone, so that any report shows them.
+    row = np.frombuffer(next(iter(distribution(partial(_report_of_set, oracle, []), given=given))), dtype=np.uint8)
+    codes = oracle.codes(row[None], np.arange(min(oracle.size, _SEARCHED)))[0].tolist()
+    items = list({code: item for item, code in reversed(list(enumerate(codes)))}.values())
+    sizes = sorted({0, 1, slots - 1, slots, slots + 1})
+    return [*(items[:size] for size in sizes if size <= len(items)), items[slots : 2 * slots]]
+
+
+def _report_of_set(oracle: FrequencyOracle, held: Sequence[int], entropy: Entropy) -> bytes:
+    sets = ItemSets.of([held])
+    return oracle.perturb_sets(sets.offsets, sets.items, padding=oracle.set_slots or 1, entropy=entropy).tobytes()
+
+
+def _report_of_value(oracle: FrequencyOracle, value: int, entropy: Entropy) -> bytes:
+    return oracle.perturb(np.array([value]), entropy=entropy).tobytes()
+
+
+def _loss(first: Outputs, second: Outputs) -> Decimal:
+    """Return ln of the largest ratio; of outputs that were not all played, among those that were for both."""
+    if sum(second.values()) == 1 and not first.keys() <= second.keys():
+        return Decimal("Infinity")
+    largest = max((chance / second[sent] for sent, chance in first.items() if sent in second), default=Fraction(1))
+    with localcontext(PRECISION):
+        return (Decimal(largest.numerator) / largest.denominator).ln()
+
+
+def _sampling_differences(oracle: FrequencyOracle, *, padding: int) -> Iterator[str]:
+    """Compare how a slot is drawn, for sets of sizes around the padding and for all values."""
+    for size in sorted({0, 1, padding - 1, padding, padding + 1, 2 * padding, oracle.size}):
+        if size > oracle.size:
+            continue
+        offsets, values = np.array([0, size]), np.arange(size)[::-1].copy()
+
+        def sampled(
+            entropy: Entropy, offsets: NDArray[np.int64] = offsets, values: NDArray[np.int64] = values
+        ) -> int:
+            return int(oracle.sampled(offsets, values, padding=padding, entropy=entropy)[0])
+
+        found = distribution(sampled, most=_MOST_OUTCOMES)
+        slots = max(size, padding)
+        slot = Fraction(1, slots)
+        known = all(0 <= value < size or oracle.size <= value < oracle.size + slots - size for value in found)
+        all_played = slots > _MOST_OUTCOMES or len(found) == slots
+        if not known or not all_played or set(found.values()) != {slot}:
+            yield (
+                f"{type(oracle).__name__}.sampled, a set of {size} of {oracle.size} values: it does not draw each of "
+                f"{slots} slots with probability 1/{slots}"
+            )
+
+
+def _of_several_users(oracle: FrequencyOracle) -> Iterator[str]:
+    """Compare the reports of three users in one call with those of each alone, for a domain of two values."""
+    small = oracle.resized(2, padding=1, epsilon=oracle.set_epsilon(padding=1))
+
+    def reports(*held: Sequence[int]) -> Outputs:
+        sets = ItemSets.of(held)
+        return distribution(
+            lambda entropy: reports_of(
+                sets, asked=Target.ITEM, candidates=None, domain=2, padding=1, oracle=small, entropy=entropy
+            ).tobytes()
+        )
+
+    together = reports(*_TOGETHER)
+    alone = [reports(held).items() for held in _TOGETHER]
+    product = {
+        b"".join(row for row, _ in ways): math.prod((chance for _, chance in ways), start=Fraction(1))
+        for ways in itertools.product(*alone)
+    }
+    if together != product:
+        yield (
+            f"{type(oracle).__name__}.perturb_sets, {len(_TOGETHER)} users in a call: their reports are not those of "
+            "each user alone, or not independent"
+        )
+
+
+def _draw_for_draw(method: Method, inquiry: Inquiry) -> Iterator[str]:
+    """Compare what `respond` sends with what its parts make of the same words."""
+    for users in _USERS:
+        sets = ItemSets.of([range(user % (method.domain + 1))[-_SEARCHED:] for user in range(users)])
+        sent = respond(method, inquiry, sets, entropy=SeededEntropy(users))
+        restricted = sets
+        if inquiry.candidates is not None:
+            restricted = sets.restricted(inquiry.candidates, domain=method.domain)
+        oracle, entropy = method.oracle(inquiry), SeededEntropy(users)
+        if method.phases[inquiry.phase - 1].asked is Target.COUNT:
+            made = oracle.perturb(restricted.sizes, entropy=entropy)
+        else:
+            made = oracle.perturb_sets(restricted.offsets, restricted.items, padding=inquiry.padding, entropy=entropy)
+        if not np.array_equal(sent, made):
+            yield f"respond, {users} users in a call: it does not send what the oracle makes of the candidates held"
+            return

@@ -1,0 +1,70 @@
+"""The audit of the questions of a collection of strings."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stream_ldp.audit.audited import TOLERANCE, Exact, Row
+from stream_ldp.audit.item_attacks import randomizer_attacks
+from stream_ldp.audit.one_report import OneReport, of_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stream_ldp.audit.attacks import Attack
+    from stream_ldp.audit.audited import Audited
+    from stream_ldp.mechanisms import Entropy
+    from stream_ldp.strings.collection import StringCollection
+    from stream_ldp.strings.questions import StringQuestions
+
+__all__ = ["audited"]
+
+
+def audited(collection: StringCollection) -> Audited:
+    """Return the questions of a collection of strings."""
+    return _Strings(collection=collection)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Strings:
+    """The questions of a collection of strings, whose answers are made by the same randomizers, one after another.
+
+    The question and the seed are drawn whatever the string is. Given both, each randomizer has an input of its own,
+    and the draws of all are independent: the losses add up, and two strings attain the sum if all inputs differ.
+    """
+
+    collection: StringCollection
+
+    def enumerated(self) -> Exact:
+        found = [OneReport(randomizer=each).enumerated() for each in self._questions.randomizers]
+        results: list[Row] = [
+            {"randomizer": each.title, **exact.results[0]}
+            for each, exact in zip(self._questions.randomizers, found, strict=True)
+        ]
+        results.append(
+            {
+                "randomizer": "all",
+                "neighbours": "any two strings",
+                "reports": math.inf,
+                "claimed": self._questions.epsilon,
+                "enumerated": sum(each["enumerated"] for each in results),
+            }
+        )
+        whole = results[-1]
+        return of_all(
+            found,
+            title="The answers of one user, who answers one question, and repeats the answer",
+            results=results,
+            wrong=int(whole["enumerated"] > whole["claimed"] + TOLERANCE),
+        )
+
+    def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:  # noqa: ARG002
+        return tuple(
+            attack for each in self._questions.randomizers for attack in randomizer_attacks(each, noise=noise)
+        )
+
+    @property
+    def _questions(self) -> StringQuestions:
+        return self.collection.method.questions

@@ -1,1 +1,0 @@
-"""This package reads what `stream-ldp audit` checks: a collection of any kind, or a mechanism in one word."""

@@ -1,0 +1,47 @@
+"""This module reads the subject of an audit: a collection file, or a mechanism in one word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stream_ldp.audit.one_report import OneReport
+from stream_ldp.audit.records import AuditedRecords
+from stream_ldp.cli.failure import fail
+from stream_ldp.cli.kinds import audited_of
+from stream_ldp.cli.options import load_collections
+from stream_ldp.collection.located import suggestion
+from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms import Mechanism, PermanentWords
+from stream_ldp.mechanisms.notation import EXAMPLES, read_mechanism
+from stream_ldp.sets.methods import METHODS
+
+if TYPE_CHECKING:
+    from stream_ldp.audit.audited import Audited
+
+__all__ = ["read"]
+
+
+def read(subject: str) -> Audited:
+    """Read a collection file or a mechanism, or end the command with what is wrong with it."""
+    kind, colon, _ = subject.partition(":")
+    if Path(subject).exists() or not (colon or kind in EXAMPLES):
+        (collection,) = load_collections([Path(subject)]).values()
+        audited: Audited = audited_of(collection)
+        return audited
+    if kind in METHODS:
+        fail(
+            f"{subject}: {kind} is a method of item collections: write it in a collection file, and audit that",
+            code=2,
+        )
+    if kind not in EXAMPLES:
+        fail(f"{subject}: no such file, and {kind!r} is no mechanism{suggestion(kind, EXAMPLES)}", code=2)
+    try:
+        mechanism = read_mechanism(subject)
+    except ParameterError as error:
+        fail(f"{subject}: {error}", code=2)
+    if not isinstance(mechanism, Mechanism):
+        return OneReport(randomizer=mechanism)
+    attributes = [(str(place), [str(value) for value in range(size)]) for place, size in enumerate(mechanism.sizes)]
+    words = PermanentWords(collection=subject, attributes=attributes, noise=mechanism.noise, counts=mechanism.words)
+    return AuditedRecords(mechanism=mechanism, words=words)

@@ -1,1 +1,0 @@
-"""Privacy: a ledger keeps the promise of a mechanism on the client, and audits check it by enumeration and attack."""

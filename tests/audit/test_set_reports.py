@@ -1,0 +1,139 @@
+"""Oracles keep their epsilon at their real width, and so do several users in one call."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from stream_ldp.audit import set_reports
+from stream_ldp.audit.set_reports import (
+    method_differences,
+    oracle_differences,
+    wide_loss,
+    wide_losses,
+)
+from stream_ldp.mechanisms import (
+    DirectResponse,
+    FrequencyOracle,
+    HadamardResponse,
+    SetHadamardResponse,
+    UnaryResponse,
+)
+from stream_ldp.sets.sampling import respond
+from tests.audit import broken
+from tests.sets.methods.examples import method
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import Entropy
+
+WIDE: list[FrequencyOracle] = [
+    SetHadamardResponse(size=16, slots=4, epsilon=3.0, hash_bits=3),
+    SetHadamardResponse(size=5_000, slots=20, epsilon=2.0, hash_bits=6),
+    DirectResponse(size=50, dummies=6, epsilon=2.0),
+    # More choices than are all played.
+    DirectResponse(size=300_000, dummies=60, epsilon=3.0),
+    HadamardResponse(size=100_000, epsilon=3.0, hash_bits=5),
+]
+
+
+@pytest.mark.parametrize("oracle", WIDE, ids=repr)
+def test_an_oracle_loses_exactly_epsilon_at_its_real_width(oracle: FrequencyOracle) -> None:
+    found = wide_loss(oracle)
+    assert found is not None
+    assert found.claimed == oracle.epsilon
+    assert found.enumerated == pytest.approx(oracle.epsilon, abs=1e-9, rel=0)
+
+
+@pytest.mark.parametrize("oracle", WIDE, ids=repr)
+def test_an_honest_oracle_has_no_differences(oracle: FrequencyOracle) -> None:
+    assert list(oracle_differences(oracle, padding=oracle.set_slots or 6)) == []
+
+
+def test_an_oracle_with_a_decision_for_each_value_is_not_enumerated_at_its_real_width() -> None:
+    assert wide_loss(UnaryResponse(size=1_000, epsilon=2.0)) is None
+
+
+@pytest.mark.parametrize("slots", [4, 20])
+def test_a_hash_too_many_is_an_infinite_loss_although_a_miniature_has_none(slots: int) -> None:
+    oracle = broken.KeepsAHashTooMany(size=1_024, slots=slots, epsilon=3.0, hash_bits=6 if slots > 4 else 3)
+    found = wide_loss(oracle)
+    assert found is not None
+    if slots == 4:
+        assert found.enumerated == math.inf
+    assert found.enumerated > oracle.epsilon + 0.01
+
+
+class SpendsTwiceWhereWide(DirectResponse):
+    """Keeps its value as if it might spend twice epsilon where there are more than 40 choices."""
+
+    def respond(self, values: NDArray[np.int64], *, entropy: Entropy) -> NDArray[np.int64]:
+        epsilon = 2 * self.epsilon if self.counters > 40 else self.epsilon
+        spent = DirectResponse(size=self.size, dummies=self.dummies, epsilon=epsilon)
+        return spent.respond(values, entropy=entropy)
+
+
+@pytest.mark.parametrize("size", [50, 300_000])
+def test_a_direct_response_that_spends_more_where_it_is_wide_is_caught(size: int) -> None:
+    found = wide_loss(SpendsTwiceWhereWide(size=size, epsilon=2.0))
+    assert found is not None
+    assert found.enumerated == pytest.approx(4.0, abs=1e-3)
+
+
+def test_a_slot_too_few_for_large_paddings_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    sampled = FrequencyOracle.sampled
+
+    def too_few(self: FrequencyOracle, *sets: Any, padding: int, entropy: Entropy) -> Any:
+        return sampled(self, *sets, padding=padding - (padding > 3), entropy=entropy)
+
+    monkeypatch.setattr(FrequencyOracle, "sampled", too_few)
+    oracle = DirectResponse(size=50, dummies=6, epsilon=2.0)
+    (found, *_) = oracle_differences(oracle, padding=6)
+    assert "DirectResponse.sampled, a set of 0 of 50 values" in found
+    assert list(oracle_differences(oracle, padding=3)) == []
+
+
+class PerturbsTheFirstUserOnly(HadamardResponse):
+    """Sends all users of a call but the first the same noise."""
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        rows = [HadamardResponse.perturb(self, values[:1], entropy=entropy)]
+        return (
+            np.concatenate([rows[0]] * len(values))
+            if len(values)
+            else HadamardResponse.perturb(self, values, entropy=entropy)
+        )
+
+
+def test_users_who_share_their_noise_are_caught() -> None:
+    (found,) = oracle_differences(PerturbsTheFirstUserOnly(size=50, epsilon=2.0), padding=6)
+    assert "3 users in a call" in found
+
+
+@pytest.mark.parametrize(
+    "shipped",
+    [
+        pytest.param(method("gfim", domain=1024, k=10, epsilon=4.0, set_size=20), marks=pytest.mark.long),
+        method("svim", domain=64, k=3, epsilon=4.0),
+        method("ldpminer", domain=119, k=10, epsilon=4.0, set_size=23, hash_bits=1),
+    ],
+    ids=lambda shipped: shipped.name,
+)
+def test_a_method_keeps_its_epsilons_at_its_real_width(shipped: Any) -> None:
+    assert list(method_differences(shipped)) == []
+    losses = wide_losses(shipped)
+    assert losses
+    assert all(each.enumerated <= each.claimed + 1e-9 for each in losses)
+
+
+def test_a_client_that_responds_with_something_else_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def spoiled(*arguments: Any, **options: Any) -> Any:
+        return respond(*arguments, **options) ^ 1
+
+    monkeypatch.setattr(set_reports, "respond", spoiled)
+    found = list(method_differences(method("svim", domain=64, k=3, epsilon=4.0)))
+    assert "phase 1, padding 1: respond, 1 users in a call" in found[0]

@@ -208,7 +208,8 @@ class AnswerText:
         """Write a cell as a word of a line."""
         error, true = cell.standard_error, self._true(cell)
         off = "" if true is None else f"({shown(true, error)})"
-        return f"{_word(_path(cell.key))}={shown(cell.estimate, error)}±{shown(error, error)}{off}"
+        spread = "" if error is None else f"±{shown(error, error)}"
+        return f"{_word(_path(cell.key))}={shown(cell.estimate, error)}{spread}{off}"
 
     def _true(self, cell: Cell) -> float | None:
         """Return the true number of a cell; None where nothing is known of its group."""

@@ -20,6 +20,7 @@ from tests.places.examples import collection_of as places_collection
 from tests.places.examples import counts_of
 from tests.strings.examples import collection_of as strings_collection
 from tests.strings.examples import ranking_of as strings_of
+from tests.toy import Share
 
 if TYPE_CHECKING:
     from stream_ldp.pipeline.answer import Answer
@@ -60,6 +61,21 @@ def test_the_answer_of_every_kind_has_a_panel_and_a_line_with_what_judges_it(kin
     assert line(answer).startswith(f"{answer.window} {answer.series} ")
     for name, value in judged.facts.items():
         assert f" {name.replace(' ', '_')}={value} " in f"{line(answer)} "
+
+
+def test_an_answer_of_a_new_kind_is_shown_by_its_cells_alone() -> None:
+    heads = Share(
+        collection="coins",
+        fingerprint="0" * 32,
+        window=WindowBounds(start_ms=0, end_ms=MINUTE_MS),
+        final=True,
+        reports=3,
+        share=0.75,
+    )
+    assert "coins · heads" in panel(heads)
+    assert line(heads, {("", ("heads",)): 0.5}).endswith(
+        " heads final reports=3 plausible=untested heads=0.7500(0.5000)"
+    )
 
 
 def test_a_panel_has_the_cells_by_their_numbers_with_errors_and_truth() -> None:

@@ -137,7 +137,8 @@ export class Gateway {
     try {
       // Neither cookies nor the page's address: they would tell the gateway more than the report does.
       const quiet = { credentials: "omit", referrerPolicy: "no-referrer", cache: "no-store" };
-      const signal = AbortSignal.timeout(1000 * this.#timeout);
+      // In whole milliseconds: Node refuses others, which would pass for a gateway that does not answer.
+      const signal = AbortSignal.timeout(Math.ceil(1000 * this.#timeout));
       response = await this.#fetch(this.#url + path, { method, headers, body: batch, signal, ...quiet });
       answer = await response.text();
     } catch (cause) {

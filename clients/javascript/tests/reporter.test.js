@@ -357,6 +357,12 @@ test("a time without an end is refused at once", () => {
   assert.doesNotThrow(given({ timeout: 86_400, mostPause: 0 }));
 });
 
+test("a timeout need not be of whole milliseconds", async () => {
+  const fetch = async () => new Response('{"reports": 1}');
+  const gateway = new Gateway("http://gateway", { timeout: 1.0005, fetch, pause: assert.fail });
+  assert.equal(await gateway.send("survey", new Uint8Array(1)), 1);
+});
+
 test("an answer that does not end is given up", async () => {
   const endless = createServer((socket) => {
     socket.on("error", () => {});

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import time
 from typing import TYPE_CHECKING
 
-from stream_ldp.kinds import kind_of
+from stream_ldp.kinds import kind_of, load_solver
 from stream_ldp.pipeline.plan import Section
 from stream_ldp.pipeline.solve_time import SolveTime, seconds, too_slow
 
@@ -30,8 +29,7 @@ def solve_times(collection: Collection, *, populations: Sequence[int]) -> list[S
     times_of = kind_of(collection).solve_times
     if times_of is None:
         return []
-    # The first solve of a process also imports the libraries of the estimators.
-    list(times_of(collection, populations=populations[:1], timer=_once))
+    load_solver(collection)  # or the first solve would import it
     return list(times_of(collection, populations=populations, timer=measured))
 
 
@@ -57,9 +55,3 @@ def solve_section(collection: Collection, times: Sequence[SolveTime]) -> Section
             *(f"Too slow: {sentence}." for sentence in too_slow(collection, times)),
         ),
     )
-
-
-def _once(work: Callable[[], object]) -> float:
-    """Do some work, and say that it took for ever: after a solve that takes long, no larger sample is tried."""
-    work()
-    return math.inf

@@ -46,21 +46,22 @@ def test_a_plan_as_json_has_the_times_of_every_series_and_number_of_reports(surv
     assert len(document["too_slow"]) == 2
 
 
-def test_where_solves_take_long_no_large_sample_is_solved_not_even_before_the_measurement(
+def test_where_solves_take_long_no_large_sample_is_solved_and_none_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(timing, "measured", lambda work: 90.0 + 0 * bool(work()))
-    drawn: list[int] = []
+    drawn: list[tuple[int, int]] = []
     draw = solve_time._drawn
 
     def noted(collection: JointCollection, reports: int, *, seed: int) -> Any:
-        drawn.append(reports)
+        drawn.append((reports, seed))
         return draw(collection, reports, seed=seed)
 
     monkeypatch.setattr(solve_time, "_drawn", noted)
     collection = JointCollection.load(write_survey(tmp_path / "survey.yaml"))
     timing.solve_times(collection, populations=[100_000])
-    assert 0 < max(drawn) <= 10_000
+    assert 0 < max(drawn)[0] <= 10_000
+    assert len(set(drawn)) == len(drawn)
 
 
 def test_what_is_measured_is_the_time_of_the_work() -> None:

@@ -228,6 +228,8 @@ class CollectionMerger:
         """Rebuild the state from the log, as far as it is needed: the final answers, then the partials."""
         began = time.monotonic()
         name = self._collection.name
+        # A try that an outage has ended may have been about a topic of more partitions, whose windows wait for ever.
+        self._begin_anew()
         # Before the log is read: of what joins later, a watermark says so.
         self.merge.widen(await self._reports_topic())
         begin = await last_merge(self._cluster, self._settings, self._collection)
@@ -479,7 +481,13 @@ class CollectionMerger:
             await self._ask_next(answer)
         # A window that is forgotten has its records: they are published before it is.
         if decided and self.merge.holds(decided[-1].window.start_ms):
-            await self._publish_records(WindowRecords.of(self.merge, decided[-1]))
+            try:
+                records = WindowRecords.of(self.merge, decided[-1])
+            except Exception:
+                # As in `_computed`: another has written the final, and it may be about anything.
+                log.exception("%s: no records are made of %s", self._collection.name, decided[-1].window)
+            else:
+                await self._publish_records(records)
 
     async def _ask_next(self, answer: Answer) -> None:
         """Publish the round that follows from a final answer, if there is one."""

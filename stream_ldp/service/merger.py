@@ -90,7 +90,8 @@ class Merger(Service):
         for name in [name for name in self._owned if self._partition_of(name) in partitions]:
             del self._owned[name]
             log.info("%s: gives up its windows", name, extra={"collection": name})
-            self._metrics.merge.records_holding.labels(name).set(0)
+            for gauge in (self._metrics.merge.records_holding, self._metrics.merge.windows_unsolved):
+                gauge.labels(name).set(0)
             with contextlib.suppress(KeyError):
                 self._metrics.merge.last_final.remove(name)
             for series in self._collections[name].series:

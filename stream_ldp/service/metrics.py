@@ -224,10 +224,11 @@ class Metrics:
         collections: names of the collections that the worker serves.
         """
         self.registry = registry if registry is not None else CollectorRegistry()
+        self._collections = tuple(collections)
         ProcessCollector(registry=self.registry)
         build = Info("build", "Release.", namespace=_NAMESPACE, registry=self.registry)
         build.info({"version": version("stream-ldp"), "python": platform.python_version()})
-        create = _Creator(collections, self.registry)
+        create = _Creator(self._collections, self.registry)
         self.broker_connected = create.gauge_of(
             (), "broker_connected", "1 while a broker answers, 0 while none does."
         )
@@ -239,3 +240,13 @@ class Metrics:
         self.ingest = IngestMetrics(create)
         self.merge = MergeMetrics(create)
         self.solve = SolveMetrics(create)
+
+    def forget_owned(self) -> None:
+        """Show of partitions and windows, which peers may own by now, what a worker shows that owns none."""
+        ingest, merge = self.ingest, self.merge
+        for gauge in (ingest.consumer_lag, ingest.watermark, merge.last_final, merge.window_plausibility):
+            gauge.clear()
+        for gauge, name in itertools.product(
+            (ingest.panes_open, merge.records_holding, merge.windows_unsolved), self._collections
+        ):
+            gauge.labels(name).set(0)

@@ -61,7 +61,7 @@ class AnswersLog:
                 # What another collection asks is of no meaning here.
                 if kind.rounds is not None and answer.final and answer.fingerprint == merge.fingerprint:
                     asked = kind.rounds.after(collection, answer)
-            except ValueError as error:
+            except Exception as error:  # noqa: BLE001  whatever is written there ends no reader
                 answer, why = None, f"not an answer that this release can go on from: {problem_of(error)}"
         if answer is not None and not answer.final:
             answer, why = None, "a provisional answer, under a key that is not that of one"

@@ -278,6 +278,7 @@ class _Process:
                 log.exception("the parts of the worker do not stop")
                 raise error  # noqa: B904  the first failure is what ended the work
             self.worker = None
+        self.metrics.forget_owned()
         self._again = None
 
     async def _check(self) -> None:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from aiokafka.errors import KafkaConnectionError
 
 from stream_ldp.kafka.memory import connected
+from stream_ldp.kafka.merge_commits import last_merge
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.answer import Status, is_provisional
@@ -23,6 +25,7 @@ from stream_ldp.service.merger import Merger
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.service.windows_log import AnswersLog
 from stream_ldp.synthesis.chunk import SyntheticChunk
+from stream_ldp.synthesis.publication import WindowRecords
 from tests.pipeline.test_merging import partial, watermark
 from tests.service.harness import SURVEY
 from tests.service.mergers import (
@@ -114,6 +117,29 @@ async def test_a_merge_waits_for_no_partition_that_the_topic_lost_when_it_was_ma
     await rebuilt(merger)
     await read(merger, SMALL, joins(2, old))
     assert merger._owned["small"].merge.partitions == 2
+
+
+async def test_a_merge_that_is_rebuilt_once_more_waits_for_no_partition_of_a_topic_that_is_no_more(
+    merger: Merger, reports_topics: ReportsTopics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports_topics.topic = TopicIdentity(id="a1", partitions=1)
+    await rebuilt(merger)
+    newest = TopicIdentity(id="c3", partitions=2)
+
+    async def fail_once(*arguments: Any) -> Any:
+        if reports_topics.topic != newest:
+            reports_topics.topic = newest
+            raise KafkaConnectionError
+        return await last_merge(*arguments)
+
+    monkeypatch.setattr(collection_merger, "last_merge", fail_once)
+    reports_topics.topic = wide = TopicIdentity(id="b2", partitions=3)
+    await read(merger, SMALL, joins(0, wide))
+    async with asyncio.timeout(SOON):
+        while merger._owned["small"].merge.topic.id != newest.id:
+            await asyncio.sleep(0.01)
+    await rebuilt(merger)
+    assert merger._owned["small"].merge.topic == newest
 
 
 async def test_of_a_window_with_fewer_reports_than_the_least_nothing_is_published(
@@ -296,6 +322,22 @@ async def test_records_whose_owner_died_before_publishing_them_are_published_by_
     assert await chunks_of(published, number=1) == before
     assert await asyncio.wait_for(published.finals_of(MAKING, number=1), SOON) == [40]
     assert [each.topic for each in published.records] == ["stream-ldp.making.records", "stream-ldp.making.estimates"]
+
+
+async def test_a_final_of_another_of_which_no_records_can_be_made_ends_no_merge(
+    merger: Merger, published: Published, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise OverflowError
+
+    await read(merger, MAKING, *counted(MAKING, reports=40, pane_ms=0))
+    await read(merger, MAKING, watermark(5 * MAKING.window.size_ms, collection=MAKING))
+    await asyncio.wait_for(published.finals_of(MAKING, number=2), SOON)
+    owned = merger._owned["making"]
+    monkeypatch.setattr(owned.merge, "holds", lambda _: True)
+    monkeypatch.setattr(WindowRecords, "of", fail)
+    await owned._follow_up()
+    assert "making: no records are made of " in caplog.text
 
 
 async def test_records_of_a_window_that_is_forgotten_are_not_published_again(

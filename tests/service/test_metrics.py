@@ -81,3 +81,20 @@ def test_a_registry_given_by_the_caller_is_used() -> None:
     registry = CollectorRegistry()
     assert Metrics([], registry=registry).registry is registry
     assert b"stream_ldp_build_info{" in generate_latest(registry)
+
+
+def test_a_worker_that_owns_nothing_shows_nothing_of_partitions_and_windows(metrics: Metrics) -> None:
+    before = generate_latest(metrics.registry)
+    metrics.ingest.consumer_lag.labels("care.reports", "0").set(1)
+    metrics.ingest.watermark.labels("care", "0").set(1)
+    metrics.merge.last_final.labels("care").set(1)
+    metrics.merge.window_plausibility.labels("care", "both").set(1)
+    for gauge in (metrics.ingest.panes_open, metrics.merge.records_holding, metrics.merge.windows_unsolved):
+        gauge.labels("care").set(1)
+
+    def shown(text: bytes) -> list[str]:
+        return [line for line in text.decode().splitlines() if not line.startswith("process_")]
+
+    assert shown(generate_latest(metrics.registry)) != shown(before)
+    metrics.forget_owned()
+    assert shown(generate_latest(metrics.registry)) == shown(before)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
 
 from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
+from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import encode, partition_of
 from stream_ldp.pipeline.quarantine import Quarantine
+from stream_ldp.service import windows_log
 from stream_ldp.service.windows_log import AnswersLog, partials_log
 from tests.client.examples import MINUTE_MS, estimate_of
 from tests.pipeline.test_merging import JOINT, SURVEY, partial
@@ -20,7 +24,6 @@ from tests.pipeline.test_merging import JOINT, SURVEY, partial
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_ldp.kafka.settings import Settings
     from stream_ldp.records.answer import Estimate
 
 
@@ -79,3 +82,27 @@ async def test_the_partials_log_has_what_is_about_the_collection_and_what_says_n
     entries = [each async for each in partials_log(SURVEY.name, settings=settings)]
     assert [(each.offset, each.record is not None) for each in entries] == [(0, True), (2, False), (3, False)]
     assert [each.collection for each in entries] == [SURVEY.name, None, SURVEY.name]
+
+
+@pytest.mark.parametrize("error", [ValueError, OverflowError, IndexError, TypeError])
+def test_a_final_whose_round_cannot_be_derived_is_told_and_ends_no_reader(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever can write to the topic can write anything that is a final by its form."""
+
+    def after(*_: object) -> None:
+        raise error("of this final, nothing follows")
+
+    kind = SimpleNamespace(
+        answer=type(final(1)), layout=kind_of(SURVEY).layout, rounds=SimpleNamespace(after=after, layout=None)
+    )
+    monkeypatch.setattr(windows_log, "kind_of", lambda _: kind)
+    merge, quarantine = Merge(SURVEY, partitions=1), Quarantine()
+    log = AnswersLog(merge, quarantine, settings=Settings())
+    record: Any = SimpleNamespace(
+        topic="answers", partition=0, offset=7, key=final(1).key, value=final(1).to_bytes(), headers=()
+    )
+    unread = log._take(record)
+    assert unread is not None
+    assert "not an answer that this release can go on from: of this final, nothing follows" in str(unread)
+    assert merge.decided == []

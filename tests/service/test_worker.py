@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,9 +20,11 @@ from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.connection import AccessRefused
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.patience import WAITED
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.rejection import Reason
+from stream_ldp.service import worker
 from stream_ldp.service.replay import compare
 from stream_ldp.service.worker import WorkerCrashed, may_begin_again
 from tests.chaos.proxy import ProxiedKafka, Proxy
@@ -185,6 +188,18 @@ def test_a_part_that_fails_while_no_broker_answers_leaves_the_reason_to_the_watc
     error: Exception, connected: bool, expected: bool
 ) -> None:
     assert may_begin_again(error, connected=connected) is expected
+
+
+async def test_parts_that_begin_again_show_nothing_of_what_a_peer_may_own_by_now(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(worker, "LOOK_AROUND_SECONDS", 0.0)
+    process = worker._Process(Settings(), {})
+    monkeypatch.setattr(process, "watch", SimpleNamespace(connected=True))
+    lag = process.metrics.ingest.consumer_lag
+    lag.labels("care.reports", "3").set(7)
+    await process._give_up_worker(KafkaConnectionError())
+    assert [sample for metric in lag.collect() for sample in metric.samples] == []
 
 
 @pytest.mark.long

@@ -48,17 +48,18 @@ class SturdyConsumer(AIOKafkaConsumer):  # type: ignore[misc]
     ) -> dict[TopicPartition, list[Any]]:
         """Return the next records of each partition, as aiokafka does; one may be an `UnreadableRecord`."""
         with turn_of(self._most_expanded):
-            if found := await self._past(max_records):
-                return {_place(found[0]): found}
-            try:
-                fetched: dict[TopicPartition, list[Any]] = await super().getmany(
-                    *partitions, timeout_ms=timeout_ms, max_records=max_records
-                )
-            except CannotParse as error:
-                self._reading = asyncio.ensure_future(read_past(error, self))
-                found = await self._past(max_records)
-                return {_place(found[0]): found} if found else {}
-            return fetched
+            found = await self._past(max_records)
+            if not found:
+                try:
+                    fetched: dict[TopicPartition, list[Any]] = await super().getmany(
+                        *partitions, timeout_ms=timeout_ms, max_records=max_records
+                    )
+                except CannotParse as error:
+                    self._reading = asyncio.ensure_future(read_past(error, self))
+                    found = await self._past(max_records)
+                else:
+                    return fetched
+            return {_place(found[0]): found} if found else {}
 
     async def getone(self, *partitions: TopicPartition) -> Any:
         """Wait for the next record, and return it, as aiokafka does; it may be an `UnreadableRecord`."""

@@ -140,15 +140,15 @@ class _Fetcher(Fetcher):  # type: ignore[misc]
         """
         until = time.monotonic() + timeout
         while True:
-            # First of all, or a partition would wait for as long as the others have records.
-            self._fail(partitions)
             drained: dict[TopicPartition, list[Any]] = await super().fetched_records(partitions, 0, max_records)
             for partition in drained.keys() & self._records.keys():
                 # Those that were left out come first next time, however much this partition has.
                 self._records.move_to_end(partition)
+            # Also beside records, or a partition would wait for as long as the others have some.
+            failed = self._fail(partitions)
             if drained or self._closed:
                 return drained
-            if self._fail(partitions):
+            if failed:
                 continue
             if self._fetch_task.done():
                 self._fetch_task.result()

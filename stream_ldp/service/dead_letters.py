@@ -102,8 +102,8 @@ class DeadLetter:
     @property
     def places(self) -> set[tuple[str, int, int]]:
         """The places of what was refused, each a topic, partition and offset."""
-        offsets = range(self.source_offset, self.source_offset + self.count)
-        return {(self.topic, self.source_partition, offset) for offset in offsets}
+        place, begin, end = self.run
+        return {(*place, offset) for offset in range(begin, end)}
 
 
 def refused_of(

@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from stream_ldp.ledger.costs import ReportCost
 from stream_ldp.ledger.reports import AttributeReport, PhaseReport
 from stream_ldp.ledger.terms import (
     Assumption,
@@ -38,6 +37,7 @@ from stream_ldp.ledger.terms import (
     Terms,
     TooManyValues,
 )
+from stream_ldp.mechanisms import ReportCost
 from stream_ldp.mechanisms.privacy_loss import round_up
 
 if TYPE_CHECKING:

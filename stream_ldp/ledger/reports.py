@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from stream_ldp.collection import Collection
-    from stream_ldp.ledger.costs import ReportCost
+    from stream_ldp.mechanisms import ReportCost
     from stream_ldp.mechanisms.randomness.permanent import KeyedWords
 
 __all__ = ["TAG_WORDS", "AttributeReport", "PhaseReport", "answers_shown", "tag_of"]

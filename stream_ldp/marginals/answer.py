@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from stream_ldp.collection.located import suggestion
@@ -31,9 +32,14 @@ from stream_ldp.quantity import quantity
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
+
 __all__ = ["AnswerPrivacy", "Distribution", "Frequencies", "Marginal", "Marginals", "Mean", "Numbers", "Outputs"]
 
 Error = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+#: Estimates, their errors, and the largest variance of each among users; None for frequencies, which say it.
+Measured = tuple["NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64] | None"]
 
 
 def _labels(number: str, value: str = "") -> dict[str, str | int]:
@@ -98,6 +104,20 @@ class Frequencies(MessagePart):
         """Say what previous windows contribute."""
         return learnt_previously(self.learnt, self.values, about=attribute, unit="answer")
 
+    @property
+    def subject(self) -> tuple[str, Any]:
+        """What is estimated: two windows with the same have the same numbers."""
+        return self.kind, self.values
+
+    @property
+    def measured(self) -> Measured | None:
+        """The numbers that may be filtered; None where they are only those that stand out in this window."""
+        return None if self.dropped else (np.array(self.raw), np.array(self.standard_error), None)
+
+    def with_past(self, learnt: Learnt | None) -> Self:
+        """Return it with what it and the windows before say."""
+        return self.model_copy(update={"learnt": learnt})
+
 
 class Outputs(MessagePart):
     """The shares of the outputs of a channel, where the frequencies of the values do not follow from them."""
@@ -133,6 +153,25 @@ class Outputs(MessagePart):
     def previous(self, attribute: str) -> tuple[str, ...]:  # noqa: ARG002
         """Say that previous windows contribute nothing."""
         return ()
+
+    @property
+    def learnt(self) -> None:
+        """What it and the windows before say: nothing."""
+        return
+
+    @property
+    def subject(self) -> tuple[str, Any]:
+        """See `Frequencies.subject`."""
+        return self.kind, self.values
+
+    @property
+    def measured(self) -> None:
+        """See `Frequencies.measured`: nothing is filtered."""
+        return
+
+    def with_past(self, learnt: Learnt | None) -> Self:  # noqa: ARG002
+        """See `Frequencies.with_past`: as it is."""
+        return self
 
 
 class Mean(MessagePart):
@@ -198,6 +237,25 @@ class Numbers(MessagePart):
     def previous(self, attribute: str) -> tuple[str, ...]:
         """Say what previous windows contribute."""
         return learnt_previously(self.learnt, ("mean",), about=attribute, unit="answer")
+
+    @property
+    def subject(self) -> tuple[str, Any]:
+        """See `Frequencies.subject`."""
+        return self.kind, self.range
+
+    @property
+    def measured(self) -> Measured | None:
+        """See `Frequencies.measured`: the mean, whose variance among users is at most that of the two ends."""
+        least, largest = self.range
+        return (
+            np.array([self.mean.raw]),
+            np.array([self.mean.standard_error]),
+            np.array([((largest - least) / 2) ** 2]),
+        )
+
+    def with_past(self, learnt: Learnt | None) -> Self:
+        """See `Frequencies.with_past`."""
+        return self.model_copy(update={"learnt": learnt})
 
 
 class Marginal(MessagePart):

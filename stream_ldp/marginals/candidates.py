@@ -11,23 +11,24 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.marginals.cohorts import MAX_COHORTS
-from stream_ldp.mechanisms import DirectResponse
+from stream_ldp.mechanisms import BloomResponse, FrequencyOracle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from stream_ldp.marginals.cohorts import BucketOracle, BucketQuestion
 
 __all__ = [
+    "MAX_COHORTS",
+    "BucketOracle",
     "CandidateEstimate",
+    "Cohort",
     "are_told_apart",
     "covariance",
     "equations",
@@ -37,6 +38,12 @@ __all__ = [
     "solve_candidates",
     "solve_cohorts",
 ]
+
+#: What buckets are perturbed with; a report names one bucket, or has a bit for each.
+BucketOracle = FrequencyOracle | BloomResponse
+
+#: Most cohorts of an attribute: each has sums of its own.
+MAX_COHORTS = 2**12
 
 #: Most numbers in the equations: 256 MiB.
 MAX_ENTRIES = 2**25
@@ -52,6 +59,24 @@ _PENALTY = 0.5
 _OTHERS = 1e3
 
 
+class Cohort(Protocol):
+    """Users whose values are hashed alike before they are perturbed.
+
+    randomizer: perturbs the bucket, or the buckets of several hashes.
+    hashes: number of hashes of a value.
+    """
+
+    @property
+    def randomizer(self) -> BucketOracle: ...
+
+    @property
+    def hashes(self) -> int: ...
+
+    def buckets_of(self, value: str) -> list[int]:
+        """Return the bucket of a value by each hash."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CandidateEstimate:
     """The frequencies of candidates and of the others, if there are any, each of shape (unknowns,).
@@ -65,7 +90,7 @@ class CandidateEstimate:
     kept: NDArray[np.bool_]
 
 
-def equations(questions: Sequence[BucketQuestion], candidates: Sequence[str], *, others: bool) -> NDArray[np.float64]:
+def equations(questions: Sequence[Cohort], candidates: Sequence[str], *, others: bool) -> NDArray[np.float64]:
     """Return the share of the users with each candidate that falls into each bucket of each cohort.
 
     others: whether there are users with none of the candidates, who are taken to fall into all buckets alike.
@@ -96,7 +121,7 @@ def are_told_apart(design: NDArray[np.float64]) -> bool:
     return bool(np.linalg.matrix_rank(rows.T @ rows, hermitian=True) == unknowns)
 
 
-def require_told_apart(questions: Sequence[BucketQuestion], values: Sequence[str]) -> None:
+def require_told_apart(questions: Sequence[Cohort], values: Sequence[str]) -> None:
     """Check that the cohorts determine the frequencies of all values of a list.
 
     Raises:
@@ -106,7 +131,7 @@ def require_told_apart(questions: Sequence[BucketQuestion], values: Sequence[str
         raise _too_many(questions, values, most=len(questions) * (questions[0].randomizer.size - 1) // 2)
 
 
-def require_distinguishable(questions: Sequence[BucketQuestion], candidates: Sequence[str]) -> None:
+def require_distinguishable(questions: Sequence[Cohort], candidates: Sequence[str]) -> None:
     """Check that no two candidates share their buckets in all cohorts, and that the equations fit into memory.
 
     Raises:
@@ -120,7 +145,7 @@ def require_distinguishable(questions: Sequence[BucketQuestion], candidates: Seq
         raise _too_many(questions, candidates, most=questions[0].randomizer.size ** len(questions))
 
 
-def _too_many(questions: Sequence[BucketQuestion], candidates: Sequence[str], *, most: int) -> ParameterError:
+def _too_many(questions: Sequence[Cohort], candidates: Sequence[str], *, most: int) -> ParameterError:
     return ParameterError(
         f"{len(candidates):,} candidates cannot be told apart by {len(questions):,} cohorts of "
         f"{questions[0].randomizer.size} buckets, at most about {most:,}: give more `cohorts`, up to "
@@ -144,7 +169,7 @@ def covariance(joint: NDArray[np.float64], oracle: BucketOracle, *, reports: flo
     shares = joint.diagonal()
     p, q = oracle.support
     supported = np.clip(q + shares * (p - q), 0.0, 1.0)
-    if isinstance(oracle, DirectResponse):
+    if oracle.fixed_total:
         # One bucket is named: multinomial.
         both = -np.outer(supported, supported)
     else:

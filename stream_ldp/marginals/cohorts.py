@@ -15,21 +15,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stream_ldp.marginals.candidates import (
+    BucketOracle,
+    are_told_apart,
+    equations,
+    estimated_shares,
+    solve_candidates,
+    solve_cohorts,
+)
+from stream_ldp.marginals.estimates import FrequencyEstimate
+from stream_ldp.marginals.question import AttributeQuestion
 from stream_ldp.mechanisms import BloomResponse, DirectResponse, FrequencyOracle, UnaryResponse
 from stream_ldp.mechanisms.hashing import bucket_of
-from stream_ldp.questions.questions import Question
+from stream_ldp.mechanisms.simplex import on_simplex
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Entropy
+    from stream_ldp.questions.answers import Answers
     from stream_ldp.questions.questions import Table
 
 __all__ = [
     "COHORTS",
     "COHORT_ORACLES",
-    "MAX_COHORTS",
-    "BucketOracle",
     "BucketQuestion",
     "bloom_oracle",
     "cohort_oracle",
@@ -38,14 +49,8 @@ __all__ = [
 #: The oracles of buckets, by the name in a collection file.
 COHORT_ORACLES = ("o-rr", "o-rappor")
 
-#: What buckets are perturbed with.
-BucketOracle = FrequencyOracle | BloomResponse
-
 #: Cohorts of an attribute where the file does not say.
 COHORTS = 64
-
-#: Most cohorts of an attribute: each has sums of its own.
-MAX_COHORTS = 2**12
 
 #: Most buckets of k-RR, and those of a one-hot code, whose error does not depend on their number.
 _MOST_BUCKETS = 256
@@ -53,15 +58,17 @@ _BITS = 32
 
 
 @dataclass(frozen=True, kw_only=True)
-class BucketQuestion(Question):
+class BucketQuestion(AttributeQuestion):
     """The question into which bucket of a cohort the user's value falls.
 
     randomizer: perturbs the bucket, or the buckets of several hashes.
     cohort: its number, from 0.
+    hashes: number of hashes of a value: one, but for a Bloom filter.
     """
 
     randomizer: BucketOracle
     cohort: int
+    hashes: int = 1
 
     def inputs(self, table: Table, *, entropy: Entropy) -> NDArray[np.int64]:  # noqa: ARG002
         """See `Question.inputs`: the buckets of the values."""
@@ -79,14 +86,68 @@ class BucketQuestion(Question):
         ]
 
     @property
-    def hashes(self) -> int:
-        """Number of hashes of a value: one, but for a Bloom filter."""
-        return self.randomizer.hashes if isinstance(self.randomizer, BloomResponse) else 1
-
-    @property
     def title(self) -> str:
         """See `Question.title`: the same for all cohorts."""
         return f"{self.randomizer.title} of {self.randomizer.size} buckets in cohorts"
+
+    @property
+    def estimated(self) -> str:
+        """See `AttributeQuestion.estimated`."""
+        return "frequencies"
+
+    def estimate(self, answers: Sequence[Answers[Any]], *, of: int) -> FrequencyEstimate:  # noqa: ARG002
+        """See `AttributeQuestion.estimate`; a cohort that nobody has answered has no equations.
+
+        If the cohorts that are left do not tell the candidates apart, those that do not stand out have no estimate,
+        which may be all of them.
+        """
+        (attribute,) = self.attributes
+        is_open = attribute.candidates is not None
+        found = solve_candidates(
+            equations([each.question for each in answers], attribute.labels, others=is_open),
+            np.stack([estimated_shares(self.randomizer, each.sums, reports=each.reports) for each in answers]),
+            self.randomizer,
+            reports=np.array([each.reports for each in answers]),
+            others=is_open,
+        )
+        projected = np.zeros(len(found.raw))
+        if found.kept.any():
+            projected[found.kept] = on_simplex(found.raw[found.kept])
+        count = len(attribute.labels)
+        return FrequencyEstimate(
+            raw=found.raw[:count],
+            standard_error=found.standard_error[:count],
+            projected=projected[:count],
+            others=float(projected[-1]) if is_open else None,
+            kept=found.kept[:count],
+        )
+
+    def variance(self, about: Sequence[tuple[float, Any]]) -> float:
+        """See `AttributeQuestion.variance`.
+
+        Where there are more candidates than can be told apart, it is that of one which stands out alone.
+        """
+        (attribute,) = self.attributes
+        is_open = attribute.candidates is not None
+        design = equations([each for _, each in about], attribute.labels, others=is_open)
+        if not are_told_apart(design):
+            design = design[:, :, [0, -1]]
+        uniform = np.full(design.shape[2], 1 / design.shape[2])
+        _, errors = solve_cohorts(
+            design, design @ uniform, self.randomizer, reports=np.full(len(design), 1 / len(design))
+        )
+        return float((errors[: len(errors) - is_open] ** 2).mean())
+
+    def expected_error(self, about: Sequence[tuple[float, Any]], column: NDArray[Any], *, of: int) -> float:  # noqa: ARG002
+        """See `AttributeQuestion.expected_error`."""
+        labels = self.attributes[0].labels
+        truth = np.bincount(column, minlength=len(labels)) / len(column)
+        asked = sum(share for share, _ in about)
+        design = equations([each for _, each in about], labels, others=False)
+        reports = np.full(len(design), asked * len(column) / len(design))
+        _, errors = solve_cohorts(design, design @ truth, self.randomizer, reports=reports)
+        # Which users there are is given; only who of them is in which cohort is drawn.
+        return float((errors**2 - truth * (1 - truth) / len(column)).mean())
 
     @property
     def meaning(self) -> list[Any]:

@@ -13,6 +13,7 @@ from stream_ldp.pipeline.window_series import WindowSeries
 from stream_ldp.questions.collection import AskingCollection
 
 if TYPE_CHECKING:
+    from stream_ldp.marginals.question import AttributeQuestion
     from stream_ldp.questions.questions import QuestionSet
 
 __all__ = ["SampledCollection"]
@@ -41,7 +42,7 @@ class SampledCollection(AskingCollection):
         return self
 
     @cached_property
-    def questions(self) -> QuestionSet:
+    def questions(self) -> QuestionSet[AttributeQuestion]:
         """See `AskingCollection.questions`."""
         return self.mechanism_spec.questions(self.attributes)
 

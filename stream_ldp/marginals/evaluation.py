@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.marginals.candidates import equations, solve_cohorts
-from stream_ldp.marginals.cohorts import BucketQuestion
-from stream_ldp.marginals.estimates import estimate_frequencies, estimate_mean
-from stream_ldp.mechanisms import FrequencyOracle, HalfSpaceResponse, SeededEntropy, noise_variance, random_words
+from stream_ldp.mechanisms import SeededEntropy, random_words
 from stream_ldp.mechanisms.randomness.repeats import each_repeat
 from stream_ldp.questions.answers import gathered
-from stream_ldp.questions.questions import NumberQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from stream_ldp.marginals.question import AttributeQuestion
     from stream_ldp.questions.questions import QuestionSet, Table
 
 __all__ = ["Candidate", "Score", "Trial", "scores", "trials"]
@@ -38,7 +35,7 @@ class Candidate:
 
     oracle: str
     epsilon: float
-    questions: QuestionSet
+    questions: QuestionSet[AttributeQuestion]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,7 +107,11 @@ def scores(outcomes: Iterable[tuple[Candidate, Trial]]) -> list[Score]:
 
 
 def _trial(
-    questions: QuestionSet, people: Table, *, seed: np.random.SeedSequence, clock: Callable[[], float]
+    questions: QuestionSet[AttributeQuestion],
+    people: Table,
+    *,
+    seed: np.random.SeedSequence,
+    clock: Callable[[], float],
 ) -> Trial:
     entropy = SeededEntropy(seed)
     begun = clock()
@@ -135,7 +136,9 @@ def _trial(
     )
 
 
-def _errors(questions: QuestionSet, sums: NDArray[np.int64], *, of: int, people: Table) -> tuple[float, float]:
+def _errors(
+    questions: QuestionSet[AttributeQuestion], sums: NDArray[np.int64], *, of: int, people: Table
+) -> tuple[float, float]:
     """Return the mean squared error of an attribute's raw estimates, and the distance of the projected ones.
 
     If nobody was asked about the attribute, every estimate is 0.
@@ -144,63 +147,25 @@ def _errors(questions: QuestionSet, sums: NDArray[np.int64], *, of: int, people:
     column = people[str(of)]
     if column.dtype.kind == "i":
         truth = np.bincount(column, minlength=_values(questions, of)) / len(people)
-        if not answers:
-            return float((truth**2).mean()), 0.5
-        frequencies = estimate_frequencies(answers)
-        return float(((frequencies.raw - truth) ** 2).mean()), 0.5 * float(
-            np.abs(frequencies.projected - truth).sum()
+        return (
+            answers[0].question.estimate(answers, of=of).errors(truth) if answers else (float((truth**2).mean()), 0.5)
         )
     (attribute,) = {each.attributes[each.of.index(of)] for each in questions.questions if of in each.of}
     mean = float(attribute.scaled(column).mean())
-    found = estimate_mean(answers, of=of).raw if answers else 0.0
-    return (found - mean) ** 2, abs(min(max(found, -1.0), 1.0) - mean)
+    return answers[0].question.estimate(answers, of=of).errors(np.array([mean])) if answers else (mean**2, abs(mean))
 
 
-def _expected(questions: QuestionSet, *, of: int, people: Table) -> float:
-    """Return the expected squared error of an attribute's raw estimates, mean over its values.
-
-    With a share s of n users asked, it is (V + (1 - s) U) / (s n): V is the variance of the noise in one answer, mean
-    over the users, and U the variance of what they hold, which matters only so far as not all users are asked.
-    """
-    column = people[str(of)]
+def _expected(questions: QuestionSet[AttributeQuestion], *, of: int, people: Table) -> float:
+    """Return the expected squared error of an attribute's raw estimates, mean over its values."""
     about = [
         (float(share), each)
         for share, each in zip(questions.shares, questions.questions, strict=True)
         if of in each.of
     ]
-    asked = sum(share for share, _ in about)
-    hashed = [each for _, each in about if isinstance(each, BucketQuestion)]
-    if column.dtype.kind == "i":
-        truth = np.bincount(column, minlength=_values(questions, of)) / len(people)
-    if hashed:
-        design = equations(hashed, hashed[0].attributes[0].labels, others=False)
-        reports = np.full(len(design), asked * len(people) / len(design))
-        _, errors = solve_cohorts(design, design @ truth, hashed[0].randomizer, reports=reports)
-        # Which users there are is given; only who of them is in which cohort is drawn.
-        return float((errors**2 - truth * (1 - truth) / len(people)).mean())
-    if column.dtype.kind == "i":
-        told = float(noise_variance(_oracle(questions, of), truth).mean())
-        held = float((truth * (1 - truth)).mean())
-    else:
-        (attribute,) = {each.attributes[each.of.index(of)] for _, each in about}
-        numbers = attribute.scaled(column)
-        held, told = float(numbers.var()), 0.0
-        for share, each in about:
-            if isinstance(each, NumberQuestion):
-                told += share / asked * float(each.randomizer.variance(numbers).mean())
-            elif isinstance(each.randomizer, HalfSpaceResponse):
-                told += share / asked * float((each.randomizer.scale**2 - numbers**2).mean())
-    return (told + (1 - asked) * held) / (asked * len(people))
+    return about[0][1].expected_error(about, people[str(of)], of=of)
 
 
-def _values(questions: QuestionSet, of: int) -> int:
+def _values(questions: QuestionSet[AttributeQuestion], of: int) -> int:
     """Return the number of values of an attribute."""
     question = next(each for each in questions.questions if of in each.of)
     return len(question.attributes[question.of.index(of)].labels)
-
-
-def _oracle(questions: QuestionSet, of: int) -> FrequencyOracle:
-    (oracle,) = (each.randomizer for each in questions.questions if of in each.of)
-    if not isinstance(oracle, FrequencyOracle):
-        raise TypeError(f"{oracle} is no frequency oracle")
-    return oracle

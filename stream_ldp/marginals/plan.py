@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.marginals.candidates import are_told_apart, equations, solve_cohorts
-from stream_ldp.marginals.cohorts import BucketQuestion
-from stream_ldp.mechanisms import ChannelResponse, FrequencyOracle, HalfSpaceResponse, PiecewiseResponse
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.plan import ErrorPlan, Section
@@ -22,10 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from stream_ldp.marginals.collection import SampledCollection
-    from stream_ldp.mechanisms import Randomizer
-    from stream_ldp.questions.attributes import AskedAttribute
 
-__all__ = ["AttributePlan", "Plan", "plan", "summary", "worst_variance"]
+__all__ = ["AttributePlan", "Plan", "plan", "summary"]
 
 _DIGITS = 10  # after the point, of a probability: as many tell all multiples of 2^-32 apart
 
@@ -154,18 +149,6 @@ def plan(collection: SampledCollection, *, populations: Sequence[int] = POPULATI
     )
 
 
-def worst_variance(mixture: Sequence[tuple[float, PiecewiseResponse]]) -> float:
-    """Return the largest variance, over all numbers in [-1, 1], of the estimate from one report of a mixture.
-
-    mixture: weights, and the response that so many of the reports are made with.
-    """
-    # The variance is quadratic between two points of any grid.
-    numbers = np.linspace(-1, 1, 8 * max(response.steps for _, response in mixture) + 1)
-    total = sum(weight for weight, _ in mixture)
-    variance = sum((weight * response.variance(numbers) for weight, response in mixture), np.zeros(len(numbers)))
-    return float(variance.max()) / total
-
-
 def _attribute(collection: SampledCollection, place: int, populations: Sequence[int]) -> AttributePlan:
     attribute, questions = collection.attributes[place], collection.questions
     about = [
@@ -173,70 +156,21 @@ def _attribute(collection: SampledCollection, place: int, populations: Sequence[
         for share, each in zip(questions.shares, questions.questions, strict=True)
         if place in each.of
     ]
-    share = sum(each for each, _ in about)
-    unit, variance = 1.0, 0.0
-    response = about[0][1].randomizer
-    hashed = [each for _, each in about if isinstance(each, BucketQuestion)]
-    if hashed:
-        variance = _cohort_variance(hashed)
-    elif isinstance(response, ChannelResponse):
-        variance = _channel_variance(response)
-    elif isinstance(response, FrequencyOracle):
-        p, q = response.support
-        supported = q + (p - q) / response.size
-        variance = supported * (1 - supported) / (p - q) ** 2
-    else:
+    _, first = about[0]
+    share, variance, unit = sum(each for each, _ in about), first.variance(about), 1.0
+    if attribute.range is not None:
         least, largest = attribute.bounds
         unit = (largest - least) / 2
-        if isinstance(response, HalfSpaceResponse):
-            variance = response.scale**2
-        else:
-            pieces = [(weight, each.randomizer) for weight, each in about]
-            variance = worst_variance(
-                [(weight, each) for weight, each in pieces if isinstance(each, PiecewiseResponse)]
-            )
+    table = first.randomizer.chances_to_print
     return AttributePlan(
         name=attribute.name,
-        estimated=_estimated(attribute, response),
+        estimated=first.estimated,
         mechanism=" and ".join(dict.fromkeys(each.title for _, each in about)),
         share=share,
         epsilon=max(each.randomizer.epsilon for _, each in about),
-        table=tuple(tuple(np.round(row, _DIGITS).tolist()) for row in response.channel)
-        if isinstance(response, ChannelResponse)
-        else None,
+        table=None if table is None else tuple(tuple(np.round(row, _DIGITS).tolist()) for row in table),
         errors=tuple(
             ErrorPlan(users=users, standard_error=unit * math.sqrt(variance / (users * share)))
             for users in populations
         ),
     )
-
-
-def _estimated(attribute: AskedAttribute, response: Randomizer) -> str:
-    if attribute.range is not None:
-        return "mean"
-    return "outputs" if isinstance(response, ChannelResponse) and not response.identifies else "frequencies"
-
-
-def _channel_variance(channel: ChannelResponse) -> float:
-    """Return n x variance of a frequency, or of the share of an output, mean over all, for a uniform population."""
-    uniform = np.full(channel.inputs, 1 / channel.inputs)
-    if channel.identifies:
-        return float((channel.standard_errors(uniform, reports=1) ** 2).mean())
-    shares = uniform @ channel.channel
-    return float((shares * (1 - shares)).mean())
-
-
-def _cohort_variance(questions: Sequence[BucketQuestion]) -> float:
-    """Return the variance of a candidate's frequency, times the number of reports, where all are equally frequent.
-
-    Where there are more candidates than can be told apart, it is that of one which stands out alone.
-    """
-    (attribute,) = questions[0].attributes
-    design = equations(questions, attribute.labels, others=attribute.candidates is not None)
-    if not are_told_apart(design):
-        design = design[:, :, [0, -1]]
-    uniform = np.full(design.shape[2], 1 / design.shape[2])
-    _, errors = solve_cohorts(
-        design, design @ uniform, questions[0].randomizer, reports=np.full(len(design), 1 / len(design))
-    )
-    return float((errors[: len(errors) - (attribute.candidates is not None)] ** 2).mean())

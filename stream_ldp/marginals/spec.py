@@ -8,28 +8,24 @@ from pydantic import ConfigDict, Field, model_validator
 
 from stream_ldp.collection import Part, one_of
 from stream_ldp.errors import ParameterError
-from stream_ldp.marginals.candidates import require_distinguishable, require_told_apart
-from stream_ldp.marginals.cohorts import (
-    COHORT_ORACLES,
-    COHORTS,
-    MAX_COHORTS,
-    BucketQuestion,
-    bloom_oracle,
-    cohort_oracle,
-)
+from stream_ldp.marginals.candidates import MAX_COHORTS, require_distinguishable, require_told_apart
+from stream_ldp.marginals.cohorts import COHORT_ORACLES, COHORTS, BucketQuestion, bloom_oracle, cohort_oracle
 from stream_ldp.marginals.compression import least_epsilon
+from stream_ldp.marginals.numbers import NumberQuestion, SignsQuestion
+from stream_ldp.marginals.values import ValueQuestion
 from stream_ldp.mechanisms import ChannelResponse, HalfSpaceResponse, RepeatedResponse
 from stream_ldp.mechanisms.bloom import MAX_HASHES
 from stream_ldp.mechanisms.channel import exact_rows
 from stream_ldp.mechanisms.piecewise import coin, least_worst_case
 from stream_ldp.questions.oracles import epsilon_of_distortion, value_oracle
-from stream_ldp.questions.questions import NumberQuestion, Question, QuestionSet, SignsQuestion, ValueQuestion
+from stream_ldp.questions.questions import QuestionSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from stream_ldp.marginals.cohorts import BucketOracle
-    from stream_ldp.mechanisms import Randomizer
+    from stream_ldp.marginals.candidates import BucketOracle
+    from stream_ldp.marginals.question import AttributeQuestion
+    from stream_ldp.mechanisms import ValueRandomizer
     from stream_ldp.questions.attributes import AskedAttribute
 
 __all__ = ["MEAN_ORACLES", "SampledSpec"]
@@ -124,7 +120,7 @@ class SampledSpec(Part):
         if self.table is not None and {"alphabet", "measure"} & self.model_fields_set:
             raise ParameterError("`alphabet` and `measure` go with `distortion`; leave them out beside `table`")
 
-    def questions(self, attributes: Sequence[AskedAttribute]) -> QuestionSet:
+    def questions(self, attributes: Sequence[AskedAttribute]) -> QuestionSet[AttributeQuestion]:
         """Return the questions about these attributes, all of which are asked of equally many users.
 
         Raises:
@@ -132,7 +128,7 @@ class SampledSpec(Part):
         """
         return QuestionSet(questions=tuple(self._questions(attributes)))
 
-    def _questions(self, attributes: Sequence[AskedAttribute]) -> Iterator[Question]:
+    def _questions(self, attributes: Sequence[AskedAttribute]) -> Iterator[AttributeQuestion]:
         numbers = [(place, each) for place, each in enumerate(attributes) if each.range is not None]
         if self.per_report is not None and any(each.values is None for each in attributes):
             raise ParameterError("`per_report` is for values in a list; leave it out for numbers and candidates")
@@ -152,7 +148,7 @@ class SampledSpec(Part):
 
     def _value_question(self, place: int, attribute: AskedAttribute) -> ValueQuestion:
         size, name = len(attribute.labels), self.oracle
-        oracle: Randomizer
+        oracle: ValueRandomizer
         if self.per_report is not None:
             value_oracle("k-rr" if name == "auto" else name, size, epsilon=self._given_epsilon)
             oracle = RepeatedResponse(size=size, epsilon=self.per_report, for_ever=self._given_epsilon)
@@ -185,7 +181,14 @@ class SampledSpec(Part):
             # Clients have the list as well, so that the number of cohorts may depend on it.
             cohorts = min(max(COHORTS, _EQUATIONS * -(-len(attribute.values) // (oracle.size - 1))), MAX_COHORTS)
         questions = [
-            BucketQuestion(of=(place,), attributes=(attribute,), randomizer=oracle, weight=1 / cohorts, cohort=cohort)
+            BucketQuestion(
+                of=(place,),
+                attributes=(attribute,),
+                randomizer=oracle,
+                weight=1 / cohorts,
+                cohort=cohort,
+                hashes=self.hashes or 1,
+            )
             for cohort in range(cohorts)
         ]
         require = require_distinguishable if attribute.values is None else require_told_apart

@@ -8,16 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from stream_ldp.filtering.learnt import learn, repeating
-from stream_ldp.marginals.answer import Frequencies, Numbers
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from stream_ldp.filtering.learnt import Learnt
-    from stream_ldp.marginals.answer import Marginals
+    from stream_ldp.marginals.answer import Frequencies, Marginals, Numbers, Outputs
     from stream_ldp.marginals.collection import SampledCollection
     from stream_ldp.pipeline.question import Question
     from stream_ldp.pipeline.window_series import WindowSeries
@@ -28,7 +23,7 @@ __all__ = ["learnt"]
 def learnt(
     collection: SampledCollection,
     question: Question[WindowSeries, Marginals],
-    found: Frequencies | Numbers,
+    found: Frequencies | Numbers | Outputs,
     *,
     attribute: str,
     reports: float,
@@ -43,9 +38,9 @@ def learnt(
         see `repeating`, or the candidates are only those that stand out in this window.
     """
     returning = repeating(collection.window, collection.prior)
-    if returning is None or (isinstance(found, Frequencies) and found.dropped):
+    if returning is None or found.measured is None:
         return None
-    estimates, errors, spread = _numbers(found)
+    estimates, errors, spread = found.measured
     return learn(
         _before(question, attribute, found),
         estimates,
@@ -58,27 +53,12 @@ def learnt(
     )
 
 
-def _numbers(
-    found: Frequencies | Numbers,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None]:
-    """Return estimates, their errors and the largest variance of each among users; that of a frequency is its own."""
-    if isinstance(found, Frequencies):
-        return np.array(found.raw), np.array(found.standard_error), None
-    least, largest = found.range
-    mean = found.mean
-    return np.array([mean.raw]), np.array([mean.standard_error]), np.array([((largest - least) / 2) ** 2])
-
-
 def _before(
-    question: Question[WindowSeries, Marginals], attribute: str, found: Frequencies | Numbers
+    question: Question[WindowSeries, Marginals], attribute: str, found: Frequencies | Numbers | Outputs
 ) -> Learnt | None:
     """Find what the final before says of the same values; a worker may have had other candidates then."""
     before = question.earlier
     if before is None:
         return None
     earlier = next((each.estimate for each in before.attributes if each.attribute == attribute), None)
-    if isinstance(found, Frequencies) and isinstance(earlier, Frequencies) and earlier.values == found.values:
-        return earlier.learnt
-    if isinstance(found, Numbers) and isinstance(earlier, Numbers) and earlier.range == found.range:
-        return earlier.learnt
-    return None
+    return earlier.learnt if earlier is not None and earlier.subject == found.subject else None

@@ -10,16 +10,16 @@ from pydantic import Field
 from stream_ldp.mechanisms.bloom import BloomResponse
 from stream_ldp.mechanisms.channel import ChannelResponse
 from stream_ldp.mechanisms.direct import DirectResponse
-from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle, frequencies, noise_variance, standard_errors
+from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
 from stream_ldp.mechanisms.hadamard import HadamardResponse
 from stream_ldp.mechanisms.half_space import HalfSpaceResponse
 from stream_ldp.mechanisms.k_rr import KRR, KRRSpec
-from stream_ldp.mechanisms.loloha import LolohaResponse
+from stream_ldp.mechanisms.loloha import LolohaResponse, SignCost
 from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec
 from stream_ldp.mechanisms.piecewise import PiecewiseResponse
 from stream_ldp.mechanisms.plausibility import Plausibility
 from stream_ldp.mechanisms.privacy_loss import NotCovered, PrivacyLoss, Values
-from stream_ldp.mechanisms.randomizer import Randomizer
+from stream_ldp.mechanisms.randomizer import AnswerCost, Randomizer, ValueRandomizer
 from stream_ldp.mechanisms.randomness.entropy import (
     RESOLUTION,
     Entropy,
@@ -31,7 +31,7 @@ from stream_ldp.mechanisms.randomness.entropy import (
 )
 from stream_ldp.mechanisms.randomness.permanent import PermanentWords
 from stream_ldp.mechanisms.randomness.user_secret import SECRET_BYTES, new_secret
-from stream_ldp.mechanisms.repeated import RepeatedResponse
+from stream_ldp.mechanisms.repeated import RepeatedCost, RepeatedResponse
 from stream_ldp.mechanisms.rr_ldp import RRLDP, RRLDPSpec
 from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 from stream_ldp.mechanisms.subset import SubsetResponse
@@ -46,6 +46,7 @@ __all__ = [
     "RESOLUTION",
     "RRLDP",
     "SECRET_BYTES",
+    "AnswerCost",
     "AnyMechanismSpec",
     "BloomResponse",
     "ChannelResponse",
@@ -67,19 +68,20 @@ __all__ = [
     "PrivacyLoss",
     "RRLDPSpec",
     "Randomizer",
+    "RepeatedCost",
     "RepeatedResponse",
+    "ReportCost",
     "SeededEntropy",
     "SetHadamardResponse",
+    "SignCost",
     "SubsetResponse",
     "Support",
     "UnaryResponse",
+    "ValueRandomizer",
     "Values",
-    "frequencies",
     "new_secret",
-    "noise_variance",
     "random_order",
     "random_words",
-    "standard_errors",
 ]
 
 _SPECS = RRLDPSpec | KRRSpec
@@ -87,7 +89,10 @@ _SPECS = RRLDPSpec | KRRSpec
 #: Every mechanism for records, as a collection file, an audit and an evaluation write it.
 AnyMechanismSpec = Annotated[_SPECS, Field(discriminator="kind")]
 
-#: The same, by kind.
+#: What a report costs, as a ledger keeps it: such parameters, or the chances of a permanent response.
+ReportCost = AnyMechanismSpec | AnswerCost | RepeatedCost | SignCost
+
+#: The same mechanisms, by kind.
 MECHANISMS: dict[str, type[MechanismSpec]] = {
     kind: spec for spec in get_args(_SPECS) for kind in get_args(spec.model_fields["kind"].annotation)
 }

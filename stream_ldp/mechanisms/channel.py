@@ -15,8 +15,9 @@ from pydantic import BeforeValidator
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
-from stream_ldp.mechanisms.randomizer import OutputDistribution, Randomizer, checked_values, no_outputs
+from stream_ldp.mechanisms.randomizer import OutputDistribution, ValueRandomizer, checked_values, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
+from stream_ldp.mechanisms.simplex import on_simplex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +67,7 @@ def _read(table: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChannelResponse(Randomizer):
+class ChannelResponse(ValueRandomizer):
     """A randomizer that sends one of m outputs, with the probabilities of a table for the user's input.
 
     Such a table is what randomised requantisation (Xiong, Sarwate and Mandayam, 2016) comes to: Compression in the
@@ -165,33 +166,52 @@ class ChannelResponse(Randomizer):
         (sent,) = unpack(rows, [self.bits])
         return np.bincount(sent, minlength=self.counters)
 
-    def frequencies(self, sums: NDArray[np.float64], *, reports: float) -> NDArray[np.float64]:
-        """Estimate the frequencies of the inputs, without bias, float64, shape (inputs,); reports must be positive.
-
-        Raises:
-            ParameterError: they do not follow from those of the outputs.
-        """
-        frequencies: NDArray[np.float64] = sums / reports @ self._inverse
-        return frequencies
+    def estimate(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:
+        """See `ValueRandomizer.estimate`; reports must be positive."""
+        shares: NDArray[np.float64] = np.asarray(sums / reports, dtype=np.float64)
+        return shares @ self._inverse
 
     def standard_errors(self, frequencies: NDArray[np.float64], *, reports: float) -> NDArray[np.float64]:
-        """Return the standard errors of `frequencies`, with the sampling of users, float64, shape (inputs,).
-
-        frequencies: a distribution, which is taken for the true one.
+        """See `ValueRandomizer.standard_errors`; the nearest distribution is taken for the true one.
 
         Raises:
-            ParameterError: see `frequencies`.
+            ParameterError: see `estimate`.
         """
-        second = frequencies @ self.channel @ self._inverse**2
-        return np.sqrt(np.maximum(second - frequencies**2, 0.0) / reports)
+        shares = on_simplex(frequencies)
+        second = shares @ self.channel @ self._inverse**2
+        return np.sqrt(np.maximum(second - shares**2, 0.0) / reports)
+
+    @property
+    def mean_variance(self) -> float:
+        """See `ValueRandomizer.mean_variance`.
+
+        Raises:
+            ParameterError: see `estimate`.
+        """
+        return float(self.noise(self._uniform).mean())
+
+    @property
+    def mean_error(self) -> float:
+        """See `ValueRandomizer.mean_error`."""
+        if self.identifies:
+            return float((self.standard_errors(self._uniform, reports=1) ** 2).mean())
+        shares = self._uniform @ self.channel
+        return float((shares * (1 - shares)).mean())
+
+    @property
+    def chances_to_print(self) -> NDArray[np.float64]:
+        """See `Randomizer.chances_to_print`: another solver may find another table for the same distortion."""
+        return self.channel
+
+    @property
+    def _uniform(self) -> NDArray[np.float64]:
+        return np.full(self.inputs, 1 / self.inputs)
 
     def noise(self, frequencies: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the variance of the noise in `frequencies`, times the number of reports, shape (inputs,).
-
-        The users and what they hold are given: it is without the sampling of users.
+        """See `ValueRandomizer.noise`.
 
         Raises:
-            ParameterError: see `frequencies`.
+            ParameterError: see `estimate`.
         """
         noise: NDArray[np.float64] = frequencies @ (
             self.channel @ self._inverse**2 - (self.channel @ self._inverse) ** 2

@@ -103,6 +103,11 @@ class DirectResponse(FrequencyOracle):
         p = self.kept / RESOLUTION
         return p, (1 - p) / (self.counters - 1)
 
+    @property
+    def fixed_total(self) -> bool:
+        """See `Randomizer.fixed_total`: a report supports one choice."""
+        return True
+
     def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
         """See `FrequencyOracle.perturb`."""
         values = checked_values(values, choices=self.counters)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from stream_ldp.mechanisms.randomizer import Randomizer
+from stream_ldp.mechanisms.randomizer import ValueRandomizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms.randomizer import OutputDistribution
     from stream_ldp.mechanisms.randomness.entropy import Entropy
 
-__all__ = ["FrequencyOracle", "frequencies", "noise_variance", "standard_errors"]
+__all__ = ["FrequencyOracle"]
 
 
-class FrequencyOracle(Randomizer):
+class FrequencyOracle(ValueRandomizer):
     """A mechanism that perturbs one of `size` values, or one of the dummies that come after them.
 
     Users with a set of values report through an oracle too. Most oracles pad the set with dummies to l slots and
@@ -42,6 +42,45 @@ class FrequencyOracle(Randomizer):
     @abstractmethod
     def support(self) -> tuple[float, float]:
         """Probabilities (p, q), as realised, that a report supports the value it was made from, and any other."""
+
+    def estimate(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:
+        """See `ValueRandomizer.estimate`.
+
+        It is (C / n - q) / (p - q) for C supports among n reports (Wang et al., 2017, eq. 2), and 0 without reports.
+        """
+        p, q = self.support
+        if not reports:
+            return np.zeros(self.size)
+        return (self.supports(sums, reports=reports) / reports - q) / (p - q)
+
+    def noise(self, frequencies: NDArray[np.float64]) -> NDArray[np.float64]:
+        """See `ValueRandomizer.noise`.
+
+        It is [f p (1 - p) + (1 - f) q (1 - q)] / (p - q)^2 for a frequency f (Wang, Blocki, Li and Jha, 2017, eq. 1).
+        """
+        p, q = self.support
+        found: NDArray[np.float64] = (frequencies * p * (1 - p) + (1 - frequencies) * q * (1 - q)) / (p - q) ** 2
+        return found
+
+    def standard_errors(self, frequencies: NDArray[np.float64], *, reports: float) -> NDArray[np.float64]:
+        """See `ValueRandomizer.standard_errors`; infinite without reports."""
+        p, q = self.support
+        if not reports:
+            return np.full(len(frequencies), np.inf)
+        supported = np.clip(frequencies, 0.0, 1.0) * (p - q) + q
+        return np.sqrt(supported * (1.0 - supported) / reports) / (p - q)
+
+    @property
+    def mean_variance(self) -> float:
+        """See `ValueRandomizer.mean_variance`: all values have the same."""
+        return float(self.noise(np.array(1 / self.size)))
+
+    @property
+    def mean_error(self) -> float:
+        """See `ValueRandomizer.mean_error`."""
+        p, q = self.support
+        supported = q + (p - q) / self.size
+        return supported * (1 - supported) / (p - q) ** 2
 
     @classmethod
     def for_value(cls, size: int, *, epsilon: float) -> Iterable[Self]:  # noqa: ARG003  for oracles that override it
@@ -142,9 +181,9 @@ class FrequencyOracle(Randomizer):
         return np.array(rows, dtype=object)
 
     def scale(self, *, padding: int) -> int:
-        """Return the factor that turns `frequencies` of reports into those of the sets that the users hold.
+        """Return the factor that turns `estimate` of reports into those of the sets that the users hold.
 
-        `frequencies` estimates the share of the reports that were made from a value. A set reports a value that it
+        `estimate` estimates the share of the reports that were made from a value. A set reports a value that it
         holds with probability 1 / l if one of l slots is drawn, so the share of the sets with the value is l times as
         large. If a report is made of the whole set, the factor is 1.
 
@@ -161,40 +200,3 @@ class FrequencyOracle(Randomizer):
         """Return sums that give every value the frequency 0, int64, shape (counters,)."""
         _, by_chance = self.support
         return np.full(self.counters, round(reports * by_chance), dtype=np.int64)
-
-
-def frequencies(
-    oracle: FrequencyOracle, sums: NDArray[np.int64 | np.float64], *, reports: float
-) -> NDArray[np.float64]:
-    """Estimate the share of the reports that were made from each value, without bias, float64, shape (size,).
-
-    It is (C / n - q) / (p - q) for C supports among n reports (Wang et al., 2017, eq. 2), and 0 without reports.
-    """
-    p, q = oracle.support
-    if not reports:
-        return np.zeros(oracle.size)
-    return (oracle.supports(sums, reports=reports) / reports - q) / (p - q)
-
-
-def noise_variance(oracle: FrequencyOracle, frequency: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the variance of the noise in `frequencies`, times the number of reports, of the shape of `frequency`.
-
-    It is [f p (1 - p) + (1 - f) q (1 - q)] / (p - q)^2 for a frequency f (Wang, Blocki, Li and Jha, 2017, eq. 1). The
-    users and what they hold are given: it is without the sampling of users.
-
-    frequency: true shares of the users.
-    """
-    p, q = oracle.support
-    found: NDArray[np.float64] = (frequency * p * (1 - p) + (1 - frequency) * q * (1 - q)) / (p - q) ** 2
-    return found
-
-
-def standard_errors(
-    oracle: FrequencyOracle, frequency: NDArray[np.float64], *, reports: float
-) -> NDArray[np.float64]:
-    """Return the standard errors of `frequencies`, which are taken for the true ones; infinite without reports."""
-    p, q = oracle.support
-    if not reports:
-        return np.full(len(frequency), np.inf)
-    supported = np.clip(frequency, 0.0, 1.0) * (p - q) + q
-    return np.sqrt(supported * (1.0 - supported) / reports) / (p - q)

@@ -30,7 +30,7 @@ from stream_ldp.mechanisms.privacy_loss import (
     round_up,
 )
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
-from stream_ldp.mechanisms.repeated import fresh_chance, repeated_loss
+from stream_ldp.mechanisms.repeated import RepeatedCost, fresh_chance, repeated_loss
 from stream_ldp.mechanisms.support import Support
 
 if TYPE_CHECKING:
@@ -63,6 +63,16 @@ class KRRSpec(MechanismSpec):
     def of(self, *, sizes: tuple[int, ...]) -> KRR:
         """Return the mechanism for attributes of these sizes."""
         return KRR(sizes=sizes, attribute_epsilon=self.epsilon, report_epsilon=self.per_report)
+
+    def costs(self, *, sizes: tuple[int, ...]) -> Sequence[MechanismSpec | RepeatedCost]:
+        """See `MechanismSpec.costs`: with `per_report`, they depend on the number of values."""
+        if self.per_report is None:
+            return [self] * len(sizes)
+        mechanism = self.of(sizes=sizes)
+        return [
+            RepeatedCost(size=size, permanent=kept, fresh=fresh)
+            for size, kept, fresh in zip(sizes, mechanism.kept, mechanism.fresh, strict=True)
+        ]
 
     def responses_loss(self, *, responses: int, reports: float) -> float:  # noqa: ARG002
         """See `MechanismSpec.responses_loss`: a response that is repeated reveals nothing more.

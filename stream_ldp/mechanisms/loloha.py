@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
+from pydantic import Field
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.direct import DirectResponse
@@ -17,7 +18,7 @@ from stream_ldp.mechanisms.odds import loss_of, would_do
 from stream_ldp.mechanisms.packing import unpack
 from stream_ldp.mechanisms.privacy_loss import PRECISION, likelihood_ratio
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
-from stream_ldp.mechanisms.repeated import repeated_loss
+from stream_ldp.mechanisms.repeated import ShownThroughNoise, repeated_loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     #: Returns a source of decisions that its argument, and the user's secret, determine for ever.
     Permanent = Callable[[bytes], Entropy]
 
-__all__ = ["LolohaResponse", "SignResponse", "purpose_of_sign"]
+__all__ = ["LolohaResponse", "SignCost", "SignResponse", "purpose_of_sign"]
 
 # What permanent decisions are for; see `LolohaResponse.permanent`.
 _ROW, _SET, _SIGN = b"row", b"set", b"sign"
@@ -36,6 +37,21 @@ _ROW, _SET, _SIGN = b"row", b"set", b"sign"
 def purpose_of_sign(sign: int) -> bytes:
     """Return what the words are for that decide the permanent response to a sign, 0 or 1."""
     return _SIGN + bytes([sign])
+
+
+class SignCost(ShownThroughNoise):
+    """The privacy loss of reports that show a permanent sign through fresh noise.
+
+    permanent, fresh: chances that the permanent and the fresh response keep the sign.
+    """
+
+    kind: Literal["loloha"] = "loloha"
+    permanent: int = Field(gt=RESOLUTION // 2, lt=RESOLUTION)
+    fresh: int = Field(gt=RESOLUTION // 2, lt=RESOLUTION)
+
+    def loss(self, *, reports: float) -> float:
+        """Return the loss of so many reports that show one sign, in nats; see `repeated_loss`."""
+        return repeated_loss(self.permanent, self.fresh, reports=reports)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -137,6 +153,12 @@ class LolohaResponse(HadamardResponse):
     def resized(self, size: int, *, padding: int, epsilon: float) -> Self:  # noqa: ARG002
         """See `FrequencyOracle.resized`."""
         return type(self)(size=size, epsilon=epsilon, for_ever=self.for_ever)
+
+    @property
+    def cost(self) -> SignCost:
+        """See `Randomizer.cost`."""
+        permanent, fresh = self.response.chances
+        return SignCost(permanent=permanent, fresh=fresh)
 
     def held_sign(self, values: NDArray[np.int64], *, padding: int, words: Permanent) -> int:
         """Return the sign of what one user's set reports for ever: of the slot drawn, in the user's row."""

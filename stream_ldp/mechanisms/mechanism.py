@@ -89,6 +89,10 @@ class MechanismSpec(Part, ABC):
         rounded down.
         """
 
+    def costs(self, *, sizes: tuple[int, ...]) -> Sequence[Any]:
+        """Return what reports of each attribute cost, as the ledger keeps it: of `ReportCost`, these parameters."""
+        return [self] * len(sizes)
+
     @property
     def is_concave(self) -> bool:
         """Whether a further report of a permanent response loses no more than the one before it."""

@@ -8,22 +8,44 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
+from pydantic import Field
 
+from stream_ldp.collection import Part
 from stream_ldp.mechanisms.plausibility import UNTESTED, Plausibility
+from stream_ldp.mechanisms.privacy_loss import round_up
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms.randomness.entropy import Entropy
 
-__all__ = ["OutputDistribution", "Randomizer", "checked_values", "no_outputs"]
+__all__ = ["AnswerCost", "OutputDistribution", "Randomizer", "ValueRandomizer", "checked_values", "no_outputs"]
 
 #: P(report | input), fractions, shape (inputs, 2^bits); a report is the number whose bits, the least significant
 #: first, are the packed row.
 OutputDistribution = np.ndarray[tuple[int, int], np.dtype[np.object_]]
+
+
+class AnswerCost(Part):
+    """The privacy loss of one user's permanent answers to a question, as a ledger keeps it.
+
+    epsilon: of one answer, in nats.
+    """
+
+    kind: Literal["sampled"] = "sampled"
+    epsilon: float = Field(gt=0, allow_inf_nan=False)
+
+    def responses_loss(self, *, responses: int, reports: float) -> float:  # noqa: ARG002
+        """See `MechanismSpec.responses_loss`: an answer that is repeated reveals nothing more."""
+        return round_up(responses * Fraction(self.epsilon))
+
+    @property
+    def is_concave(self) -> bool:
+        """See `MechanismSpec.is_concave`."""
+        return True
 
 
 class Randomizer(ABC):
@@ -111,6 +133,21 @@ class Randomizer(ABC):
         return 0, self.inputs - 1
 
     @property
+    def cost(self) -> Part:
+        """What answers cost a user, as the ledger keeps it: one of `ReportCost`."""
+        return AnswerCost(epsilon=self.memoised.epsilon)
+
+    @property
+    def fixed_total(self) -> bool:
+        """Whether estimated frequencies always sum to 1, since every report supports equally many values."""
+        return False
+
+    @property
+    def chances_to_print(self) -> NDArray[np.float64] | None:
+        """P(output | input), where no other parameters say it, so that a plan has to; None elsewhere."""
+        return None
+
+    @property
     def memoised(self) -> Randomizer:
         """The randomizer of what a user repeats; its epsilon is that of all reports of one input for ever."""
         return self
@@ -119,6 +156,11 @@ class Randomizer(ABC):
         """Make reports of what users repeat, rows of `memoised`: the same, unless each has noise of its own."""
         del entropy
         return rows
+
+    def draws(self, sums: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Return how often each of what clients draw uniformly was drawn, whatever users hold; None without such."""
+        del sums
+        return None
 
     def plausibility(self, sums: NDArray[np.int64]) -> Plausibility:
         """Test whether reports of these sums look as honest ones do, whatever the users' inputs are.
@@ -136,6 +178,59 @@ class Randomizer(ABC):
         """
         del rows
         return np.zeros(len(counts), dtype=np.bool_)
+
+
+class ValueRandomizer(Randomizer):
+    """A randomizer of one of a few values, whose frequencies are estimated from the sums of the reports."""
+
+    __slots__ = ()
+
+    @property
+    def rank(self) -> int:
+        """Number of values whose distributions of reports are linearly independent."""
+        return self.inputs
+
+    @property
+    def identifies(self) -> bool:
+        """Whether the frequencies follow from the reports."""
+        return True
+
+    @abstractmethod
+    def estimate(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:
+        """Estimate the share of the reports that were made from each value, without bias, float64, shape (values,).
+
+        Raises:
+            ParameterError: the frequencies do not follow from the reports.
+        """
+
+    @abstractmethod
+    def noise(self, frequencies: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the variance of the noise in `estimate`, times the number of reports, of the shape of `frequencies`.
+
+        The users and what they hold are given: it is without the sampling of users.
+
+        frequencies: true shares of the users.
+        """
+
+    @abstractmethod
+    def standard_errors(self, frequencies: NDArray[np.float64], *, reports: float) -> NDArray[np.float64]:
+        """Return the standard errors of `estimate`, with the sampling of users, float64, shape (values,).
+
+        frequencies: true shares of the users, or estimates that are taken for them.
+        """
+
+    @property
+    @abstractmethod
+    def mean_variance(self) -> float:
+        """The variance of an estimated frequency, times the number of reports, for a uniform population.
+
+        It is the noise alone, mean over the values, without the sampling of users.
+        """
+
+    @property
+    @abstractmethod
+    def mean_error(self) -> float:
+        """The same with the sampling of users; of the share of an output where no frequencies follow."""
 
 
 def no_outputs(inputs: int, bits: int) -> OutputDistribution:

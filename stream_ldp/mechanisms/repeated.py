@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
+from pydantic import Field
 
+from stream_ldp.collection import Part
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.odds import kept_inside, loss_of, would_do
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["RepeatedResponse", "fresh_chance", "repeated_loss"]
+__all__ = ["RepeatedCost", "RepeatedResponse", "ShownThroughNoise", "fresh_chance", "repeated_loss"]
 
 
 def repeated_loss(permanent: int, fresh: int, *, size: int = 2, reports: float) -> float:
@@ -73,6 +76,44 @@ def fresh_chance(kept: int, *, size: int, epsilon: float) -> int:
             f"epsilon={epsilon} is beyond the resolution of 2^-32 with {size} values: {would_do(lowest, highest)}"
         )
     return fresh
+
+
+class ShownThroughNoise(Part, ABC):
+    """The privacy loss of reports that show permanent responses through fresh noise, as a ledger keeps it.
+
+    It is stored as chances, in units of 2^-32, and not asked of the mechanism again: a release may round them in
+    another way, and must not change what was spent.
+    """
+
+    @abstractmethod
+    def loss(self, *, reports: float) -> float:
+        """Return the loss of so many reports that show one response, in nats; see `repeated_loss`."""
+
+    def responses_loss(self, *, responses: int, reports: float) -> float:
+        """See `MechanismSpec.responses_loss`."""
+        return round_up(responses * Fraction(self.loss(reports=reports)))
+
+    @property
+    def is_concave(self) -> bool:
+        """See `MechanismSpec.is_concave`."""
+        return self.loss(reports=2) <= 2 * self.loss(reports=1)
+
+
+class RepeatedCost(ShownThroughNoise):
+    """The privacy loss of reports that show a permanent value of a list through fresh noise.
+
+    size: number of values.
+    permanent, fresh: chances that the permanent and the fresh response keep the value.
+    """
+
+    kind: Literal["repeated"] = "repeated"
+    size: int = Field(ge=2)
+    permanent: int = Field(gt=0, lt=RESOLUTION)
+    fresh: int = Field(gt=0, lt=RESOLUTION)
+
+    def loss(self, *, reports: float) -> float:
+        """Return the loss of so many reports that show one value, in nats; see `repeated_loss`."""
+        return repeated_loss(self.permanent, self.fresh, size=self.size, reports=reports)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -150,6 +191,11 @@ class RepeatedResponse(DirectResponse):
     def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
         """See `FrequencyOracle.perturb`: both responses are drawn, for a user who reports once."""
         return self.instantaneous(self.memoised.perturb(values, entropy=entropy), entropy=entropy)
+
+    @property
+    def cost(self) -> RepeatedCost:
+        """See `Randomizer.cost`."""
+        return RepeatedCost(size=self.size, permanent=self.kept, fresh=self.fresh)
 
     @property
     def memoised(self) -> DirectResponse:

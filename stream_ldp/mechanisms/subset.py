@@ -106,6 +106,11 @@ class SubsetResponse(FrequencyOracle):
         return p, (p * (self.members - 1) + (1 - p) * self.members) / (self.size - 1)
 
     @property
+    def fixed_total(self) -> bool:
+        """See `Randomizer.fixed_total`: a report supports w values."""
+        return True
+
+    @property
     def public_draws(self) -> int | None:
         """See `FrequencyOracle.public_draws`: there is a decision for each member."""
         return None

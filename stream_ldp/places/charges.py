@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.ledger.costs import AnswerCost
 from stream_ldp.ledger.reports import answers_shown, tag_of
+from stream_ldp.mechanisms import AnswerCost
 from stream_ldp.places.questions import CLASS
 from stream_ldp.questions.permanent import held_words
 

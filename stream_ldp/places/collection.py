@@ -144,7 +144,7 @@ class PlaceCollection(CollectionOfRecords):
         return named_tree(self.places, root=self.root)
 
     @cached_property
-    def questions(self) -> QuestionSet:
+    def questions(self) -> QuestionSet[PlaceQuestion]:
         """The questions, of which each user answers one: for each region in order, one for each epsilon."""
         return QuestionSet(questions=self.asked)
 

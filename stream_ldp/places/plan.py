@@ -12,7 +12,6 @@ from stream_ldp.pipeline.plan import ErrorPlan, Section
 from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.statistics import SUM_BYTES, row_width
 from stream_ldp.quantity import memory, quantity
-from stream_ldp.questions.oracles import mean_variance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -125,7 +124,7 @@ def plan(collection: PlaceCollection, *, populations: Sequence[int] = POPULATION
                 mechanism=oracle.title,
                 # A region with a share size / places of the users.
                 errors=tuple(
-                    ErrorPlan(users=users, standard_error=math.sqrt(users * size / places * mean_variance(oracle)))
+                    ErrorPlan(users=users, standard_error=math.sqrt(users * size / places * oracle.mean_variance))
                     for users in populations
                 ),
             )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.filtering.weighted_reports import WeightedReports
-from stream_ldp.mechanisms import HadamardResponse, frequencies, noise_variance
 from stream_ldp.mechanisms.plausibility import UNTESTED, Plausibility, compared
 from stream_ldp.mechanisms.row_draws import even_cells
 from stream_ldp.mechanisms.simplex import on_simplex
@@ -16,7 +15,6 @@ from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.places.answer import PlaceCounts, PlacePrivacy, RegionCount
 from stream_ldp.places.temporal import learnt
-from stream_ldp.questions.oracles import mean_variance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,7 +99,7 @@ def place_counts(collection: PlaceCollection, windows: Sequence[tuple[float, NDA
             continue
         weights = np.array([group.reports for group in groups], dtype=np.float64)
         if collection.mechanism_spec.weights == "variance":
-            weights = np.array([group.effective / mean_variance(group.oracle) for group in groups])
+            weights = np.array([group.effective / group.oracle.mean_variance for group in groups])
         weights /= weights.sum()
         counts = total * sum(weight * group.frequencies for weight, group in zip(weights, groups, strict=True))
         possible = total * on_simplex(counts / total)
@@ -110,7 +108,7 @@ def place_counts(collection: PlaceCollection, windows: Sequence[tuple[float, NDA
         projected[places] += possible
         shares = possible / total
         variance[places] += total**2 * sum(
-            weight**2 * noise_variance(group.oracle, shares) / group.effective
+            weight**2 * group.oracle.noise(shares) / group.effective
             # Where users do not count alike, it matters which of them have chosen which epsilon.
             + (weight - group.reports / total) ** 2 * shares * (1 - shares) / group.effective
             for weight, group in zip(weights, groups, strict=True)
@@ -146,7 +144,7 @@ def _group(collection: PlaceCollection, windows: Sequence[tuple[float, NDArray[n
         oracle=oracle,
         reports=int(parts[0][1]),
         effective=weighted.effective,
-        frequencies=frequencies(oracle, sums, reports=weighted.total),
+        frequencies=oracle.estimate(sums, reports=weighted.total),
     )
 
 
@@ -158,8 +156,8 @@ def _plausibility(collection: PlaceCollection, sums: NDArray[np.int64]) -> Plaus
     if collection.window.reports_per_user > 1:
         return UNTESTED
     drawn = [
-        even_cells(oracle.draws(collection.questions.part(sums, number)[1]))
+        even_cells(draws)
         for number, oracle in enumerate(collection.oracles)
-        if isinstance(oracle, HadamardResponse)
+        if (draws := oracle.draws(collection.questions.part(sums, number)[1])) is not None
     ]
     return compared([cells for cells in drawn if cells[1].sum()])

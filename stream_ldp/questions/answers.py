@@ -3,42 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic
 
 import numpy as np
 
 from stream_ldp.filtering.weighted_reports import WeightedReports
+from stream_ldp.questions.questions import QuestionT_co
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from stream_ldp.questions.questions import Question, QuestionSet
+    from stream_ldp.questions.questions import QuestionSet
 
 __all__ = ["Answers", "gathered"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answers:
+class Answers(Generic[QuestionT_co]):
     """The answers to one question.
 
     reports: their number; with memory or several of a user, the effective one.
     sums: of the randomizer, scaled to that number, float64, shape (counters,).
     """
 
-    question: Question
+    question: QuestionT_co
     reports: float
     sums: NDArray[np.float64]
 
 
 def gathered(
-    questions: QuestionSet,
+    questions: QuestionSet[QuestionT_co],
     windows: Sequence[tuple[float, NDArray[np.int64]]],
     *,
     of: int | None = None,
     reports_per_user: float = 1.0,
-) -> tuple[Answers, ...]:
+) -> tuple[Answers[QuestionT_co], ...]:
     """Gather the answers that are about an attribute; questions that nobody has answered are left out.
 
     windows: (weight, sums) of each window. Their sum is scaled to the effective number of reports, see

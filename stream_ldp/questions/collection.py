@@ -17,7 +17,7 @@ from stream_ldp.questions.questions import MAX_QUESTIONS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_ldp.questions.questions import QuestionSet, Table
+    from stream_ldp.questions.questions import Question, QuestionSet, Table
 
 __all__ = ["AskingCollection"]
 
@@ -50,7 +50,7 @@ class AskingCollection(CollectionOfRecords):
         return self
 
     @property
-    def questions(self) -> QuestionSet:
+    def questions(self) -> QuestionSet[Question]:
         """The questions, of which each user answers one.
 
         Raises:

@@ -6,32 +6,15 @@ import math
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import (
-    DirectResponse,
-    FrequencyOracle,
-    HadamardResponse,
-    SubsetResponse,
-    UnaryResponse,
-    noise_variance,
-)
+from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardResponse, SubsetResponse, UnaryResponse
 from stream_ldp.mechanisms.hadamard import MAX_HASH_BITS
 from stream_ldp.mechanisms.subset import MAX_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["VALUE_ORACLES", "epsilon_of_distortion", "mean_variance", "value_oracle"]
-
-
-def mean_variance(oracle: FrequencyOracle) -> float:
-    """Compute the variance of the estimate of a frequency, times the number of reports, for a uniform population.
-
-    It is the noise alone, of values whose frequencies are all 1 / k, without the error of sampling users.
-    """
-    return float(noise_variance(oracle, np.array(1 / oracle.size)))
+__all__ = ["VALUE_ORACLES", "epsilon_of_distortion", "value_oracle"]
 
 
 @lru_cache
@@ -48,7 +31,7 @@ def value_oracle(name: str, size: int, *, epsilon: float, hash_bits: int | None 
         if name not in ("hadamard", "s-hist"):
             raise ParameterError(f"hash_bits is for oracle hadamard; {name} has none: leave it out")
         return HadamardResponse(size=size, epsilon=epsilon, hash_bits=hash_bits)
-    return min(VALUE_ORACLES[name](size, epsilon), key=mean_variance)
+    return min(VALUE_ORACLES[name](size, epsilon), key=lambda oracle: oracle.mean_variance)
 
 
 def epsilon_of_distortion(distortion: float, size: int) -> float:

@@ -6,13 +6,11 @@ import hashlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from stream_ldp.ledger.costs import AnswerCost, RepeatedCost
-from stream_ldp.mechanisms import HalfSpaceResponse, PiecewiseResponse, Randomizer, RepeatedResponse
-from stream_ldp.mechanisms.piecewise import rounded
+from stream_ldp.mechanisms import Randomizer
 from stream_ldp.mechanisms.plausibility import MIN_EXPECTED, UNTESTED, Plausibility, compared
 from stream_ldp.mechanisms.randomness.allocation import Allocation
 
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from stream_ldp.collection import Part
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.questions.attributes import AskedAttribute
 
@@ -30,11 +29,9 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_QUESTIONS",
     "HasQuestions",
-    "NumberQuestion",
     "Question",
     "QuestionSet",
-    "SignsQuestion",
-    "ValueQuestion",
+    "QuestionT_co",
 ]
 
 #: Most questions: a report says in at most two bytes which one it answers.
@@ -68,13 +65,9 @@ class Question(ABC):
         return self.randomizer.title
 
     @property
-    def cost(self) -> AnswerCost | RepeatedCost:
-        """What answers cost a user, as the ledger keeps it."""
-        if isinstance(self.randomizer, RepeatedResponse):
-            return RepeatedCost(
-                size=self.randomizer.size, permanent=self.randomizer.kept, fresh=self.randomizer.fresh
-            )
-        return AnswerCost(epsilon=self.randomizer.memoised.epsilon)
+    def cost(self) -> Part:
+        """What answers cost a user, as the ledger keeps it: one of `ReportCost`."""
+        return self.randomizer.cost
 
     @property
     def meaning(self) -> list[Any]:
@@ -87,45 +80,11 @@ class Question(ABC):
         return [b"".join(map(_bytes_of, values)) for values in zip(*columns, strict=True)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ValueQuestion(Question):
-    """The question which value of a list the user has."""
-
-    def inputs(self, table: Table, *, entropy: Entropy) -> NDArray[np.int64]:  # noqa: ARG002
-        """See `Question.inputs`: the numbers of the values."""
-        column: NDArray[np.int64] = table[str(self.of[0])]
-        return column
+QuestionT_co = TypeVar("QuestionT_co", bound=Question, covariant=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class NumberQuestion(Question):
-    """The question which number the user has, rounded at random to a grid."""
-
-    randomizer: PiecewiseResponse
-
-    def inputs(self, table: Table, *, entropy: Entropy) -> NDArray[np.int64]:
-        """See `Question.inputs`: points of the grid."""
-        numbers = self.attributes[0].scaled(table[str(self.of[0])])
-        return rounded(numbers, steps=self.randomizer.steps, entropy=entropy)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SignsQuestion(Question):
-    """The question which numbers the user has, each rounded at random to a sign."""
-
-    randomizer: HalfSpaceResponse
-
-    def inputs(self, table: Table, *, entropy: Entropy) -> NDArray[np.int64]:
-        """See `Question.inputs`: numbers whose bits are the signs."""
-        signs = np.zeros(len(table), dtype=np.int64)
-        for place, (position, attribute) in enumerate(zip(self.of, self.attributes, strict=True)):
-            numbers = attribute.scaled(table[str(position)])
-            signs |= rounded(numbers, steps=1, entropy=entropy) << place
-        return signs
-
-
-@dataclass(frozen=True, kw_only=True)
-class QuestionSet(Allocation):
+class QuestionSet(Allocation, Generic[QuestionT_co]):
     """All questions of a collection, and the reports that answer one of them each.
 
     A row is the number of its question, in no byte, one or two, as many as the numbers need, and then the answer,
@@ -133,7 +92,7 @@ class QuestionSet(Allocation):
     counters of its randomizer; all these vectors, one after another, are one vector of sums.
     """
 
-    questions: tuple[Question, ...]
+    questions: tuple[QuestionT_co, ...]
 
     @property
     def number_bytes(self) -> int:
@@ -168,7 +127,7 @@ class QuestionSet(Allocation):
         return self.memoised.epsilon
 
     @cached_property
-    def memoised(self) -> QuestionSet:
+    def memoised(self) -> QuestionSet[QuestionT_co]:
         """The same questions, answered by what users repeat, see `Randomizer.memoised`."""
         if all(each.randomizer.memoised is each.randomizer for each in self.questions):
             return self
@@ -328,7 +287,7 @@ class HasQuestions(Protocol):
     def fingerprint(self) -> bytes: ...
 
     @property
-    def questions(self) -> QuestionSet: ...
+    def questions(self) -> QuestionSet[Question]: ...
 
 
 def _bytes_of(value: Any) -> bytes:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from stream_ldp.ledger.costs import RepeatedCost
 from stream_ldp.ledger.reports import TAG_WORDS, AttributeReport
-from stream_ldp.mechanisms import KRR, SECRET_BYTES
+from stream_ldp.mechanisms import SECRET_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from stream_ldp.ledger.costs import ReportCost
     from stream_ldp.records.collection import JointCollection
 
 __all__ = ["charges"]
@@ -61,19 +59,8 @@ def charges(
         for attribute, response, cost, tag in zip(
             collection.attributes,
             responses,
-            _costs(collection),
+            collection.mechanism_spec.costs(sizes=collection.mechanism.sizes),
             [None] * len(starts) if tag_key is None else tags(tag_key, record),
             strict=True,
         )
     )
-
-
-def _costs(collection: JointCollection) -> list[ReportCost]:
-    """Return the cost of the reports of each attribute."""
-    mechanism = collection.mechanism
-    if isinstance(mechanism, KRR) and mechanism.report_epsilon is not None:
-        return [
-            RepeatedCost(size=size, permanent=kept, fresh=fresh)
-            for size, kept, fresh in zip(mechanism.sizes, mechanism.kept, mechanism.fresh, strict=True)
-        ]
-    return [collection.mechanism_spec] * len(collection.attributes)

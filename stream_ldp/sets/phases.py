@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.ledger.costs import SignCost
     from stream_ldp.mechanisms import FrequencyOracle
+    from stream_ldp.mechanisms.loloha import SignCost
 
 __all__ = [
     "MAX_CANDIDATES",

@@ -15,7 +15,6 @@ from stream_ldp.collection.synthesis import SynthesizingCollection
 from stream_ldp.errors import ParameterError
 from stream_ldp.questions.collection import AskingCollection
 from stream_ldp.records.collection import AD_HOC, MAX_CELLS, with_estimate
-from stream_ldp.views.question import views_of
 from stream_ldp.views.series import ViewEstimateSpec
 from stream_ldp.views.spec import ViewsSpec
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.questions.attributes import AskedAttribute
     from stream_ldp.questions.questions import QuestionSet, Table
+    from stream_ldp.views.question import ViewQuestion
 
 __all__ = ["ViewsCollection", "about"]
 
@@ -48,7 +48,7 @@ class ViewsCollection(SynthesizingCollection, AskingCollection):
     @model_validator(mode="after")
     def _estimates_are_determined(self) -> Self:
         require_distinct([estimate.name for estimate in self.estimates], "estimate names", "estimates", "name")
-        told = {of for view in views_of(self.questions) for size in (1, 2) for of in combinations(view.of, size)}
+        told = {of for view in self.questions.questions for size in (1, 2) for of in combinations(view.of, size)}
         for index, estimate in enumerate(self.estimates):
             self.window.check_prior(estimate.prior, "estimates", index, "prior")
             for axis, name in enumerate(estimate.of):
@@ -74,7 +74,7 @@ class ViewsCollection(SynthesizingCollection, AskingCollection):
         return self
 
     @cached_property
-    def questions(self) -> QuestionSet:
+    def questions(self) -> QuestionSet[ViewQuestion]:
         """See `AskingCollection.questions`: one for each view."""
         return self.mechanism_spec.questions(self.attributes)
 

@@ -106,7 +106,7 @@ class Views(Candidate):
     design: Design
 
     @cached_property
-    def _questions(self) -> QuestionSet:
+    def _questions(self) -> QuestionSet[ViewQuestion]:
         attributes = [
             AskedAttribute(name=str(place), values=tuple(map(str, range(size))))
             for place, size in enumerate(self.design.sizes)

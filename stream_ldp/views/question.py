@@ -11,14 +11,12 @@ from stream_ldp.mechanisms import FrequencyOracle
 from stream_ldp.questions.questions import Question
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Entropy
-    from stream_ldp.questions.questions import QuestionSet, Table
+    from stream_ldp.questions.questions import Table
 
-__all__ = ["ViewQuestion", "views_of"]
+__all__ = ["ViewQuestion"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,15 +37,3 @@ class ViewQuestion(Question):
     def inputs(self, table: Table, *, entropy: Entropy) -> NDArray[np.int64]:  # noqa: ARG002
         """See `Question.inputs`: the numbers of the cells."""
         return np.ravel_multi_index(tuple(table[str(position)] for position in self.of), self.shape)
-
-
-def views_of(questions: QuestionSet) -> Sequence[ViewQuestion]:
-    """Return the questions of a set that asks about nothing but views.
-
-    Raises:
-        TypeError: one of them is another question.
-    """
-    views = [each for each in questions.questions if isinstance(each, ViewQuestion)]
-    if len(views) < len(questions.questions):
-        raise TypeError("a question of the set is not about a view")
-    return views

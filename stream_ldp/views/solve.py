@@ -17,7 +17,6 @@ from stream_ldp.records.answer import Fit as FitMessage
 from stream_ldp.views.errors import standard_error
 from stream_ldp.views.fitting import CHANGE, Fit
 from stream_ldp.views.independence import dependence
-from stream_ldp.views.question import views_of
 from stream_ldp.views.tables import view_tables
 from stream_ldp.views.temporal import follow
 
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from stream_ldp.questions.questions import QuestionSet
     from stream_ldp.views.collection import ViewsCollection
     from stream_ldp.views.fitting import Joint
+    from stream_ldp.views.question import ViewQuestion
     from stream_ldp.views.series import ViewEstimateSpec
     from stream_ldp.views.tables import ViewTable
     from stream_ldp.views.temporal import Followed
@@ -95,7 +95,7 @@ def fitted(
 
 @lru_cache(maxsize=_KEPT_FITS)
 def _fitted(
-    questions: QuestionSet,
+    questions: QuestionSet[ViewQuestion],
     windows: tuple[tuple[float, bytes], ...],
     *,
     reports_per_user: float,
@@ -111,11 +111,11 @@ def _is_used(view: Sequence[int], of: Sequence[int]) -> bool:
     return not set(view).isdisjoint(of)
 
 
-def _views(questions: QuestionSet, sums: NDArray[np.int64], of: Sequence[int]) -> list[View]:
+def _views(questions: QuestionSet[ViewQuestion], sums: NDArray[np.int64], of: Sequence[int]) -> list[View]:
     """List the views that tell something of the attributes, with the number of their answers in the window."""
     return [
         View(attributes=tuple(each.name for each in view.attributes), reports=int(reports))
-        for view, reports in zip(views_of(questions), questions.draws(sums), strict=True)
+        for view, reports in zip(questions.questions, questions.draws(sums), strict=True)
         if _is_used(view.of, of)
     ]
 

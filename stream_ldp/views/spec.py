@@ -118,7 +118,7 @@ class ViewsSpec(Part):
             return self._of(self.ask, views, attributes)
         return self._of("given", self._positions(attributes), attributes)
 
-    def questions(self, attributes: Sequence[AskedAttribute]) -> QuestionSet:
+    def questions(self, attributes: Sequence[AskedAttribute]) -> QuestionSet[ViewQuestion]:
         """Return a question for each view.
 
         Raises:

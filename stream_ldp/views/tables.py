@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms import FrequencyOracle, frequencies
+from stream_ldp.mechanisms import FrequencyOracle
 from stream_ldp.questions.answers import gathered
 from stream_ldp.views.question import ViewQuestion
-from stream_ldp.views.variance import has_fixed_total, marginal_variance
+from stream_ldp.views.variance import marginal_variance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,7 @@ class ViewTable:
         supported = np.clip(q + truth.ravel() * (p - q), 0.0, 1.0)
         deviations = np.sqrt(supported * (1 - supported) / self.reports) / (p - q)
         noise = generator.standard_normal((repeats, supported.size)) * deviations
-        if has_fixed_total(self.oracle):
+        if self.oracle.fixed_total:
             variances = deviations**2
             noise -= noise.sum(axis=1, keepdims=True) * variances / variances.sum()
             # What is left has less variance than each cell had; for equal ones, this makes it what it was.
@@ -73,7 +73,7 @@ class ViewTable:
 
 
 def view_tables(
-    questions: QuestionSet,
+    questions: QuestionSet[ViewQuestion],
     windows: Sequence[tuple[float, NDArray[np.int64]]],
     *,
     reports_per_user: float = 1.0,
@@ -83,20 +83,16 @@ def view_tables(
     windows: (weight, sums) of each window, see `stream_ldp.questions.answers.gathered`.
     reports_per_user: sum m^2 / sum m over users with m reports each, who repeat their answer.
 
-    Raises:
-        TypeError: a question is not about a view.
     """
     found = []
     for each in gathered(questions, windows, reports_per_user=reports_per_user):
         question = each.question
-        if not isinstance(question, ViewQuestion):
-            raise TypeError("a question of the set is not about a view")
         found.append(
             ViewTable(
                 of=question.of,
                 oracle=question.randomizer,
                 reports=each.reports,
-                frequencies=frequencies(question.randomizer, each.sums, reports=each.reports).reshape(question.shape),
+                frequencies=question.randomizer.estimate(each.sums, reports=each.reports).reshape(question.shape),
             )
         )
     return found

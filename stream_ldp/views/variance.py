@@ -10,18 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, SubsetResponse
-from stream_ldp.questions.oracles import mean_variance
+from stream_ldp.mechanisms import FrequencyOracle
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["contrast_noise", "has_fixed_total", "marginal_covariance", "marginal_variance"]
-
-
-def has_fixed_total(oracle: FrequencyOracle) -> bool:
-    """Say whether the estimated frequencies always sum to 1, since every report supports equally many values."""
-    return isinstance(oracle, DirectResponse | SubsetResponse)
+__all__ = ["contrast_noise", "marginal_covariance", "marginal_variance"]
 
 
 @lru_cache(maxsize=4096)
@@ -35,8 +29,8 @@ def marginal_variance(oracle: FrequencyOracle, cells: int) -> float:
     cells: at least 1, a divisor of the oracle's size.
     """
     merged = oracle.size // cells
-    noise = merged * mean_variance(oracle)
-    if has_fixed_total(oracle):
+    noise = merged * oracle.mean_variance
+    if oracle.fixed_total:
         noise *= (oracle.size - merged) / (oracle.size - 1)
     share = 1 / cells
     return noise + share * (1 - share)
@@ -51,8 +45,8 @@ def contrast_noise(oracle: FrequencyOracle, cells: int) -> float:
 
     cells: at least 1, a divisor of the oracle's size.
     """
-    noise = oracle.size // cells * mean_variance(oracle)
-    return noise * oracle.size / (oracle.size - 1) if has_fixed_total(oracle) else noise
+    noise = oracle.size // cells * oracle.mean_variance
+    return noise * oracle.size / (oracle.size - 1) if oracle.fixed_total else noise
 
 
 def marginal_covariance(oracle: FrequencyOracle, probability: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -72,7 +66,7 @@ def marginal_covariance(oracle: FrequencyOracle, probability: NDArray[np.float64
     p, q = oracle.support
     size, merged = oracle.size, oracle.size // len(probability)
     both, one = q**2, p * q
-    if has_fixed_total(oracle):
+    if oracle.fixed_total:
         members = p + (size - 1) * q
         one = p * (members - 1) / (size - 1)
         both = (members - 1) * (members - 2 * p) / ((size - 1) * (size - 2)) if size > 2 else 0.0

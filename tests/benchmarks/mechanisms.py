@@ -13,10 +13,10 @@ import numpy as np
 
 from stream_ldp.audit.output_distribution import epsilon_of, realised_distribution
 from stream_ldp.marginals.compression import least_epsilon
-from stream_ldp.marginals.plan import worst_variance
+from stream_ldp.marginals.numbers import worst_variance
 from stream_ldp.mechanisms import HalfSpaceResponse, RepeatedResponse
 from stream_ldp.mechanisms.piecewise import coin, least_worst_case
-from stream_ldp.questions.oracles import mean_variance, value_oracle
+from stream_ldp.questions.oracles import value_oracle
 from tests.audit import broken
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def frequencies() -> Iterator[str]:
     for epsilon in EPSILONS:
         for size in SIZES:
             oracles = [value_oracle(name, size, epsilon=epsilon) for name in ("k-rr", "hadamard", "k-subset", "auto")]
-            first, second, third, best = [f"{mean_variance(oracle):.3g}" for oracle in oracles]
+            first, second, third, best = [f"{oracle.mean_variance:.3g}" for oracle in oracles]
             yield f"| {epsilon:g} | {size} | {first} | {second} | {third} | {oracles[-1].title} | {best} |"
 
 

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy.special import chdtrc
 
-from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardResponse, SeededEntropy, frequencies
+from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardResponse, SeededEntropy
 from stream_ldp.views.errors import standard_error
 from stream_ldp.views.fitting import Fit
 from stream_ldp.views.independence import dependence
@@ -108,7 +108,7 @@ def _told(
         asked: FrequencyOracle = oracle(size=int(np.prod(shape)), epsilon=epsilon)
         cells = np.ravel_multi_index(tuple(columns[place][users] for place in of), shape)
         sums = asked.sums(asked.perturb(cells, entropy=entropy))
-        told = frequencies(asked, sums, reports=len(users)).reshape(shape)
+        told = asked.estimate(sums, reports=len(users)).reshape(shape)
         tables.append(ViewTable(of=of, oracle=asked, reports=len(users), frequencies=told))
     return Fit(tables, sizes=sizes)
 

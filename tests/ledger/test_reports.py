@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stream_ldp.ledger.costs import AnswerCost
 from stream_ldp.ledger.reports import answers_shown
+from stream_ldp.mechanisms import AnswerCost
 from tests.ledger.surveys import collection_of
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,10 +13,13 @@ from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import ReportSums
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from stream_ldp.marginals.answer import Marginals
     from stream_ldp.pipeline.window_series import WindowSeries
+    from stream_ldp.questions.answers import Answers
     from stream_ldp.questions.questions import Table
 
 TEXT = """
@@ -85,3 +88,8 @@ def solved(collection: SampledCollection, *windows: tuple[float, ReportSums], fi
 
 def marginals_of(collection: SampledCollection, count: int = 20_000, *, final: bool = True) -> Marginals:
     return solved(collection, (1.0, sums_of(collection, rows_of(collection, users(count)))), final=final)
+
+
+def estimated(answers: Sequence[Answers[Any]], *, of: int) -> Any:
+    """The estimate of the attribute at a position."""
+    return answers[0].question.estimate(answers, of=of)

@@ -19,13 +19,12 @@ from stream_ldp.marginals.candidates import (
 )
 from stream_ldp.marginals.cohorts import COHORT_ORACLES, BucketQuestion
 from stream_ldp.marginals.collection import SampledCollection
-from stream_ldp.marginals.estimates import estimate_frequencies
 from stream_ldp.marginals.spec import SampledSpec
 from stream_ldp.mechanisms import BloomResponse, DirectResponse, SeededEntropy, UnaryResponse, random_words
 from stream_ldp.mechanisms.hashing import bucket_of
 from stream_ldp.questions.answers import gathered
 from stream_ldp.questions.attributes import AskedAttribute
-from tests.marginals.examples import rows_of, solved, sums_of
+from tests.marginals.examples import estimated, rows_of, solved, sums_of
 from tests.marginals.test_cohorts import SHARES, SITES, questions_of
 
 
@@ -47,7 +46,7 @@ def test_frequencies_of_candidates_are_unbiased_and_their_standard_errors_true(o
         entropy = SeededEntropy(repeat)
         numbers = questions.numbers(random_words(2_000, entropy=entropy))
         sums = questions.sums(questions.perturb(numbers, people(2_000, repeat), entropy=entropy))
-        found = estimate_frequencies(gathered(questions, [(1.0, sums)], of=0))
+        found = estimated(gathered(questions, [(1.0, sums)], of=0), of=0)
         raw.append(found.raw)
         errors.append(found.standard_error)
         assert found.others is not None
@@ -171,7 +170,7 @@ def test_frequencies_by_rappor_are_unbiased_and_their_standard_errors_true(param
         entropy = SeededEntropy(repeat)
         numbers = questions.numbers(random_words(2_000, entropy=entropy))
         sums = questions.sums(questions.perturb(numbers, people(2_000, repeat), entropy=entropy))
-        found = estimate_frequencies(gathered(questions, [(1.0, sums)], of=0))
+        found = estimated(gathered(questions, [(1.0, sums)], of=0), of=0)
         raw.append(found.raw)
         errors.append(found.standard_error)
     deviation = np.std(raw, axis=0)

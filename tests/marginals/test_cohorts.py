@@ -7,6 +7,7 @@ import numpy as np
 from stream_ldp.marginals.cohorts import (
     cohort_oracle,
 )
+from stream_ldp.marginals.question import AttributeQuestion
 from stream_ldp.marginals.spec import SampledSpec
 from stream_ldp.mechanisms import SeededEntropy, UnaryResponse
 from stream_ldp.mechanisms.hashing import bucket_of
@@ -17,7 +18,9 @@ SITES = AskedAttribute(name="site", candidates=("a.example", "b.example", "c.exa
 SHARES = {"a.example": 0.4, "b.example": 0.2, "c.example": 0.1}
 
 
-def questions_of(oracle: str, epsilon: float = 2.0, attribute: AskedAttribute = SITES) -> QuestionSet:
+def questions_of(
+    oracle: str, epsilon: float = 2.0, attribute: AskedAttribute = SITES
+) -> QuestionSet[AttributeQuestion]:
     spec = SampledSpec.model_validate({"kind": "sampled", "epsilon": epsilon, "oracle": oracle, "cohorts": 16})
     return spec.questions([attribute])
 

@@ -1,83 +1,37 @@
-"""Estimates from answers: unbiased, with true errors, over one window or several."""
+"""Estimates as parts of an answer, and their errors beside a truth."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 import pytest
 
-from stream_ldp.marginals.estimates import estimate_distribution, estimate_frequencies, estimate_mean
-from stream_ldp.mechanisms import GivenWords
-from stream_ldp.questions.answers import gathered
-from tests.marginals.examples import collection_of, rows_of, users
-
-REPEATS = 400
-USERS = 3_000
+from stream_ldp.errors import ParameterError
+from stream_ldp.marginals.estimates import FrequencyEstimate, NumberEstimate, OutputEstimate
+from stream_ldp.questions.attributes import AskedAttribute
 
 
-@pytest.mark.parametrize("oracle", ["auto", "k-rr", "k-subset", "hadamard", "s-hist"])
-def test_frequencies_are_unbiased_and_their_standard_errors_true(oracle: str) -> None:
-    """Users and noise are drawn anew 400 times.
-
-    A right mean is 5 standard errors off for 1 seed in 10^5, and a right deviation 20 % off for one in 10^6.
-    """
-    collection = collection_of(f"epsilon: 1.5, oracle: {oracle}")
-    raw, errors = [], []
-    for repeat in range(REPEATS):
-        sums = collection.questions.sums(rows_of(collection, users(USERS, repeat), repeat + 1_000))
-        found = estimate_frequencies(gathered(collection.questions, [(1.0, sums)], of=0))
-        raw.append(found.raw)
-        errors.append(found.standard_error)
-        assert found.projected.sum() == pytest.approx(1)
-    deviation = np.std(raw, axis=0)
-    assert np.all(np.abs(np.mean(raw, axis=0) - [0.6, 0.3, 0.1]) < 5 * deviation / math.sqrt(REPEATS))
-    assert np.mean(errors, axis=0) == pytest.approx(deviation, rel=0.2)
+def test_candidates_that_do_not_stand_out_are_dropped_from_the_answer() -> None:
+    estimate = FrequencyEstimate(
+        raw=np.array([0.7, 0.0]),
+        standard_error=np.array([0.1, 0.0]),
+        projected=np.array([0.7, 0.0]),
+        kept=np.array([True, False]),
+        others=0.3,
+    )
+    part = estimate.message(AskedAttribute(name="diet", candidates=("fish", "meat")))
+    assert (part.values, part.raw, part.dropped, part.others) == (("fish",), (0.7,), ("meat",), 0.3)
+    assert estimate.errors(np.array([0.5, 0.2])) == pytest.approx((0.04, 0.2))
 
 
-@pytest.mark.parametrize("mean", ["auto", "harmony-mean", "mean-est"])
-def test_means_are_unbiased_and_their_standard_errors_true(mean: str) -> None:
-    """As above."""
-    collection = collection_of(f"epsilon: 1.5, mean: {mean}")
-    raw, errors = [], []
-    for repeat in range(REPEATS):
-        sums = collection.questions.sums(rows_of(collection, users(USERS, repeat), repeat + 2_000))
-        found = estimate_mean(gathered(collection.questions, [(1.0, sums)], of=1), of=1)
-        raw.append(found.raw)
-        errors.append(found.standard_error)
-    truth = users(200_000, 0)["1"].mean() / 50 - 1
-    assert abs(np.mean(raw) - truth) < 5 * np.std(raw) / math.sqrt(REPEATS)
-    assert np.mean(errors) == pytest.approx(np.std(raw), rel=0.2)
+def test_a_mean_is_published_in_units_of_its_attribute() -> None:
+    estimate = NumberEstimate(raw=1.2, standard_error=0.5, distribution=None)
+    part = estimate.message(AskedAttribute(name="age", range=(0, 100)))
+    assert (part.mean.raw, part.mean.standard_error, part.mean.projected) == pytest.approx((110, 25, 100))
+    assert estimate.errors(np.array([0.7])) == pytest.approx((0.25, 0.3))
 
 
-def test_the_distribution_of_a_number_comes_from_the_same_answers() -> None:
-    """A third of 100,000 users are asked at epsilon 4; the distance is that of the two distribution functions.
-
-    For 20 seeds it was at most 0.012.
-    """
-    collection = collection_of("epsilon: 4")
-    people = users(100_000)
-    sums = collection.questions.sums(rows_of(collection, people))
-    found = estimate_distribution(gathered(collection.questions, [(1.0, sums)], of=1))
-    assert found is not None
-    points = np.linspace(0, 100, len(found))
-    middles = (points[1:] + points[:-1]) / 2
-    true = np.searchsorted(np.sort(people["1"]), middles) / len(people)
-    assert np.abs(np.cumsum(found)[:-1] - true).max() < 0.03
-
-
-def test_answers_of_a_coin_show_no_distribution() -> None:
-    collection = collection_of("epsilon: 4, mean: harmony-mean")
-    sums = collection.questions.sums(rows_of(collection, users(1_000)))
-    assert estimate_distribution(gathered(collection.questions, [(1.0, sums)], of=1)) is None
-
-
-def test_equal_answers_of_a_few_users_have_an_error() -> None:
-    """Words of 0 round up, and keep."""
-    collection = collection_of("epsilon: 4, mean: harmony-mean")
-    table = users(3)
-    table["1"] = 99.0
-    rows = collection.questions.perturb(np.full(3, 1), table, entropy=GivenWords(np.zeros(9, dtype=np.uint32)))
-    found = estimate_mean(gathered(collection.questions, [(1.0, collection.questions.sums(rows))], of=1), of=1)
-    assert found.raw > 1
-    assert found.standard_error > 0.1
+def test_outputs_say_nothing_of_a_truth() -> None:
+    estimate = OutputEstimate(rank=1, shares=np.array([0.5, 0.5]), standard_error=np.array([0.1, 0.1]))
+    assert estimate.message(AskedAttribute(name="level", values=("a", "b", "c"))).rank == 1
+    with pytest.raises(ParameterError, match="do not follow from outputs of rank 1"):
+        estimate.errors(np.zeros(3))

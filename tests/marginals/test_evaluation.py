@@ -11,7 +11,7 @@ import pytest
 from stream_ldp.audit.enumerate import distribution
 from stream_ldp.marginals.evaluation import Candidate, Score, scores, trials
 from stream_ldp.marginals.spec import MEAN_ORACLES, SampledSpec
-from stream_ldp.mechanisms import FrequencyOracle, HalfSpaceResponse, PiecewiseResponse, frequencies
+from stream_ldp.mechanisms import FrequencyOracle, HalfSpaceResponse, PiecewiseResponse
 from stream_ldp.questions.attributes import AskedAttribute
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def variances(question: Question, user: Table) -> Any:
     def estimates(entropy: Entropy) -> tuple[float, ...]:
         sums = response.sums(response.perturb(question.inputs(user, entropy=entropy), entropy=entropy))
         if isinstance(response, FrequencyOracle):
-            return tuple(frequencies(response, sums, reports=1).tolist())
+            return tuple(response.estimate(sums, reports=1).tolist())
         if isinstance(response, HalfSpaceResponse):
             return tuple(response.means(sums.astype(np.float64), reports=1).tolist())
         assert isinstance(response, PiecewiseResponse)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from stream_ldp.marginals.answer import Frequencies, Numbers
-from stream_ldp.marginals.plan import plan, summary, worst_variance
-from stream_ldp.mechanisms.piecewise import coin, least_worst_case
+from stream_ldp.marginals.plan import plan, summary
 from tests.marginals.examples import collection_of, marginals_of
 from tests.plans import text_of
 
@@ -38,14 +37,6 @@ def test_it_says_what_a_report_takes_and_costs() -> None:
     assert 2 - 1e-7 < planned.epsilon <= 2
     assert planned.changed == planned.epsilon
     assert [each.estimated for each in planned.attributes] == ["frequencies", "mean", "frequencies"]
-
-
-def test_the_worst_variance_of_a_mixture_is_below_that_of_its_parts() -> None:
-    response, share = least_worst_case(2.0)
-    mixed = worst_variance([(share, response), (1 - share, coin(2.0))])
-    assert mixed <= 0.99
-    assert mixed < worst_variance([(1.0, response)])
-    assert mixed < worst_variance([(1.0, coin(2.0))]) == pytest.approx(1.724, abs=1e-3)
 
 
 def test_its_text_has_the_cost_and_the_error_of_each_attribute() -> None:

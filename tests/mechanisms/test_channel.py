@@ -83,7 +83,7 @@ def test_frequencies_follow_without_bias_and_with_the_errors_of_a_direct_respons
     )
     assert channel.epsilon == pytest.approx(1.5, abs=1e-6)
     truth = np.array([0.5, 0.3, 0.2, 0.0])
-    assert channel.frequencies(truth @ channel.channel * 900, reports=900) == pytest.approx(truth, abs=1e-12)
+    assert channel.estimate(truth @ channel.channel * 900, reports=900) == pytest.approx(truth, abs=1e-12)
     p, q = direct.support
     supported = q + truth * (p - q)
     assert channel.standard_errors(truth, reports=900) == pytest.approx(
@@ -98,7 +98,7 @@ def test_without_full_rank_no_frequencies_follow() -> None:
     channel = ChannelResponse(table=exact_rows([[0.7, 0.2, 0.1], middle, [0.2, 0.5, 0.3]]))
     assert (channel.rank, channel.identifies) == (2, False)
     with pytest.raises(ParameterError, match="do not follow from outputs of rank 2"):
-        channel.frequencies(np.ones(3), reports=3)
+        channel.estimate(np.ones(3), reports=3)
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,6 @@ from stream_ldp.mechanisms import (
     SeededEntropy,
     SetHadamardResponse,
     new_secret,
-    standard_errors,
 )
 from stream_ldp.mechanisms.notation import EXAMPLES, read_mechanism
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts
@@ -195,7 +194,7 @@ def test_the_error_of_a_frequency_is_as_stated(oracle: FrequencyOracle) -> None:
     estimates = (oracle.supported(reports[possible], np.arange(oracle.size)) - q) / (p - q)
     law = outputs[:, possible]
     variance = law @ estimates**2 - (law @ estimates) ** 2
-    stated = [standard_errors(oracle, truth, reports=1) ** 2 for truth in np.eye(oracle.size)]
+    stated = [oracle.standard_errors(truth, reports=1) ** 2 for truth in np.eye(oracle.size)]
     assert variance == pytest.approx(np.array(stated), rel=1e-9)
 
 

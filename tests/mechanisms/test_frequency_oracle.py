@@ -26,8 +26,6 @@ from stream_ldp.mechanisms import (
     OSEntropy,
     SeededEntropy,
     UnaryResponse,
-    frequencies,
-    standard_errors,
 )
 from tests.paths import GOLDEN
 
@@ -114,13 +112,13 @@ def test_a_standard_error_is_that_of_its_estimate(oracle: FrequencyOracle) -> No
     outputs = realised(oracle)[0].astype(np.float64)
     rows = every_row(oracle)
     possible = np.flatnonzero(outputs)
-    estimates = np.stack([frequencies(oracle, oracle.sums(rows[[row]]), reports=1) for row in possible])
+    estimates = np.stack([oracle.estimate(oracle.sums(rows[[row]]), reports=1) for row in possible])
     mean = outputs[possible] @ estimates
     variance = outputs[possible] @ (estimates - mean) ** 2
     truth = (np.arange(oracle.size) == 0).astype(np.float64)
     assert mean == pytest.approx(truth, abs=1e-9)
-    assert standard_errors(oracle, truth, reports=1) == pytest.approx(np.sqrt(variance), rel=1e-9)
-    assert standard_errors(oracle, truth, reports=4) == pytest.approx(np.sqrt(variance) / 2, rel=1e-9)
+    assert oracle.standard_errors(truth, reports=1) == pytest.approx(np.sqrt(variance), rel=1e-9)
+    assert oracle.standard_errors(truth, reports=4) == pytest.approx(np.sqrt(variance) / 2, rel=1e-9)
 
 
 @small
@@ -159,10 +157,10 @@ def test_without_reports_all_estimates_are_zero_with_infinite_errors(oracle: Fre
     assert oracle.valid(rows).shape == (0,)
     sums = oracle.sums(rows)
     assert not sums.any()
-    frequency = frequencies(oracle, sums, reports=0)
+    frequency = oracle.estimate(sums, reports=0)
     assert frequency.shape == (oracle.size,)
     assert not frequency.any()
-    assert np.isinf(standard_errors(oracle, frequency, reports=0)).all()
+    assert np.isinf(oracle.standard_errors(frequency, reports=0)).all()
 
 
 @pytest.mark.parametrize("oracle", LARGE, ids=repr)
@@ -172,8 +170,8 @@ def test_estimates_of_a_large_domain_are_as_close_as_their_standard_errors_say(o
     if isinstance(oracle, DirectResponse):
         assert values.max() < oracle.counters
     sums = oracle.sums(oracle.perturb(values, entropy=SeededEntropy(8)))
-    frequency = frequencies(oracle, sums, reports=8_000)
-    error = standard_errors(oracle, frequency, reports=8_000)
+    frequency = oracle.estimate(sums, reports=8_000)
+    error = oracle.standard_errors(frequency, reports=8_000)
     looked_at = [0, 3, oracle.size - 1]
     assert np.all(np.abs(frequency[looked_at] - [0, 0.5, 0]) < 5 * error[looked_at])
 

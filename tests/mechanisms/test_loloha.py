@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import RESOLUTION, Entropy, LolohaResponse, SeededEntropy
+from stream_ldp.mechanisms import RESOLUTION, Entropy, LolohaResponse, SeededEntropy, SignCost
 from stream_ldp.mechanisms.loloha import SignResponse
 from stream_ldp.mechanisms.repeated import repeated_loss
+from tests.sets.methods.examples import build
 
 ORACLE = LolohaResponse(size=16, epsilon=1.0, for_ever=2.0)
 SETS = [np.array(held, dtype=np.int64) for held in ([], [3], [0, 5, 9], list(range(16)))]
@@ -139,3 +141,27 @@ def test_a_small_one_has_the_same_noise() -> None:
     assert small.size == 2
     assert small.response == dataclasses.replace(ORACLE).response
     assert ORACLE.resized(4, padding=2, epsilon=ORACLE.epsilon).response == ORACLE.response
+
+
+def of_a_sign() -> SignCost:
+    (phase,) = build("loloha", epsilon=1.0, for_ever=2.0).phases
+    assert phase.memoised is not None
+    return phase.memoised
+
+
+def test_a_ledger_reads_the_same_cost_as_it_wrote() -> None:
+    assert SignCost.model_validate_json(of_a_sign().model_dump_json()) == of_a_sign()
+
+
+def test_signs_cost_what_their_reports_show_and_add_up() -> None:
+    assert of_a_sign().loss(reports=1) == pytest.approx(1.0, abs=1e-8)
+    assert of_a_sign().loss(reports=math.inf) == pytest.approx(2.0, abs=1e-8)
+    twice = pytest.approx(2 * of_a_sign().loss(reports=3), abs=1e-12)
+    assert of_a_sign().responses_loss(responses=2, reports=3) == twice
+    assert of_a_sign().responses_loss(responses=0, reports=3) == 0.0
+
+
+@pytest.mark.parametrize("chance", [0, 2**31, 2**32])
+def test_a_chance_that_no_response_has_is_refused(chance: int) -> None:
+    with pytest.raises(ValidationError):
+        SignCost(permanent=chance, fresh=of_a_sign().fresh)

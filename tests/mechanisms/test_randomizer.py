@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_ldp.mechanisms import RANDOMIZERS
+from stream_ldp.mechanisms import RANDOMIZERS, AnswerCost
 from stream_ldp.mechanisms.randomizer import checked_values, no_outputs
 
 
@@ -35,3 +35,10 @@ def test_a_distribution_to_be_filled_in_is_exact() -> None:
 def test_every_kind_has_a_name_of_its_own() -> None:
     kinds = [each.kind for each in RANDOMIZERS]
     assert len(set(kinds)) == len(kinds)
+
+
+def test_an_answer_costs_once_what_it_reveals() -> None:
+    cost = AnswerCost(epsilon=0.1)
+    assert cost.responses_loss(responses=1, reports=1_000) == 0.1
+    assert cost.responses_loss(responses=3, reports=1) >= 0.3
+    assert AnswerCost.model_validate_json(cost.model_dump_json()) == cost

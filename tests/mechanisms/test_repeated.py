@@ -9,7 +9,7 @@ import pytest
 
 from stream_ldp.audit.output_distribution import repeated_epsilon
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import DirectResponse, GivenWords, RepeatedResponse, SeededEntropy
+from stream_ldp.mechanisms import DirectResponse, GivenWords, RepeatedCost, RepeatedResponse, SeededEntropy
 from stream_ldp.mechanisms.repeated import repeated_loss
 
 
@@ -71,3 +71,15 @@ def test_what_is_remembered_is_perturbed_again_for_every_report() -> None:
 def test_impossible_budgets_are_refused(size: int, epsilon: float, for_ever: float, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         RepeatedResponse(size=size, epsilon=epsilon, for_ever=for_ever)
+
+
+def test_a_repeated_answer_costs_what_its_reports_lose() -> None:
+    response = RepeatedResponse(size=4, epsilon=2.0, for_ever=4.0)
+    cost = RepeatedCost(size=4, permanent=response.kept, fresh=response.fresh)
+    assert cost.is_concave
+    assert cost.responses_loss(responses=1, reports=1) == response.epsilon
+    assert cost.responses_loss(responses=1, reports=3) == response.loss(reports=3)
+    assert cost.responses_loss(responses=2, reports=3) >= 2 * response.loss(reports=3)
+    assert RepeatedCost.model_validate_json(cost.model_dump_json()) == cost
+    many = RepeatedResponse(size=64, epsilon=0.1, for_ever=4.0)
+    assert not RepeatedCost(size=64, permanent=many.kept, fresh=many.fresh).is_concave

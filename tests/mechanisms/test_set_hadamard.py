@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from stream_ldp.audit.output_distribution import epsilon_of, realised_set_distribution
-from stream_ldp.mechanisms import GivenWords, SeededEntropy, SetHadamardResponse, frequencies, standard_errors
+from stream_ldp.mechanisms import GivenWords, SeededEntropy, SetHadamardResponse
 from stream_ldp.sets.item_sets import ItemSets
 
 if TYPE_CHECKING:
@@ -66,14 +66,14 @@ def test_sets_of_up_to_l_items_are_estimated_without_bias_and_larger_ones_too_lo
     for seed in range(40):
         rows = oracle.perturb_sets(sets.offsets, sets.items, padding=8, entropy=SeededEntropy(seed))
         assert oracle.valid(rows).all()
-        estimate = frequencies(oracle, oracle.sums(rows), reports=len(rows))
-        scores.append((estimate - truth) / standard_errors(oracle, truth, reports=len(rows)))
+        estimate = oracle.estimate(oracle.sums(rows), reports=len(rows))
+        scores.append((estimate - truth) / oracle.standard_errors(truth, reports=len(rows)))
     assert np.abs(np.mean(scores, axis=0) * math.sqrt(40)).max() < 4.0
     assert np.std(scores) == pytest.approx(1.0, abs=0.06)
 
     crowded = ItemSets.of([range(24)] * 2_000)
     rows = oracle.perturb_sets(crowded.offsets, crowded.items, padding=8, entropy=SeededEntropy(0))
-    estimate = frequencies(oracle, oracle.sums(rows), reports=len(rows))
+    estimate = oracle.estimate(oracle.sums(rows), reports=len(rows))
     assert 8 / 24 - 0.05 < estimate[:24].mean() < 0.6
 
 

@@ -11,7 +11,7 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.marginals.cohorts import COHORT_ORACLES
 from stream_ldp.marginals.spec import SampledSpec
 from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardResponse, SubsetResponse
-from stream_ldp.questions.oracles import VALUE_ORACLES, epsilon_of_distortion, mean_variance, value_oracle
+from stream_ldp.questions.oracles import VALUE_ORACLES, epsilon_of_distortion, value_oracle
 
 EPSILONS = [0.1, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 9.0]
 
@@ -27,20 +27,20 @@ def test_every_name_in_a_file_has_its_oracle() -> None:
 @pytest.mark.parametrize("size", [2, 3, 4, 16, 64, 256, 1_000, 4_096])
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_no_oracle_has_less_mean_variance_than_the_chosen_one(size: int, epsilon: float) -> None:
-    chosen = mean_variance(value_oracle("auto", size, epsilon=epsilon))
+    chosen = value_oracle("auto", size, epsilon=epsilon).mean_variance
     for name in set(VALUE_ORACLES) - {"auto", "w-rr"}:
-        assert chosen <= mean_variance(value_oracle(name, size, epsilon=epsilon)) * (1 + 1e-12), name
+        assert chosen <= value_oracle(name, size, epsilon=epsilon).mean_variance * (1 + 1e-12), name
     for bits in range(1, 9):
-        assert chosen <= mean_variance(value_oracle("hadamard", size, epsilon=epsilon, hash_bits=bits)) * (1 + 1e-12)
+        assert chosen <= value_oracle("hadamard", size, epsilon=epsilon, hash_bits=bits).mean_variance * (1 + 1e-12)
 
 
 def test_a_subset_is_1_21_times_better_than_direct_and_hadamard_responses_for_16_values_at_one_half() -> None:
     others: list[FrequencyOracle] = [DirectResponse(size=16, epsilon=0.5)]
     others += [HadamardResponse(size=16, epsilon=0.5, hash_bits=bits) for bits in range(1, 9)]
-    best = min(map(mean_variance, others))
+    best = min(each.mean_variance for each in others)
     chosen = value_oracle("auto", 16, epsilon=0.5)
     assert isinstance(chosen, SubsetResponse)
-    assert best / mean_variance(chosen) == pytest.approx(1.21, abs=0.01)
+    assert best / chosen.mean_variance == pytest.approx(1.21, abs=0.01)
 
 
 def test_of_sixteen_attributes_a_value_of_nine_in_ten_costs_at_most_4_3_with_a_sign_each() -> None:

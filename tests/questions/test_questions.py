@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from stream_ldp.audit.enumerate import distribution
+from stream_ldp.marginals.question import AttributeQuestion
+from stream_ldp.marginals.values import ValueQuestion
 from stream_ldp.mechanisms import DirectResponse, HadamardResponse, SeededEntropy, random_words
 from stream_ldp.questions.attributes import AskedAttribute
-from stream_ldp.questions.questions import QuestionSet, ValueQuestion
+from stream_ldp.questions.questions import QuestionSet
 from tests.marginals.examples import collection_of, rows_of, users
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ COLLECTION = collection_of()
 QUESTIONS = COLLECTION.questions
 
 
-def question_set(count: int) -> QuestionSet:
+def question_set(count: int) -> QuestionSet[AttributeQuestion]:
     """So many questions about one attribute each, answered by direct and Hadamard responses in turn."""
     oracles = [DirectResponse(size=3, epsilon=1.0), HadamardResponse(size=5, epsilon=2.0)]
     return QuestionSet(

@@ -10,6 +10,7 @@ from stream_ldp.mechanisms import SeededEntropy, random_words
 from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.views.collection import ViewsCollection
+from stream_ldp.views.question import ViewQuestion
 from stream_ldp.views.solve import solve
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def joint_of(table: Table, of: tuple[int, ...]) -> NDArray[np.float64]:
     return (np.bincount(cells, minlength=int(np.prod(shape))) / len(table)).reshape(shape)
 
 
-def sums_of(questions: QuestionSet, table: Table, seed: int = 2) -> NDArray[np.int64]:
+def sums_of(questions: QuestionSet[ViewQuestion], table: Table, seed: int = 2) -> NDArray[np.int64]:
     entropy = SeededEntropy(seed)
     numbers = questions.numbers(random_words(len(table), entropy=entropy))
     return questions.sums(questions.perturb(numbers, table, entropy=entropy))

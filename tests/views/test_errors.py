@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream_ldp.mechanisms import DirectResponse, SeededEntropy, frequencies
+from stream_ldp.mechanisms import DirectResponse, SeededEntropy
 from stream_ldp.views.errors import standard_error
 from stream_ldp.views.fitting import Fit
 from stream_ldp.views.tables import ViewTable, view_tables
@@ -86,7 +86,7 @@ def test_what_shrinking_may_have_taken_is_in_the_errors(dependent: float, most: 
     held = []
     for seed in range(80):
         answers = oracle.perturb(rng.choice(4, 3_000, p=truth.ravel()), entropy=SeededEntropy(seed))
-        found = frequencies(oracle, oracle.sums(answers), reports=3_000).reshape(2, 2)
+        found = oracle.estimate(oracle.sums(answers), reports=3_000).reshape(2, 2)
         tables = [ViewTable(of=(0, 1), oracle=oracle, reports=3_000, frequencies=found)]
         fit = Fit(tables, sizes=(2, 2))
         joint = fit.joint((0, 1)).probability

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import chdtrc
 
-from stream_ldp.mechanisms import DirectResponse, HadamardResponse, SeededEntropy, SubsetResponse, frequencies
+from stream_ldp.mechanisms import DirectResponse, HadamardResponse, SeededEntropy, SubsetResponse
 from stream_ldp.views.fitting import Fit
 from stream_ldp.views.independence import dependence
 from stream_ldp.views.tables import ViewTable
@@ -49,7 +49,7 @@ def told(
         asked = oracle(math.prod(shape))
         cells = np.ravel_multi_index(tuple(columns[place][users] for place in of), shape)
         sums = asked.sums(asked.perturb(cells, entropy=entropy))
-        found = frequencies(asked, sums, reports=len(users)).reshape(shape)
+        found = asked.estimate(sums, reports=len(users)).reshape(shape)
         tables.append(ViewTable(of=of, oracle=asked, reports=len(users), frequencies=found))
     return Fit(tables, sizes=SIZES)
 

@@ -31,7 +31,7 @@ NEIGHBOURS = {
 }
 
 
-def answers(questions: QuestionSet, record: tuple[int, ...], number: int) -> dict[bytes, Fraction]:
+def answers(questions: QuestionSet[ViewQuestion], record: tuple[int, ...], number: int) -> dict[bytes, Fraction]:
     """The chance of each row with which a user of this record answers a question."""
     table = np.array([record], dtype=[(str(place), "<i8") for place in range(len(record))])
 
@@ -41,7 +41,7 @@ def answers(questions: QuestionSet, record: tuple[int, ...], number: int) -> dic
     return distribution(report)
 
 
-def one_view_for_ever(questions: QuestionSet, record: tuple[int, ...], *, reports: int) -> Law:
+def one_view_for_ever(questions: QuestionSet[ViewQuestion], record: tuple[int, ...], *, reports: int) -> Law:
     """All reports repeat the answer about the one view that was drawn, whatever the record is."""
     found: Law = {}
     for number, share in enumerate(np.diff(questions.ends, prepend=0).tolist()):
@@ -50,7 +50,7 @@ def one_view_for_ever(questions: QuestionSet, record: tuple[int, ...], *, report
     return found
 
 
-def another_view_each_time(questions: QuestionSet, record: tuple[int, ...], *, reports: int) -> Law:
+def another_view_each_time(questions: QuestionSet[ViewQuestion], record: tuple[int, ...], *, reports: int) -> Law:
     """What a client must not do."""
     once = one_view_for_ever(questions, record, reports=1)
     found: Law = {(): Fraction(1)}
@@ -82,7 +82,7 @@ def test_all_reports_of_a_record_for_ever_cost_one_epsilon(mechanism: str, repor
     assert questions.epsilon - 1e-9 <= found <= questions.epsilon + 1e-12 <= 1.5 + 2e-12
 
 
-def one_view_with_fresh_noise(questions: QuestionSet, record: tuple[int, ...], *, reports: int) -> Law:
+def one_view_with_fresh_noise(questions: QuestionSet[ViewQuestion], record: tuple[int, ...], *, reports: int) -> Law:
     """All reports show the answer about the one view that was drawn, each through noise of its own."""
     found: Law = {}
     for number, share in enumerate(np.diff(questions.ends, prepend=0).tolist()):

@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pytest
 
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.views.question import views_of
-from tests.marginals.examples import collection_of as of_attributes
 from tests.views.examples import collection_of, users
 
 if TYPE_CHECKING:
@@ -18,25 +15,20 @@ if TYPE_CHECKING:
 
 def test_the_last_attribute_of_a_view_changes_fastest() -> None:
     collection = collection_of("epsilon: 4, ask: [[diet, walks], [walks, bathes]]")
-    first, second = views_of(collection.questions)
+    first, second = collection.questions.questions
     assert (first.of, first.shape, second.of) == ((0, 2), (2, 3), (0, 1))
     people = users(100)
     assert (first.inputs(people, entropy=SeededEntropy(0)) == people["0"] * 3 + people["2"]).all()
 
 
 def test_what_a_user_holds_of_a_view_does_not_show_the_rest() -> None:
-    (view,) = views_of(collection_of("epsilon: 4, ask: [[walks, bathes]]").questions)
+    (view,) = collection_of("epsilon: 4, ask: [[walks, bathes]]").questions.questions
     people = users(2)
     people[1] = people[0]
     people["3"] = [0, 1]
     assert len(set(view.held(people))) == 1
     people["0"] = [0, 1]
     assert len(set(view.held(people))) == 2
-
-
-def test_a_question_about_anything_else_is_no_view() -> None:
-    with pytest.raises(TypeError, match="not about a view"):
-        views_of(of_attributes().questions)
 
 
 def test_users_without_answers_perturb_to_no_rows() -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from stream_ldp.collection import CollectionError
-from stream_ldp.views.question import views_of
 from tests.views.examples import TEXT, collection_of
 
 PAIRS = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
 
 
 def asked(mechanism: str) -> list[tuple[int, ...]]:
-    return [view.of for view in views_of(collection_of(mechanism, estimates="[{name: a, of: [walks]}]").questions)]
+    return [view.of for view in collection_of(mechanism, estimates="[{name: a, of: [walks]}]").questions.questions]
 
 
 def test_what_is_asked_is_what_the_file_says() -> None:

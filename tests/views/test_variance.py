@@ -5,15 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream_ldp.mechanisms import (
-    DirectResponse,
-    FrequencyOracle,
-    HadamardResponse,
-    SeededEntropy,
-    SubsetResponse,
-    frequencies,
-)
-from stream_ldp.views.variance import has_fixed_total, marginal_covariance, marginal_variance
+from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardResponse, SeededEntropy, SubsetResponse
+from stream_ldp.views.variance import marginal_covariance, marginal_variance
 
 ORACLES: list[FrequencyOracle] = [
     DirectResponse(size=12, epsilon=2.0),
@@ -30,14 +23,14 @@ def test_the_variance_of_a_marginal_is_that_of_simulated_answers(oracle: Frequen
     found = []
     for _ in range(repeats):
         sums = oracle.sums(oracle.perturb(rng.integers(12, size=reports), entropy=entropy))
-        found.append(frequencies(oracle, sums, reports=reports).reshape(cells, -1).sum(axis=1))
+        found.append(oracle.estimate(sums, reports=reports).reshape(cells, -1).sum(axis=1))
     measured = reports * float(np.var(found, axis=0).mean())
     # The relative deviation of a variance from so many repeats is 3.7 %, before the mean over the cells.
     assert marginal_variance(oracle, cells) == pytest.approx(measured, rel=0.12)
 
 
 def test_the_errors_of_direct_and_subset_responses_sum_to_nothing() -> None:
-    assert [has_fixed_total(oracle) for oracle in ORACLES] == [True, True, False]
+    assert [oracle.fixed_total for oracle in ORACLES] == [True, True, False]
 
 
 @pytest.mark.parametrize("oracle", [*ORACLES, DirectResponse(size=2, epsilon=1.0)])
@@ -46,7 +39,7 @@ def test_the_covariance_of_a_marginal_is_that_of_real_answers(oracle: FrequencyO
     rng, entropy, cells = np.random.default_rng(9), SeededEntropy(10), min(oracle.size, 6)
     truth = rng.dirichlet(np.full(oracle.size, 0.5))
     found = [
-        frequencies(oracle, oracle.sums(oracle.perturb(users, entropy=entropy)), reports=200)
+        oracle.estimate(oracle.sums(oracle.perturb(users, entropy=entropy)), reports=200)
         .reshape(cells, -1)
         .sum(axis=1)
         for users in rng.choice(oracle.size, (3_000, 200), p=truth)

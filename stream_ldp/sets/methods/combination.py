@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stream_ldp.mechanisms import frequencies, standard_errors
 from stream_ldp.sets.methods.larger_sets import Losses, doubted
 from stream_ldp.sets.methods.shrinkage import drawn_together
 from stream_ldp.sets.phases import RankingEstimate
@@ -55,8 +54,8 @@ def phase_estimate(
     """Estimate the items asked about by a phase's reports alone; without any, errors are infinite."""
     items = np.arange(oracle.size) if inquiry.candidates is None else inquiry.candidates
     factor = inquiry.correction * oracle.scale(padding=inquiry.padding)
-    frequency = frequencies(oracle, sums, reports=reports)
-    error = standard_errors(oracle, frequency, reports=reports)
+    frequency = oracle.estimate(sums, reports=reports)
+    error = oracle.standard_errors(frequency, reports=reports)
     return RankingEstimate(items=items, frequency=factor * frequency, standard_error=factor * error)
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.ledger.costs import SignCost
 from stream_ldp.mechanisms import RESOLUTION, LolohaResponse
 from stream_ldp.sets.methods.combination import Combine, first_candidates, phase_estimate
 from stream_ldp.sets.methods.larger_sets import UNTOLD, doubted
@@ -52,14 +51,13 @@ class Loloha:
     @cached_property
     def phases(self) -> tuple[Phase, ...]:
         """The one phase, of all users."""
-        permanent, fresh = self._oracle.response.chances
         return (
             Phase(
                 number=1,
                 asked=Target.ITEM,
                 share=(0, RESOLUTION),
                 epsilon=self.epsilon,
-                memoised=SignCost(permanent=permanent, fresh=fresh),
+                memoised=self._oracle.cost,
             ),
         )
 

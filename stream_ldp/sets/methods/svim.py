@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from stream_ldp.mechanisms import RESOLUTION, frequencies, standard_errors
+from stream_ldp.mechanisms import RESOLUTION
 from stream_ldp.sets.methods.combination import (
     Combine,
     combined_estimate,
@@ -101,8 +101,8 @@ class SVIM:
             # Without reports, a set may hold all candidates.
             asked = Lengths(padding=len(inquiry.candidates), correction=1.0, doubt=0.0)
             if reports:
-                estimate = frequencies(oracle, sums, reports=reports)
-                error = standard_errors(oracle, np.zeros(1), reports=reports)[0]
+                estimate = oracle.estimate(sums, reports=reports)
+                error = oracle.standard_errors(np.zeros(1), reports=reports)[0]
                 asked = lengths(estimate, error=float(error))
             return before, Inquiry(phase=3, candidates=inquiry.candidates, **asked._asdict())
         if not reports:

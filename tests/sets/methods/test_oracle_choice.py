@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardResponse, SeededEntropy, frequencies
+from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardResponse, SeededEntropy
 from stream_ldp.mechanisms.direct import amplified
 from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 from stream_ldp.sets.item_sets import ItemSets
@@ -85,7 +85,7 @@ def test_the_stated_variance_is_that_of_the_estimates(size: int, padding: int, e
     estimates = []
     for seed in range(60):
         rows = respond(gfim, inquiry, sets, entropy=SeededEntropy(seed))
-        estimates.append(frequencies(oracle, oracle.sums(rows), reports=users)[-25:])
+        estimates.append(oracle.estimate(oracle.sums(rows), reports=users)[-25:])
     assert np.mean(np.square(estimates)) * users == pytest.approx(variance(oracle), rel=0.17)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_ldp.mechanisms import SeededEntropy, frequencies
+from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sets.methods.svim import SVIM, lengths
 from stream_ldp.sets.phases import Inquiry, RankingEstimate
 from tests.sets.methods.examples import answers_of, build, method
@@ -76,7 +76,7 @@ def test_frequencies_of_phase_1_count_only_where_the_set_size_is_known() -> None
     sums = answers_of(LEARNING, inquiry, [[0, 1], [0], [0], []] * 250)
     alone, end = LEARNING.solve(inquiry, sums=sums, reports=1_000, before=BEFORE)
     assert end is None
-    fresh = 2 * frequencies(LEARNING.oracle(inquiry), sums, reports=1_000)
+    fresh = 2 * LEARNING.oracle(inquiry).estimate(sums, reports=1_000)
     assert alone.frequency == pytest.approx(np.sort(fresh)[::-1])
 
     knowing = method("svim", domain=40, k=4, k_max=8, epsilon=18.0, set_size=2)

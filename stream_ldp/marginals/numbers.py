@@ -1,0 +1,184 @@
+"""The questions which numbers a user has, and what the answers say of their means and distributions."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stream_ldp.marginals.estimates import NumberEstimate
+from stream_ldp.marginals.question import AttributeQuestion, with_sampling
+from stream_ldp.mechanisms import HalfSpaceResponse, PiecewiseResponse
+from stream_ldp.mechanisms.piecewise import rounded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import Entropy
+    from stream_ldp.questions.answers import Answers
+    from stream_ldp.questions.questions import Table
+
+__all__ = ["NumberQuestion", "SignsQuestion", "estimate_distribution", "worst_variance"]
+
+#: Where the distribution of a number has converged: no probability changes by more in a step. A standard error of as
+#: little takes 10^10 reports.
+_TOLERANCE = 1e-5
+_MOST_STEPS = 2_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class _MeanQuestion(AttributeQuestion):
+    """A question of whose answers each estimates a number without bias."""
+
+    @property
+    def estimated(self) -> str:
+        """See `AttributeQuestion.estimated`."""
+        return "mean"
+
+    @abstractmethod
+    def moments(self, answers: Answers[Any], *, of: int) -> tuple[float, float]:
+        """Add up the unbiased estimates from all answers to this question, and their squares."""
+
+    @abstractmethod
+    def noise(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the variance of the estimate from one answer of each of these numbers in [-1, 1], same shape."""
+
+    def distribution(self, answers: Sequence[Answers[Any]]) -> NDArray[np.float64] | None:  # noqa: ARG002
+        """Estimate the distribution of the number; None if the answers show a mean only."""
+        return None
+
+    def estimate(self, answers: Sequence[Answers[Any]], *, of: int) -> NumberEstimate:
+        """See `AttributeQuestion.estimate`.
+
+        The estimate is the mean of the unbiased estimates from all reports. Its variance is their second moment, less
+        the squared mean, over the number of reports; the mean is not taken to be beyond the range, or else the error
+        of a few equal answers would be 0.
+        """
+        reports = sum(each.reports for each in answers)
+        first = second = 0.0
+        for each in answers:
+            sum_of, squares = each.question.moments(each, of=of)
+            first += sum_of
+            second += squares
+        mean = first / reports
+        variance = max(second / reports - min(max(mean, -1.0), 1.0) ** 2, 0.0)
+        return NumberEstimate(
+            raw=mean,
+            standard_error=float(np.sqrt(variance / reports)),
+            distribution=self.distribution(answers),
+        )
+
+    def expected_error(self, about: Sequence[tuple[float, Any]], column: NDArray[Any], *, of: int) -> float:
+        """See `AttributeQuestion.expected_error`."""
+        asked = sum(share for share, _ in about)
+        numbers = self.attributes[self.of.index(of)].scaled(column)
+        told = sum(share / asked * float(each.noise(numbers).mean()) for share, each in about)
+        return with_sampling(told, held=float(numbers.var()), asked=asked, users=len(column))
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberQuestion(_MeanQuestion):
+    """The question which number the user has, rounded at random to a grid."""
+
+    randomizer: PiecewiseResponse
+
+    def inputs(self, table: Table, *, entropy: Entropy) -> NDArray[np.int64]:
+        """See `Question.inputs`: points of the grid."""
+        numbers = self.attributes[0].scaled(table[str(self.of[0])])
+        return rounded(numbers, steps=self.randomizer.steps, entropy=entropy)
+
+    def moments(self, answers: Answers[Any], *, of: int) -> tuple[float, float]:  # noqa: ARG002
+        """Add up the unbiased estimates from all answers to this question, and their squares."""
+        numbers = self.randomizer.numbers
+        return float(answers.sums @ numbers), float(answers.sums @ numbers**2)
+
+    def noise(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the variance of the estimate from one answer of each of these numbers in [-1, 1], same shape."""
+        return self.randomizer.variance(numbers)
+
+    def distribution(self, answers: Sequence[Answers[Any]]) -> NDArray[np.float64] | None:
+        """Estimate the distribution of the number; None if the answers show a mean only."""
+        return estimate_distribution([(each.question.randomizer, each.sums) for each in answers])
+
+    def variance(self, about: Sequence[tuple[float, Any]]) -> float:
+        """See `AttributeQuestion.variance`."""
+        return worst_variance([(share, each.randomizer) for share, each in about])
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignsQuestion(_MeanQuestion):
+    """The question which numbers the user has, each rounded at random to a sign."""
+
+    randomizer: HalfSpaceResponse
+
+    def inputs(self, table: Table, *, entropy: Entropy) -> NDArray[np.int64]:
+        """See `Question.inputs`: numbers whose bits are the signs."""
+        signs = np.zeros(len(table), dtype=np.int64)
+        for place, (position, attribute) in enumerate(zip(self.of, self.attributes, strict=True)):
+            numbers = attribute.scaled(table[str(position)])
+            signs |= rounded(numbers, steps=1, entropy=entropy) << place
+        return signs
+
+    def moments(self, answers: Answers[Any], *, of: int) -> tuple[float, float]:
+        """Add up the unbiased estimates from all answers to this question, and their squares."""
+        mean = float(self.randomizer.means(answers.sums, reports=answers.reports)[self.of.index(of)])
+        return answers.reports * mean, answers.reports * self.randomizer.scale**2
+
+    def noise(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the variance of the estimate from one answer of each of these numbers in [-1, 1], same shape."""
+        noise: NDArray[np.float64] = self.randomizer.scale**2 - numbers**2
+        return noise
+
+    def variance(self, about: Sequence[tuple[float, Any]]) -> float:  # noqa: ARG002
+        """See `AttributeQuestion.variance`."""
+        return self.randomizer.scale**2
+
+
+def worst_variance(mixture: Sequence[tuple[float, PiecewiseResponse]]) -> float:
+    """Return the largest variance, over all numbers in [-1, 1], of the estimate from one report of a mixture.
+
+    mixture: weights, and the response that so many of the reports are made with.
+    """
+    # The variance is quadratic between two points of any grid.
+    numbers = np.linspace(-1, 1, 8 * max(response.steps for _, response in mixture) + 1)
+    total = sum(weight for weight, _ in mixture)
+    variance = sum((weight * response.variance(numbers) for weight, response in mixture), np.zeros(len(numbers)))
+    return float(variance.max()) / total
+
+
+def estimate_distribution(
+    on_grids: Sequence[tuple[PiecewiseResponse, NDArray[np.float64]]],
+) -> NDArray[np.float64] | None:
+    """Estimate the distribution of a number by EM with smoothing (EMS; Li et al., 2020, Algorithm 1).
+
+    on_grids: responses, and the sums of the answers that are made with each.
+
+    Returns:
+        Probabilities of the points of the finest grid, shape (steps + 1,); None if the answers show a mean only.
+    """
+    steps = max(response.steps for response, _ in on_grids)
+    if steps == 1:
+        return None
+    channel = np.concatenate([_on_grid(response, steps) for response, _ in on_grids], axis=1)
+    counts = np.concatenate([sums for _, sums in on_grids])
+    distribution = np.full(steps + 1, 1 / (steps + 1))
+    for _ in range(_MOST_STEPS):
+        posterior = distribution * (channel @ (counts / (distribution @ channel)))
+        padded = np.pad(posterior / posterior.sum(), 1, mode="edge")
+        smooth = (padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4
+        smooth /= smooth.sum()
+        change = float(np.abs(smooth - distribution).max())
+        distribution = smooth
+        if change < _TOLERANCE:
+            break
+    return distribution
+
+
+def _on_grid(response: PiecewiseResponse, steps: int) -> NDArray[np.float64]:
+    """Return P(outcome | point of a grid of so many steps), when the point is rounded to the response's own grid."""
+    own, grid = np.linspace(0, 1, response.inputs), np.linspace(0, 1, steps + 1)
+    return np.stack([np.interp(grid, own, column) for column in response.channel.T], axis=1)

@@ -1,0 +1,67 @@
+"""The interface of questions about single attributes: how they are asked, and what their answers say."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from stream_ldp.questions.questions import Question
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.marginals.estimates import Estimate
+    from stream_ldp.questions.answers import Answers
+
+__all__ = ["AttributeQuestion", "with_sampling"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttributeQuestion(Question):
+    """A question about attributes each of which is estimated by itself.
+
+    Where several questions are about an attribute, such as those of its cohorts, they are of one class, and the first
+    answers for all: `about` are the share of users who are asked, and the question, of each.
+    """
+
+    @property
+    @abstractmethod
+    def estimated(self) -> str:
+        """What is estimated: `frequencies`, `mean`, or `outputs` from which no frequencies follow."""
+
+    @abstractmethod
+    def estimate(self, answers: Sequence[Answers[Any]], *, of: int) -> Estimate:
+        """Estimate an attribute from the answers to all questions about it.
+
+        of: position of the attribute.
+        """
+
+    @abstractmethod
+    def variance(self, about: Sequence[tuple[float, Any]]) -> float:
+        """Return the variance of an estimate, times the number of answers, with the sampling of users.
+
+        It is that of a frequency, mean over a uniform population, or the largest of a mean in units in which the
+        range is from -1 to 1.
+        """
+
+    @abstractmethod
+    def expected_error(self, about: Sequence[tuple[float, Any]], column: NDArray[Any], *, of: int) -> float:
+        """Return the expected squared error of the raw estimates of an attribute, mean over its values.
+
+        column: what each of the users has, shape (users,).
+        of: position of the attribute.
+        """
+
+
+def with_sampling(told: float, *, held: float, asked: float, users: int) -> float:
+    """Return the expected squared error of an estimate if a share s of n users is asked: (V + (1 - s) U) / (s n).
+
+    told: V, variance of the noise in one answer, mean over the users.
+    held: U, variance of what the users hold, which matters only so far as not all of them are asked.
+    asked: s.
+    users: n.
+    """
+    return (told + (1 - asked) * held) / (asked * users)

@@ -13,8 +13,10 @@ import numpy as np
 from pydantic import Field
 
 from stream_ldp.cli import main
-from stream_ldp.collection import Collection, Part, Topics
+from stream_ldp.collection import Part, Topics
+from stream_ldp.collection.records import CollectionOfRecords
 from stream_ldp.kinds import KINDS
+from stream_ldp.mechanisms import RESOLUTION
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
     PlausibilityField,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.collection import Window
+    from stream_ldp.mechanisms import Entropy
     from stream_ldp.pipeline.question import Question
     from stream_ldp.pipeline.statistics import Tally
 
@@ -61,9 +64,29 @@ class Heads:
         return self.name, None
 
 
-class Coins(Collection):
+class Side:
+    """The one attribute of a toss."""
+
+    name = "side"
+
+    def encode(self, value: Any) -> int:
+        return ("tails", "heads").index(value)
+
+
+class Coins(CollectionOfRecords):
     topics: ClassVar[Topics] = Topics(answers="shares")
     mechanism: Spec
+
+    @property
+    def attributes(self) -> tuple[Side, ...]:
+        return (Side(),)
+
+    @property
+    def bits(self) -> int:
+        return 1
+
+    def table(self, records: Any) -> NDArray[np.int64]:
+        return np.asarray(records, dtype=np.int64).reshape(-1, 1)
 
     @property
     def series(self) -> tuple[Heads, ...]:
@@ -138,6 +161,19 @@ class CoinPlan(Plan):
         yield self.head(*((f"{each.users:,} users", f"± {each.standard_error:.4f}") for each in self.errors))
 
 
+def reports(
+    collection: Coins,
+    table: NDArray[np.int64],
+    *,
+    secrets: Sequence[bytes] | None,
+    memoises: bool,
+    time_ms: int,
+    entropy: Entropy,
+) -> NDArray[np.uint8]:
+    lies = ~entropy.below(np.full(table.shape, int(collection.mechanism.truth * RESOLUTION)))
+    return (table ^ lies).astype(np.uint8)
+
+
 def plan(collection: Coins, *, populations: Sequence[int] = POPULATIONS) -> CoinPlan:
     noise = 0.5 / (2 * collection.mechanism.truth - 1)
     return CoinPlan(
@@ -157,6 +193,7 @@ COIN = Kind(
     mechanisms=("coin",),
     charges=charges,
     layout=CoinsLayout,
+    reports=reports,
     solve=solve,
     answer=Share,
     summary=lambda collection: f"a coin that shows the truth with probability {collection.mechanism.truth:g}",

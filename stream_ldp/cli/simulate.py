@@ -15,14 +15,14 @@ from stream_ldp.cli.arguments import CollectionFile
 from stream_ldp.cli.displays.answer_text import truth_line
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
+from stream_ldp.cli.inputs.item_sets import load_item_sets
 from stream_ldp.cli.inputs.population import load_population, sample
 from stream_ldp.cli.inputs.table import BINS, MISSING, Binning
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.progress import progress_bar
-from stream_ldp.cli.running import run_client
-from stream_ldp.cli.simulation.item_sets import simulate_items
-from stream_ldp.cli.simulation.options import SimulateOptions
+from stream_ldp.cli.running import run_client, until_signal
 from stream_ldp.cli.simulation.truth import Tally
+from stream_ldp.client.item_population import ItemPopulation
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.sender import now_ms
 from stream_ldp.collection.records import Missing
@@ -39,10 +39,11 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
     from stream_ldp.collection.records import CollectionOfRecords
+    from stream_ldp.sets.collection import ItemCollection
+    from stream_ldp.sets.item_sets import ItemSets
+    from stream_ldp.sets.rounds import Round
 
-__all__ = [
-    "simulate",
-]
+__all__ = ["simulate"]
 
 #: The most reports that share an event time; also those of one batch.
 _STEP = 1_000
@@ -125,7 +126,7 @@ def simulate(
         fail(f"--truth {truth}: there is no directory {truth.parent}", code=2)
     if seed is not None:
         echo(f"The noise comes from seed {seed} and hides nothing: use it for simulated users only.", err=True)
-    options = SimulateOptions(
+    options = _Options(
         data=data,
         users=users,
         rate=rate,
@@ -138,23 +139,42 @@ def simulate(
         settings=settings,
     )
     if kind_of(collection).rounds is None:
-        _simulate(collection, options)
+        _simulate_records(collection, options)
     else:
-        simulate_items(collection, options)
+        _simulate_sets(collection, options)
 
 
-def _population(collection: CollectionOfRecords, options: SimulateOptions) -> NDArray[Any]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Options:
+    """The options of `simulate`; records and sets refuse those of the other.
+
+    data: file of the population.
+    users: number of users; None for one for each row.
+    rate, windows: reports a second, and number of windows to spread them over, for a collection of records.
+    epochs: number of epochs to report in, for a collection of item sets.
+    bins, missing: bins of numeric columns, and what becomes of rows that lack a value, for a collection of records.
+    """
+
+    data: Path
+    users: int | None
+    rate: float | None
+    windows: int | None
+    epochs: int | None
+    seed: int | None
+    truth_file: Path | None
+    bins: Binning
+    missing: Missing
+    settings: Settings
+
+
+def _simulate_records(collection: CollectionOfRecords, options: _Options) -> None:
+    """Play the rows of a table as users who report once each."""
     if options.epochs is not None:
         fail(f"--epochs is for collections of item sets, which {collection.name} is not: leave it out", code=2)
     encoded = load_population(options.data, collection, bins=options.bins, missing=options.missing)
     if encoded.left_out:
         echo(f"{quantity(encoded.left_out, 'row')} without a value, left out", err=True)
-    return encoded.table
-
-
-def _simulate(collection: CollectionOfRecords, options: SimulateOptions) -> None:
-    """Play the rows of a table as users who report once each."""
-    population = _population(collection, options)
+    population = encoded.table
     count, windows = options.users or len(population), options.windows
     event_time = _live if windows is None else _past(windows, count, collection, now_ms())
     sampling, noise = np.random.SeedSequence(options.seed).spawn(2)
@@ -254,3 +274,51 @@ class _Simulation:
     def _save(self) -> None:
         if self.truth_file is not None:
             self.tally.truth().save(self.truth_file)
+
+
+def _simulate_sets(collection: ItemCollection, options: _Options) -> None:
+    """Play the sets of a file as a population, from the next epoch on."""
+    if options.rate is not None or options.windows is not None:
+        fail("--rate and --windows are for collections of records: item sets are reported live", code=2)
+    if options.bins.edges or options.missing is not Missing.REFUSE:
+        fail("--bins and --missing are for tables of records; a user without items has an empty line", code=2)
+    users, seed, epochs = options.users, options.seed, options.epochs or 1
+    given = load_item_sets(options.data, collection)
+    sampling, noise = np.random.SeedSequence(seed).spawn(2)
+    sets = given.take(sample(np.arange(len(given)), users or len(given), np.random.default_rng(sampling)))
+    truth = Tally(collection, sets).truth()
+    if options.truth_file is not None:
+        truth.save(options.truth_file)
+    population = ItemPopulation(
+        collection, sets, settings=options.settings, entropy=OSEntropy() if seed is None else SeededEntropy(noise)
+    )
+    begun = time.monotonic()
+    try:
+        run_client(until_signal(_play(population, collection, sets, epochs=epochs)))
+    finally:
+        seconds, drawn = time.monotonic() - begun, quantity(len(sets), "simulated user")
+        echo(f"{quantity(population.acknowledged, 'report')} of {drawn} in {seconds:.1f} s")
+    echo(f"true top {collection.method.k}:")
+    numbers = truth.population.numbers("items")
+    best = sorted(numbers, key=lambda key: -numbers[key])[: collection.method.k]
+    for rank, key in enumerate(best, start=1):
+        echo(f"{rank:4} {', '.join(key[1])} {numbers[key]:.4f}")
+
+
+async def _play(population: ItemPopulation, collection: ItemCollection, sets: ItemSets, *, epochs: int) -> None:
+    phases = 0
+
+    def show(asked: Round, reports: int) -> None:
+        nonlocal phases
+        phases += 1
+        about = collection.items.count if asked.candidates is None else len(asked.candidates)
+        echo(
+            f"epoch {asked.epoch} phase {asked.phase} of {len(collection.method.phases)}: {reports:,} of "
+            f"{quantity(len(sets), 'user')} reported on {quantity(about, 'item')}"
+        )
+
+    async with population:
+        await population.run(epochs=epochs, on_phase=show)
+    if missing := epochs * len(collection.method.phases) - phases:
+        asked_never = f"{quantity(missing, 'phase')} of {quantity(epochs, 'epoch')} asked nobody anything"
+        echo(f"{asked_never}: is a worker running, and are its windows long enough?", err=True)

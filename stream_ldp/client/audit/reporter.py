@@ -28,6 +28,7 @@ from stream_ldp.client.audit.sending import (
 )
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.memory import connected
+from stream_ldp.kinds import kind_of
 from stream_ldp.ledger.ledger_file import PrivacyLedger, load_or_create_user
 from stream_ldp.ledger.secret import ledger_file_of
 from stream_ldp.ledger.terms import Assumption, Terms
@@ -97,11 +98,12 @@ class Auditor:
         self._subject = subject
         self._collection = subject.collection
         self._directory = directory
-        self._width = row_width(subject.layout.bits)
+        layout = kind_of(self._collection).layout(self._collection)
+        self._width = row_width(layout.bits)
         # Terms under which the audit's users report.
         self._terms = Terms(budget=math.inf, linked=subject.linked_ms is not None)
         self._pseudonym_bytes = len(subject.pseudonym(bytes(SECRET_BYTES), time_ms=START_MS))
-        self._formats = {self._collection.fingerprint: subject.layout}
+        self._formats = {self._collection.fingerprint: layout}
         self._users = itertools.count()
         self.seen = broker_of(self._collection)
 
@@ -125,7 +127,7 @@ class Auditor:
     async def _permanence_of_many(self, entropy: Entropy) -> list[str]:
         secrets = [bytes([number]) * SECRET_BYTES for number in range(1, 9)]
         records = list(itertools.islice(itertools.cycle(self._subject.records), len(secrets)))
-        asked = self._subject.asks(secrets, time_ms=START_MS)
+        asked = self._collection.asks(secrets, time_ms=START_MS).tolist()
         expected = [
             self._subject.row(record, secret, entropy)
             for record, secret, is_asked in zip(records, secrets, asked, strict=True)
@@ -303,7 +305,7 @@ class Auditor:
         """Return a new user's secret and ledger file, and the times at which the collection asks the user."""
         secret = SeededEntropy(next(self._users)).words(SECRET_BYTES // 4).tobytes()
         days = (since_ms + day * every_ms for day in range(_MOST_DAYS))
-        asked = (time_ms for time_ms in days if self._subject.asks([secret], time_ms=time_ms)[0])
+        asked = (time_ms for time_ms in days if self._collection.asks([secret], time_ms=time_ms)[0])
         return secret, self._ledger(secret), list(itertools.islice(asked, _RESTARTS))
 
     def _ledger(self, secret: bytes) -> Path:

@@ -9,18 +9,12 @@ import numpy as np
 
 from stream_ldp.client.audit.repeatable import SameWords
 from stream_ldp.mechanisms import RESOLUTION, BloomResponse, RepeatedResponse, SeededEntropy
-from stream_ldp.questions.layout import QuestionLayout
 from stream_ldp.questions.permanent import asked, permanent_answers
-from stream_ldp.records.layout import JointLayout
 from stream_ldp.strings import permanent as string_answers
-from stream_ldp.strings.layout import StringLayout
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from stream_ldp.collection.records import CollectionOfRecords
     from stream_ldp.mechanisms import Entropy
-    from stream_ldp.pipeline.wire import RowFormat
     from stream_ldp.places.collection import PlaceCollection
     from stream_ldp.questions.collection import AskingCollection
     from stream_ldp.questions.questions import Question
@@ -52,13 +46,6 @@ class Subject(Protocol):
     @property
     def collection(self) -> CollectionOfRecords: ...
 
-    @property
-    def layout(self) -> RowFormat: ...
-
-    def asks(self, secrets: Sequence[bytes], *, time_ms: int) -> Sequence[bool]:
-        """Decide which users the collection asks at a time."""
-        ...
-
     def row(self, record: Record, secret: bytes, entropy: Entropy) -> bytes:
         """Return the report that shows a user's permanent response to a record, with this fresh noise."""
         ...
@@ -80,7 +67,7 @@ class JointSubject:
     """A collection of joint distributions."""
 
     def __init__(self, collection: JointCollection) -> None:
-        self.collection, self.layout = collection, JointLayout(collection)
+        self.collection = collection
         mechanism = collection.mechanism
         first, last = (0,) * len(mechanism.sizes), tuple(size - 1 for size in mechanism.sizes)
         self.records: list[Record] = list(dict.fromkeys([first, (1, *first[1:]), (*first[:-1], last[-1]), last]))
@@ -93,11 +80,6 @@ class JointSubject:
             for symbols in mechanism.stated()
             for symbol in symbols
         )
-
-    def asks(self, secrets: Sequence[bytes], *, time_ms: int) -> Sequence[bool]:
-        """See `Subject.asks`."""
-        asked: list[bool] = self.collection.asks(secrets, time_ms=time_ms).tolist()
-        return asked
 
     def row(self, record: Record, secret: bytes, entropy: Entropy) -> bytes:
         """See `Subject.row`."""
@@ -120,15 +102,9 @@ class JointSubject:
 
 
 class _Unlinked:
-    """A collection that asks all of its users, or a sample, and does not link what they answer."""
+    """A collection that does not link what its users answer."""
 
-    collection: CollectionOfRecords
     linked_ms: int | None = None
-
-    def asks(self, secrets: Sequence[bytes], *, time_ms: int) -> Sequence[bool]:
-        """See `Subject.asks`."""
-        asked: list[bool] = self.collection.asks(secrets, time_ms=time_ms).tolist()
-        return asked
 
     def pseudonym(self, secret: bytes, *, time_ms: int) -> bytes:  # noqa: ARG002
         """See `Subject.pseudonym`: there is none."""
@@ -140,7 +116,6 @@ class SampledSubject(_Unlinked):
 
     def __init__(self, collection: AskingCollection) -> None:
         self.collection: AskingCollection = collection
-        self.layout = QuestionLayout(collection)
         first, last = (
             collection.encode({each.name: str((each.range or each.labels)[end]) for each in collection.attributes})
             for end in (0, -1)
@@ -193,7 +168,6 @@ class StringSubject(_Unlinked):
 
     def __init__(self, collection: StringCollection) -> None:
         self.collection: StringCollection = collection
-        self.layout = StringLayout(collection)
         letters = collection.string.alphabet or "ab"
         length = collection.string.length
         self.records: list[Record] = list(
@@ -232,7 +206,6 @@ class PlaceSubject(_Unlinked):
 
     def __init__(self, collection: PlaceCollection) -> None:
         self.collection: PlaceCollection = collection
-        self.layout = QuestionLayout(collection)
         last = len(collection.tree.places) - 1
         self.records: list[Record] = [(place, 0, 0) for place in sorted({0, last // 2, last})]
         self.noises: list[Entropy] = [SeededEntropy(0)]

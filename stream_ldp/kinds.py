@@ -27,7 +27,15 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.kind import Kind
     from stream_ldp.pipeline.question import Question
 
-__all__ = ["KINDS", "kind_of", "load_collection", "load_solver", "parse_collection", "solve"]
+__all__ = [
+    "KINDS",
+    "kind_of",
+    "kind_of_document",
+    "load_collection",
+    "load_solver",
+    "parse_collection",
+    "solve",
+]
 
 #: Every kind by its name. A file that shows no kind is read as the first.
 KINDS: dict[str, Kind[Any, Any, Any]] = {kind.name: kind for kind in (RECORDS, SETS, SAMPLED, STRINGS, VIEWS, PLACES)}
@@ -74,9 +82,18 @@ def parse_collection(text: str, *, source: str = "<collection>") -> Collection:
         CollectionError: something in the text is wrong.
     """
     root, document = parse_document(text, source=source)
-    kind = _kind_by_mechanism(root, document, source=source) or _kind_by_keys(document) or next(iter(KINDS.values()))
+    kind = kind_of_document(root, document, source=source)
     collection: Collection = parse_model(kind.collection, root, document, source=source)
     return collection
+
+
+def kind_of_document(root: Any, document: Mapping[str, Any], *, source: str) -> Kind[Any, Any, Any]:
+    """Find the kind of the collection that a document describes, given its nodes too, which have the places.
+
+    Raises:
+        CollectionError: no kind has its mechanism, or its other keys are those of another kind.
+    """
+    return _kind_by_mechanism(root, document, source=source) or _kind_by_keys(document) or next(iter(KINDS.values()))
 
 
 def _kind_by_mechanism(root: Any, document: Mapping[str, Any], *, source: str) -> Kind[Any, Any, Any] | None:

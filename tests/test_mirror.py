@@ -17,6 +17,7 @@ TESTS = Path(__file__).parent
 WITHOUT_TESTS = {
     "audit/audited.py": "a protocol, and a dataclass without behaviour",
     "cli/demo/part.py": "a protocol",
+    "evaluation/trial.py": "protocols, and dataclasses without behaviour",
     "kafka/embedded/errors.py": "error classes",
     "message_part.py": "a base class without behaviour",
     "pipeline/kind.py": "protocols, and dataclasses without behaviour",

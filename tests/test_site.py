@@ -49,7 +49,7 @@ def test_the_reference_of_the_commands_has_every_command(hooks: Any) -> None:
     for name, command in _Root.table.items():
         assert f"## stream-ldp {name}\n" in page
         assert command.summary in page
-    assert "## stream-ldp evaluate joint\n" in page
+    assert "## stream-ldp dead-letters list\n" in page
     assert "| `--wanted` |" in page
 
 

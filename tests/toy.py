@@ -15,6 +15,7 @@ from pydantic import Field
 from stream_ldp.cli import main
 from stream_ldp.collection import Part, Topics
 from stream_ldp.collection.records import CollectionOfRecords
+from stream_ldp.evaluation.trial import Evaluation, Measured
 from stream_ldp.kinds import KINDS
 from stream_ldp.mechanisms import RESOLUTION
 from stream_ldp.pipeline.answer import (
@@ -29,6 +30,7 @@ from stream_ldp.pipeline.answer import (
 from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.kind import POPULATIONS, Kind
 from stream_ldp.pipeline.plan import ErrorPlan, Plan, Section
+from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import RowCounts, RowTally
 
 if TYPE_CHECKING:
@@ -37,8 +39,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.collection import Window
+    from stream_ldp.evaluation.trial import Trial
     from stream_ldp.mechanisms import Entropy
-    from stream_ldp.pipeline.question import Question
     from stream_ldp.pipeline.statistics import Tally
 
 __all__ = ["COIN", "Coins", "CoinsLayout", "Heads", "Share", "solve"]
@@ -187,6 +189,16 @@ def charges(collection: Coins, table: NDArray[np.uint8], *, secret: bytes, tag_k
     return ()
 
 
+def measure(trial: Trial[Coins]) -> Iterator[Measured]:
+    """Tell which coins show heads, those of a table of booleans, and compare their share."""
+    coins, rng = trial.people, np.random.default_rng(trial.noise)
+    told = np.where(rng.random(len(coins)) < trial.collection.mechanism.truth, coins, ~coins)
+    counts = RowCounts.of(told[:, None].astype(np.uint8), bits=1)
+    window = ((1.0, (counts,)),)
+    found = solve(trial.collection, Question(series=Heads(), window_ms=0, final=True, windows=window, before=None))
+    yield Measured("heads", {"error": abs(found.share - float(coins.mean()))}, 0.0)
+
+
 COIN = Kind(
     name="coin",
     collection=Coins,
@@ -199,6 +211,7 @@ COIN = Kind(
     summary=lambda collection: f"a coin that shows the truth with probability {collection.mechanism.truth:g}",
     plan=plan,
     totals=lambda _, tosses: {("heads", ("", ("heads",))): float(np.sum(tosses))},
+    evaluation=Evaluation(measure=measure),
 )
 
 if __name__ == "__main__":

@@ -97,8 +97,8 @@ class _Root(Commands):
             "Show live estimates of simulated users, beside the truth that only the simulation knows.",
         ),
         "evaluate": Command(
-            Deferred("stream_ldp.cli.evaluate:app"),
-            "Try parameters on known data before collecting anything.",
+            Deferred("stream_ldp.cli.evaluate.command:evaluate"),
+            "Try a collection, with keys that vary, on known data before collecting anything.",
         ),
         "schema": Command(
             Deferred("stream_ldp.cli.schema:schema"),

@@ -124,6 +124,7 @@ class _Options:
             records=self.records or (reports if asked is None else asked.records),
             seed=(0 if asked is None else asked.seed) if self.seed is None else self.seed,
             method=self.method or (Synthesis.AUTO if asked is None else asked.method),
+            stop=None if asked is None else asked.stop,
         )
 
 

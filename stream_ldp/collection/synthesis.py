@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -56,11 +56,14 @@ class SynthesisSpec(Part):
     records: how many.
     seed: determines them, together with the reports of a window.
     method: how their attributes may depend on each other.
+    stop: `paper` makes them as LoPub is published, of reports of all attributes: from pairs that LREMH estimates with
+        its published rule, and what has more attributes straight from the reports.
     """
 
     records: int = Field(ge=1)
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     method: Synthesis = Synthesis.AUTO
+    stop: Literal["certificate", "paper"] | None = None
 
 
 class SynthesizingCollection(CollectionOfRecords):

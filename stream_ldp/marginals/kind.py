@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stream_ldp.marginals.answer import Marginals
 from stream_ldp.marginals.collection import SampledCollection
+from stream_ldp.marginals.evaluation import EVALUATION
 from stream_ldp.marginals.plan import plan, summary
 from stream_ldp.marginals.solve import solve
 from stream_ldp.marginals.truth import totals
@@ -25,6 +26,7 @@ SAMPLED = Kind(
     messages=(Marginals,),
     summary=summary,
     plan=plan,
+    evaluation=EVALUATION,
     reports=reports,
     totals=totals,
     libraries=always("scipy.linalg", "scipy.special"),

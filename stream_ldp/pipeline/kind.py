@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import BaseModel
 
+    from stream_ldp.evaluation.trial import Evaluation
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.pipeline.cells import Totals
     from stream_ldp.pipeline.content_type import Headers
@@ -193,6 +194,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
         one does: see `stream_ldp.kinds.load_solver`.
     about: makes a collection with the same reports whose only series is about other attributes, given by name, and
         estimated by a method, or by the default one; raises ParameterError. None if there are no others.
+    evaluation: how its collections are evaluated on known populations.
     """
 
     name: str
@@ -210,6 +212,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     for_budget: Callable[..., CollectionT] | None = None
     for_finals: Callable[[CollectionT, Sequence[AnswerT]], tuple[CollectionT, str]] | None = None
     reports: Reports[CollectionT] | None = None
+    evaluation: Evaluation
     rounds: Rounds[CollectionT, AnswerT, Any] | None = None
     solve_times: SolveTimes[CollectionT] | None = None
     fit: Callable[[AnswerT], Iteration] | None = None

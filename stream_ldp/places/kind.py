@@ -6,6 +6,7 @@ from stream_ldp.pipeline.kind import Kind, always
 from stream_ldp.places.answer import PlaceCounts
 from stream_ldp.places.charges import charges
 from stream_ldp.places.collection import PlaceCollection
+from stream_ldp.places.evaluation import EVALUATION
 from stream_ldp.places.plan import plan, summary
 from stream_ldp.places.reports import reports
 from stream_ldp.places.solve import solve
@@ -28,4 +29,5 @@ PLACES = Kind(
     reports=reports,
     totals=totals,
     libraries=always("scipy.linalg", "scipy.special"),
+    evaluation=EVALUATION,
 )

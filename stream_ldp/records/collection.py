@@ -162,6 +162,8 @@ class JointCollection(SynthesizingCollection):
             )
         if self.most_windows > MAX_LINKED_WINDOWS:
             raise Misplaced(f"{self.most_windows:,} windows a period; at most {MAX_LINKED_WINDOWS:,}", "linked")
+        if self.synthesis is not None and self.synthesis.stop == "paper":
+            raise Misplaced("linked needs stop certificate", "synthesis", "stop")
         if not self.mechanism.links:
             raise Misplaced(
                 "linked needs rr-ldp with p and q: without them all reports of a user are one, and nothing is gained "

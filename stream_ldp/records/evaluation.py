@@ -1,167 +1,188 @@
-"""Evaluation of estimators on a known population that reports with noise, again and again."""
+"""Evaluation of collections of records: their joint distributions, in one window or in many."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stream_ldp.errors import ParameterError
+from stream_ldp.evaluation.completion import complete_estimates
+from stream_ldp.evaluation.distance import coverage, joint_metrics, joint_of
+from stream_ldp.evaluation.trial import Evaluation, Measured
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.mechanisms.randomness.repeats import each_repeat
+from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.bit_selection import selected
-from stream_ldp.records.solve import factor_of, supported
+from stream_ldp.records.solve import solve
+from stream_ldp.records.stream import Stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms import Mechanism
-    from stream_ldp.records.estimators import Estimator, FloatArray, Method, Solution, Stop
+    from stream_ldp.evaluation.trial import Trial
+    from stream_ldp.records.answer import Estimate
+    from stream_ldp.records.collection import JointCollection
+    from stream_ldp.records.series import EstimateSpec
+    from stream_ldp.records.stream import Pane
 
-__all__ = [
-    "Score",
-    "Trial",
-    "average_variation_distance",
-    "coverage",
-    "joint_of",
-    "scores",
-    "trials",
-]
+__all__ = ["EVALUATION", "asked", "measure_joints", "measure_windows"]
 
-#: Smallest cell whose interval is scored, as a share of the users: far below, a cell is a few users.
-_COVERED_CELL = 0.01
-#: Standard errors to either side of a 95 % interval.
-_NOMINAL = 1.96
+#: Windows before this share of them are not scored: the past has only begun.
+_FIRST_SCORED = 0.25
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Trial:
-    """One estimate of one repeat.
+def asked(trial: Trial[JointCollection]) -> Callable[[EstimateSpec], Question[EstimateSpec, Estimate]]:
+    """Let the users of a trial report once, and return the question about any estimate."""
+    collection, entropy = trial.collection, SeededEntropy(trial.noise)
+    rows = collection.mechanism.perturb(trial.people, entropy=entropy)
+    if collection.asks_a_sample:
+        rows = rows[collection.asks_some(len(rows), entropy=entropy)]
+    names = collection.pseudonyms(len(rows), secrets=None, time_ms=0, entropy=entropy)
+    counts = RowCounts.of(np.concatenate([names, rows], axis=1), bits=collection.bits)
 
-    avd: average variation distance to the joint of the repeat's own users.
-    coverage: that of the estimate's standard errors; see `coverage`.
-    seconds: time that the estimate alone took, without drawing, perturbing and counting.
-    iterations, certified: as in `Solution`.
-    """
+    def question(series: EstimateSpec) -> Question[EstimateSpec, Estimate]:
+        part = selected(counts, collection.row_bits_of(series.counted))
+        return Question(series=series, window_ms=0, final=False, windows=((1.0, (part,)),), before=None)
 
-    method: Method
-    stop: Stop
-    avd: float
-    coverage: float
-    seconds: float
-    iterations: int
-    certified: bool
+    return question
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Score:
-    """The score of a method over all repeats.
-
-    avd, coverage, seconds, iterations: means.
-    avd_sd: standard deviation of the distance over the repeats, with n - 1; 0 for a single one.
-    certified: whether every repeat is certified.
-    """
-
-    method: Method
-    stop: Stop
-    avd: float
-    avd_sd: float
-    coverage: float
-    seconds: float
-    iterations: float
-    certified: bool
-
-    @classmethod
-    def of(cls, repeats: Sequence[Trial]) -> Self:
-        """Summarise the trials, at least one, of one method."""
-        distances = [each.avd for each in repeats]
-        return cls(
-            method=repeats[0].method,
-            stop=repeats[0].stop,
-            avd=float(np.mean(distances)),
-            avd_sd=float(np.std(distances, ddof=1)) if len(distances) > 1 else 0.0,
-            coverage=float(np.mean([each.coverage for each in repeats])),
-            seconds=float(np.mean([each.seconds for each in repeats])),
-            iterations=float(np.mean([each.iterations for each in repeats])),
-            certified=all(each.certified for each in repeats),
-        )
-
-
-def trials(
-    population: NDArray[np.int64],
+def measure_joints(
+    trial: Trial[Any],
     *,
-    mechanism: Mechanism,
-    users: int,
-    repeats: int,
-    seed: int,
-    estimators: Sequence[Estimator],
-    clock: Callable[[], float],
-    among: int = 0,
-) -> Iterator[Trial]:
-    """Run every estimator on every repeat.
+    asked: Callable[[Trial[Any]], Callable[[Any], Question[Any, Estimate]]],
+    solve: Callable[[Any, Question[Any, Estimate]], Estimate],
+) -> Iterator[Measured]:
+    """Measure each estimate of a collection of joint distributions.
 
-    Each repeat draws users and noise of its own, the same for all estimators; the seed determines both.
-
-    population: value indices, shape (rows, attributes), each below its attribute's size.
-    mechanism: the mechanism of exactly these attributes.
-    among: number of the last of them whose joint is not estimated, and which only tell of a hidden factor.
-    users: number of users in a repeat, each with one report, drawn with replacement only if there are fewer rows.
-    clock: returns seconds, from any origin.
+    asked: see `Evaluation`.
+    solve: answers a question.
     """
-    own = range(len(mechanism.sizes) - among)
-    sizes = mechanism.sizes[: len(own)]
-    for drawn, noise in each_repeat(repeats, rows=len(population), users=users, seed=seed):
-        people = population[drawn]
-        reports = RowCounts.of(mechanism.perturb(people, entropy=SeededEntropy(noise)), bits=mechanism.bits)
-        counts = supported(selected(reports, mechanism.columns(own)), mechanism, own)
-        truth = joint_of(people[:, : len(own)], sizes)
-        for each in estimators:
-            begun = clock()
-            factor = factor_of(reports, mechanism, range(len(mechanism.sizes))) if among else None
-            solution = each.estimate(
-                counts, sizes=sizes, supports=mechanism.supports[: len(own)], factor=factor and factor[: len(own)]
-            )
-            seconds = clock() - begun
-            yield Trial(
-                method=solution.method,
-                stop=solution.stop,
-                avd=average_variation_distance(solution.joint, truth),
-                coverage=coverage(solution, truth),
-                seconds=seconds,
-                iterations=solution.iterations,
-                certified=solution.certified,
-            )
+    collection, question = trial.collection, asked(trial)
+    for spec in collection.estimates:
+        wanted = question(spec)
+        begun = trial.clock()
+        answer = solve(collection, wanted)
+        seconds = trial.clock() - begun
+        metrics = joint_metrics(answer.joint(), _errors(answer), _joint(collection, spec, trial.people))
+        yield Measured(spec.name, metrics | _of_fit(answer) | _epsilon(answer), seconds)
 
 
-def scores(outcomes: Iterable[Trial]) -> list[Score]:
-    """Make one score for each method, in the order in which the methods first appear."""
-    by_method: dict[Method, list[Trial]] = {}
-    for each in outcomes:
-        by_method.setdefault(each.method, []).append(each)
-    return [Score.of(repeats) for repeats in by_method.values()]
+def _errors(answer: Estimate) -> NDArray[np.float64]:
+    return np.array(answer.standard_error, dtype=np.float64)
 
 
-def average_variation_distance(first: FloatArray, second: FloatArray) -> float:
-    """Compute half the sum of |P - Q| over the cells, in [0, 1] (Chu, Long and Liu, 2022, eq. 12)."""
-    return 0.5 * float(np.abs(first - second).sum())
+def _of_fit(answer: Estimate) -> dict[str, float]:
+    return {"iterations": float(answer.fit.iterations), "certified": float(answer.fit.certified)}
 
 
-def coverage(solution: Solution, truth: FloatArray) -> float:
-    """Compute the share of the cells that are within their 95 % interval, in [0, 1].
+def _epsilon(answer: Estimate) -> dict[str, float]:
+    privacy = answer.privacy
+    return {"epsilon": privacy.per_report, "epsilon_for_ever": privacy.for_ever}
 
-    Cells are those with 1 % of the users or more; if none has as many, the largest ones.
+
+def _measure(trial: Trial[JointCollection]) -> Iterator[Measured]:
+    return measure_joints(trial, asked=asked, solve=solve)
+
+
+def measure_windows(
+    trial: Trial[JointCollection], *, windows: int, returning: float, drift: NDArray[np.int64] | None
+) -> Iterator[Measured]:
+    """Estimate window after window, as many users in each as the trial has, and measure each estimate.
+
+    Distances are to the users of a window, or of its last hop, and means over the last three quarters of the windows.
+    Coverage is that of the users whose reports an answer is made of.
+
+    windows: number of windows, at least 2; of hops, where windows overlap.
+    returning: share of the users who report in all of them.
+    drift: see `Stream`.
+
+    Raises:
+        ParameterError: the collection asks a sample of the users.
     """
-    large = truth >= min(_COVERED_CELL, truth.max())
-    return float((np.abs(solution.joint - truth) <= _NOMINAL * solution.standard_error)[large].mean())
+    collection = trial.collection
+    if collection.asks_a_sample:
+        raise ParameterError("all users report in windows that are compared: leave `sample` out")
+    stream = Stream(
+        population=trial.population,
+        drift=drift,
+        mechanism=collection.mechanism,
+        users=len(trial.people),
+        panes=windows,
+        returning=returning,
+    )
+    history = _History(collection)
+    found: dict[str, list[dict[str, float]]] = {spec.name: [] for spec in collection.estimates}
+    before: dict[str, Estimate] = {}
+    for number, pane in enumerate(stream.draw(trial.sampling, trial.noise)):
+        history.add(pane)
+        for spec in collection.estimates:
+            question, made_of = history.question(spec, before=before.get(spec.name))
+            begun = trial.clock()
+            before[spec.name] = answer = solve(collection, question)
+            seconds = trial.clock() - begun
+            if number >= _FIRST_SCORED * windows:
+                metrics = joint_metrics(answer.joint(), _errors(answer), _joint(collection, spec, pane.people))
+                metrics["coverage"] = coverage(answer.joint(), _errors(answer), made_of)
+                found[spec.name].append(metrics | {"seconds": seconds})
+    for name, scored in found.items():
+        means = {metric: float(np.mean([each[metric] for each in scored])) for metric in scored[0]}
+        seconds = means.pop("seconds")
+        last = {f"last_{metric}": scored[-1][metric] for metric in ("avd", "coverage")}
+        yield Measured(name, means | last | _epsilon(before[name]), seconds)
 
 
-def joint_of(people: NDArray[np.integer], sizes: tuple[int, ...]) -> FloatArray:
-    """Compute the joint distribution of records, shape `sizes`.
+class _History:
+    """The panes of a stream until now, and the questions that a collection asks about them."""
 
-    people: valid value indices, shape (n, attributes).
-    """
-    cells = np.ravel_multi_index(tuple(people.T), sizes)
-    return np.bincount(cells, minlength=int(np.prod(sizes))).reshape(sizes) / len(people)
+    def __init__(self, collection: JointCollection) -> None:
+        self._collection = collection
+        self._panes: dict[int, tuple[RowCounts, NDArray[np.int64]]] = {}
+        window = collection.window
+        # The first pane begins a window, and a period of linked reports; none before it begins at a negative time.
+        self._next_ms = window.size_ms * (collection.linked_ms or window.size_ms)
+
+    def add(self, pane: Pane) -> None:
+        """Add the next pane."""
+        rows = pane.rows
+        if self._collection.linked_ms is not None:
+            names = pane.users.astype("<u8").view(np.uint8).reshape(len(pane.users), -1)
+            rows = np.concatenate([names, rows], axis=1)
+        self._panes[self._next_ms] = RowCounts.of(rows, bits=self._collection.bits), pane.people
+        self._next_ms += self._collection.window.pane_ms
+
+    def question(
+        self, spec: EstimateSpec, *, before: Estimate | None
+    ) -> tuple[Question[EstimateSpec, Estimate], NDArray[np.float64]]:
+        """Ask about the window that ends with the latest pane.
+
+        Returns:
+            The question, and the joint distribution of the users whom the answer is about.
+        """
+        collection, size_ms = self._collection, self._collection.window.size_ms
+        start_ms = self._next_ms - size_ms
+        windows, joints, weights = [], [], []
+        for weight, begin_ms in ((1.0, start_ms), *collection.windows_before(start_ms)):
+            panes = [pane for at_ms, pane in self._panes.items() if begin_ms <= at_ms < begin_ms + size_ms]
+            if panes:
+                parts = tuple(selected(counts, collection.row_bits_of(spec.counted)) for counts, _ in panes)
+                windows.append((weight, parts))
+                # An answer from linked reports is about the window's own users.
+                if collection.linked_ms is None or begin_ms == start_ms:
+                    joints += [_joint(collection, spec, people) for _, people in panes]
+                    weights += [weight] * len(panes)
+        question: Question[EstimateSpec, Estimate] = Question(
+            series=spec, window_ms=start_ms, final=True, windows=tuple(windows), before=before
+        )
+        return question, np.average(joints, axis=0, weights=weights)
+
+
+def _joint(collection: Any, spec: Any, people: Any) -> NDArray[np.float64]:
+    """Compute the joint distribution of users, of the attributes of an estimate."""
+    return joint_of(np.stack(collection.columns_of(people, spec), axis=1), collection.sizes_of(spec))
+
+
+EVALUATION = Evaluation(measure=_measure, complete=complete_estimates, windows=measure_windows, asked=asked)

@@ -9,6 +9,7 @@ from stream_ldp.pipeline.kind import Kind
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection, about
+from stream_ldp.records.evaluation import EVALUATION
 from stream_ldp.records.layout import JointLayout
 from stream_ldp.records.plan import for_budget, plan, summary
 from stream_ldp.records.reports import reports
@@ -44,4 +45,5 @@ RECORDS = Kind(
     users=users,
     libraries=libraries,
     about=about,
+    evaluation=EVALUATION,
 )

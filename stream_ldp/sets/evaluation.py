@@ -1,113 +1,69 @@
-"""Evaluation of heavy-hitter methods on a known population: whole epochs, again and again."""
+"""Evaluation of collections of item sets: how good the rankings of whole epochs are."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stream_ldp.evaluation.completion import ordered
+from stream_ldp.evaluation.trial import Evaluation, Measured
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.mechanisms.randomness.repeats import each_repeat
 from stream_ldp.sets.epoch import run_epoch
+from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.methods.oracle_choice import telling_size
 from stream_ldp.sets.metrics import coverage, f1_score, mean_squared_error, ndcg, relative_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from stream_ldp.sets.item_sets import ItemSets
-    from stream_ldp.sets.phases import Method, RankingEstimate
+    from stream_ldp.evaluation.trial import KnownTable, Trial
+    from stream_ldp.sets.collection import ItemCollection
+    from stream_ldp.sets.phases import RankingEstimate
 
-__all__ = ["Measures", "Score", "Trial", "measures", "scores", "trials"]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Measures:
-    """The measures of a ranking, as in `metrics`, and the seconds that its epoch took."""
-
-    ndcg: float
-    re: float
-    f1: float
-    mse: float
-    coverage: float
-    seconds: float
+__all__ = ["EVALUATION", "metrics"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Trial:
-    """The measures of one epoch of one method."""
+def _complete(document: dict[str, Any], table: KnownTable) -> None:
+    """Fill in the items that occur, and an empty `set_size`.
 
-    method: str
-    epsilon: float
-    k: int
-    measures: Measures
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Score:
-    """The score of a method over all repeats.
-
-    mean: mean of each measure.
-    deviation: standard deviation of each measure over the repeats, with n - 1; 0 for a single one.
+    That is the least size that 90 % of the sets do not exceed; of svim, which corrects for larger sets, the one with
+    which reports tell the most of the k most frequent items.
     """
-
-    method: str
-    epsilon: float
-    k: int
-    mean: Measures
-    deviation: Measures
-
-    @classmethod
-    def of(cls, repeats: Sequence[Trial]) -> Self:
-        """Summarise the trials, at least one, of one method."""
-        names = [field.name for field in fields(Measures)]
-        table = np.array([[getattr(each.measures, name) for name in names] for each in repeats])
-        deviations = table.std(axis=0, ddof=1) if len(table) > 1 else np.zeros(len(names))
-        return cls(
-            method=repeats[0].method,
-            epsilon=repeats[0].epsilon,
-            k=repeats[0].k,
-            mean=Measures(**dict(zip(names, table.mean(axis=0).tolist(), strict=True))),
-            deviation=Measures(**dict(zip(names, deviations.tolist(), strict=True))),
-        )
+    items = document.setdefault("items", {})
+    if isinstance(items, dict) and not items.get("size"):
+        items.setdefault("names", ordered(item for each in table.item_sets for item in each))
+    mechanism = document.get("mechanism")
+    if isinstance(mechanism, dict) and mechanism.get("set_size") == "":
+        mechanism["set_size"] = _set_size(mechanism, items, table)
 
 
-def trials(
-    population: ItemSets,
-    *,
-    methods: Sequence[tuple[float, Method]],
-    users: int,
-    repeats: int,
-    seed: int,
-    clock: Callable[[], float],
-) -> Iterator[Trial]:
-    """Run an epoch of each method, again and again.
-
-    Every repeat draws users of its own, the same for all methods, and their noise; the seed determines both.
-
-    population: items below the methods' domain.
-    methods: each with the epsilon that it is built for.
-    users: number of users in a repeat, drawn with replacement only if there are fewer sets.
-    clock: returns seconds, from any origin; a trial's seconds are those of its whole epoch, clients and server.
-    """
-    for drawn, noise in each_repeat(repeats, rows=len(population), users=users, seed=seed):
-        people = population.take(drawn)
-        truth = people.frequencies(methods[0][1].domain)
-        for epsilon, each in methods:
-            begun = clock()
-            estimate = run_epoch(each, people, entropy=SeededEntropy(noise))
-            seconds = clock() - begun
-            yield Trial(
-                method=each.name,
-                epsilon=epsilon,
-                k=each.k,
-                measures=measures(estimate, truth, k=each.k, seconds=seconds),
-            )
+def _set_size(mechanism: dict[str, Any], items: dict[str, Any], table: KnownTable) -> int:
+    names = items.get("names") or list(map(str, range(int(items["size"]))))
+    numbers = {name: number for number, name in enumerate(names)}
+    sets = ItemSets.of([numbers[item] for item in each if item in numbers] for each in table.item_sets)
+    try:
+        k, epsilon = int(mechanism["k"]), float(mechanism["epsilon"])
+    except (KeyError, ValueError):
+        k = epsilon = 0  # the collection says what is wrong with them
+    if mechanism.get("kind") == "svim" and 0 < k <= len(names) and epsilon > 0:
+        return telling_size(sets, k=k, domain=len(names), epsilon=epsilon)
+    return max(int(np.quantile(sets.sizes, 0.9, method="inverted_cdf")), 1)
 
 
-def measures(estimate: RankingEstimate, truth: NDArray[np.float64], *, k: int, seconds: float) -> Measures:
+def _measure(trial: Trial[ItemCollection]) -> Iterator[Measured]:
+    """Measure the ranking of an epoch; its seconds are those of all users and the server."""
+    method = trial.collection.method
+    begun = trial.clock()
+    estimate = run_epoch(method, trial.people, entropy=SeededEntropy(trial.noise))
+    seconds = trial.clock() - begun
+    truth = trial.people.frequencies(method.domain)
+    yield Measured("heavy-hitters", metrics(estimate, truth, k=method.k), seconds)
+
+
+def metrics(estimate: RankingEstimate, truth: NDArray[np.float64], *, k: int) -> dict[str, float]:
     """Measure a ranking as published: the k best items, and frequencies in [0, 1], 0 for other than candidates.
 
     truth: true frequency of each item of the domain, shape (d,).
@@ -115,19 +71,13 @@ def measures(estimate: RankingEstimate, truth: NDArray[np.float64], *, k: int, s
     published = estimate.items[:k]
     frequency = np.zeros(len(truth))
     frequency[estimate.items] = np.clip(estimate.frequency, 0.0, 1.0)
-    return Measures(
-        ndcg=ndcg(published, truth, k=k),
-        re=relative_error(frequency, truth, k=k),
-        f1=f1_score(published, truth, k=k),
-        mse=mean_squared_error(frequency, truth, k=k),
-        coverage=coverage(estimate, truth, k=k),
-        seconds=seconds,
-    )
+    return {
+        "ndcg": ndcg(published, truth, k=k),
+        "re": relative_error(frequency, truth, k=k),
+        "f1": f1_score(published, truth, k=k),
+        "mse": mean_squared_error(frequency, truth, k=k),
+        "coverage": coverage(estimate, truth, k=k),
+    }
 
 
-def scores(outcomes: Iterable[Trial]) -> list[Score]:
-    """Make one score for each method, epsilon and k, in the order in which these first appear."""
-    by_setting: dict[tuple[str, float, int], list[Trial]] = {}
-    for each in outcomes:
-        by_setting.setdefault((each.method, each.epsilon, each.k), []).append(each)
-    return [Score.of(repeats) for repeats in by_setting.values()]
+EVALUATION = Evaluation(measure=_measure, complete=_complete, item_sets=True, taken=ItemSets.take)

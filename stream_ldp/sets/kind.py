@@ -6,6 +6,7 @@ from stream_ldp.pipeline.kind import Kind, Rounds, always
 from stream_ldp.sets.answer import Ranking
 from stream_ldp.sets.charges import charges
 from stream_ldp.sets.collection import ItemCollection
+from stream_ldp.sets.evaluation import EVALUATION
 from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.methods import METHODS
 from stream_ldp.sets.plan import plan, summary
@@ -55,4 +56,5 @@ SETS = Kind(
     libraries=always("scipy.linalg", "scipy.optimize", "scipy.special"),
     solve_times=solve_times,
     rounds=ROUNDS,
+    evaluation=EVALUATION,
 )

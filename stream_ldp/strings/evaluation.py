@@ -1,126 +1,48 @@
-"""Evaluation of methods on a known population of strings that answers with noise, again and again."""
+"""Evaluation of collections of strings: how many of the most frequent are reported."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stream_ldp.evaluation.trial import Evaluation, Measured
 from stream_ldp.mechanisms import SeededEntropy, random_words
-from stream_ldp.mechanisms.randomness.repeats import each_repeat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from stream_ldp.evaluation.trial import KnownTable, Trial
+    from stream_ldp.strings.collection import StringCollection
 
-    from stream_ldp.strings.method import StringMethod
-
-__all__ = ["Candidate", "Score", "Trial", "scores", "trials"]
+__all__ = ["EVALUATION"]
 
 #: Bits of the reports that are made at once: with a byte for each, 16 MiB.
 _BITS_AT_ONCE = 2**24
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Candidate:
-    """A method to be evaluated.
+def _complete(document: dict[str, Any], table: KnownTable) -> None:
+    """Fill in the string, if there is one column, and the length of the longest that occurs."""
+    if len(table.columns) == 1:
+        document.setdefault("string", {"name": table.columns[0]})
+    string = document.get("string")
+    if isinstance(string, dict) and isinstance(name := string.get("name"), str) and not string.get("length"):
+        lengths = [len(each if string.get("alphabet") else each.encode()) for each in table.values(name)]
+        string["length"] = max(1, *lengths)
 
-    epsilon: what it is asked for with, in nats.
+
+def _measure(trial: Trial[StringCollection]) -> Iterator[Measured]:
+    """Measure the ranking of all users.
+
+    found is the number of strings told that are among the k truly most frequent ones, told that of all strings of the
+    ranking, false that of the others, and nobodys that of those which nobody has; expected is the most of these that
+    the ranking itself says to expect, and covered the share of the strings told whose true frequency is within two
+    standard errors, 1 if there are none.
     """
-
-    method: StringMethod
-    epsilon: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Trial:
-    """One ranking of one repeat, compared with the truth of the repeat's own users.
-
-    found: strings that are among the k truly most frequent ones.
-    told: strings.
-    false: strings that are not among the k truly most frequent ones.
-    nobodys: strings that nobody has.
-    expected: largest number of such strings that the ranking itself says to expect.
-    covered: share of the strings told whose true frequency is within two standard errors; 1 if there are none.
-    seconds: time to perturb and solve.
-    """
-
-    found: float
-    told: float
-    false: float
-    nobodys: float
-    expected: float
-    covered: float
-    seconds: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Score:
-    """The means over all repeats of a candidate, see `Trial`."""
-
-    method: str
-    epsilon: float
-    found: float
-    told: float
-    false: float
-    nobodys: float
-    expected: float
-    covered: float
-    seconds: float
-
-
-def trials(
-    population: NDArray[np.integer],
-    *,
-    candidates: Sequence[Candidate],
-    k: int,
-    users: int,
-    repeats: int,
-    seed: int,
-    clock: Callable[[], float],
-) -> Iterator[tuple[Candidate, Trial]]:
-    """Run every candidate on every repeat.
-
-    Each repeat draws users and noise of its own; the seed determines both.
-
-    population: symbols of the strings, shape (n, length).
-    k: number of strings wanted.
-    users: number of users in a repeat, drawn with replacement only if there are fewer strings.
-    clock: returns seconds, from any origin.
-    """
-    for drawn, noise in each_repeat(repeats, rows=len(population), users=users, seed=seed):
-        people = population[drawn]
-        for candidate in candidates:
-            yield candidate, _trial(candidate.method, people, k=k, seed=noise, clock=clock)
-
-
-def scores(outcomes: Iterable[tuple[Candidate, Trial]]) -> list[Score]:
-    """Make one score for each candidate, in the order in which they first appear."""
-    by_candidate: dict[tuple[str, float], list[Trial]] = {}
-    for candidate, each in outcomes:
-        by_candidate.setdefault((candidate.method.name, candidate.epsilon), []).append(each)
-    return [
-        Score(
-            method=method,
-            epsilon=epsilon,
-            **{each.name: float(np.mean([getattr(trial, each.name) for trial in repeats])) for each in fields(Trial)},
-        )
-        for (method, epsilon), repeats in by_candidate.items()
-    ]
-
-
-def _trial(
-    method: StringMethod,
-    people: NDArray[np.integer],
-    *,
-    k: int,
-    seed: np.random.SeedSequence,
-    clock: Callable[[], float],
-) -> Trial:
-    entropy, questions = SeededEntropy(seed), method.questions
-    begun = clock()
+    collection, people, entropy = trial.collection, trial.people, SeededEntropy(trial.noise)
+    method, k = collection.method, collection.mechanism_spec.k
+    questions = method.questions
+    begun = trial.clock()
     rows = []
     step = max(1, _BITS_AT_ONCE // questions.bits)
     for first in range(0, len(people), step):
@@ -129,7 +51,7 @@ def _trial(
         seeds = random_words(len(part), entropy=entropy)
         rows.append(questions.perturb(numbers, seeds, questions.inputs(numbers, seeds, part), entropy=entropy))
     found = method.find([(1.0, questions.answers(np.concatenate(rows)))], k=k)
-    seconds = clock() - begun
+    seconds = trial.clock() - begun
     strings, counts = np.unique(people, axis=0, return_counts=True)
     frequency = dict(zip(map(tuple, strings.tolist()), (counts / len(people)).tolist(), strict=True))
     top = sorted(frequency, key=lambda each: (-frequency[each], each))[:k]
@@ -140,12 +62,15 @@ def _trial(
     if found is not None and told:
         covered = float((np.abs(found.frequency - truth) <= 2 * found.standard_error).mean())
         expected = float(found.expected_false.max())
-    return Trial(
-        found=hits,
-        told=len(told),
-        false=len(told) - hits,
-        nobodys=int((truth == 0).sum()),
-        expected=expected,
-        covered=covered,
-        seconds=seconds,
-    )
+    metrics = {
+        "found": hits,
+        "told": len(told),
+        "false": len(told) - hits,
+        "nobodys": int((truth == 0).sum()),
+        "expected": expected,
+        "covered": covered,
+    }
+    yield Measured("strings", metrics, seconds)
+
+
+EVALUATION = Evaluation(measure=_measure, complete=_complete)

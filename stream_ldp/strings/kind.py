@@ -6,6 +6,7 @@ from stream_ldp.pipeline.kind import Kind
 from stream_ldp.strings.answer import StringRanking
 from stream_ldp.strings.charges import charges
 from stream_ldp.strings.collection import StringCollection
+from stream_ldp.strings.evaluation import EVALUATION
 from stream_ldp.strings.layout import StringLayout
 from stream_ldp.strings.plan import plan, summary
 from stream_ldp.strings.reports import reports
@@ -27,4 +28,5 @@ STRINGS = Kind(
     plan=plan,
     reports=reports,
     totals=totals,
+    evaluation=EVALUATION,
 )

@@ -1,251 +1,87 @@
-"""Evaluation of synthetic records on a known population: their distributions, and what classifiers learn of them."""
+"""Evaluation of synthetic records: their distributions, and what classifiers learn of them."""
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
-from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_ldp.collection.synthesis import Synthesis
-from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.records.estimators import Stop
-from stream_ldp.records.evaluation import average_variation_distance, joint_of
-from stream_ldp.synthesis.marginals import OfPairs, OfViews
-from stream_ldp.synthesis.records import MOST_CELLS, synthesize
-from stream_ldp.views.design import ranked
-from stream_ldp.views.evaluation import PerturbedRecords, Views
-from stream_ldp.views.expected import DEPENDENCE
-from stream_ldp.views.fitting import Fit
+from stream_ldp.evaluation.distance import average_variation_distance, joint_of
+from stream_ldp.evaluation.trial import Measured
+from stream_ldp.records.series import EstimateSpec
+from stream_ldp.synthesis.publication import synthetic
+from stream_ldp.synthesis.window import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms import Entropy
-    from stream_ldp.synthesis.marginals import Marginals
+    from stream_ldp.evaluation.trial import Trial
 
-__all__ = ["MAJORITY", "REAL", "TEST_SHARE", "WAYS", "Score", "Trial", "scores", "trials"]
+__all__ = ["APART", "measure"]
 
 #: Share of the records that are kept apart: classifiers are tested on them, and no user has one.
-TEST_SHARE = 0.2
-#: Numbers of attributes of the distributions that are compared.
-WAYS = (2, 3, 5)
-#: What synthetic records are compared with: as many records of other users of the population, drawn with
-#: replacement; and the class that most users have.
-REAL, MAJORITY = "real", "majority"
-#: Most cells of a clique of LoPub. Its joints are estimated from the reports, which takes minutes for wider ones.
-_LOPUB_CELLS = 128
+APART = 0.2
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Trial:
-    """The records of one repeat; see `Score`."""
-
-    method: str
-    epsilon: float
-    structure: str
-    avd: tuple[float, ...]
-    accuracy: float
-    auc: float | None
-    accuracy_real: float
-    seconds: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Score:
-    """The means over all repeats of a method.
-
-    structure: what most repeats came to; see `stream_ldp.synthesis.graph.Structure`.
-    avd2, avd3, avd5: average variation distance of random sets of 2, 3 and 5 attributes to those of the users.
-    accuracy: share of the records kept apart whose label a classifier predicts that has learnt from the synthetic
-        ones.
-    auc: area under its receiver operating characteristic; None if the label has more than two values.
-    accuracy_real: the accuracy of one that has learnt from the users' own records.
-    seconds: time to estimate the distributions and draw the records.
-    """
-
-    method: str
-    epsilon: float
-    structure: str
-    avd2: float
-    avd3: float
-    avd5: float
-    accuracy: float
-    auc: float | None
-    accuracy_real: float
-    seconds: float
-
-
-def trials(
-    population: NDArray[np.int64],
-    sizes: tuple[int, ...],
+def measure(
+    trial: Trial[Any],
     *,
-    label: int,
-    methods: Sequence[str],
-    epsilons: Sequence[float],
-    sets: dict[int, list[tuple[int, ...]]],
-    dependence: float = DEPENDENCE,
-    users: int,
-    repeats: int,
-    seed: int,
-    clock: Callable[[], float],
-) -> Iterator[Trial]:
-    """Run every method on every repeat.
+    label: str,
+    sets: Mapping[int, Sequence[tuple[int, ...]]],
+    asked: Callable[[Trial[Any]], Callable[[Any], Any]],
+) -> Iterator[Measured]:
+    """Measure as many synthetic records of a collection as it has users, and what they are compared with.
 
-    Each repeat keeps other records apart, and draws users and noise of its own, the same for all methods; the seed
-    determines all. `lopub` has reports of RR-LDP, which tell all attributes, as published; the other methods have
-    views, of the design that is best for so many users. Both cost the same epsilon for ever, for any two records.
+    That are as many records of other users (`real`), and those of the users, all with their most frequent label
+    (`majority`). avd2, avd3 ... are the average variation distances of sets of as many attributes to those of the
+    users. accuracy is the share of the records kept apart whose label a classifier predicts that has learnt from the
+    records, auc the area under its receiver operating characteristic, left out if there are more labels than two, and
+    accuracy_real the accuracy of one that has learnt from the users' own records.
 
-    population: value indices, shape (rows, attributes), each below its attribute's size.
-    label: position of the attribute that classifiers predict from the others.
-    methods: names of `Synthesis`, `REAL` or `MAJORITY`.
+    label: the attribute that classifiers predict from the others.
     sets: by their number of attributes, the ascending positions of what is compared.
-    dependence: expected AVD between two attributes and the product of their margins, for the choice of views.
-    users: number of users in a repeat, drawn with replacement only if there are fewer rows; as many are made.
-    clock: returns seconds, from any origin.
-
-    Raises:
-        ParameterError: the population has a single row, and none that could be kept apart, or nobody.
+    asked: see `Evaluation`.
     """
-    if len(population) < 2:
-        raise ParameterError(
-            "records are compared with some that are kept apart: give a population of 2 rows or more"
-        )
-    for repeat in np.random.SeedSequence(seed).spawn(repeats):
-        sampling, noise, drawing = repeat.spawn(3)
-        generator = np.random.default_rng(sampling)
-        order = generator.permutation(len(population))
-        kept = max(1, round(TEST_SHARE * len(order)))
-        test, others = population[order[:kept]], population[order[kept:]]
-        people = others[generator.choice(len(others), users, replace=users > len(others))]
-        truth = {of: joint_of(people[:, of], _sizes(sizes, of)) for each in sets.values() for of in each}
-        accuracy_real, _ = _predicted(people, test, sizes, label=label)
-        for epsilon in epsilons:
-            for method in methods:
-                begun = clock()
-                structure, records = _records(
-                    method,
-                    people,
-                    others,
-                    sizes,
-                    label=label,
-                    epsilon=epsilon,
-                    dependence=dependence,
-                    entropy=SeededEntropy(noise),
-                    seed=int(drawing.generate_state(1)[0]),
-                )
-                seconds = clock() - begun
-                accuracy, auc = _predicted(records, test, sizes, label=label)
-                yield Trial(
-                    method=method,
-                    epsilon=epsilon,
-                    structure=structure,
-                    avd=tuple(_distance(records, sizes, truth, sets.get(ways, [])) for ways in WAYS),
-                    accuracy=accuracy,
-                    auc=auc,
-                    accuracy_real=accuracy_real,
-                    seconds=seconds,
-                )
+    collection, sizes = trial.collection, trial.collection.record_sizes
+    spec = collection.synthesis.model_copy(update={"records": len(trial.people)})
+    people, test, others = (_records(collection, each) for each in (trial.people, trial.apart, trial.population))
+    place = [attribute.name for attribute in collection.attributes].index(label)
+    accuracy_real, _ = _predicted(people, test, sizes, label=place)
+
+    def measured(series: str, structure: str, records: NDArray[np.int64], seconds: float) -> Measured:
+        metrics: dict[str, float | str] = {"structure": structure}
+        for ways, wanted in sets.items():
+            metrics[f"avd{ways}"] = float(np.mean([_distance(records, people, sizes, of) for of in wanted]))
+        metrics["accuracy"], auc = _predicted(records, test, sizes, label=place)
+        if auc is not None:
+            metrics["auc"] = auc
+        return Measured(series, metrics | {"accuracy_real": accuracy_real}, seconds)
+
+    begun = trial.clock()
+    question = asked(trial)(whole(collection))
+    found = synthetic(collection, question, spec=spec, earlier={}, seed=trial.drawing)
+    yield measured("synthetic", found.structure, found.records, trial.clock() - begun)
+    drawn = others[np.random.default_rng(trial.drawing).choice(len(others), len(people))]
+    yield measured("real", "real", drawn, 0.0)
+    values, counts = np.unique(people[:, place], return_counts=True)
+    majority = people.copy()
+    majority[:, place] = values[np.argmax(counts)]
+    yield measured("majority", "majority", majority, 0.0)
 
 
-def scores(outcomes: Iterable[Trial]) -> list[Score]:
-    """Make one score for each method and epsilon, in the order in which they first appear."""
-    grouped: dict[tuple[str, float], list[Trial]] = {}
-    for each in outcomes:
-        grouped.setdefault((each.method, each.epsilon), []).append(each)
-    return [_score(repeats) for repeats in grouped.values()]
-
-
-def _score(repeats: Sequence[Trial]) -> Score:
-    avd2, avd3, avd5 = np.mean([each.avd for each in repeats], axis=0).tolist()
-    areas = [each.auc for each in repeats if each.auc is not None]
-    return Score(
-        method=repeats[0].method,
-        epsilon=repeats[0].epsilon,
-        structure=Counter(each.structure for each in repeats).most_common(1)[0][0],
-        avd2=avd2,
-        avd3=avd3,
-        avd5=avd5,
-        accuracy=float(np.mean([each.accuracy for each in repeats])),
-        auc=float(np.mean(areas)) if areas else None,
-        accuracy_real=float(np.mean([each.accuracy_real for each in repeats])),
-        seconds=float(np.mean([each.seconds for each in repeats])),
-    )
-
-
-def _records(
-    method: str,
-    people: NDArray[np.int64],
-    others: NDArray[np.int64],
-    sizes: tuple[int, ...],
-    *,
-    label: int,
-    epsilon: float,
-    dependence: float,
-    entropy: Entropy,
-    seed: int,
-) -> tuple[str, NDArray[np.int64]]:
-    """Make as many records as there are people, by a method, and tell their structure."""
-    if method == REAL:
-        return REAL, others[np.random.default_rng(seed).choice(len(others), len(people))]
-    if method == MAJORITY:
-        values, counts = np.unique(people[:, label], return_counts=True)
-        records = people.copy()
-        records[:, label] = values[np.argmax(counts)]
-        return MAJORITY, records
-    lopub = method == Synthesis.LOPUB
-    marginals = (
-        _of_reports(people, sizes, epsilon=epsilon, entropy=entropy)
-        if lopub
-        else _of_views(people, sizes, epsilon=epsilon, dependence=dependence, entropy=entropy)
-    )
-    found = synthesize(
-        marginals,
-        records=len(people),
-        seed=seed,
-        method=Synthesis(method),
-        most_cells=_LOPUB_CELLS if lopub else MOST_CELLS,
-    )
-    return found.structure, found.records
-
-
-def _of_views(
-    people: NDArray[np.int64], sizes: tuple[int, ...], *, epsilon: float, dependence: float, entropy: Entropy
-) -> Marginals:
-    design = ranked(sizes, epsilon=epsilon, users=len(people), dependence=dependence)[0]
-    tables = Views(name=design.name, epsilon=epsilon, design=design).tables(people, entropy=entropy)
-    return OfViews(fit=Fit(tables, sizes=sizes))
-
-
-def _of_reports(people: NDArray[np.int64], sizes: tuple[int, ...], *, epsilon: float, entropy: Entropy) -> Marginals:
-    published = PerturbedRecords(name="rr-ldp", epsilon=epsilon, sizes=sizes, stop=Stop.PAPER)
-    solution = published.solutions(people, entropy=entropy)
-    pairs = {of: solution(of) for of in combinations(range(len(sizes)), 2)}
-    return OfPairs(
-        attributes=[solution((place,)).joint for place in range(len(sizes))],
-        pairs={of: each.joint for of, each in pairs.items()},
-        p_values={of: each.independence.p_value for of, each in pairs.items()},
-        direct=lambda of: solution(of).joint,
-    )
-
-
-def _sizes(sizes: Sequence[int], of: Sequence[int]) -> tuple[int, ...]:
-    return tuple(sizes[place] for place in of)
+def _records(collection: Any, table: Any) -> NDArray[np.int64]:
+    """Return users as value indices, shape (n, attributes)."""
+    every = EstimateSpec(name="records", of=tuple(attribute.name for attribute in collection.attributes))
+    return np.stack(collection.columns_of(table, every), axis=1)
 
 
 def _distance(
-    records: NDArray[np.int64],
-    sizes: Sequence[int],
-    truth: dict[tuple[int, ...], NDArray[np.float64]],
-    sets: Sequence[tuple[int, ...]],
+    records: NDArray[np.int64], people: NDArray[np.int64], sizes: Sequence[int], of: tuple[int, ...]
 ) -> float:
-    distances = [average_variation_distance(joint_of(records[:, of], _sizes(sizes, of)), truth[of]) for of in sets]
-    return float(np.mean(distances)) if distances else 0.0
+    shape = tuple(sizes[place] for place in of)
+    return average_variation_distance(joint_of(records[:, of], shape), joint_of(people[:, of], shape))
 
 
 def _predicted(

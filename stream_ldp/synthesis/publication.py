@@ -11,7 +11,7 @@ from stream_ldp.pipeline.question import Question
 from stream_ldp.records.answer import Axis, Estimate
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.synthesis.chunk import SyntheticChunk
-from stream_ldp.synthesis.records import synthesize
+from stream_ldp.synthesis.records import MOST_CELLS, synthesize
 from stream_ldp.synthesis.window import marginals_of, whole
 from stream_ldp.views.collection import ViewsCollection
 
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["WindowRecords", "are_due", "published", "synthetic"]
 
+#: Most cells of a clique of LoPub as published. Its joints are estimated from the reports, which takes minutes for
+#: wider ones.
+_PUBLISHED_CELLS = 128
+
 
 def synthetic(
     collection: JointCollection | ViewsCollection,
@@ -32,18 +36,21 @@ def synthetic(
     *,
     spec: SynthesisSpec,
     earlier: Mapping[str, Any],
+    seed: int | None = None,
 ) -> SyntheticRecords:
     """Make the records of a window.
 
     question: about `stream_ldp.synthesis.window.whole`.
     earlier: the final before of each estimate that has one, by the estimate's name.
+    seed: in place of the spec's and the window.
     """
     return synthesize(
-        marginals_of(collection, question, earlier=earlier),
+        marginals_of(collection, question, earlier=earlier, stop=spec.stop),
         records=spec.records,
         # Each window has draws of its own, or what chance does to one would be done to all.
-        seed=(spec.seed, max(0, question.window_ms)),
+        seed=(spec.seed, max(0, question.window_ms)) if seed is None else seed,
         method=spec.method,
+        most_cells=_PUBLISHED_CELLS if spec.stop == "paper" else MOST_CELLS,
     )
 
 

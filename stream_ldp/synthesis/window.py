@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection, Series
     from stream_ldp.pipeline.question import Question
+    from stream_ldp.records.answer import Estimate
+    from stream_ldp.records.series import EstimateSpec
     from stream_ldp.synthesis.marginals import Marginals
 
 __all__ = ["all_pairs", "counting_all", "labels_of", "marginals_of", "whole"]
@@ -55,16 +57,24 @@ def whole(collection: JointCollection | ViewsCollection) -> Series:
     return collection.whole if isinstance(collection, JointCollection) else collection.series[0]
 
 
-def all_pairs(collection: JointCollection) -> JointCollection:
-    """Make a collection with the same reports that asks for every attribute and every pair, of a window alone."""
+def all_pairs(collection: JointCollection, *, stop: str | None = None) -> JointCollection:
+    """Make a collection with the same reports that asks for every attribute and every pair, of a window alone.
+
+    stop: of the estimates; None for ours.
+    """
     names = [attribute.name for attribute in collection.attributes]
     asked = [(name,) for name in names] + list(combinations(names, 2))
-    estimates = [{"name": f"of-{number}", "of": of, "prior": "window"} for number, of in enumerate(asked)]
+    form = {"prior": "window", "stop": stop or "certificate"}
+    estimates = [{"name": f"of-{number}", "of": of, **form} for number, of in enumerate(asked)]
     return parse_values(JointCollection, _fields(collection) | {"estimates": estimates, "synthesis": None})
 
 
 def marginals_of(
-    collection: JointCollection | ViewsCollection, question: Question[Any, Any], *, earlier: Mapping[str, Any]
+    collection: JointCollection | ViewsCollection,
+    question: Question[Any, Any],
+    *,
+    earlier: Mapping[str, Any],
+    stop: str | None = None,
 ) -> Marginals:
     """Estimate the distributions of a window.
 
@@ -73,26 +83,31 @@ def marginals_of(
 
     question: about `whole`.
     earlier: the final before of each estimate that has one, by the estimate's name.
+    stop: see `SynthesisSpec`.
     """
     if isinstance(collection, ViewsCollection):
         tables, fit = fitted(collection, question)
         return OfViews(fit=follow_all(collection, question, tables, fit, earlier=earlier))
-    asked = all_pairs(collection)
-    answers = {
-        asked.positions_of(each.of): records.solve(
-            asked,
-            replace(question, series=each, windows=_selected(question, asked.row_bits_of(each.of)), before=None),
-        )
-        for each in asked.series
-    }
-    pairs = {(of[0], of[1]): answer for of, answer in answers.items() if len(of) == 2}
+    asked = all_pairs(collection, stop=stop)
+
+    def answer(series: EstimateSpec) -> Estimate:
+        windows = _selected(question, asked.row_bits_of(series.of))
+        return records.solve(asked, replace(question, series=series, windows=windows, before=None))
+
+    def direct(of: tuple[int, ...]) -> NDArray[np.float64]:
+        names = tuple(asked.attributes[place].name for place in of)
+        return answer(asked.series[0].model_copy(update={"of": names})).joint()
+
+    answers = {asked.positions_of(each.of): answer(each) for each in asked.series}
+    pairs = {(of[0], of[1]): each for of, each in answers.items() if len(of) == 2}
     return OfPairs(
         attributes=[answers[place,].joint() for place in range(len(asked.attributes))],
-        pairs={of: answer.joint() for of, answer in pairs.items()},
+        pairs={of: each.joint() for of, each in pairs.items()},
         p_values={
-            of: least_p_value(answer.independence.p_value, statistic=answer.independence.statistic)
-            for of, answer in pairs.items()
+            of: least_p_value(each.independence.p_value, statistic=each.independence.statistic)
+            for of, each in pairs.items()
         },
+        direct=direct if stop == "paper" else None,
     )
 
 

@@ -48,6 +48,8 @@ class ViewsCollection(SynthesizingCollection, AskingCollection):
     @model_validator(mode="after")
     def _estimates_are_determined(self) -> Self:
         require_distinct([estimate.name for estimate in self.estimates], "estimate names", "estimates", "name")
+        if self.synthesis is not None and self.synthesis.stop is not None:
+            raise Misplaced("views are fitted in one way: leave it out", "synthesis", "stop")
         told = {of for view in self.questions.questions for size in (1, 2) for of in combinations(view.of, size)}
         for index, estimate in enumerate(self.estimates):
             self.window.check_prior(estimate.prior, "estimates", index, "prior")
@@ -58,8 +60,8 @@ class ViewsCollection(SynthesizingCollection, AskingCollection):
             cells = math.prod(self.sizes_of(estimate))
             if cells > MAX_CELLS:
                 raise Misplaced(f"{cells:,} cells; at most {MAX_CELLS:,} can be solved", "estimates", index, "of")
-            if self.mechanism_spec.ask == "auto":
-                # It asks about every attribute, and leaves pairs out where their noise is more than their dependence.
+            if self.mechanism_spec.ask in ("auto", "independent"):
+                # Both ask about every attribute; auto leaves pairs out whose noise is more than their dependence.
                 continue
             places = sorted(self.positions_of(estimate.of))
             for of in (of for size in (1, 2) for of in combinations(places, size)):

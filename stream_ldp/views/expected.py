@@ -6,13 +6,12 @@ import math
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from stream_ldp.mechanisms import KRRSpec
 from stream_ldp.mechanisms.rr_loss import rr_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["DEPENDENCE", "expected_avd", "k_rr_information", "rr_information"]
+__all__ = ["DEPENDENCE", "expected_avd", "rr_information"]
 
 #: Mean AVD between the joint distribution of two attributes and the product of their margins that is expected of
 #: tables of which nothing is known: the tables of surveys and censuses that were looked at have from .02 to .17.
@@ -83,26 +82,6 @@ def rr_information(sizes: Sequence[int], *, epsilon: float) -> dict[tuple[int, .
     f, _, _ = rr_parameters(for_ever=epsilon, per_report=None, neighbours=len(sizes))
     variance = f / 2 * (1 - f / 2) / (1 - f) ** 2
     return _of_attributes([1 / (variance * (1 - 1 / size)) for size in sizes])
-
-
-def k_rr_information(sizes: Sequence[int], *, epsilon: float) -> dict[tuple[int, ...], float]:
-    """Return what k-RR tells of each attribute and pair, if all reports of a record cost epsilon for ever.
-
-    The noise of a cell of an attribute is v = (p (1 - p) + (r - 1) q (1 - q)) / (r (p - q)^2) for a user of any of r
-    values, and that of a cell of a pair the product of both.
-
-    Raises:
-        ParameterError: the epsilon is beyond the resolution.
-    """
-    mechanism = KRRSpec.for_budget(sizes=tuple(sizes), for_ever=epsilon, per_report=None).of(sizes=tuple(sizes))
-    return _of_attributes(
-        [
-            size
-            * (each.one - each.zero) ** 2
-            / (each.one * (1 - each.one) + (size - 1) * each.zero * (1 - each.zero))
-            for size, each in zip(sizes, mechanism.supports, strict=True)
-        ]
-    )
 
 
 def _of_attributes(information: Sequence[float]) -> dict[tuple[int, ...], float]:

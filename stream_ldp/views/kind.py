@@ -12,6 +12,7 @@ from stream_ldp.records.answer import Estimate
 from stream_ldp.records.truth import totals
 from stream_ldp.views.collection import ViewsCollection, about
 from stream_ldp.views.dependence import for_finals
+from stream_ldp.views.evaluation import EVALUATION
 from stream_ldp.views.plan import plan, summary
 from stream_ldp.views.solve import solve
 
@@ -46,4 +47,5 @@ VIEWS = Kind(
     for_finals=for_finals,
     libraries=always("scipy.linalg", "scipy.special"),
     about=about,
+    evaluation=EVALUATION,
 )

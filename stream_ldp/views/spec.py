@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -12,7 +12,7 @@ from stream_ldp.collection import Label, Part
 from stream_ldp.collection.located import Misplaced, suggestion
 from stream_ldp.errors import ParameterError
 from stream_ldp.questions.questions import QuestionSet
-from stream_ldp.views.design import MAX_VIEW_CELLS, USERS, Design, designed, ranked
+from stream_ldp.views.design import MAX_VIEW_CELLS, USERS, Design, candidates, designed, ranked
 from stream_ldp.views.expected import DEPENDENCE
 from stream_ldp.views.question import ViewQuestion
 
@@ -24,22 +24,40 @@ if TYPE_CHECKING:
 __all__ = ["ViewsSpec"]
 
 GivenView = tuple[Label, ...]
-_ASKED = ("auto", "attributes", "pairs")
+_ASKED = ("auto", "attributes", "independent", "pairs")
+_Word = Literal[
+    "auto",
+    "attributes",
+    "independent",
+    "pairs",
+    "attributes 0.25 + pairs",
+    "attributes 0.5 + pairs",
+    "attributes 0.75 + pairs",
+    "plane",
+    "cover 16",
+    "cover 32",
+    "cover 64",
+    "cover 128",
+    "cover 256",
+    "cover 512",
+    "cover 1024",
+    "cover 2048",
+]
 
 
 def _readable(value: object) -> object:
     """Check that something is a name or a list of views, which one message can say."""
-    if isinstance(value, str) and value in _ASKED:
+    if isinstance(value, str) and value in get_args(_Word):
         return value
     if isinstance(value, list | tuple) and value and all(isinstance(each, list | tuple) and each for each in value):
         return value
     raise ParameterError(
-        f"expected {', '.join(_ASKED)}, or a list of views, each a list of attributes, such as [[a, b], [b, c]]; "
-        f"got {value!r}"
+        f"expected {', '.join(_ASKED)}, a design that `plan` shows, or a list of views, each a list of "
+        f"attributes, such as [[a, b], [b, c]]; got {value!r}"
     )
 
 
-Asked = Annotated[Literal["auto", "attributes", "pairs"] | tuple[GivenView, ...], BeforeValidator(_readable)]
+Asked = Annotated[_Word | tuple[GivenView, ...], BeforeValidator(_readable)]
 
 
 class ViewsSpec(Part):
@@ -49,8 +67,9 @@ class ViewsSpec(Part):
     epsilon: privacy loss, in nats, that an answer may cost, for any two users.
     per_report: nats that one report may cost, where `epsilon` is what all of them may, for ever: answers by k-rr are
         remembered, and perturbed again for each report. Without it, every report repeats the answer itself.
-    ask: the views: every one of the `attributes` by itself, all `pairs`, a list of them, or `auto`: the design with
-        the least error to expect.
+    ask: the views: every one of the `attributes` by itself; the same as `independent`, where what is estimated of
+        several is the product; all `pairs`; a list of them; another design by the name that `plan` shows; or `auto`:
+        the design with the least error to expect.
     oracle: perturbs the cell that a user is in: `auto` takes the one of least mean variance.
     users: number of users of a window for whom `auto` chooses; part of what is asked, since all clients have to
         choose alike.
@@ -113,9 +132,19 @@ class ViewsSpec(Part):
                 oracle=self.oracle,
                 per_report=self.per_report,
             )[0]
+        if isinstance(self.ask, str) and self.ask not in _ASKED:
+            found = candidates(
+                sizes, epsilon=self.epsilon, oracle=self.oracle, per_report=self.per_report, names=[self.ask]
+            )
+            if not found:
+                raise Misplaced(
+                    "these attributes have no such design: `plan` shows those of `ask: auto`", "mechanism", "ask"
+                )
+            return found[0]
         if isinstance(self.ask, str):
-            views: list[tuple[int, ...]] = [*combinations(range(len(sizes)), 1 if self.ask == "attributes" else 2)]
-            return self._of(self.ask, views, attributes)
+            name = "pairs" if self.ask == "pairs" else "attributes"
+            views: list[tuple[int, ...]] = [*combinations(range(len(sizes)), 2 if name == "pairs" else 1)]
+            return self._of(name, views, attributes)
         return self._of("given", self._positions(attributes), attributes)
 
     def questions(self, attributes: Sequence[AskedAttribute]) -> QuestionSet[ViewQuestion]:

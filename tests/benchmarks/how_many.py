@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import sys
 from html import escape
 
@@ -21,17 +22,26 @@ PAGE = REPOSITORY / "docs" / "how-many-users.md"
 IMAGES = REPOSITORY / "docs" / "images"
 
 USERS = (300, 1_000, 3_000, 10_000, 30_000, 100_000)
-_FREQUENCY = "evaluate frequency --data docker/people.csv --of mobility --oracles auto --repeats 20"
-_JOINT = "evaluate joint --data docker/people.csv --of bathing,mobility --methods em --repeats 20"
+_EVALUATE = "evaluate --data docker/people.csv --repeats 20"
+
+
+def _frequency(epsilon: str) -> str:
+    return f"{_EVALUATE} --collection '{{mechanism: {{kind: sampled, epsilon: {epsilon}}}, attributes: [mobility]}}'"
+
+
+def _joint(mechanism: str) -> str:
+    parts = f"mechanism: {{{mechanism}}}, attributes: [bathing, mobility], estimates: [{{method: em}}]"
+    return f"{_EVALUATE} --collection '{{{parts}}}'"
+
 
 #: The commands of each plot, by the name of their line; the number of users follows.
 COMMANDS: dict[str, dict[str, str]] = {
-    "frequencies": {f"epsilon {epsilon}": f"{_FREQUENCY} --epsilon {epsilon}" for epsilon in ("0.5", "1", "2", "4")},
+    "frequencies": {f"epsilon {epsilon}": _frequency(epsilon) for epsilon in ("0.5", "1", "2", "4")},
     "joint": {
-        "f 0.25, p 0.25, q 0.75": f"{_JOINT} --f 0.25 --p 0.25 --q 0.75",
-        "f 0.5, p 0.5, q 0.75": f"{_JOINT} --f 0.5 --p 0.5 --q 0.75",
-        "k-rr, epsilon 1": f"{_JOINT} --mechanism k-rr:epsilon=1",
-        "k-rr, epsilon 2": f"{_JOINT} --mechanism k-rr:epsilon=2",
+        "f 0.25, p 0.25, q 0.75": _joint("kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75"),
+        "f 0.5, p 0.5, q 0.75": _joint("kind: rr-ldp, f: 0.5, p: 0.5, q: 0.75"),
+        "k-rr, epsilon 1": _joint("kind: k-rr, epsilon: 1"),
+        "k-rr, epsilon 2": _joint("kind: k-rr, epsilon: 2"),
     },
 }
 _TITLES = {
@@ -48,10 +58,10 @@ def command(plot: str, line: str, users: int) -> str:
 
 def measured(plot: str, line: str, users: int) -> float:
     """Measure a point: the mean average variation distance."""
-    done = CliRunner().invoke(app, [*command(plot, line, users).split(), "--json"])
+    done = CliRunner().invoke(app, [*shlex.split(command(plot, line, users)), "--json"])
     assert done.exit_code == 0, done.output
     (found,) = json.loads(done.stdout)["results"]
-    return float(found["avd"])
+    return float(found["metrics"]["avd"])
 
 
 def svg(plot: str, lines: dict[str, list[float]]) -> str:
@@ -107,7 +117,7 @@ its marginals, and its error falls more slowly.
 The distance is the average variation distance: half the sum of the absolute errors of all values, which is the
 largest error of the probability of any event. The truth is that of the users drawn; all numbers are means of 20
 repeats, with seed 0. `python -m tests.benchmarks.how_many --write` makes this page, by the commands below its plots.
-Take your own table, and add `--wanted 0.05` to `evaluate joint` to find how many users that distance takes.
+Take your own table, and add `--wanted 0.05` to find how many users that distance takes.
 """
     ]
     for plot, lines in found.items():

@@ -24,13 +24,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_ldp.evaluation.distance import average_variation_distance, coverage, joint_of
+from stream_ldp.evaluation.experiment import Experiment, scores
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.bit_selection import selected
+from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.estimators import estimator
-from stream_ldp.records.evaluation import average_variation_distance, coverage, joint_of
+from stream_ldp.records.evaluation import measure_windows
 from stream_ldp.records.solve import factor_of, supported
-from stream_ldp.records.window_evaluation import Stream, WindowScore, window_scores, window_trials
 from tests.benchmarks.families import FAMILIES, generate
 from tests.benchmarks.joint_coverage import LEAST, MOST
 from tests.paths import REPOSITORY
@@ -119,38 +121,83 @@ def measure(directory: Path, parts: Sequence[str] = ()) -> dict[str, Any]:
 def _linked(directory: Path, of: tuple[str, str], noise: str, returning: float) -> dict[str, Any]:
     """Estimate the last of some windows from all reports until then."""
     population = _columns(directory, of[0], of[1].split(","))
-    outcomes = window_trials(
-        Stream(
-            population=population,
-            drift=None,
-            mechanism=RRLDP(sizes=_sizes(population), **NOISES[noise]),
-            users=USERS,
-            windows=LINKED_WINDOWS,
-            returning=returning,
-        ),
-        priors=("window", "pooled", "linked"),
-        repeats=REPEATS,
-        seed=SEED,
-        estimator=estimator("em", stop="certificate", delta=0.001),
-        clock=time.perf_counter,
-    )
-    scores = {each.prior: each for each in window_scores(outcomes)}
+    size = f"{LINKED_WINDOWS}m"
+    forms: dict[str, dict[str, Any]] = {
+        "window": {"prior": "window"},
+        "pooled": {
+            "window": {"size": size, "hop": "1m", "reports_per_user": returning * LINKED_WINDOWS + 1 - returning}
+        },
+        "linked": {"linked": size},
+    }
+    found = {
+        prior: _of_stream(population, noise, windows=LINKED_WINDOWS, returning=returning, **form)
+        for prior, form in forms.items()
+    }
     return {
         "data": of[0],
         "of": of[1],
         "noise": noise,
         "returning": returning,
-        "avd": {prior: round(each.last_avd, 5) for prior, each in scores.items()},
-        "coverage": {prior: round(each.coverage, 4) for prior, each in scores.items()},
+        "avd": {prior: round(each["last_avd"], 5) for prior, each in found.items()},
+        "coverage": {prior: round(each["coverage"], 4) for prior, each in found.items()},
     }
 
 
+def _of_stream(
+    population: NDArray[np.int64],
+    noise: str,
+    *,
+    windows: int,
+    returning: float,
+    drift: NDArray[np.int64] | None = None,
+    among: int = 0,
+    prior: str | None = None,
+    window: dict[str, Any] | None = None,
+    linked: str | None = None,
+) -> dict[str, float]:
+    """Estimate windows of users who are drawn from a table, and return the metrics.
+
+    among: number of the last attributes that are reported, and not estimated.
+    """
+    names = [str(place) for place in range(population.shape[1])]
+    collection = JointCollection.model_validate(
+        {
+            "collection": "windows",
+            "mechanism": {"kind": "rr-ldp", **NOISES[noise]},
+            "attributes": [
+                {"name": name, "values": list(map(str, range(size)))}
+                for name, size in zip(names, _sizes(population), strict=True)
+            ],
+            "estimates": [
+                {
+                    "name": "joint",
+                    "of": names[: len(names) - among],
+                    "among": names if among else None,
+                    "method": "em",
+                    "prior": prior,
+                }
+            ],
+            "window": window or {"size": "1m"} | ({} if linked else {"returning": returning}),
+            "linked": linked,
+        }
+    )
+    experiment = Experiment(
+        collection=collection,
+        population=population,
+        users=USERS,
+        measure=partial(measure_windows, windows=windows, returning=returning, drift=drift),
+        clock=time.perf_counter,
+    )
+    (score,) = scores(experiment.repeats(REPEATS, seed=SEED)).values()
+    return {name: float(value) for name, value in score.metrics.items()}
+
+
 def _stream(directory: Path, stream: tuple[str, str, str | None], noise: str, returning: float) -> dict[str, Any]:
-    scores = _of_windows(directory, stream, noise, returning=returning)
+    found = _of_windows(directory, stream, noise, returning=returning)
     return _named_stream(stream, noise) | {
         "returning": returning,
-        "avd": {prior: round(each.avd, 5) for prior, each in scores.items()},
-        "coverage": {prior: round(each.coverage, 4) for prior, each in scores.items()},
+        "avd": {prior: round(each["avd"], 5) for prior, each in found.items()},
+        "coverage": {prior: round(each["coverage"], 4) for prior, each in found.items()},
     }
 
 
@@ -165,14 +212,14 @@ def _stream_among(directory: Path, stream: tuple[str, str, str | None], noise: s
     """Estimate the windows of new users from their reports of the attributes alone, and from those of all."""
     name, of, _ = stream
     others = [each for each in _usable(directory, name) if each not in of.split(",")]
-    scores = {
+    found = {
         f"{prior}{form}": score
         for form, more in (("", ()), (" among", others))
         for prior, score in _of_windows(directory, stream, noise, among=more).items()
     }
     return _named_stream(stream, noise) | {
-        "avd": {form: round(each.avd, 5) for form, each in scores.items()},
-        "coverage": {form: round(each.coverage, 4) for form, each in scores.items()},
+        "avd": {form: round(each["avd"], 5) for form, each in found.items()},
+        "coverage": {form: round(each["coverage"], 4) for form, each in found.items()},
     }
 
 
@@ -183,26 +230,16 @@ def _of_windows(
     *,
     returning: float = 0.0,
     among: Sequence[str] = (),
-) -> dict[str, WindowScore]:
+) -> dict[str, dict[str, float]]:
     name, of, drift_by = stream
     population = _columns(directory, name, [*of.split(","), *among])
-    outcomes = window_trials(
-        Stream(
-            population=population,
-            drift=None if drift_by is None else _columns(directory, name, [drift_by])[:, 0],
-            mechanism=RRLDP(sizes=_sizes(population), **NOISES[noise]),
-            users=USERS,
-            windows=WINDOWS,
-            returning=returning,
-            among=len(among),
-        ),
-        priors=("window", "temporal"),
-        repeats=REPEATS,
-        seed=SEED,
-        estimator=estimator("em", stop="certificate", delta=0.001),
-        clock=time.perf_counter,
-    )
-    return {each.prior: each for each in window_scores(outcomes)}
+    drift = None if drift_by is None else _columns(directory, name, [drift_by])[:, 0]
+    return {
+        prior: _of_stream(
+            population, noise, windows=WINDOWS, returning=returning, drift=drift, among=len(among), prior=prior
+        )
+        for prior in ("window", "temporal")
+    }
 
 
 def _named_stream(stream: tuple[str, str, str | None], noise: str) -> dict[str, Any]:
@@ -267,7 +304,7 @@ def _among(directory: Path, name: str, k: int, noise: str) -> dict[str, Any]:
             ),
         ):
             distances.setdefault(form, []).append(average_variation_distance(solution.joint, truth))
-            covered.setdefault(form, []).append(coverage(solution, truth))
+            covered.setdefault(form, []).append(coverage(solution.joint, solution.standard_error, truth))
     return {
         "data": name,
         "k": k,
@@ -314,7 +351,7 @@ def _every_form(
                 independent = reduce(np.multiply.outer, solution.independence.marginals)
                 distances.setdefault("product", []).append(average_variation_distance(independent, truth))
                 dependent.append(solution.independence.dependent)
-                covered.append(coverage(solution, truth))
+                covered.append(coverage(solution.joint, solution.standard_error, truth))
     return {
         "data": name,
         "k": k,

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from stream_ldp.evaluation.distance import joint_of
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import estimator
-from stream_ldp.records.evaluation import joint_of
 
 __all__ = ["TABLES", "Row", "row"]
 

@@ -19,10 +19,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from stream_ldp.evaluation.distance import joint_of
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import Recurrence, Solution, estimator
-from stream_ldp.records.evaluation import joint_of
 from tests.benchmarks.joint_coverage import LEAST, MOST, NOISES, TABLES, FloatArray
 
 __all__ = ["Row", "row"]

@@ -17,23 +17,24 @@ _STEPS = {"ndcg": Decimal("0.01"), "f1": Decimal("0.01"), "re": Decimal("0.001")
 
 
 @cache
-def documents() -> tuple[dict[str, Any], ...]:
-    """The output of each command."""
-    return tuple(json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json")))
+def documents() -> dict[str, dict[str, Any]]:
+    """The output of each command, by the name of its file."""
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"))}
 
 
 @cache
 def _rows() -> dict[tuple[str, str, int, float], dict[str, Any]]:
-    """By data, method as tables call it, k and epsilon."""
+    """By data, method as tables call it, k and epsilon: the metrics."""
     found: dict[tuple[str, str, int, float], dict[str, Any]] = {}
-    for document in documents():
-        settings = document["settings"]
+    for name, document in documents().items():
+        data = document["settings"]["data"]
         for row in document["results"]:
-            method = f"{row['method']} as published" if _as_published(settings) else row["method"]
-            key = (settings["data"], method, row["k"], row["epsilon"])
+            varied = {"mechanism.k": 32 if "zipf" in data else 10, "mechanism.epsilon": 3} | row["varied"]
+            method = f"{varied['mechanism.kind']}{' as published' if 'published' in name else ''}"
+            key = (data, method, varied["mechanism.k"], varied["mechanism.epsilon"])
             # The same question is asked twice, along epsilon and along k.
-            assert key not in found or _measures(found[key]) == _measures(row), key
-            found[key] = row
+            assert key not in found or found[key] == row["metrics"], key
+            found[key] = row["metrics"]
     return found
 
 
@@ -47,14 +48,3 @@ def shown(measure: str, *, data: str, method: str, k: int, epsilon: float) -> st
         return f"{mean:.1e}"
     # Of the number as it is written: 312 of 320 is 0.975, of which the float64 is a little less.
     return str(Decimal(str(mean)).quantize(_STEPS[measure], rounding=ROUND_HALF_EVEN))
-
-
-def _as_published(settings: dict[str, Any]) -> bool:
-    if settings["methods"] == ["svim"]:
-        return settings["set_size"] is None
-    return (settings["combine"], settings["hash_bits"]) == ("paper", 1)
-
-
-def _measures(row: dict[str, Any]) -> dict[str, Any]:
-    """All but what another run may find otherwise."""
-    return {name: value for name, value in row.items() if not name.startswith("seconds")}

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from stream_ldp.evaluation.experiment import Experiment, scores
 from stream_ldp.places.collection import PlaceCollection
-from stream_ldp.places.evaluation import scores
+from stream_ldp.places.evaluation import EVALUATION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from stream_ldp.places.evaluation import Score
     from stream_ldp.questions.questions import Table
 
 __all__ = ["COLLECTION", "measured", "population", "tables"]
@@ -67,10 +67,35 @@ def population(users: int, *, by_town: bool, seed: int) -> Table:
     return table
 
 
-def measured(*, by_town: bool, repeats: int = REPEATS, clock: Callable[[], float] = time.perf_counter) -> list[Score]:
-    """Score the collection, and one without regions."""
+class Errors(NamedTuple):
+    """The errors of a place's count: root mean squares, by name as `stream-ldp evaluate` has them."""
+
+    regions: str
+    weights: str
+    metrics: dict[str, float]
+
+
+def measured(
+    *, by_town: bool, repeats: int = REPEATS, clock: Callable[[], float] = time.perf_counter
+) -> list[Errors]:
+    """Score the collection, with and without weights, and one without regions."""
     people = population(USERS, by_town=by_town, seed=SEED)
-    return scores(COLLECTION, people, users=USERS, repeats=repeats, seed=SEED, clock=clock)
+    found = []
+    for weights in ("users", "variance"):
+        spec = COLLECTION.mechanism_spec.model_copy(update={"weights": weights})
+        collection = COLLECTION.model_copy(update={"mechanism_spec": spec})
+        experiment = Experiment(
+            collection=collection, population=people, users=USERS, measure=EVALUATION.measure, clock=clock
+        )
+        found.append(scores(experiment.repeats(repeats, seed=SEED)))
+    (alike, everyone), (weighted, _) = (
+        [{name: float(value) for name, value in each.metrics.items()} for each in scored.values()] for scored in found
+    )
+    return [
+        Errors("chosen", "users", alike),
+        Errors("chosen", "variance", weighted),
+        Errors("none", "users", everyone),
+    ]
 
 
 def tables() -> Iterator[str]:
@@ -79,13 +104,14 @@ def tables() -> Iterator[str]:
     yield "|---|---|---|---:|---:|---:|---:|---:|"
     for by_town in (False, True):
         found = measured(by_town=by_town)
-        (everyone,) = (each for each in found if each.regions == "none")
+        everyone = found[-1]
         for each in found if not by_town else found[:-1]:
             chosen = "0.5 for everyone" if each is everyone else "by town" if by_town else "whatever the place"
+            raw, expected, projected = (each.metrics[name] for name in ("rmse", "rmse_expected", "rmse_projected"))
             yield (
-                f"| {chosen} | {each.regions} | {each.weights} | {each.rmse:.0f} | {each.rmse_expected:.0f} | "
-                f"{each.rmse_projected:.0f} | {each.rmse_projected / everyone.rmse:.2f} | "
-                f"{each.rmse_projected / everyone.rmse_projected:.2f} |"
+                f"| {chosen} | {each.regions} | {each.weights} | {raw:.0f} | {expected:.0f} | {projected:.0f} | "
+                f"{projected / everyone.metrics['rmse']:.2f} | "
+                f"{projected / everyone.metrics['rmse_projected']:.2f} |"
             )
 
 

@@ -24,10 +24,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from stream_ldp.evaluation.distance import joint_of
 from stream_ldp.mechanisms import SeededEntropy, random_words
 from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts
-from stream_ldp.records.evaluation import joint_of
 from stream_ldp.strings.collection import StringCollection
 from stream_ldp.strings.solve import solve as solve_strings
 from stream_ldp.views.collection import ViewsCollection

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 
 import pytest
+import yaml
 
+from stream_ldp.cli.evaluate.cases import plain, read_varied
 from tests.benchmarks.measured import RESULTS, documents, shown
 from tests.paths import REPOSITORY
 
@@ -46,24 +49,25 @@ def test_every_table_has_the_numbers_that_were_measured(title: str) -> None:
 
 @pytest.mark.parametrize("title", SECTIONS)
 def test_the_command_of_a_section_is_the_one_that_was_run(title: str) -> None:
-    data, _ = SECTIONS[title]
-    (command,) = re.findall(r"^    stream-ldp (evaluate heavy-hitters .*)$", section(title), flags=re.MULTILINE)
-    words = shlex.split(command)[2:]
-    flags = dict(zip(words[::2], words[1::2], strict=True))
-    assert flags.pop("--data") == data
-    users = int(flags.pop("--users", 400_000))
-    asked = {name: [float(number) for number in flags[f"--{name}"].split(",")] for name in ("k", "epsilon")}
-    run = [
-        each["settings"]
-        for each in documents()
-        if each["settings"]["data"] == data and {name: each["settings"][name] for name in asked} == asked
-    ]
-    assert sorted(each["methods"] for each in run) == [
-        ["gfim", "gfim-users", "ldpminer"],
-        ["gfim", "gfim-users", "ldpminer", "svim"],
-        ["svim"],
-    ]
-    assert {(each["users"], each["repeats"], each["seed"]) for each in run} == {(users, 10, 0)}
+    data, fixed = SECTIONS[title]
+    (command,) = re.findall(r"^    stream-ldp (evaluate .*)$", section(title), flags=re.MULTILINE)
+    words = shlex.split(command)[1:]
+    flags = list(zip(words[::2], words[1::2], strict=True))
+    given = dict(flags)
+    assert given["--data"] == data
+    users = int(given.get("--users", 400_000))
+    varied = read_varied([value for flag, value in flags if flag == "--vary"])
+    (collection,) = (yaml.safe_load(value) for flag, value in flags if flag == "--collection")
+    assert collection == {"mechanism": {"set_size": None, **fixed}, "items": {}}
+    asked = [dict(zip(varied, map(plain, values), strict=True)) for values in itertools.product(*varied.values())]
+    prefix = (
+        f"{data.partition('.')[0]}{'-k10' if fixed.get('k') == 10 else '-epsilon3' if 'epsilon' in fixed else ''}"
+    )
+    run = documents()[prefix]
+    assert sorted(map(str, asked)) == sorted(str(each["varied"]) for each in run["results"])
+    for name in (prefix, f"{prefix}-published", f"{prefix}-published-svim"):
+        assert {(each["users"], each["repeats"]) for each in documents()[name]["results"]} == {(users, 10)}
+        assert documents()[name]["settings"]["seed"] == 0
 
 
 def test_every_output_belongs_to_a_section() -> None:

@@ -9,21 +9,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.cli.evaluate.heavy_hitters import read_transactions
-from stream_ldp.sets.evaluation import trials
+from stream_ldp.cli.evaluate.known_table import TableFile
+from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods import METHODS
 from stream_ldp.sets.methods.usual import usual_kind
 from tests.benchmarks.zipf_sets import long_tailed_sets, zipf_sets
-from tests.sets.methods.examples import method
-
-if TYPE_CHECKING:
-    from stream_ldp.sets.item_sets import ItemSets
+from tests.sets.methods.examples import scored
 
 __all__ = ["KINDS", "differences"]
 
@@ -37,11 +33,13 @@ def differences(
     sets: ItemSets, *, k: int, users: int = USERS, repeats: int = REPEATS
 ) -> dict[tuple[str, float], str]:
     """Measure the methods, by kind and epsilon: the mean and its standard error as they are shown."""
-    domain = int(sets.items.max()) + 1
-    methods = [(epsilon, method(kind, domain=domain, k=k, epsilon=epsilon)) for kind in KINDS for epsilon in EPSILONS]
-    found: dict[tuple[str, float], list[float]] = {}
-    for each in trials(sets, methods=methods, users=users, repeats=repeats, seed=0, clock=lambda: 0.0):
-        found.setdefault((each.method, each.epsilon), []).append(each.measures.ndcg)
+    found = {
+        (kind, epsilon): [
+            each["ndcg"] for each in scored(sets, users=users, repeats=repeats, kind=kind, k=k, epsilon=epsilon)
+        ]
+        for kind in KINDS
+        for epsilon in EPSILONS
+    }
     shown = {}
     for (kind, epsilon), ndcg in found.items():
         less = np.array(ndcg) - np.array(found[KINDS[0], epsilon])
@@ -50,10 +48,15 @@ def differences(
     return shown
 
 
+def transactions(path: Path) -> ItemSets:
+    """Read sets whose items are counted from 1."""
+    return ItemSets.of([int(item) - 1 for item in each] for each in TableFile(path, missing=None).item_sets)
+
+
 def main() -> None:
     """Print a table of each population."""
     for name, sets, k in (
-        ("Mushroom, k = 10", read_transactions(Path(sys.argv[1])).sets, 10),
+        ("Mushroom, k = 10", transactions(Path(sys.argv[1])), 10),
         ("Zipf, k = 32", zipf_sets(), 32),
         ("sets of 1 to 267, k = 10", long_tailed_sets(), 10),
     ):

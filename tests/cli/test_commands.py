@@ -35,7 +35,6 @@ GROUPS = {
         "topics",
     ],
     "dead-letters": ["list", "replay"],
-    "evaluate": ["joint", "frequency", "mean", "places", "strings", "views", "synthesis", "heavy-hitters"],
     "inspect": ["collection", "record"],
     "quarantine": ["list", "release"],
     "reset": ["groups", "position", "topics"],

@@ -46,21 +46,21 @@ def test_a_mistake_of_the_program_is_no_message_to_its_user(
 
 
 @pytest.mark.parametrize(
-    ("place", "arguments"),
+    ("place", "text"),
     [
-        ("stream_ldp.mechanisms.rr_ldp.RRLDP", ["joint", "--of", "a,b", "--f", 0.5]),
-        ("stream_ldp.cli.evaluate.joint.estimator", ["joint", "--of", "a,b", "--f", 0.5]),
-        ("stream_ldp.cli.evaluate.heavy_hitters.parse_spec", ["heavy-hitters", "--k", 1, "--epsilon", 1]),
-        ("stream_ldp.sets.methods.spec.require", ["heavy-hitters", "--k", 1, "--epsilon", 1]),
+        ("stream_ldp.mechanisms.rr_ldp.RRLDP", "{mechanism: {kind: rr-ldp, f: 0.5}}"),
+        ("stream_ldp.records.solve.estimator", "{mechanism: {kind: rr-ldp, f: 0.5}}"),
+        ("stream_ldp.sets.evaluation.run_epoch", "{mechanism: {kind: svim, k: 1, epsilon: 1}}"),
+        ("stream_ldp.sets.methods.spec.require", "{mechanism: {kind: svim, k: 1, epsilon: 1}}"),
     ],
 )
 def test_a_mistake_of_an_evaluation_is_no_message_to_its_user(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, place: str, arguments: list[object]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, place: str, text: str
 ) -> None:
     module, _, name = place.rpartition(".")
     monkeypatch.setattr(import_module(module), name, mistaken)
-    (data := tmp_path / "data").write_text("a,b\n0,0\n1,1\n" if arguments[0] == "joint" else "0 1\n1 2\n")
-    result = run("evaluate", *arguments, "--data", data)
+    (data := tmp_path / "data").write_text("a,b\n0,0\n1,1\n" if "rr-ldp" in text else "0 1\n1 2\n")
+    result = run("evaluate", "--collection", text, "--data", data)
     assert isinstance(result.exception, ValueError), result.output
     assert "operands" not in result.output
 

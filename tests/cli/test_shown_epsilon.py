@@ -87,10 +87,9 @@ def test_no_command_shows_an_epsilon_of_records_below_the_true_one(mechanism: st
     check_audited(run("audit", "--exact", file), losses(1, 2, 3, math.inf))
 
     (data := tmp_path / "people.csv").write_text("bathing,mobility\nno,none\nyes,some\nno,full\n")
-    noise = [f"--{name}={value}" for name, value in collection.mechanism_spec if isinstance(value, float)]
-    evaluated = ["evaluate", "joint", "--data", data, "--of", "bathing,mobility", *noise]
+    answered = run("evaluate", file, "--data", data, "--repeats", 1, "--users", 50, "--vary", "estimates.0.method=em")
+    check_shown(answered, r"^ +\S+ +em +50 .* (\S+) +(\S+) +\S+ *$", [once, for_ever])
     told = r"(\S+) a report, (\S+) for ever"
-    check_shown(run(*evaluated, "--repeats", 1, "--users", 50, "--methods", "em"), told, [once, for_ever])
 
     privacy = Privacy(per_report=once, for_ever=for_ever, assumption="any two records")
     check_shown(panel(estimate_of(privacy=privacy), width=200), told, [once, for_ever])
@@ -123,11 +122,6 @@ def test_no_command_shows_an_epsilon_of_sets_below_the_true_one(mechanism: str, 
     check_shown(planned, r"(?:, l = \d+|candidates) +(\S+)", phases)
     check_audited(run("audit", "--exact", file), [whole, *phases])
 
-    (data := tmp_path / "sets.txt").write_text("0 1\n1 2\n2 3\n0 4\n")
-    evaluated = ["evaluate", "heavy-hitters", "--data", data, "--k", 2, "--epsilon", whole, "--methods", method.name]
-    answered = run(*evaluated, "--repeats", 1, "--users", 50, "--set-size", 2)
-    check_shown(answered, rf"^ +{method.name} +2 +(\S+)", [whole])
-
     privacy = EpochPrivacy(per_epoch=whole, phases=tuple(phases), assumption="any two sets of items")
     check_shown(panel(result_of(7, privacy=privacy), width=200), r"at epsilon (\S+) an epoch", [whole])
 
@@ -138,23 +132,3 @@ def test_a_round_that_asks_for_too_much_is_told_with_no_less_than_it_asks_for() 
     with pytest.raises(RoundRefused) as refusal:
         asked.check(collection)
     check_shown(str(refusal.value), r"epsilon (\S+), the collection allows (\S+)$", [3.1000049, 3.0000049])
-
-
-@pytest.mark.parametrize(
-    ("command", "flags"),
-    [
-        ("frequency", ["--of", "bathing", "--oracles", "k-rr", "--users", 50]),
-        ("mean", ["--of", "age", "--oracles", "auto", "--users", 50]),
-        ("strings", ["--of", "bathing", "--methods", "pem", "--users", 50]),
-        ("views", ["--of", "bathing,mobility", "--designs", "pairs", "--users", 50]),
-        ("synthesis", ["--of", "bathing,mobility", "--label", "bathing", "--methods", "tree", "--users", 50]),
-    ],
-)
-def test_no_evaluation_shows_an_epsilon_below_the_true_one(
-    command: str, flags: Sequence[object], tmp_path: Path
-) -> None:
-    (data := tmp_path / "people.csv").write_text(
-        "bathing,mobility,age\n" + "no,none,20\nyes,some,30\nno,full,40\nyes,none,50\n" * 10
-    )
-    shown = run("evaluate", command, "--data", data, *flags, "--epsilon", 3.0000049, "--repeats", 1)
-    check_shown(shown, r"  (3(?:\.\d+)?)  ", [3.0000049])

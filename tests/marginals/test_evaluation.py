@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from stream_ldp.audit.enumerate import distribution
-from stream_ldp.marginals.evaluation import Candidate, Score, scores, trials
-from stream_ldp.marginals.spec import MEAN_ORACLES, SampledSpec
+from stream_ldp.marginals.collection import SampledCollection
+from stream_ldp.marginals.spec import MEAN_ORACLES
 from stream_ldp.mechanisms import FrequencyOracle, HalfSpaceResponse, PiecewiseResponse
 from stream_ldp.questions.attributes import AskedAttribute
+from tests.evaluation.runs import evaluated, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,16 +31,21 @@ def table(*columns: Any) -> Table:
     return people
 
 
-def candidate(name: str, epsilon: float, attributes: Sequence[AskedAttribute], **parameters: Any) -> Candidate:
-    spec = SampledSpec.model_validate({"kind": "sampled", "epsilon": epsilon, **parameters})
-    return Candidate(oracle=name, epsilon=epsilon, questions=spec.questions(attributes))
-
-
-def scored(people: Table, *candidates: Candidate, repeats: int, users: int | None = None) -> list[Score]:
-    clock = itertools.count().__next__
-    return scores(
-        trials(people, candidates=candidates, users=users or len(people), repeats=repeats, seed=4, clock=clock)
+def collection_of(attributes: Sequence[AskedAttribute], **mechanism: Any) -> SampledCollection:
+    return SampledCollection.model_validate(
+        {
+            "collection": "a",
+            "mechanism": {"kind": "sampled", **mechanism},
+            "attributes": list(attributes),
+            "window": {"size": "1m"},
+        }
     )
+
+
+def scored(people: Table, collection: SampledCollection, *, repeats: int) -> dict[str, float]:
+    (score,) = evaluated(collection, people, repeats=repeats, seed=4).values()
+    assert score.seconds == 2
+    return numbers(score)
 
 
 def variances(question: Question, user: Table) -> Any:
@@ -68,16 +73,15 @@ def variances(question: Question, user: Table) -> Any:
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_the_expected_error_of_frequencies_is_exactly_that_of_the_answers(oracle: str, epsilon: float) -> None:
     held = np.random.default_rng(0).choice(8, 300, p=[0.4, 0.25, 0.15, 0.1, 0.04, 0.03, 0.02, 0.01])
-    people, asked = table(held), candidate(oracle, epsilon, [VALUES], oracle=oracle)
-    (score,) = scored(people, asked, repeats=1)
+    people, asked = table(held), collection_of([VALUES], oracle=oracle, epsilon=epsilon)
+    score = scored(people, asked, repeats=1)
     (question,) = asked.questions.questions
     exact = sum(
         count * variances(question, table(np.array([value])))
         for value, count in zip(*np.unique(held, return_counts=True), strict=True)
     )
-    assert score.mse_expected == pytest.approx(np.mean(exact) / 300**2, rel=1e-9)
-    assert score.seconds == 1
-    assert 0 < score.avd < 1
+    assert score["mse_expected"] == pytest.approx(np.mean(exact) / 300**2, rel=1e-9)
+    assert 0 < score["avd"] < 1
 
 
 @pytest.mark.parametrize("oracle", ["o-rr", "o-rappor"])
@@ -87,8 +91,8 @@ def test_the_error_of_frequencies_in_cohorts_is_the_expected_one(oracle: str) ->
     What a cohort answers has its variance exactly: see test_candidates.py.
     """
     people = table(np.random.default_rng(0).choice(8, 300, p=[0.4, 0.25, 0.15, 0.1, 0.04, 0.03, 0.02, 0.01]))
-    (score,) = scored(people, candidate(oracle, 3.0, [VALUES], oracle=oracle, cohorts=6), repeats=300)
-    assert score.mse == pytest.approx(score.mse_expected, rel=0.14)
+    score = scored(people, collection_of([VALUES], oracle=oracle, epsilon=3.0, cohorts=6), repeats=300)
+    assert score["mse"] == pytest.approx(score["mse_expected"], rel=0.14)
 
 
 @pytest.mark.parametrize("mean", ["harmony-mean", "mean-est"])
@@ -96,11 +100,11 @@ def test_the_expected_error_of_means_is_exactly_that_of_the_answers(mean: str) -
     """The other way to ask, `auto`, mixes two randomizers, each of which is compared exactly in its own test."""
     rng = np.random.default_rng(1)
     columns = [rng.normal(2, 1.5, 40).clip(-3, 5), rng.uniform(-3, 0, 40)][: 2 if mean == "mean-est" else 1]
-    people, asked = table(*columns), candidate(mean, 2.0, NUMBERS[: len(columns)], mean=mean)
-    (score,) = scored(people, asked, repeats=1)
+    people, asked = table(*columns), collection_of(NUMBERS[: len(columns)], mean=mean, epsilon=2.0)
+    score = scored(people, asked, repeats=1)
     (question,) = asked.questions.questions
     exact = np.mean([variances(question, people[[user]]) for user in range(40)])
-    assert score.mse_expected == pytest.approx(exact / 40, rel=1e-7)
+    assert score["mse_expected"] == pytest.approx(exact / 40, rel=1e-7)
 
 
 @pytest.mark.parametrize("mean", MEAN_ORACLES)
@@ -108,8 +112,8 @@ def test_the_error_of_means_is_the_expected_one(mean: str) -> None:
     """The deviation of 700 repeats of two means is 4 %; a user is asked about one of two, or both by mean-est."""
     rng = np.random.default_rng(1)
     columns = [rng.normal(2, 1.5, 800).clip(-3, 5), rng.uniform(-3, 0, 800)]
-    (score,) = scored(table(*columns), candidate(mean, 2.0, NUMBERS, mean=mean), repeats=700)
-    assert score.mse == pytest.approx(score.mse_expected, rel=0.16)
+    score = scored(table(*columns), collection_of(NUMBERS, mean=mean, epsilon=2.0), repeats=700)
+    assert score["mse"] == pytest.approx(score["mse_expected"], rel=0.16)
 
 
 def test_frequencies_of_one_attribute_out_of_two_have_the_sampling_of_users_in_their_error() -> None:
@@ -117,20 +121,28 @@ def test_frequencies_of_one_attribute_out_of_two_have_the_sampling_of_users_in_t
     rng = np.random.default_rng(2)
     both = [VALUES, VALUES.model_copy(update={"name": "b"})]
     people = table(rng.integers(8, size=1_000), rng.integers(8, size=1_000))
-    (score,) = scored(people, candidate("k-rr", 6.0, both, oracle="k-rr"), repeats=900)
-    assert score.mse == pytest.approx(score.mse_expected, rel=0.05)
-
-
-def test_the_seed_repeats_everything_and_candidates_keep_their_order() -> None:
-    people = table(np.arange(100) % 8)
-    candidates = [candidate(name, 1.0, [VALUES], oracle=name) for name in ("hadamard", "auto")]
-    found = scored(people, *candidates, repeats=2, users=300)
-    assert found == scored(people, *candidates, repeats=2, users=300)
-    assert [each.oracle for each in found] == ["hadamard", "auto"]
+    score = scored(people, collection_of(both, oracle="k-rr", epsilon=6.0), repeats=900)
+    assert score["mse"] == pytest.approx(score["mse_expected"], rel=0.05)
 
 
 def test_an_attribute_that_nobody_was_asked_about_is_scored_as_0() -> None:
     both = [VALUES, VALUES.model_copy(update={"name": "b"})]
     nothing = np.zeros(1, dtype=np.int64)
-    (score,) = scored(table(nothing, nothing), candidate("auto", 1.0, both), repeats=3)
-    assert np.isfinite(score.mse)
+    assert np.isfinite(scored(table(nothing, nothing), collection_of(both, epsilon=1.0), repeats=3)["mse"])
+
+
+def test_frequencies_and_means_are_two_series_and_candidates_are_compared_with_who_has_them() -> None:
+    texts = AskedAttribute(name="t", candidates=("x", "y"))
+    collection = collection_of([VALUES, NUMBERS[0], texts], epsilon=6.0)
+    people = np.array([(3, 1.0, "x"), (1, -2.0, "z")] * 3_000, dtype=[("0", "<i8"), ("1", "<f8"), ("2", "O")])
+    found = evaluated(collection, people, repeats=1)
+    assert list(found) == ["frequency", "mean"]
+    assert numbers(found["frequency"])["avd"] < 0.1
+    assert "mse_expected" not in found["frequency"].metrics, "candidates may have no estimate"
+    assert "mse_expected" in found["mean"].metrics
+
+
+def test_a_channel_is_evaluated_like_other_oracles() -> None:
+    found = scored(table(np.arange(4_000) % 8), collection_of([VALUES], oracle="channel", distortion=0.2), repeats=1)
+    assert found["mse_expected"] > 0
+    assert found["avd"] < 0.2

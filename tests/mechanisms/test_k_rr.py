@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from stream_ldp.audit.enumeration import Enumeration
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.errors import ParameterError
+from stream_ldp.evaluation.distance import average_variation_distance
 from stream_ldp.ledger.ledger import Spending
 from stream_ldp.mechanisms import KRR, GivenWords, KRRSpec, NotCovered, OSEntropy, SeededEntropy, Values
 from stream_ldp.mechanisms.rr_ldp import RRLDP
@@ -21,7 +22,6 @@ from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.estimators import estimator
-from stream_ldp.records.evaluation import average_variation_distance
 from stream_ldp.records.solve import supported
 from tests.paths import GOLDEN
 

@@ -378,6 +378,7 @@ def test_an_answer_of_a_linked_collection_is_made_of_its_period_until_then() -> 
         ("linked: 7d", "linked: 90s", "linked: a period is a whole number of windows of 60000 ms, got 90000 ms"),
         ("size: 60s", "size: 60s, hop: 20s", "linked needs windows without reports in common"),
         ("size: 60s", "size: 60s, memory: 0.5", "linked needs windows without reports in common"),
+        ("linked: 7d", "linked: 7d\nsynthesis: {records: 5, stop: paper}", "linked needs stop certificate"),
         ("linked: 7d", "linked: 30d", "43,200 windows a period; at most 10,080"),
         ("p: 0.25, q: 0.75", "", "linked needs rr-ldp with p and q"),
         ("{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}", "{kind: k-rr, epsilon: 2}", "linked needs rr-ldp with p and q"),

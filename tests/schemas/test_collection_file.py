@@ -123,7 +123,7 @@ estimates:
 sample: 0.5
 min_reports: 10
 delta: 1e-9
-synthesis: {records: 1000, seed: 7, method: lopub}
+synthesis: {records: 1000, seed: 7, method: lopub, stop: paper}
 """,
     """
 collection: linked

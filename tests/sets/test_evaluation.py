@@ -1,14 +1,17 @@
-"""Measures are of what is published against the users drawn, and a score sums up its own repeats alone."""
+"""Measures are of what is published against the users drawn."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 
-from stream_ldp.sets.evaluation import Measures, Trial, measures, scores, trials
+from stream_ldp.sets.collection import ItemCollection
+from stream_ldp.sets.evaluation import EVALUATION, metrics
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.phases import RankingEstimate
-from tests.sets.methods.examples import method
+from tests.evaluation.runs import evaluated
 
 TRUTH = np.array([0.5, 0.1, 0.8, 0.0])
 
@@ -17,30 +20,42 @@ def test_measures_are_of_the_published_items_and_frequencies() -> None:
     estimate = RankingEstimate(
         items=np.array([2, 1, 3]), frequency=np.array([1.4, 0.3, -0.2]), standard_error=np.full(3, 0.1)
     )
-    found = measures(estimate, TRUTH, k=2, seconds=3.0)
+    found = metrics(estimate, TRUTH, k=2)
     # Item 2 is published with 1.0 at most; item 0 is no candidate, so it is not published and its estimate is 0.
-    assert (found.ndcg, found.f1, found.seconds) == (0.5, 0.5, 3.0)
-    assert found.re == pytest.approx((0.2 / 0.8 + 1.0) / 2)
-    assert found.mse == pytest.approx((0.2**2 + 0.5**2) / 2)
+    assert (found["ndcg"], found["f1"]) == (0.5, 0.5)
+    assert found["re"] == pytest.approx((0.2 / 0.8 + 1.0) / 2)
+    assert found["mse"] == pytest.approx((0.2**2 + 0.5**2) / 2)
 
 
-def test_a_score_summarises_all_repeats_of_one_method_epsilon_and_k() -> None:
-    def trial(ndcg: float, *, epsilon: float = 1.0, k: int = 2) -> Trial:
-        found = Measures(ndcg=ndcg, re=2 * ndcg, f1=1.0, mse=0.0, coverage=1.0, seconds=ndcg)
-        return Trial(method="svim", epsilon=epsilon, k=k, measures=found)
-
-    first, second, third = scores([trial(0.25), trial(0.5, epsilon=2.0), trial(0.75), trial(0.5, k=3)])
-    assert (first.epsilon, first.k, first.mean.ndcg, first.mean.re) == (1.0, 2, 0.5, 1.0)
-    assert first.deviation.ndcg == pytest.approx(np.sqrt(0.125))
-    assert first.deviation.f1 == 0.0
-    assert (second.epsilon, second.mean.ndcg, second.deviation.ndcg) == (2.0, 0.5, 0.0)
-    assert (third.k, third.mean.ndcg) == (3, 0.5)
-
-
-def test_seconds_are_the_duration_of_the_epoch_by_the_given_clock() -> None:
-    ticks = iter([1.0, 1.5, 7.0, 9.0])
-    svim = method("svim", domain=3, k=1, epsilon=1.0)
-    outcomes = trials(
-        ItemSets.of([[0], [1, 2]]), methods=[(1.0, svim)], users=5, repeats=2, seed=0, clock=lambda: next(ticks)
+def test_an_epoch_is_measured_with_all_users_and_the_server() -> None:
+    collection = ItemCollection.parse(
+        "{collection: a, mechanism: {kind: svim, epsilon: 1, k: 1}, items: {size: 3}, window: {size: 1m}}"
     )
-    assert [each.measures.seconds for each in outcomes] == [0.5, 2.0]
+    (score,) = evaluated(collection, ItemSets.of([[0], [1, 2]]), users=5, repeats=2).values()
+    assert [name for name in score.metrics if not name.endswith("_sd")] == ["ndcg", "re", "f1", "mse", "coverage"]
+    assert score.seconds == 1.0
+
+
+class Sets:
+    columns = ()
+    item_sets = (("10", "9"), ("9",), ("9", "8", "10", "7"), *[("9",)] * 9)
+
+    def values(self, name: str) -> list[str]:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "size"),
+    [
+        ({"kind": "gfim", "set_size": "", "k": "1", "epsilon": "1"}, 2),  # what nine of ten do not exceed
+        ({"kind": "svim", "set_size": "", "k": "1", "epsilon": "1"}, 1),  # what tells the most of item 9
+        ({"kind": "svim", "set_size": "", "k": "x"}, 2),  # the collection says that k is no number
+        ({"kind": "svim", "set_size": "3"}, "3"),
+        ({"kind": "svim"}, None),
+    ],
+)
+def test_the_items_and_an_empty_set_size_are_those_of_the_table(mechanism: dict[str, Any], size: Any) -> None:
+    document = {"mechanism": mechanism}
+    EVALUATION.complete(document, Sets())
+    assert document["items"] == {"names": ["7", "8", "9", "10"]}
+    assert mechanism.get("set_size") == size

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_ldp.records.evaluation import joint_of
+from stream_ldp.evaluation.distance import joint_of
 from stream_ldp.synthesis.graph import cliques_of
 from stream_ldp.synthesis.junction_tree import JunctionTree
 from tests.synthesis.examples import SIZES, TRUTH, exact

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from stream_ldp.collection import CollectionError
-from tests.views.examples import collection_of, users
+from stream_ldp.views.collection import ViewsCollection
+from tests.views.examples import TEXT, collection_of, users
 
 
 @pytest.mark.parametrize(
@@ -32,6 +33,12 @@ def test_an_estimate_that_no_view_determines_is_refused_with_what_is_missing(
 ) -> None:
     with pytest.raises(CollectionError, match=problem):
         collection_of(f"epsilon: 1, {mechanism}", estimates=estimates)
+
+
+def test_records_of_views_have_no_published_form() -> None:
+    text = TEXT.format(mechanism="epsilon: 1, ask: pairs", estimates="[{name: a, of: [diet]}]", window="")
+    with pytest.raises(CollectionError, match=r"synthesis\.stop: views are fitted in one way"):
+        ViewsCollection.parse(f"{text}synthesis: {{records: 5, stop: paper}}\n")
 
 
 def test_views_determine_all_attributes_whose_pairs_they_have() -> None:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from stream_ldp.views.expected import expected_avd, k_rr_information, rr_information
+from stream_ldp.views.expected import expected_avd, rr_information
 
 
 def test_what_nobody_tells_is_as_far_off_as_its_dependence() -> None:
@@ -33,12 +33,3 @@ def test_more_attributes_share_the_epsilon_of_a_record() -> None:
     kept = math.exp(1) / (1 + math.exp(1))
     variance = kept * (1 - kept) / (2 * kept - 1) ** 2 / 2
     assert rr_information((2,), epsilon=2.0)[0,] == pytest.approx(1 / variance, rel=1e-6)
-
-
-def test_k_rr_tells_as_much_of_binary_attributes_as_warner_and_more_than_one_hot_codes() -> None:
-    kept = math.exp(2.0) / (math.exp(2.0) + 1)
-    found = k_rr_information((2, 2), epsilon=4.0)
-    assert found[0,] == pytest.approx((2 * kept - 1) ** 2 / (kept * (1 - kept)), rel=1e-6)
-    assert found[0, 1] == found[0,] * found[1,]
-    assert found[0,] > 1.7 * rr_information((2, 2), epsilon=4.0)[0,]
-    assert k_rr_information((40, 40), epsilon=4.0)[0,] < rr_information((40, 40), epsilon=4.0)[0,]

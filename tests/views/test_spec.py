@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from stream_ldp.collection import CollectionError
-from tests.views.examples import TEXT, collection_of
+from stream_ldp.views.design import candidates
+from tests.views.examples import SIZES, TEXT, collection_of
 
 PAIRS = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
 
@@ -74,3 +75,20 @@ def test_a_number_has_no_cells() -> None:
     text = TEXT.format(mechanism="epsilon: 1, ask: pairs", estimates="[{name: a, of: [walks]}]", window="")
     with pytest.raises(CollectionError, match=r"attributes\.2: attribute 'diet' has no list of `values`"):
         type(collection_of()).parse(text.replace("values: [meat, fish, plants]", "range: [0, 1]"))
+
+
+def test_a_design_is_asked_for_by_the_name_that_a_plan_shows() -> None:
+    named = collection_of("epsilon: 4, ask: cover 16").questions.questions
+    (cover,) = candidates(SIZES, epsilon=4.0, names=["cover 16"])
+    assert [each.of for each in named] == list(cover.views)
+    assert [each.weight for each in named] == list(cover.weights)
+    with pytest.raises(CollectionError, match=r"mechanism\.ask: these attributes have no such design"):
+        collection_of("epsilon: 4, ask: plane")
+    with pytest.raises(CollectionError, match="a design that `plan` shows"):
+        collection_of("epsilon: 4, ask: cover 17")
+
+
+def test_independent_attributes_are_asked_as_single_ones_and_every_estimate_is_their_product() -> None:
+    single = collection_of("epsilon: 4, ask: attributes", estimates="[{name: a, of: [walks]}]")
+    product = collection_of("epsilon: 4, ask: independent", estimates="[{name: a, of: [walks, bathes]}]")
+    assert single.fingerprint == product.fingerprint

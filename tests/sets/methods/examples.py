@@ -6,19 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stream_ldp.evaluation.experiment import Experiment
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.sets.collection import ItemCollection
+from stream_ldp.sets.evaluation import EVALUATION
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods import parse_spec
 from stream_ldp.sets.sampling import respond
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
     from stream_ldp.sets.phases import Inquiry, Method
 
-__all__ = ["answers_of", "build", "method", "population"]
+__all__ = ["answers_of", "build", "method", "population", "scored"]
 
 
 def method(kind: str, *, domain: int, **options: object) -> Method:
@@ -30,6 +33,28 @@ def method(kind: str, *, domain: int, **options: object) -> Method:
 def build(kind: str, **changes: Any) -> Method:
     """Make a method for the top 4 of 60 items, of which sets hold 5, but for the changes."""
     return method(kind, **{"domain": 60, "k": 4, "epsilon": 2.0, "set_size": 5, **changes})
+
+
+def scored(sets: ItemSets, *, users: int, repeats: int, **mechanism: object) -> Iterator[dict[str, float]]:
+    """Evaluate a method on sets, and yield the metrics of each repeat; seed 0."""
+    collection = ItemCollection.model_validate(
+        {
+            "collection": "sets",
+            "mechanism": mechanism,
+            "items": {"size": int(sets.items.max()) + 1},
+            "window": {"size": "1m"},
+        }
+    )
+    experiment = Experiment(
+        collection=collection,
+        population=sets,
+        users=users,
+        measure=EVALUATION.measure,
+        clock=lambda: 0.0,
+        taken=EVALUATION.taken,
+    )
+    for (measured,) in experiment.repeats(repeats, seed=0):
+        yield {name: float(value) for name, value in measured.metrics.items()}
 
 
 def answers_of(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms.randomness.repeats import each_repeat
+from stream_ldp.evaluation.repeats import each_repeat
 
 
 def test_users_are_drawn_without_replacement_as_long_as_there_are_enough() -> None:
@@ -28,3 +28,15 @@ def test_repeats_differ_in_users_and_noise_and_come_again_with_the_seed() -> Non
 def test_a_population_of_nobody_is_refused() -> None:
     with pytest.raises(ParameterError, match="no rows"):
         next(each_repeat(1, rows=0, users=1, seed=1))
+
+
+def test_some_are_kept_apart_and_nobody_is_drawn_from_them() -> None:
+    for each in each_repeat(5, rows=10, users=40, seed=1, apart=0.2):
+        assert len(each.apart) == 2
+        assert sorted([*each.apart.tolist(), *each.others.tolist()]) == list(range(10))
+        assert set(each.users.tolist()) == set(each.others.tolist())
+
+
+def test_nobody_can_be_kept_apart_of_one() -> None:
+    with pytest.raises(ParameterError, match="a table of 2 rows or more"):
+        next(each_repeat(1, rows=1, users=1, seed=1, apart=0.2))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from stream_ldp.records.users_needed import MOST_USERS, Distance, users_needed
+from stream_ldp.evaluation.users_needed import MOST_USERS, Distance, users_needed
 
 REPEATS = 10
 

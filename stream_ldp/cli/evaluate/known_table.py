@@ -1,0 +1,90 @@
+"""The table of a known population, and its users as a collection encodes them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import typer
+
+from stream_ldp.cli.inputs.item_sets import load_item_sets, named_sets
+from stream_ldp.cli.inputs.population import load_population
+from stream_ldp.cli.inputs.table import columns_of, read_rows
+from stream_ldp.cli.inputs.text_file import text_of
+from stream_ldp.cli.progress import watched
+from stream_ldp.collection.records import Missing
+from stream_ldp.collection.values import text_of as value_text
+from stream_ldp.errors import DataError
+from stream_ldp.evaluation.completion import ordered
+from stream_ldp.quantity import quantity
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+__all__ = ["TableFile"]
+
+
+class TableFile:
+    """A file of records or of item sets, a `stream_ldp.evaluation.trial.KnownTable`.
+
+    Every method raises DataError if the file cannot be read as such; its messages never repeat a value.
+    """
+
+    def __init__(self, path: Path, *, missing: Missing | None) -> None:
+        """Read nothing yet.
+
+        missing: what becomes of rows that lack a value; None for a value of its own, where the table says what values
+            there are.
+        """
+        self.path = path
+        self._missing = missing
+        self._values: dict[str, list[str]] = {}
+        self._read: list[tuple[object, Any]] = []
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return columns_of(self.path)
+
+    @cached_property
+    def item_sets(self) -> list[list[str]]:
+        """The items of each line."""
+        with text_of(self.path) as file:
+            found = list(named_sets(file, self.path))
+        if not found:
+            raise DataError(f"{self.path}: empty; it needs a user's items on each line")
+        return found
+
+    def values(self, name: str) -> list[str]:
+        """Return the values of a column that occur, in their order; an empty text for what is missing."""
+        if name not in self._values:
+            what = f"attribute {name!r}: the given value"
+            rows = watched(read_rows(self.path, [name]), total=None, what="rows")
+            found = ordered(value_text(row[name], what=f"{place}: {what}") or "" for place, row in rows)
+            self._values[name] = [each for each in found if each or self._missing is None]
+        return self._values[name]
+
+    def numbers(self, name: str) -> NDArray[np.int64]:
+        """Return the number of each row's value of a column among those that occur."""
+        places = {value: number for number, value in enumerate(self.values(name))}
+        rows = read_rows(self.path, [name])
+        return np.array([places[value_text(row[name], what=name) or ""] for _, row in rows], dtype=np.int64)
+
+    def population(self, collection: Any, *, item_sets: bool) -> Any:
+        """Return all users as a collection encodes them; the last ones are kept for the next collection like it."""
+        about = collection.items if item_sets else tuple(collection.attributes)
+        for known, population in self._read:
+            if known == about:
+                return population
+        if item_sets:
+            population = load_item_sets(self.path, collection)
+        else:
+            encoded = load_population(self.path, collection, missing=self._missing or Missing.REFUSE)
+            if encoded.left_out:
+                typer.echo(f"{quantity(encoded.left_out, 'row')} without a value, left out", err=True)
+            population = encoded.table
+        self._read = [(about, population)]
+        return population

@@ -1,0 +1,1 @@
+"""Evaluation of collections on known populations, which report with noise, again and again."""

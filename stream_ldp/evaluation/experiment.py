@@ -1,0 +1,130 @@
+"""The experiment of all evaluations: draw users, let them report, solve and compare, again and again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from stream_ldp.evaluation.repeats import each_repeat
+from stream_ldp.evaluation.trial import Trial, of_rows
+from stream_ldp.evaluation.users_needed import Distance, users_needed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.evaluation.trial import Measure, Measured
+    from stream_ldp.evaluation.users_needed import Needed
+
+__all__ = ["DISTANCE", "Experiment", "Score", "scores"]
+
+#: The metric whose fall with the number of users can be searched for a wanted one.
+DISTANCE = "avd"
+
+
+class Score(NamedTuple):
+    """The metrics of one series over some repeats.
+
+    metrics: mean of each, with its standard deviation over the repeats (n - 1; 0 for a single one) behind it, as
+        NAME_sd, but for an epsilon; of a word, the most frequent one. Of a metric that begins with rmse, the root of
+        the mean square.
+    seconds: mean.
+    """
+
+    repeats: int
+    metrics: dict[str, float | str]
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Experiment:
+    """Users of a known population who report to a collection.
+
+    population: all users, in the form in which the collection encodes them.
+    users: number of users in each repeat, drawn with replacement only if there are fewer.
+    apart: share of the population that is kept apart, see `each_repeat`.
+    group: the name under which a series is scored, with others of that name.
+    clock: returns seconds, from any origin.
+    """
+
+    collection: Any
+    population: Any
+    users: int
+    measure: Measure
+    clock: Callable[[], float]
+    taken: Callable[[Any, NDArray[np.int64]], Any] = of_rows
+    apart: float = 0.0
+    group: Callable[[str], str] = field(default=str)
+
+    def repeats(self, count: int, *, seed: int, users: int | None = None) -> Iterator[list[Measured]]:
+        """Yield the measures of one repeat after another; the seed determines all but the seconds.
+
+        Each repeat draws users and noise of its own, the same for all collections.
+
+        Raises:
+            ParameterError: the population has nobody, or nobody beside those kept apart.
+        """
+        for each in each_repeat(
+            count, rows=len(self.population), users=users or self.users, seed=seed, apart=self.apart
+        ):
+            trial = Trial(
+                collection=self.collection,
+                people=self.taken(self.population, each.users),
+                population=self.taken(self.population, each.others) if self.apart else self.population,
+                apart=self.taken(self.population, each.apart),
+                sampling=each.sampling,
+                noise=each.noise,
+                drawing=each.drawing,
+                clock=self.clock,
+            )
+            yield [found._replace(series=self.group(found.series)) for found in self.measure(trial)]
+
+    def users_needed(self, series: str, *, wanted: float, repeats: int, seed: int) -> Needed | None:
+        """Find the number of users with which the mean distance of a series is as wanted; None beyond MOST_USERS."""
+
+        def distance(users: int, count: int, step: int) -> Distance:
+            found = scores(self.repeats(count, seed=seed + step, users=users))[series].metrics
+            return Distance(float(found[DISTANCE]), float(found[f"{DISTANCE}_sd"]))
+
+        return users_needed(wanted, users=self.users, repeats=repeats, measure=distance)
+
+
+def scores(repeats: Iterable[Sequence[Measured]]) -> dict[str, Score]:
+    """Score each series, in the order in which they first appear.
+
+    repeats: the measures of each; those of one series are averaged first, and their seconds added up.
+    """
+    by_series: dict[str, list[list[Measured]]] = {}
+    for repeat in repeats:
+        together: dict[str, list[Measured]] = {}
+        for each in repeat:
+            together.setdefault(each.series, []).append(each)
+        for series, found in together.items():
+            by_series.setdefault(series, []).append(found)
+    return {series: _score(found) for series, found in by_series.items()}
+
+
+def _score(repeats: Sequence[Sequence[Measured]]) -> Score:
+    metrics: dict[str, float | str] = {}
+    for name in dict.fromkeys(name for repeat in repeats for each in repeat for name in each.metrics):
+        values = [[each.metrics[name] for each in repeat if name in each.metrics] for repeat in repeats]
+        words = [value for of_repeat in values for value in of_repeat if isinstance(value, str)]
+        if words:
+            metrics[name] = Counter(words).most_common(1)[0][0]
+            continue
+        numbers = np.array([_mean(name, of_repeat) for of_repeat in values if of_repeat])
+        metrics[name] = _mean(name, numbers)
+        if not name.startswith("epsilon"):
+            metrics[f"{name}_sd"] = float(np.std(numbers, ddof=1)) if len(numbers) > 1 else 0.0
+    seconds = float(np.mean([sum(each.seconds for each in repeat) for repeat in repeats]))
+    return Score(len(repeats), metrics, seconds)
+
+
+def _mean(name: str, numbers: Any) -> float:
+    if name.startswith("rmse"):
+        return float(np.sqrt(np.mean(np.square(numbers))))
+    return float(np.mean(numbers))

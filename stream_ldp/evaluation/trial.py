@@ -1,0 +1,98 @@
+"""One trial of an evaluation, and what a kind of collection measures in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Evaluation", "KnownTable", "Measure", "Measured", "Trial", "complete_nothing", "of_rows"]
+
+CollectionT = TypeVar("CollectionT")
+
+
+class Measured(NamedTuple):
+    """The answer of one series, compared with the truth of the users who reported.
+
+    metrics: by name; those whose name begins with rmse are averaged as squares. A word is one that the answer says.
+    seconds: that the answer took.
+    """
+
+    series: str
+    metrics: Mapping[str, float | str]
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Trial(Generic[CollectionT]):
+    """Users who are drawn from a known population, and the randomness of all that they do.
+
+    people: the users drawn, in the form in which the collection encodes them.
+    population: those from whom they are drawn.
+    apart: users of the same table from whom nobody is drawn.
+    sampling, noise: seeds of the choice of users, and of their noise.
+    drawing: a seed of what is drawn from answers.
+    clock: returns seconds, from any origin.
+    """
+
+    collection: CollectionT
+    people: Any
+    population: Any
+    apart: Any
+    sampling: np.random.SeedSequence
+    noise: np.random.SeedSequence
+    drawing: int
+    clock: Callable[[], float]
+
+
+#: Lets the users of a trial report, solves, and compares each answer with their truth.
+Measure = Callable[[Trial[Any]], Iterator[Measured]]
+
+
+class KnownTable(Protocol):
+    """The table of a known population, before any collection encodes it."""
+
+    @property
+    def columns(self) -> Sequence[str]: ...
+
+    @property
+    def item_sets(self) -> Sequence[Sequence[str]]: ...
+
+    def values(self, name: str) -> list[str]:
+        """Return the values of a column that occur, in their order; an empty text for what is missing."""
+        ...
+
+
+def of_rows(population: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+    """Select users of a table, one a row."""
+    found: NDArray[Any] = population[rows]
+    return found
+
+
+def complete_nothing(document: dict[str, Any], table: KnownTable) -> None:
+    """Leave a document as it is."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evaluation:
+    """How collections of a kind are evaluated.
+
+    measure: see `Measure`.
+    complete: fills in what a document leaves to the table, such as the values of an attribute.
+    item_sets: whether a user's line of the table is a set of items, and no record.
+    taken: selects users of a population by their numbers.
+    windows: measures users who report in one window after another, given `windows`, `returning` and `drift`; None if
+        windows are not compared.
+    asked: lets the users of a trial report, and returns a function that asks about a series, or about all that
+        synthetic records are made of; None if there are none.
+    """
+
+    measure: Measure
+    complete: Callable[[dict[str, Any], KnownTable], None] = complete_nothing
+    item_sets: bool = False
+    taken: Callable[[Any, NDArray[np.int64]], Any] = of_rows
+    windows: Callable[..., Iterator[Measured]] | None = None
+    asked: Callable[[Trial[Any]], Callable[[Any], Any]] | None = None

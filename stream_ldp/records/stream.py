@@ -1,0 +1,101 @@
+"""A known population that reports in one window after another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.mechanisms import SeededEntropy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import Mechanism
+    from stream_ldp.mechanisms.mechanism import Symbols
+
+__all__ = ["Pane", "Stream"]
+
+#: Share of the records, by the value that drifts, from which the first window's users come, and the last one's.
+_END = 0.4
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Pane:
+    """The users who report between two hops.
+
+    rows: packed reports, uint8, shape (users, width).
+    users: number of each one's user, uint64, shape (users,).
+    people: their records, value indices, shape (users, attributes).
+    """
+
+    rows: NDArray[np.uint8]
+    users: NDArray[np.uint64]
+    people: NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Stream:
+    """A population that reports in one pane after another.
+
+    Each pane's users are the returning ones, whose permanent responses last as long as their records, and new ones,
+    drawn with replacement.
+
+    population: value indices, shape (rows, attributes), each below its attribute's size.
+    drift: a number for each row, shape (rows,). Over the panes the users move, one by one, from the two fifths of
+        the rows with the lowest numbers to those with the highest. None for users of all rows in every pane.
+    mechanism: the mechanism of exactly these attributes.
+    users: number of users in a pane, each with one report.
+    panes: number of panes, at least 2.
+    returning: share of the users who are there in every pane.
+    """
+
+    population: NDArray[np.int64]
+    drift: NDArray[np.int64] | None
+    mechanism: Mechanism
+    users: int
+    panes: int
+    returning: float
+
+    def draw(self, sampling: np.random.SeedSequence, noise: np.random.SeedSequence) -> Iterator[Pane]:
+        """Draw the users of each pane, and their reports."""
+        rng, entropy = np.random.default_rng(sampling), SeededEntropy(noise)
+        first, last = self._ends(rng)
+        mechanism, same = self.mechanism, round(self.returning * self.users)
+        before, after = rng.choice(first, same), rng.choice(last, same)
+        if self.drift is None:
+            after = before
+        responses = mechanism.permanent(before, entropy)
+        # A record that changes draws new permanent noise; one that stays keeps its own.
+        new_responses = responses if self.drift is None else mechanism.permanent(after, entropy)
+        moves_at = rng.random(same)
+        new_users = self.users - same
+        for number, moved in enumerate(np.linspace(0.0, 1.0, self.panes)):
+            has_moved = (moves_at < moved)[:, None]
+            new = np.where(
+                (rng.random(new_users) < moved)[:, None],
+                rng.choice(last, new_users),
+                rng.choice(first, new_users),
+            )
+            symbols: Symbols = np.concatenate(
+                [np.where(has_moved, new_responses, responses), mechanism.permanent(new, entropy)]
+            )
+            users = np.arange(self.users, dtype=np.uint64)
+            users[same:] += np.uint64(number * new_users)
+            yield Pane(
+                rows=mechanism.packed(mechanism.instantaneous(symbols, entropy)),
+                users=users,
+                people=np.concatenate([np.where(has_moved, after, before), new]),
+            )
+
+    def _ends(self, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        rows = self.population.astype(np.intp)
+        if self.drift is None:
+            return rows, rows
+        # Rows with equal numbers come in random order: that of a file may have a meaning.
+        order = np.lexsort([rng.random(len(rows)), self.drift])
+        number = max(1, round(_END * len(rows)))
+        return rows[order[:number]], rows[order[-number:]]

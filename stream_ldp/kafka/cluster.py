@@ -15,6 +15,7 @@ from aiokafka.errors import (
     GroupLoadInProgressError,
     IncompatibleBrokerVersion,
     NoError,
+    NotCoordinatorForGroupError,
     TopicAlreadyExistsError,
     TopicAuthorizationFailedError,
     TransactionalIdAuthorizationFailed,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.kafka.topics import TopicSpec
 
-__all__ = ["Cluster", "ClusterError", "committed_offsets"]
+__all__ = ["Cluster", "ClusterError", "NoCoordinator"]
 
 #: Of three replicas, one may fail while another is restarted, and no report is lost.
 USUAL_REPLICATION = 3
@@ -173,10 +174,15 @@ class Cluster:
         return {partition: offset for partition, (offset, _) in (await self.commits(group, partitions)).items()}
 
     async def commits(
-        self, group: str, partitions: Sequence[TopicPartition]
+        self, group: str, partitions: Sequence[TopicPartition], *, seconds: float | None = None
     ) -> dict[TopicPartition, tuple[int, str]]:
-        """Return what a consumer group has committed, offset and metadata; see `committed`."""
-        commits = await _once_coordinated(f"group {group}", lambda: committed_offsets(self._admin, group, partitions))
+        """Return what a consumer group has committed, offset and metadata; see `committed`.
+
+        seconds: time for the group to get a coordinator; LEADER_SECONDS if not given.
+        """
+        commits = await _once_coordinated(
+            f"group {group}", lambda: _committed_offsets(self._admin, group, partitions), seconds=seconds
+        )
         return {
             partition: (commit.offset, commit.metadata) for partition, commit in commits.items() if commit.offset >= 0
         }
@@ -284,7 +290,7 @@ class Cluster:
         return found
 
 
-async def committed_offsets(
+async def _committed_offsets(
     admin: AIOKafkaAdminClient, group: str, partitions: Sequence[TopicPartition]
 ) -> dict[TopicPartition, OffsetAndMetadata]:
     """Return what a group has committed for each of some partitions; an offset of -1 says that it has nothing.
@@ -308,17 +314,21 @@ async def committed_offsets(
     return commits
 
 
-async def _once_coordinated(what: str, ask: Callable[[], Awaitable[Any]]) -> Any:
-    """Ask about a group, or a transactional id; a cluster creates the coordinator when it is asked for the first."""
+async def _once_coordinated(what: str, ask: Callable[[], Awaitable[Any]], *, seconds: float | None = None) -> Any:
+    """Ask about a group, or a transactional id, until it has a coordinator, or for LEADER_SECONDS.
+
+    A cluster creates the coordinator when it is asked for the first, and moves it with the broker that it is on.
+    """
     loop = asyncio.get_running_loop()
-    until = loop.time() + LEADER_SECONDS
+    seconds = LEADER_SECONDS if seconds is None else seconds
+    until = loop.time() + seconds
     while True:
         try:
             # Without a limit of its own: a request that gets no answer says nothing about the coordinator.
             return await ask()
-        except (GroupCoordinatorNotAvailableError, GroupLoadInProgressError) as error:
+        except (GroupCoordinatorNotAvailableError, GroupLoadInProgressError, NotCoordinatorForGroupError) as error:
             if loop.time() >= until:
-                raise NoCoordinator(f"{what} has no coordinator after {LEADER_SECONDS:.0f} s") from error
+                raise NoCoordinator(f"{what} has no coordinator after {seconds:.0f} s") from error
         await asyncio.sleep(0.05)
 
 

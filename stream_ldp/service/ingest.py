@@ -122,7 +122,12 @@ class Ingest(Service):
         self._cluster = Cluster(admin)
         joining = Joining(collection, settings=settings, cluster=self._cluster, producer=producer)
         self._ownership = Ownership(
-            collection, settings=settings, admin=admin, joining=joining, metrics=metrics.ingest, now_ms=now_ms
+            collection,
+            settings=settings,
+            cluster=self._cluster,
+            joining=joining,
+            metrics=metrics.ingest,
+            now_ms=now_ms,
         )
         self._topics = TopicsWatch(
             follows=[self._topic, self._dead_letters_topic],

@@ -17,7 +17,6 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError, Un
 from aiokafka.structs import OffsetAndMetadata
 
 from stream_ldp.errors import StreamLDPError
-from stream_ldp.kafka.cluster import Cluster, committed_offsets
 from stream_ldp.kafka.consumer import QuickConsumer
 from stream_ldp.kafka.decompression import MAX_EXPANDED_REPORTS_BYTES
 from stream_ldp.kafka.unreadable import UnreadableRecord
@@ -28,9 +27,8 @@ from stream_ldp.pipeline.source_partition import SourcePartition
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from aiokafka.admin import AIOKafkaAdminClient
-
     from stream_ldp.collection import Collection
+    from stream_ldp.kafka.cluster import Cluster
     from stream_ldp.kafka.producer import Record
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.topic_identity import TopicIdentity
@@ -57,10 +55,9 @@ LAST_MS = 2**63 - 1
 #: Seconds beyond its timeout that a fetch may take, so that the loop goes on turning during an outage.
 ASSIGNMENT_SECONDS = 1.0
 
-#: Tries, and seconds between them, while a group's coordinator moves to another broker: three seconds in all, as long
-#: as an election takes, and well within the session, so that no peer has to wait for this worker.
-COORDINATOR_TRIES = 10
-COORDINATOR_WAIT_SECONDS = 0.3
+#: Seconds for a group's coordinator to move to another broker: as long as an election takes, and well within the
+#: session, so that no peer has to wait for this worker.
+COORDINATOR_SECONDS = 3.0
 
 
 class ReportsLost(StreamLDPError, RuntimeError):
@@ -94,7 +91,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         collection: Collection,
         *,
         settings: Settings,
-        admin: AIOKafkaAdminClient,
+        cluster: Cluster,
         joining: Joining,
         metrics: IngestMetrics,
         now_ms: Callable[[], int],
@@ -115,8 +112,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         self._topic = settings.topic_names.reports(collection.name)
         self.group = settings.group_names.ingest(collection.name)
         self._settings = settings
-        self._admin = admin
-        self._cluster = Cluster(admin)
+        self._cluster = cluster
         self._joining = joining
         # The reports topic as it was when the partitions were taken over.
         self._identity: TopicIdentity | None = None
@@ -373,28 +369,17 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         """Return the last commit of every partition of the topic that has one.
 
         Raises:
-            KafkaError: the group's coordinator could not be asked, even after the time of an election; or the broker
-                that was asked last knows no such topic, as one that is starting may not.
+            NoCoordinator: the group has no coordinator, even after the time of an election.
+            KafkaError: it cannot be asked; or the broker that was asked last knows no such topic, as one that is
+                starting may not.
             ForeignCommit: something else has committed for the group.
         """
         numbers = self._consumer.partitions_for_topic(self._topic)
         if numbers is None:
             raise UnknownTopicOrPartitionError(self._topic)
         partitions = [TopicPartition(self._topic, number) for number in numbers]
-        for tries_left in reversed(range(COORDINATOR_TRIES)):
-            try:
-                # `consumer.committed` hides the metadata, the admin client does not.
-                commits = await committed_offsets(self._admin, self.group, partitions)
-                break
-            except KafkaError as error:
-                if not error.retriable or not tries_left:
-                    raise
-                await asyncio.sleep(COORDINATOR_WAIT_SECONDS)
-        return {
-            partition: Checkpoint.parse(commit.offset, commit.metadata)
-            for partition, commit in commits.items()
-            if commit.offset >= 0
-        }
+        commits = await self._cluster.commits(self.group, partitions, seconds=COORDINATOR_SECONDS)
+        return {partition: Checkpoint.parse(*commit) for partition, commit in commits.items()}
 
     async def commit(self, checkpoints: Mapping[TopicPartition, Checkpoint]) -> bool:
         """Commit, and return whether the coordinator accepted it; if it did not, all partitions are given up.

@@ -94,14 +94,15 @@ class MemoryKafka:
 
     def ownership(self, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> Ownership:
         self._connect(monkeypatch)
+        cluster = Cluster(self)
         return Ownership(
             COLLECTION,
             settings=self.settings.model_copy(update=settings),
-            admin=self,
+            cluster=cluster,
             joining=Joining(
                 COLLECTION,
                 settings=self.settings,
-                cluster=Cluster(self),
+                cluster=cluster,
                 producer=self,  # type: ignore[arg-type]
             ),
             metrics=self.metrics.ingest,

@@ -11,13 +11,14 @@ import pytest
 from aiokafka.errors import (
     CommitFailedError,
     GroupCoordinatorNotAvailableError,
-    GroupLoadInProgressError,
     IllegalStateError,
     KafkaError,
     NoError,
+    NotCoordinatorForGroupError,
 )
 from aiokafka.structs import OffsetAndMetadata
 
+from stream_ldp.kafka.cluster import NoCoordinator
 from stream_ldp.kafka.patience import passes
 from stream_ldp.kafka.producer import Record
 from stream_ldp.pipeline import partials
@@ -248,16 +249,16 @@ async def test_a_coordinator_that_moves_is_waited_for_but_not_for_ever(monkeypat
     async def moving(group: str, *, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
         nonlocal asked
         asked += 1
-        if asked < after:
-            raise GroupCoordinatorNotAvailableError
+        if asked <= 2:
+            raise NotCoordinatorForGroupError if asked == 1 else GroupCoordinatorNotAvailableError
         return memory.commits
 
     monkeypatch.setattr(memory, "list_consumer_group_offsets", moving)
-    monkeypatch.setattr(ownership_module, "COORDINATOR_WAIT_SECONDS", 0.0)
-    after = ownership_module.COORDINATOR_TRIES
     assert (await ownership.commits())[memory.all[0]] == CHECKPOINT
-    asked, after = 0, ownership_module.COORDINATOR_TRIES + 1
-    with pytest.raises(KafkaError):
+    assert asked == 3
+    asked = 0
+    monkeypatch.setattr(ownership_module, "COORDINATOR_SECONDS", 0.0)
+    with pytest.raises(NoCoordinator):
         await ownership.commits()
 
 
@@ -276,7 +277,6 @@ async def test_a_coordinator_that_still_loads_its_group_is_asked_again_before_a_
         return {1: {}, 2: dict(list(commits.items())[1:])}.get(asked, commits)
 
     monkeypatch.setattr(memory, "list_consumer_group_offsets", loading)
-    monkeypatch.setattr(ownership_module, "COORDINATOR_WAIT_SECONDS", 0.0)
     await ownership.take_over()
     assert asked == 3
     state = ownership.partitions[memory.all[0]].state
@@ -286,13 +286,13 @@ async def test_a_coordinator_that_still_loads_its_group_is_asked_again_before_a_
 async def test_an_error_of_one_partition_is_no_answer_about_its_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     memory = memory_with_commit()
     ownership = await joined(memory, monkeypatch)
-    monkeypatch.setattr(ownership_module, "COORDINATOR_WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(ownership_module, "COORDINATOR_SECONDS", 0.0)
 
     async def failing(group: str, *, partitions: Sequence[TopicPartition]) -> None:
         raise NoError(f"Unable to get offset info of {group} for {partitions[0]}")
 
     monkeypatch.setattr(memory, "list_consumer_group_offsets", failing)
-    with pytest.raises(GroupLoadInProgressError):
+    with pytest.raises(NoCoordinator):
         await ownership.take_over()
     assert not ownership.partitions
 

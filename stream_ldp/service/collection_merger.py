@@ -116,6 +116,8 @@ class CollectionMerger:
         # Records that came while it was being rebuilt: each partition is applied in the order of its log.
         self._waiting: deque[LogEntry] = deque()
         self._wake = asyncio.Event()
+        # After what the windows are being rebuilt again, as `repr` writes it; empty at the first try.
+        self._failed = ""
         self._begin_anew()
 
     def _begin_anew(self) -> None:
@@ -143,7 +145,8 @@ class CollectionMerger:
         """Say why it is not ready; empty when it is."""
         name, found = self._collection.name, []
         if not self._rebuilt:
-            found.append(f"{name}: rebuilding its windows")
+            again = f" again, after: {self._failed}" if self._failed else ""
+            found.append(f"{name}: rebuilding its windows{again}")
         found += [*self._holding.problems, *self._standstill.problems]
         late = 0.0 if self._due_since is None else time.monotonic() - self._due_since
         if late > LATE_SECONDS:
@@ -177,7 +180,8 @@ class CollectionMerger:
 
     async def _work(self, *, stopping: Callable[[], bool]) -> None:
         """Rebuild the windows and publish their answers, until the reports topic is another one."""
-        await self._patiently(self._rebuild)
+        await patiently(self._rebuild, seconds=self._settings.outage_seconds, waiting=self._note_failure)
+        self._failed = ""
         while self._waiting:
             await self._take(self._waiting.popleft())
         self._rebuilt = True
@@ -221,6 +225,12 @@ class CollectionMerger:
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
         return await patiently(ask, seconds=self._settings.outage_seconds)
+
+    def _note_failure(self, error: Exception) -> None:
+        """Say why the windows cannot be rebuilt yet: nothing else does before an outage has lasted too long."""
+        if repr(error) != self._failed:
+            log.warning("%s: its windows are rebuilt again, after: %r", self._collection.name, error)
+        self._failed = repr(error)
 
     # Reading.
 

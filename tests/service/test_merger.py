@@ -7,8 +7,11 @@ import threading
 
 import pytest
 
+from stream_ldp.kafka import patience
+from stream_ldp.kafka.cluster import NoCoordinator
+from stream_ldp.service import holding
 from stream_ldp.service.merger import Merger
-from tests.service.mergers import SMALL, SOON, WIDE, Published, quick_answer, tell
+from tests.service.mergers import SMALL, SOON, WIDE, Published, quick_answer, rebuilt, tell
 
 
 async def test_finals_of_a_small_collection_do_not_wait_for_the_slow_solves_of_another(
@@ -63,3 +66,23 @@ async def test_what_is_merged_and_each_final_answer_is_logged_once_with_its_fiel
             "small/bathing-mobility: final answer of 1970-01-01T00:00:02Z/1970-01-01T00:00:04Z, from 2 reports, "
         )
     )
+
+
+async def test_windows_that_cannot_be_rebuilt_yet_are_said_with_the_reason_which_is_logged_once(
+    merger: Merger, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fails(*_: object) -> dict[str, int]:
+        raise NoCoordinator("the group has no coordinator")
+
+    monkeypatch.setattr(patience, "RETRY_SECONDS", 0.0)
+    await merger.give_up(set(range(64)))
+    with monkeypatch.context() as failing:
+        failing.setattr(holding, "released", fails)
+        await merger.take_over(set(range(64)))
+        async with asyncio.timeout(SOON):
+            while "small: rebuilding its windows" in merger.problems():
+                await asyncio.sleep(0)
+        why = "again, after: NoCoordinator('the group has no coordinator')"
+        assert f"small: rebuilding its windows {why}" in merger.problems()
+    await rebuilt(merger)
+    assert caplog.text.count(f"small: its windows are rebuilt {why}") == 1

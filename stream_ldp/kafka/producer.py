@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
+from aiokafka.producer.sender import SendProduceReqHandler
 
 from stream_ldp.kafka.memory import CONNECTED, MemoryProducer
 from stream_ldp.kafka.patience import RETRY_SECONDS, passes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from aiokafka.producer.sender import Sender
 
     from stream_ldp.kafka.settings import Settings
 
@@ -75,6 +78,30 @@ class Message(Protocol):
         ...
 
 
+class _WholeAnswers(SendProduceReqHandler):  # type: ignore[misc]
+    """A handler of answers that sends again what an answer leaves out.
+
+    aiokafka passes over a partition that it has not written to, as one that was damaged on its way names it: no
+    checksum covers an answer. The batches that it was about would be neither acknowledged nor sent again for ever.
+    """
+
+    def handle_response(self, response: Any) -> None:
+        super().handle_response(response)
+        named = {(topic, about[0]) for topic, partitions in response.topics for about in partitions}
+        self._to_reenqueue += [batch for place, batch in self._batches.items() if place not in named]
+
+
+def _sends_again(sender: Sender) -> Callable[[int, dict[Any, Any]], Awaitable[None]]:
+    """Return what a sender does with the batches for a node, by handlers that send again."""
+
+    async def send(node: int, batches: dict[Any, Any]) -> None:
+        await _WholeAnswers(sender, batches).do(node)
+        sender._in_flight.remove(node)
+        sender._muted_partitions -= batches.keys()
+
+    return send
+
+
 class Producer:
     """A producer writes records, and waits until they are written."""
 
@@ -121,6 +148,7 @@ class Producer:
         if broker is not None:
             return MemoryProducer(broker, options)
         producer = AIOKafkaProducer(**options)
+        producer._sender._send_produce_req = _sends_again(producer._sender)
         if self._idempotent:
             # aiokafka gives a record up whose partition has had no leader for as long as a request may take, though
             # a broker that is shut down in order leaves its partitions so until it is back.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
+from aiokafka.client import AIOKafkaClient
 from aiokafka.conn import AIOKafkaConnection
 from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError
 from aiokafka.protocol.produce import ProduceRequest
@@ -114,6 +115,27 @@ async def test_a_record_whose_answer_is_lost_is_written_once_before_a_worker_tha
     async with LogReader(topic, settings=settings) as reader:
         assert [each.value async for each in reader.read_to_end()] == [b"once"]
     await asyncio.gather(*lost, return_exceptions=True)
+
+
+async def test_a_record_that_no_answer_names_is_sent_again_and_written_once(
+    producer: Producer, settings: Settings, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damaged: list[Any] = []
+    send = AIOKafkaClient.send
+
+    async def send_and_damage_an_answer(client: Any, node: int, request: Any, **options: Any) -> Any:
+        answer = await send(client, node, request, **options)
+        if isinstance(request, ProduceRequest) and not damaged:
+            damaged.append(answer)
+            answer.topics = [(topic, [(partition + 2**16, *rest)]) for topic, [(partition, *rest)] in answer.topics]
+        return answer
+
+    monkeypatch.setattr(AIOKafkaClient, "send", send_and_damage_an_answer)
+    async with asyncio.timeout(30):
+        await producer.publish([record(topic, b"once")])
+    assert len(damaged) == 1
+    async with LogReader(topic, settings=settings) as reader:
+        assert [each.value async for each in reader.read_to_end()] == [b"once"]
 
 
 async def test_publish_gives_up_when_nobody_acknowledges(

@@ -329,8 +329,8 @@ def _advice(problem: Any, spot: _Spot, given: Sequence[str] = ()) -> str:
             return "this key is required"
         case "union_tag_invalid":
             return f"expected one of {problem['ctx']['expected_tags']}, got {problem['ctx']['tag']!r}"
-        case "extra_forbidden" if any(_field(each, key) for each in rivals):
-            return f"{spot.kind} has no {key}: leave it out"
+        case "extra_forbidden" if others := [kind for kind, each in spot.rivals.items() if _field(each, key)]:
+            return f"{spot.kind} has no {key}, which is for {_listed(others)}: leave it out"
         case "extra_forbidden":
             return f"unknown key{suggestion(key, [known for known in keys_of(spot.model) if known not in given])}"
         case "tuple_type" if _field(spot.model, key) is None:
@@ -339,6 +339,11 @@ def _advice(problem: Any, spot: _Spot, given: Sequence[str] = ()) -> str:
             return f"expected {_keys(spot.model)}"
         case _:
             return _right_value(problem)
+
+
+def _listed(words: Sequence[str]) -> str:
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _keys(model: type[BaseModel]) -> str:

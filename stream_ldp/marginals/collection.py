@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from stream_ldp.collection import PositiveDuration, Prior, Topics
-from stream_ldp.marginals.spec import SampledSpec
+from stream_ldp.marginals.spec import AnySampledSpec, with_oracle
 from stream_ldp.pipeline.window_series import WindowSeries
 from stream_ldp.questions.collection import AskingCollection
 
@@ -32,9 +32,14 @@ class SampledCollection(AskingCollection):
 
     topics: ClassVar[Topics] = Topics(answers="marginals")
 
-    mechanism_spec: SampledSpec = Field(alias="mechanism")
+    mechanism_spec: AnySampledSpec = Field(alias="mechanism", discriminator="oracle")
     every_ms: PositiveDuration = Field(alias="every", default=2_000)
     prior: Prior | None = None
+
+    @field_validator("mechanism_spec", mode="before", json_schema_input_type=AnySampledSpec)
+    @classmethod
+    def _has_an_oracle(cls, options: object) -> object:
+        return with_oracle(options)
 
     @model_validator(mode="after")
     def _windows_can_learn(self) -> Self:

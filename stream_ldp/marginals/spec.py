@@ -1,15 +1,19 @@
-"""How users are asked and answers perturbed, as a collection file writes it."""
+"""How users are asked and answers perturbed, as a collection file writes it: a spec for each family of oracles.
+
+Each has the keys of its oracles, and builds them; a new oracle without keys of its own is a word of `PlainSpec`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Self
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
 from stream_ldp.collection import Part, one_of
 from stream_ldp.errors import ParameterError
 from stream_ldp.marginals.candidates import MAX_COHORTS, require_distinguishable, require_told_apart
-from stream_ldp.marginals.cohorts import COHORT_ORACLES, COHORTS, BucketQuestion, bloom_oracle, cohort_oracle
+from stream_ldp.marginals.cohorts import COHORTS, BucketQuestion, bloom_oracle, cohort_oracle
 from stream_ldp.marginals.compression import least_epsilon
 from stream_ldp.marginals.numbers import NumberQuestion, SignsQuestion
 from stream_ldp.marginals.values import ValueQuestion
@@ -28,97 +32,62 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import ValueRandomizer
     from stream_ldp.questions.attributes import AskedAttribute
 
-__all__ = ["MEAN_ORACLES", "SampledSpec"]
-
-#: What may perturb numbers, by the name in a collection file.
-MEAN_ORACLES = ("auto", "harmony-mean", "mean-est")
+__all__ = ["AnySampledSpec", "SampledSpec", "with_oracle"]
 
 #: Equations for each value of a list, where the file does not give the number of cohorts: with hardly more of them
 #: than unknowns, values that often share a bucket have large errors.
 _EQUATIONS = 4
 
+Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=False, description="nats that an answer may cost")]
+Cohorts = Annotated[int | None, Field(ge=1, le=MAX_COHORTS)]
 
-class SampledSpec(Part):
-    """The questions of a sampled collection as its file writes them.
+
+class SampledSpec(Part, ABC):
+    """The questions of a sampled collection as its file writes them, with what all oracles have in common.
 
     kind: `sampled`.
-    epsilon: privacy loss, in nats, that an answer may cost, for any two users.
-    per_report: nats that one report may cost, where `epsilon` is what all of them may, for ever: answers by k-rr are
-        remembered, and perturbed again for each report. Without it, every report repeats the answer itself.
-    distortion: in place of epsilon, the probability that k-rr sends another value, or the expected distortion of
-        oracle channel, for every value.
     ask: what a question is about: `attributes`, one each.
     oracle: perturbs values; `auto` takes the one of least mean variance.
-    cohorts: number of cohorts of an attribute whose values are hashed: by o-rr, o-rappor, and rappor with `hashes`,
-        and wherever there are candidates in place of values, then by o-rr unless it is one of the others.
-    hashes: with oracle rappor, the number of hashes of a value in a Bloom filter; epsilon is then that of all
-        reports for ever.
-    p, q: with hashes, the second noise of each report.
-    hash_bits: t of oracle hadamard.
-    alphabet: number of outputs of oracle channel; as many as values where the file does not say.
-    measure: how the distortion of oracle channel is measured: as the chance of another value, or by the
-        squared distance between the places of values in their list.
-    table: in place of all these, the probabilities of oracle channel: P(output | value), a row for each value.
     mean: perturbs numbers: `auto`, the mixture of least worst-case variance, harmony-mean, or mean-est for all
         numbers of a user at once.
     """
 
-    model_config = ConfigDict(json_schema_extra=one_of("epsilon", "distortion", "table"))
-
     kind: Literal["sampled"]
-    epsilon: float | None = Field(default=None, gt=0, allow_inf_nan=False, description="nats that an answer may cost")
-    per_report: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    distortion: float | None = Field(
-        default=None,
-        gt=0,
-        allow_inf_nan=False,
-        description="probability that k-rr sends another value, or distortion of oracle channel, in place of epsilon",
-    )
     ask: Literal["attributes"] = "attributes"
-    oracle: Literal[
-        "auto", "k-rr", "w-rr", "k-subset", "hadamard", "s-hist", "rappor", "o-rr", "o-rappor", "channel"
-    ] = "auto"
-    cohorts: int | None = Field(default=None, ge=1, le=MAX_COHORTS)
-    hash_bits: int | None = None
-    alphabet: int | None = Field(default=None, ge=2)
-    measure: Literal["hamming", "squared"] = "hamming"
-    table: tuple[tuple[float, ...], ...] | None = Field(default=None, min_length=2)
-    hashes: int | None = Field(default=None, ge=1, le=MAX_HASHES)
-    p: float | None = Field(default=None, ge=0, le=1)
-    q: float | None = Field(default=None, ge=0, le=1)
+    oracle: str
     mean: Literal["auto", "harmony-mean", "mean-est"] = "auto"
 
-    @model_validator(mode="after")
-    def _options_agree(self) -> Self:
-        of_channel = [name for name in ("alphabet", "measure", "table") if name in self.model_fields_set]
-        if self.oracle == "channel":
-            self._check_channel()
-        elif of_channel:
-            raise ParameterError(f"`{of_channel[0]}` is for oracle channel; leave it out for {self.oracle}")
-        elif (self.epsilon is None) == (self.distortion is None):
-            raise ParameterError("give either `epsilon`, or `distortion` for k-rr")
-        if self.per_report is not None and (self.epsilon is None or self.oracle not in ("auto", "k-rr", "w-rr")):
-            raise ParameterError("`per_report` goes with `epsilon`, for ever, and oracle k-rr")
-        if self.distortion is not None and self.oracle not in ("auto", "k-rr", "w-rr", "channel"):
-            raise ParameterError(f"`distortion` is for oracle k-rr; give `epsilon` for {self.oracle}")
-        if self.cohorts is not None and self.oracle not in ("auto", "rappor", *COHORT_ORACLES):
-            raise ParameterError(f"`cohorts` is for o-rr, o-rappor and candidates; leave it out for {self.oracle}")
-        of_rappor = [name for name in ("hashes", "p", "q") if name in self.model_fields_set]
-        if of_rappor and self.oracle != "rappor":
-            raise ParameterError(f"`{of_rappor[0]}` is for oracle rappor; leave it out for {self.oracle}")
-        if (self.p is None) != (self.q is None) or (self.p is not None and self.hashes is None):
-            raise ParameterError("the second noise of rappor takes `hashes`, and both `p` and `q`")
-        if self.hash_bits is not None and self.oracle not in ("hadamard", "s-hist"):
-            raise ParameterError(f"`hash_bits` is for oracle hadamard; leave it out for {self.oracle}")
-        return self
+    @property
+    @abstractmethod
+    def given_epsilon(self) -> float:
+        """Nats that an answer may cost.
 
-    def _check_channel(self) -> None:
-        if self.epsilon is not None:
-            raise ParameterError("oracle channel has the least epsilon for a `distortion`, or that of a `table`")
-        if (self.distortion is None) == (self.table is None):
-            raise ParameterError("give either `distortion` or `table` for oracle channel")
-        if self.table is not None and {"alphabet", "measure"} & self.model_fields_set:
-            raise ParameterError("`alphabet` and `measure` go with `distortion`; leave them out beside `table`")
+        Raises:
+            ParameterError: the file does not give them, and they depend on the attribute.
+        """
+
+    @abstractmethod
+    def value_randomizer(self, attribute: AskedAttribute) -> ValueRandomizer:
+        """Return what perturbs the values of a list.
+
+        Raises:
+            ParameterError: the oracle is not for so many values, or the epsilon is beyond the resolution.
+        """
+
+    @property
+    def hashes_lists(self) -> bool:
+        """Whether values of a list are hashed, too; those of any text always are."""
+        return False
+
+    @property
+    def given_cohorts(self) -> int | None:
+        """Number of cohorts of an attribute whose values are hashed; None where the file does not say."""
+        return None
+
+    @property
+    def bucket_oracle(self) -> tuple[BucketOracle, int]:
+        """What perturbs the buckets of values that are hashed, and the number of hashes."""
+        return cohort_oracle("o-rr", epsilon=self.given_epsilon), 1
 
     def questions(self, attributes: Sequence[AskedAttribute]) -> QuestionSet[AttributeQuestion]:
         """Return the questions about these attributes, all of which are asked of equally many users.
@@ -130,54 +99,25 @@ class SampledSpec(Part):
 
     def _questions(self, attributes: Sequence[AskedAttribute]) -> Iterator[AttributeQuestion]:
         numbers = [(place, each) for place, each in enumerate(attributes) if each.range is not None]
-        if self.per_report is not None and any(each.values is None for each in attributes):
-            raise ParameterError("`per_report` is for values in a list; leave it out for numbers and candidates")
         together = bool(numbers) and self.mean == "mean-est"
         for place, attribute in enumerate(attributes):
-            hashes = self.oracle in COHORT_ORACLES or self.hashes is not None
-            if attribute.candidates is not None or (attribute.range is None and hashes):
+            if attribute.candidates is not None or (attribute.range is None and self.hashes_lists):
                 yield from self._bucket_questions(place, attribute)
             elif attribute.range is None:
-                yield self._value_question(place, attribute)
+                yield ValueQuestion(
+                    of=(place,), attributes=(attribute,), randomizer=self.value_randomizer(attribute), weight=1
+                )
             elif not together:
                 yield from self._number_questions(place, attribute)
             elif place == numbers[0][0]:
                 places, of = zip(*numbers, strict=True)
-                response = HalfSpaceResponse(dimensions=len(numbers), epsilon=self._given_epsilon)
+                response = HalfSpaceResponse(dimensions=len(numbers), epsilon=self.given_epsilon)
                 yield SignsQuestion(of=places, attributes=of, randomizer=response, weight=len(numbers))
 
-    def _value_question(self, place: int, attribute: AskedAttribute) -> ValueQuestion:
-        size, name = len(attribute.labels), self.oracle
-        oracle: ValueRandomizer
-        if self.per_report is not None:
-            value_oracle("k-rr" if name == "auto" else name, size, epsilon=self._given_epsilon)
-            oracle = RepeatedResponse(size=size, epsilon=self.per_report, for_ever=self._given_epsilon)
-        elif name == "channel":
-            oracle = self._channel(attribute)
-        elif self.distortion is None:
-            oracle = value_oracle(name, size, epsilon=self._given_epsilon, hash_bits=self.hash_bits)
-        else:
-            epsilon = epsilon_of_distortion(self.distortion, size)
-            oracle = value_oracle("k-rr" if name == "auto" else name, size, epsilon=epsilon)
-        return ValueQuestion(of=(place,), attributes=(attribute,), randomizer=oracle, weight=1)
-
-    def _channel(self, attribute: AskedAttribute) -> ChannelResponse:
-        size = len(attribute.labels)
-        if self.table is not None:
-            if len(self.table) != size:
-                raise ParameterError(
-                    f"the table has {len(self.table)} rows, and attribute {attribute.name!r} {size} values: give "
-                    "each value a row"
-                )
-            return ChannelResponse(table=exact_rows(self.table))
-        if self.distortion is None:
-            raise TypeError("a channel without a table has a distortion")
-        return least_epsilon(self.distortion, size=size, alphabet=self.alphabet or size, measure=self.measure)
-
     def _bucket_questions(self, place: int, attribute: AskedAttribute) -> Iterator[BucketQuestion]:
-        oracle = self._bucket_oracle()
-        cohorts = self.cohorts or COHORTS
-        if attribute.values is not None and self.cohorts is None:
+        oracle, hashes = self.bucket_oracle
+        cohorts = self.given_cohorts or COHORTS
+        if attribute.values is not None and self.given_cohorts is None:
             # Clients have the list as well, so that the number of cohorts may depend on it.
             cohorts = min(max(COHORTS, _EQUATIONS * -(-len(attribute.values) // (oracle.size - 1))), MAX_COHORTS)
         questions = [
@@ -187,7 +127,7 @@ class SampledSpec(Part):
                 randomizer=oracle,
                 weight=1 / cohorts,
                 cohort=cohort,
-                hashes=self.hashes or 1,
+                hashes=hashes,
             )
             for cohort in range(cohorts)
         ]
@@ -195,23 +135,242 @@ class SampledSpec(Part):
         require(questions, attribute.labels)
         yield from questions
 
-    def _bucket_oracle(self) -> BucketOracle:
-        if self.hashes is not None:
-            noise = None if self.p is None or self.q is None else (self.p, self.q)
-            return bloom_oracle(epsilon=self._given_epsilon, hashes=self.hashes, noise=noise)
-        name = self.oracle if self.oracle in COHORT_ORACLES else "o-rr"
-        return cohort_oracle(name, epsilon=self._given_epsilon)
-
     def _number_questions(self, place: int, attribute: AskedAttribute) -> Iterator[NumberQuestion]:
-        response, share = least_worst_case(self._given_epsilon)
+        response, share = least_worst_case(self.given_epsilon)
         if self.mean == "harmony-mean":
             share = 0.0
-        for randomizer, weight in ((response, share), (coin(self._given_epsilon), 1 - share)):
+        for randomizer, weight in ((response, share), (coin(self.given_epsilon), 1 - share)):
             if weight:
                 yield NumberQuestion(of=(place,), attributes=(attribute,), randomizer=randomizer, weight=weight)
 
+
+class _EpsilonSpec(SampledSpec):
+    """The questions by an oracle of a given epsilon.
+
+    epsilon: privacy loss, in nats, that an answer may cost, for any two users.
+    """
+
+    epsilon: Epsilon
+
     @property
-    def _given_epsilon(self) -> float:
+    def given_epsilon(self) -> float:
+        """See `SampledSpec.given_epsilon`."""
+        return self.epsilon
+
+    def value_randomizer(self, attribute: AskedAttribute) -> ValueRandomizer:
+        """See `SampledSpec.value_randomizer`."""
+        return value_oracle(self.oracle, len(attribute.labels), epsilon=self.epsilon)
+
+
+class PlainSpec(_EpsilonSpec):
+    """The questions by an oracle without a parameter but epsilon.
+
+    epsilon: privacy loss, in nats, that an answer may cost, for any two users.
+    """
+
+    oracle: Literal["k-subset"]
+
+
+class HadamardSpec(_EpsilonSpec):
+    """The questions by a Hadamard response.
+
+    epsilon: privacy loss, in nats, that an answer may cost, for any two users.
+    hash_bits: t, bits of a hash; 1 by default.
+    """
+
+    oracle: Literal["hadamard", "s-hist"]
+    hash_bits: int | None = None
+
+    def value_randomizer(self, attribute: AskedAttribute) -> ValueRandomizer:
+        """See `SampledSpec.value_randomizer`."""
+        return value_oracle(self.oracle, len(attribute.labels), epsilon=self.epsilon, hash_bits=self.hash_bits)
+
+
+class HashingSpec(_EpsilonSpec):
+    """The questions about buckets of hashed values, in cohorts.
+
+    epsilon: privacy loss, in nats, that an answer may cost, for any two users.
+    cohorts: number of cohorts of an attribute.
+    """
+
+    oracle: Literal["o-rr", "o-rappor"]
+    cohorts: Cohorts = None
+
+    @property
+    def hashes_lists(self) -> bool:
+        """See `SampledSpec.hashes_lists`."""
+        return True
+
+    @property
+    def given_cohorts(self) -> int | None:
+        """See `SampledSpec.given_cohorts`."""
+        return self.cohorts
+
+    @property
+    def bucket_oracle(self) -> tuple[BucketOracle, int]:
+        """See `SampledSpec.bucket_oracle`."""
+        return cohort_oracle(self.oracle, epsilon=self.epsilon), 1
+
+
+class RapporSpec(_EpsilonSpec):
+    """The questions by basic RAPPOR or, with hashes, by RAPPOR with Bloom filters in cohorts.
+
+    epsilon: privacy loss, in nats, that all reports of an answer may cost, for ever.
+    cohorts: number of cohorts of an attribute whose values are hashed.
+    hashes: number of hashes of a value in a Bloom filter.
+    p, q: with hashes, the second noise of each report.
+    """
+
+    oracle: Literal["rappor"]
+    cohorts: Cohorts = None
+    hashes: int | None = Field(default=None, ge=1, le=MAX_HASHES)
+    p: float | None = Field(default=None, ge=0, le=1)
+    q: float | None = Field(default=None, ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _noise_is_whole(self) -> Self:
+        if (self.p is None) != (self.q is None) or (self.p is not None and self.hashes is None):
+            raise ParameterError("the second noise of rappor takes `hashes`, and both `p` and `q`")
+        return self
+
+    @property
+    def hashes_lists(self) -> bool:
+        """See `SampledSpec.hashes_lists`."""
+        return self.hashes is not None
+
+    @property
+    def given_cohorts(self) -> int | None:
+        """See `SampledSpec.given_cohorts`."""
+        return self.cohorts
+
+    @property
+    def bucket_oracle(self) -> tuple[BucketOracle, int]:
+        """See `SampledSpec.bucket_oracle`."""
+        if self.hashes is None:
+            return super().bucket_oracle
+        noise = None if self.p is None or self.q is None else (self.p, self.q)
+        return bloom_oracle(epsilon=self.epsilon, hashes=self.hashes, noise=noise), self.hashes
+
+
+class _DirectSpec(SampledSpec):
+    """The questions by k-RR, or by what is better where the file asks for nothing that only k-RR has.
+
+    epsilon: privacy loss, in nats, that an answer may cost, for any two users.
+    per_report: nats that one report may cost, where `epsilon` is what all of them may, for ever: answers are
+        remembered, and perturbed again for each report. Without it, every report repeats the answer itself.
+    distortion: in place of epsilon, the probability that another value is sent.
+    """
+
+    model_config = ConfigDict(json_schema_extra=one_of("epsilon", "distortion"))
+
+    epsilon: Epsilon | None = None
+    per_report: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    distortion: float | None = Field(
+        default=None, gt=0, allow_inf_nan=False, description="probability that another value is sent, for epsilon"
+    )
+
+    @model_validator(mode="after")
+    def _epsilon_is_given_once(self) -> Self:
+        if (self.epsilon is None) == (self.distortion is None):
+            raise ParameterError("give either `epsilon`, or `distortion` for k-rr")
+        if self.per_report is not None and self.epsilon is None:
+            raise ParameterError("`per_report` goes with `epsilon`, for ever, and oracle k-rr")
+        return self
+
+    @property
+    def given_epsilon(self) -> float:
+        """See `SampledSpec.given_epsilon`."""
         if self.epsilon is None:
             raise ParameterError("`distortion` and `table` are for values; numbers and candidates need `epsilon`")
         return self.epsilon
+
+    def _questions(self, attributes: Sequence[AskedAttribute]) -> Iterator[AttributeQuestion]:
+        if self.per_report is not None and any(each.values is None for each in attributes):
+            raise ParameterError("`per_report` is for values in a list; leave it out for numbers and candidates")
+        return super()._questions(attributes)
+
+    def value_randomizer(self, attribute: AskedAttribute) -> ValueRandomizer:
+        """See `SampledSpec.value_randomizer`."""
+        size = len(attribute.labels)
+        direct = "k-rr" if self.oracle == "auto" else self.oracle
+        if self.distortion is not None:
+            return value_oracle(direct, size, epsilon=epsilon_of_distortion(self.distortion, size))
+        if self.per_report is None:
+            return value_oracle(self.oracle, size, epsilon=self.given_epsilon)
+        value_oracle(direct, size, epsilon=self.given_epsilon)
+        return RepeatedResponse(size=size, epsilon=self.per_report, for_ever=self.given_epsilon)
+
+
+class DirectSpec(_DirectSpec):
+    """The questions by k-RR; `w-rr` is that of two values."""
+
+    oracle: Literal["k-rr", "w-rr"]
+
+
+class AutoSpec(_DirectSpec):
+    """The questions by the oracle of least mean variance, or by k-RR where the file asks for what only it has.
+
+    cohorts: number of cohorts of an attribute with candidates, whose buckets are perturbed by o-rr.
+    """
+
+    oracle: Literal["auto"] = "auto"
+    cohorts: Cohorts = None
+
+    @property
+    def given_cohorts(self) -> int | None:
+        """See `SampledSpec.given_cohorts`."""
+        return self.cohorts
+
+
+class ChannelSpec(SampledSpec):
+    """The questions by a channel, of the least epsilon for a distortion, or with the probabilities of a table.
+
+    distortion: expected distortion, for every value.
+    alphabet: number of outputs; as many as values where the file does not say.
+    measure: how distortion is measured: as the chance of another value, or by the squared distance between the
+        places of values in their list.
+    table: in place of all these, P(output | value), a row for each value.
+    """
+
+    model_config = ConfigDict(json_schema_extra=one_of("distortion", "table"))
+
+    oracle: Literal["channel"]
+    distortion: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    alphabet: int | None = Field(default=None, ge=2)
+    measure: Literal["hamming", "squared"] = "hamming"
+    table: tuple[tuple[float, ...], ...] | None = Field(default=None, min_length=2)
+
+    @model_validator(mode="after")
+    def _channel_is_given_once(self) -> Self:
+        if (self.distortion is None) == (self.table is None):
+            raise ParameterError("give either `distortion` or `table` for oracle channel")
+        if self.table is not None and {"alphabet", "measure"} & self.model_fields_set:
+            raise ParameterError("`alphabet` and `measure` go with `distortion`; leave them out beside `table`")
+        return self
+
+    @property
+    def given_epsilon(self) -> float:
+        """See `SampledSpec.given_epsilon`."""
+        raise ParameterError("`distortion` and `table` are for values; numbers and candidates need `epsilon`")
+
+    def value_randomizer(self, attribute: AskedAttribute) -> ValueRandomizer:
+        """See `SampledSpec.value_randomizer`."""
+        size = len(attribute.labels)
+        if self.table is None:
+            distortion = self.distortion or 0.0  # which is given where there is no table
+            return least_epsilon(distortion, size=size, alphabet=self.alphabet or size, measure=self.measure)
+        if len(self.table) != size:
+            raise ParameterError(
+                f"the table has {len(self.table)} rows, and attribute {attribute.name!r} {size} values: give each "
+                "value a row"
+            )
+        return ChannelResponse(table=exact_rows(self.table))
+
+
+#: Every spec, told apart by its oracle.
+AnySampledSpec = AutoSpec | DirectSpec | PlainSpec | HadamardSpec | HashingSpec | RapporSpec | ChannelSpec
+
+
+def with_oracle(options: Any) -> Any:
+    """Give the keys of a file that names no oracle the one that is chosen then."""
+    return {"oracle": "auto", **options} if isinstance(options, dict) else options

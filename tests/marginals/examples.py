@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from pydantic import Field, TypeAdapter
 
 from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.marginals.solve import solve
+from stream_ldp.marginals.spec import AnySampledSpec, SampledSpec, with_oracle
 from stream_ldp.mechanisms import SeededEntropy, random_words
 from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import ReportSums
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -93,3 +95,11 @@ def marginals_of(collection: SampledCollection, count: int = 20_000, *, final: b
 def estimated(answers: Sequence[Answers[Any]], *, of: int) -> Any:
     """The estimate of the attribute at a position."""
     return answers[0].question.estimate(answers, of=of)
+
+
+def spec_of(options: Mapping[str, Any]) -> SampledSpec:
+    """How users are asked, from the keys of a file."""
+    spec: SampledSpec = TypeAdapter(Annotated[AnySampledSpec, Field(discriminator="oracle")]).validate_python(
+        with_oracle(dict(options))
+    )
+    return spec

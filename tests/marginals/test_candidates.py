@@ -19,12 +19,11 @@ from stream_ldp.marginals.candidates import (
 )
 from stream_ldp.marginals.cohorts import COHORT_ORACLES, BucketQuestion
 from stream_ldp.marginals.collection import SampledCollection
-from stream_ldp.marginals.spec import SampledSpec
 from stream_ldp.mechanisms import BloomResponse, DirectResponse, SeededEntropy, UnaryResponse, random_words
 from stream_ldp.mechanisms.hashing import bucket_of
 from stream_ldp.questions.answers import gathered
 from stream_ldp.questions.attributes import AskedAttribute
-from tests.marginals.examples import estimated, rows_of, solved, sums_of
+from tests.marginals.examples import estimated, rows_of, solved, spec_of, sums_of
 from tests.marginals.test_cohorts import SHARES, SITES, questions_of
 
 
@@ -161,9 +160,7 @@ RAPPOR = ({"hashes": 2}, {"hashes": 1, "p": 0.25, "q": 0.75})
 @pytest.mark.parametrize("parameters", RAPPOR, ids=str)
 def test_frequencies_by_rappor_are_unbiased_and_their_standard_errors_true(parameters: dict[str, float]) -> None:
     """Of 80 repeats, a right mean is 5 standard errors off for 1 seed in 10^5, a right deviation 30 % for one."""
-    spec = SampledSpec.model_validate(
-        {"kind": "sampled", "epsilon": 6, "oracle": "rappor", "cohorts": 16, **parameters}
-    )
+    spec = spec_of({"kind": "sampled", "epsilon": 6, "oracle": "rappor", "cohorts": 16, **parameters})
     questions = spec.questions([SITES])
     raw, errors = [], []
     for repeat in range(80):

@@ -8,11 +8,11 @@ from stream_ldp.marginals.cohorts import (
     cohort_oracle,
 )
 from stream_ldp.marginals.question import AttributeQuestion
-from stream_ldp.marginals.spec import SampledSpec
 from stream_ldp.mechanisms import SeededEntropy, UnaryResponse
 from stream_ldp.mechanisms.hashing import bucket_of
 from stream_ldp.questions.attributes import AskedAttribute
 from stream_ldp.questions.questions import QuestionSet
+from tests.marginals.examples import spec_of
 
 SITES = AskedAttribute(name="site", candidates=("a.example", "b.example", "c.example", "d.example"))
 SHARES = {"a.example": 0.4, "b.example": 0.2, "c.example": 0.1}
@@ -21,7 +21,7 @@ SHARES = {"a.example": 0.4, "b.example": 0.2, "c.example": 0.1}
 def questions_of(
     oracle: str, epsilon: float = 2.0, attribute: AskedAttribute = SITES
 ) -> QuestionSet[AttributeQuestion]:
-    spec = SampledSpec.model_validate({"kind": "sampled", "epsilon": epsilon, "oracle": oracle, "cohorts": 16})
+    spec = spec_of({"kind": "sampled", "epsilon": epsilon, "oracle": oracle, "cohorts": 16})
     return spec.questions([attribute])
 
 

@@ -181,7 +181,7 @@ window: {size: 60s, grace: 5s, idle_timeout: 10s}
 """,
     """
 collection: diets
-mechanism: {kind: sampled, epsilon: 2, per_report: 1, ask: attributes, oracle: k-rr}
+mechanism: {kind: sampled, epsilon: 2, per_report: 1, ask: attributes, oracle: k-rr, mean: auto}
 attributes: [{name: diet, values: [meat, fish, plants]}, {name: age, bins: [0, 18, 120], missing: unknown}]
 window: {size: 60s, returning: 0.5}
 every: 1s
@@ -191,7 +191,7 @@ delta: 1e-9
 """,
     """
 collection: numbers
-mechanism: {kind: sampled, epsilon: 2, oracle: o-rr, cohorts: 8, mean: harmony-mean}
+mechanism: {kind: sampled, ask: attributes, epsilon: 2, oracle: o-rr, cohorts: 8, mean: harmony-mean}
 attributes:
   - {name: age, range: [0, 99.5], clip: true}
   - {name: town, candidates: [Rome, Paris]}
@@ -199,13 +199,14 @@ window: {size: 60s}
 """,
     """
 collection: hashed
-mechanism: {kind: sampled, epsilon: 2, oracle: hadamard, hash_bits: 2}
+mechanism: {kind: sampled, ask: attributes, mean: auto, epsilon: 2, oracle: hadamard, hash_bits: 2}
 attributes: [{name: diet, values: [meat, fish, plants]}]
 window: {size: 60s}
 """,
     """
 collection: channels
-mechanism: {kind: sampled, oracle: channel, distortion: 0.3, alphabet: 2, measure: squared}
+mechanism:
+  {kind: sampled, ask: attributes, mean: auto, oracle: channel, distortion: 0.3, alphabet: 2, measure: squared}
 attributes: [{name: diet, values: [meat, fish, plants]}]
 window: {size: 60s}
 """,
@@ -217,7 +218,8 @@ window: {size: 60s}
 """,
     """
 collection: rappor
-mechanism: {kind: sampled, epsilon: 4, oracle: rappor, hashes: 2, p: 0.25, q: 0.75}
+mechanism:
+  {kind: sampled, ask: attributes, mean: auto, epsilon: 4, oracle: rappor, cohorts: 64, hashes: 2, p: 0.25, q: 0.75}
 attributes: [{name: diet, values: [meat, fish, plants]}]
 window: {size: 60s}
 """,
@@ -258,6 +260,36 @@ every: 1s
 prior: temporal
 min_reports: 10
 delta: 1e-9
+""",
+    """
+collection: subsets
+mechanism: {kind: sampled, ask: attributes, mean: mean-est, epsilon: 2, oracle: k-subset}
+attributes: [{name: diet, values: [meat, fish, plants]}]
+window: {size: 60s}
+""",
+    """
+collection: distorted
+mechanism: {kind: sampled, ask: attributes, mean: auto, oracle: k-rr, distortion: 0.1}
+attributes: [{name: diet, values: [meat, fish, plants]}]
+window: {size: 60s}
+""",
+    """
+collection: chosen
+mechanism: {kind: sampled, ask: attributes, mean: auto, oracle: auto, epsilon: 2, per_report: 1}
+attributes: [{name: diet, values: [meat, fish, plants]}]
+window: {size: 60s}
+""",
+    """
+collection: texts
+mechanism: {kind: sampled, epsilon: 2, cohorts: 64}
+attributes: [{name: diet, candidates: [meat, fish, plants]}]
+window: {size: 60s}
+""",
+    """
+collection: least
+mechanism: {kind: sampled, distortion: 0.1}
+attributes: [{name: diet, values: [meat, fish, plants]}]
+window: {size: 60s}
 """,
     """
 collection: usual

@@ -38,9 +38,9 @@ from tests.sets.methods.examples import build, method
         ("gfim", {"combine": "median"}, "expected 'paper' or 'variance', got 'median'"),
         ("gfim", {"hash_bits": 0}, r"hash_bits is 0; from 1 \(sampling SH\) to 8"),
         ("gfim", {"hash_bits": 9}, r"hash_bits is 9; from 1 \(sampling SH\) to 8"),
-        ("svim", {"finalists": 5}, "svim has no finalists: leave it out"),
-        ("svim", {"combine": "paper"}, "svim has no combine: leave it out"),
-        ("ldpminer", {"split": (0.5, 0.5)}, "ldpminer has no split: leave it out"),
+        ("svim", {"finalists": 5}, "svim has no finalists, which is for"),
+        ("svim", {"combine": "paper"}, "svim has no combine, which is for"),
+        ("ldpminer", {"split": (0.5, 0.5)}, "ldpminer has no split, which is for"),
     ],
 )
 def test_an_impossible_option_is_refused_with_what_is_possible(
@@ -112,17 +112,17 @@ window: {size: 60s}
         (
             {"gfim": "ldpminer"},
             [
-                "8:3: mechanism.split: ldpminer has no split: leave it out",
-                "9:3: mechanism.finalists: ldpminer has no finalists: leave it out",
+                "8:3: mechanism.split: ldpminer has no split, which is for",
+                "9:3: mechanism.finalists: ldpminer has no finalists, which is for",
             ],
         ),
         (
             {"gfim": "svim", "hash_bits: 1": "hash_bits: no"},
             [
                 "11:14: mechanism.hash_bits: 'no' is not a whole number",
-                "8:3: mechanism.split: svim has no split: leave it out",
-                "9:3: mechanism.finalists: svim has no finalists: leave it out",
-                "10:3: mechanism.combine: svim has no combine: leave it out",
+                "8:3: mechanism.split: svim has no split, which is for",
+                "9:3: mechanism.finalists: svim has no finalists, which is for",
+                "10:3: mechanism.combine: svim has no combine, which is for",
             ],
         ),
     ],

@@ -16,6 +16,7 @@ from stream_ldp.mechanisms import (
     HalfSpaceResponse,
     LolohaResponse,
     Mechanism,
+    OptimisedUnaryResponse,
     PiecewiseResponse,
     Randomizer,
     RepeatedResponse,
@@ -40,6 +41,7 @@ OF_RECORDS: list[tuple[Mechanism, type[Mechanism]]] = [
 OF_VALUES: list[tuple[FrequencyOracle, type[FrequencyOracle]]] = [
     (DirectResponse(size=5, dummies=2, epsilon=1.5), broken.SendsTheNextValue),
     (UnaryResponse(size=5, epsilon=2.0), broken.SpendsEpsilonOnEachBit),
+    (OptimisedUnaryResponse(size=5, epsilon=2.0), broken.KeepsItsOwnBit),
     (HadamardResponse(size=5, epsilon=1.0), broken.FavoursARow),
     (HadamardResponse(size=4, epsilon=2.0, hash_bits=2), broken.SendsDummiesPlainly),
     (SetHadamardResponse(size=4, slots=2, epsilon=1.0, hash_bits=2), broken.AnswersForAHigherEpsilon),

@@ -168,7 +168,7 @@ class PlainSpec(_EpsilonSpec):
     epsilon: privacy loss, in nats, that an answer may cost, for any two users.
     """
 
-    oracle: Literal["k-subset"]
+    oracle: Literal["k-subset", "oue"]
 
 
 class HadamardSpec(_EpsilonSpec):

@@ -16,6 +16,7 @@ from stream_ldp.mechanisms.half_space import HalfSpaceResponse
 from stream_ldp.mechanisms.k_rr import KRR, KRRSpec
 from stream_ldp.mechanisms.loloha import LolohaResponse, SignCost
 from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec
+from stream_ldp.mechanisms.optimised_unary import OptimisedUnaryResponse
 from stream_ldp.mechanisms.piecewise import PiecewiseResponse
 from stream_ldp.mechanisms.plausibility import Plausibility
 from stream_ldp.mechanisms.privacy_loss import NotCovered, PrivacyLoss, Values
@@ -62,6 +63,7 @@ __all__ = [
     "MechanismSpec",
     "NotCovered",
     "OSEntropy",
+    "OptimisedUnaryResponse",
     "PermanentWords",
     "PiecewiseResponse",
     "Plausibility",
@@ -103,6 +105,7 @@ ORACLES: tuple[type[FrequencyOracle], ...] = (
     HadamardResponse,
     SetHadamardResponse,
     UnaryResponse,
+    OptimisedUnaryResponse,
     SubsetResponse,
 )
 

@@ -7,7 +7,14 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardResponse, SubsetResponse, UnaryResponse
+from stream_ldp.mechanisms import (
+    DirectResponse,
+    FrequencyOracle,
+    HadamardResponse,
+    OptimisedUnaryResponse,
+    SubsetResponse,
+    UnaryResponse,
+)
 from stream_ldp.mechanisms.hadamard import MAX_HASH_BITS
 from stream_ldp.mechanisms.subset import MAX_SIZE
 
@@ -97,4 +104,5 @@ VALUE_ORACLES: dict[str, Callable[[int, float], Iterable[FrequencyOracle]]] = {
     "hadamard": _one_sign,
     "s-hist": _one_sign,
     "rappor": _unary,
+    "oue": lambda size, epsilon: [OptimisedUnaryResponse(size=size, epsilon=epsilon)],
 }

@@ -22,6 +22,7 @@ from stream_ldp.mechanisms import (
     HadamardResponse,
     HalfSpaceResponse,
     LolohaResponse,
+    OptimisedUnaryResponse,
     PermanentWords,
     PiecewiseResponse,
     RepeatedResponse,
@@ -226,6 +227,15 @@ class SpendsEpsilonOnEachBit(UnaryResponse):
     def __post_init__(self) -> None:
         UnaryResponse.__post_init__(self)
         object.__setattr__(self, "response", DirectResponse(size=2, epsilon=self.epsilon))
+
+
+class KeepsItsOwnBit(OptimisedUnaryResponse):
+    """Sends the bit of the user's own value more often than a fair coin would."""
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        own = np.asarray(values)[:, None] == np.arange(self.size)
+        sent = entropy.responses(own, zero=RESOLUTION - self.response.kept, one=3 * RESOLUTION // 4)
+        return np.packbits(sent, axis=1, bitorder="little")
 
 
 class _WithoutPadding:

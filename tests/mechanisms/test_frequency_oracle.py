@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from stream_ldp.audit.output_distribution import realised_distribution, stated_distribution
 from stream_ldp.mechanisms import (
+    ORACLES,
     RESOLUTION,
     DirectResponse,
     FrequencyOracle,
@@ -177,7 +178,7 @@ def test_estimates_of_a_large_domain_are_as_close_as_their_standard_errors_say(o
 
 
 def test_the_same_words_make_the_rows_of_the_golden_file() -> None:
-    kinds: dict[str, Any] = {"hadamard": HadamardResponse, "direct": DirectResponse, "unary": UnaryResponse}
+    kinds: dict[str, Any] = {each.kind: each for each in ORACLES}
     for example in json.loads((GOLDEN / "oracles.json").read_text()):
         oracle = kinds[example["kind"]](**example["parameters"])
         rows = oracle.perturb(np.array(example["values"]), entropy=SeededEntropy(example["seed"]))

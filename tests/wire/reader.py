@@ -611,6 +611,11 @@ def answer(kind: str, parameters: Sequence[int], value: int, words: Words) -> in
         case "unary":
             n, kept = parameters
             return sum(((place == value) ^ (next(words) >= kept)) << place for place in range(n))
+        case "oue":
+            n, kept = parameters
+            return sum(
+                (next(words) < (WHOLE // 2 if place == value else WHOLE - kept)) << place for place in range(n)
+            )
         case "bloom":
             m, _, kept, _, _ = parameters
             return sum(((value >> place & 1) ^ (next(words) >= kept)) << place for place in range(m))
@@ -678,6 +683,8 @@ def sides(kind: str, parameters: Sequence[int]) -> tuple[int, int, int]:
             return 1, 2 ** parameters[1] - 1, 1
         case "unary":
             return 1, 1, 2
+        case "oue":
+            return 1, 1, 1
         case "k-subset":
             return parameters[1], parameters[0] - parameters[1], 1
         case "bloom":

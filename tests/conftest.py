@@ -19,7 +19,7 @@ from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX, OTHER_VARIABLE
 from tests.profiles import QUICK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 #: Fixtures that tests of several rooms use.
 pytest_plugins = ["tests.client.fakes", "tests.coins", "tests.kafka.secured", "tests.kafka.traced"]
@@ -40,7 +40,10 @@ HEAVY = {
     "audit": "attacks and enumerates",
     "cli/evaluate": "estimates in many rounds",
     "cli/test_audit.py": "attacks and enumerates",
+    "cli/test_descriptors.py": "starts a process for each command",
+    "cli/test_shown_epsilon.py": "enumerates",
     "client/audit": "attacks clients",
+    "client/test_small_client.py": "starts a process for each client",
     "clients": "runs Node and a browser",
     "deploy": "runs the checkers of manifests, workflows and packages",
     "fuzz": "tries each decoder",
@@ -50,14 +53,19 @@ HEAVY = {
     "marginals/test_evaluation.py": "estimates in many rounds",
     "marginals/test_numbers.py": "draws reports until a bias would show",
     "marginals/test_values.py": "draws reports until a bias would show",
+    "mechanisms/test_bit_counts.py": "draws reports until a bias would show",
     "mechanisms/test_contract.py": "enumerates every mechanism",
     "mechanisms/test_frequency_oracle.py": "draws reports until a bias would show",
     "mechanisms/test_rr_ldp.py": "draws reports until a bias would show",
     "page/test_browser.py": "runs a browser",
+    "pipeline/test_undecided.py": "lives histories",
     "records/estimators": "solves until an error shows",
     "records/test_solve_time.py": "solves what is large",
     "sets/methods": "draws reports until a bias would show",
+    "sets/test_wire.py": "lives epochs",
     "test_breaks.py": "breaks the package in every known way",
+    "test_kinds.py": "starts a process for each kind",
+    "test_public.py": "starts a process for each command",
 }
 
 TESTS = Path(__file__).parent
@@ -82,7 +90,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what needs the broker, and what is heavy, before it is selected by; the longest files begin first."""
+    """Mark what needs the broker, and what is heavy, before it is selected by; side by side, it runs in our order."""
     on_kafka = [item for item in items if "kafka" in getattr(item, "fixturenames", ())]
     for item in on_kafka:
         item.add_marker(pytest.mark.kafka)
@@ -90,8 +98,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if _is_heavy(item.path):
             item.add_marker(pytest.mark.heavy)
     if hasattr(config, "workerinput"):
-        files = {item.path for item in on_kafka}
-        items.sort(key=lambda item: _turn(item.path, on_kafka=item.path in files))
+        turns = _turns(dict.fromkeys(item.path for item in items), waiting={item.path for item in on_kafka})
+        items.sort(key=lambda item: turns[item.path])
 
 
 def _is_heavy(file: Path) -> bool:
@@ -99,13 +107,16 @@ def _is_heavy(file: Path) -> bool:
     return any(str(each) in HEAVY for each in (place, *place.parents))
 
 
-def _turn(file: Path, *, on_kafka: bool) -> int:
-    """Return when the tests of a file begin: what ends last would otherwise leave the other processes idle."""
-    if on_kafka:
-        # They take the longest without working much: above all those of the service's workers.
-        return 0 if file.parent.name == "service" else 2
-    # Nothing works longer than what breaks the package in every known way, and what attacks and enumerates.
-    return 1 if file.name == "test_breaks.py" or file.parent.name == "audit" else 3
+def _turns(files: Iterable[Path], *, waiting: set[Path]) -> dict[Path, float]:
+    """Return when each file begins, relative to the others.
+
+    Tests on Kafka wait more than they work, above all those of the service's workers. They begin in turn with the
+    others, of which the heavy ones are the first, so that from the first second to the last some wait while others
+    work, and what is left at the end is short.
+    """
+    on_kafka = sorted((file for file in files if file in waiting), key=lambda file: file.parent.name != "service")
+    others = sorted((file for file in files if file not in waiting), key=lambda file: not _is_heavy(file))
+    return {file: place / len(queue) for queue in (on_kafka, others) for place, file in enumerate(queue)}
 
 
 @pytest.fixture(scope="session")

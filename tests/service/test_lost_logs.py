@@ -161,11 +161,10 @@ async def on_the_log(deployment: JointDeployment) -> int:
     return round(sum(counts.reports for counts in (await deployment.expected()).values()))
 
 
-async def first_half_of_a_window(deployment: JointDeployment) -> None:
-    """Wait until a window is less than half over, which is still open when the broker has been away and is back."""
+async def beginning_of_a_window(deployment: JointDeployment) -> None:
+    """Wait until a window has just begun, which is still open when the broker has been away and is back."""
     seconds = deployment.collection.window.size_ms / 1_000
-    if (over := time.time() % seconds) > seconds / 2:
-        await asyncio.sleep(seconds - over)
+    await asyncio.sleep(seconds - time.time() % seconds)
 
 
 async def refused(deployment: JointDeployment) -> int:
@@ -181,7 +180,7 @@ async def test_a_log_that_lost_its_end_is_told_once_and_its_windows_close_with_w
     topic = deployment.names.reports(deployment.collection.name)
     with deployment.worker() as worker:
         await worker.ready()
-        await first_half_of_a_window(deployment)
+        await beginning_of_a_window(deployment)
         sent = await feed(deployment, seconds=3)
         await asyncio.sleep(1)
         await asyncio.to_thread(mortal.kill)
@@ -213,7 +212,7 @@ async def test_a_worker_that_starts_on_a_log_which_lost_its_end_and_grew_again_c
     deployment = await JointDeployment.create(tmp_path, brokers=mortal.bootstrap, prefix=prefix, text=LONG)
     with deployment.worker() as worker:
         await worker.ready()
-        await first_half_of_a_window(deployment)
+        await beginning_of_a_window(deployment)
         await feed(deployment, seconds=2)
         await asyncio.sleep(1)
         worker.signal(signal.SIGKILL)

@@ -23,6 +23,7 @@ from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.phases import Inquiry, RankingEstimate
 from stream_ldp.sets.rounds import Round, RoundRefused
 from tests.paths import GOLDEN, REPOSITORY
+from tests.pipeline.test_wire import label
 from tests.wire import reader
 
 SPECIFICATION = (REPOSITORY / "docs" / "wire.md").read_text(encoding="utf-8")
@@ -219,7 +220,6 @@ class SpecifiedClient(reader.Sets):
 def documents(draw: st.DrawFn) -> dict[str, Any]:
     """Draw collection files, as data."""
     kind = draw(st.sampled_from(["gfim", "gfim-users", "ldpminer", "svim"]))
-    label = st.text(st.characters(exclude_categories=["Cc", "Cf", "Cs", "Zl", "Zp"]), min_size=1, max_size=8)
     count = draw(st.one_of(st.integers(2, 30), st.integers(31, 2_000)))
     items: dict[str, Any] = {"size": count}
     if count <= 30:

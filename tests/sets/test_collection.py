@@ -41,8 +41,16 @@ def problems_of(text: str) -> tuple[str, ...]:
             "'sampled', 'strings' or 'places', got",
         ),
         ("kind: gfim, ", "combine: paper, ", "2:12: mechanism.kind: this key is required"),
-        ("gfim", "svim, combine: paper", "2:25: mechanism.combine: svim has no combine: leave it out"),
-        ("gfim", "ldpminer, finalists: 2", "2:29: mechanism.finalists: ldpminer has no finalists: leave it out"),
+        (
+            "gfim",
+            "svim, combine: paper",
+            "2:25: mechanism.combine: svim has no combine, which is for gfim, gfim-users and ldpminer: leave it out",
+        ),
+        (
+            "gfim",
+            "ldpminer, finalists: 2",
+            "2:29: mechanism.finalists: ldpminer has no finalists, which is for gfim and gfim-users: leave it out",
+        ),
         ("epsilon: 4, ", "", "2:12: mechanism.epsilon: this key is required"),
         ("epsilon: 4", "epsilon: high", "2:34: mechanism.epsilon: 'high' is not a number"),
         ("epsilon: 4", "epsilon: 0", "2:34: mechanism.epsilon: epsilon is 0.0; a positive number"),

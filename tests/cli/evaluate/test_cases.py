@@ -100,7 +100,10 @@ def test_a_key_is_varied_once() -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("mechanism.epsilon=1", r"care\.yaml:1:13: mechanism\.epsilon: rr-ldp has no epsilon: leave it out"),
+        (
+            "mechanism.epsilon=1",
+            r"care\.yaml:1:13: mechanism\.epsilon: rr-ldp has no epsilon, which is for k-rr: leave it out",
+        ),
         ("mechanism.ff=1", r"mechanism\.ff: unknown key; known are p, q"),
         ("mechanism.f=x", r"mechanism\.f: 'x' is not a number"),
         ("estimates.0.method=ems", r"estimates\.0\.method: expected 'em', 'lasso' or 'lremh', got 'ems'"),

@@ -44,7 +44,7 @@ _WAYS = (2, 3, 5)
 def evaluate(
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="[COLLECTION]", help="Collection file.", dir_okay=False, show_default=False),
+        typer.Argument(metavar="COLLECTION", help="Collection file.", dir_okay=False, show_default=False),
     ] = None,
     *,
     text: Annotated[

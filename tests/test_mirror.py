@@ -15,7 +15,6 @@ TESTS = Path(__file__).parent
 
 #: Modules that only declare, each with the reason why there is nothing to test by itself.
 WITHOUT_TESTS = {
-    "audit/audited.py": "a protocol, and a dataclass without behaviour",
     "cli/demo/part.py": "a protocol",
     "evaluation/trial.py": "protocols, and dataclasses without behaviour",
     "kafka/embedded/errors.py": "error classes",

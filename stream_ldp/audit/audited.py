@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.mechanisms import Entropy
 
-__all__ = ["REPORTS", "TOLERANCE", "Audited", "Exact", "Row"]
+__all__ = ["REPORTS", "TOLERANCE", "Audited", "Claim", "Exact", "Row"]
 
 #: Numbers of reports for which a user who holds the same throughout is enumerated.
 REPORTS = (1, 2, 3, math.inf)
@@ -25,27 +25,62 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Claim:
+    """A claim about privacy, beside what was enumerated.
+
+    about: what it is about, by the names of columns, such as the neighbours and the number of reports.
+    claimed, enumerated: epsilon, in nats.
+    allowed: what the ledger charges, in nats; None if it charges what is claimed.
+    tight: whether epsilon is claimed to be `claimed`, and not only at most that.
+    """
+
+    about: Row
+    claimed: float
+    enumerated: float
+    allowed: float | None = None
+    tight: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether the enumeration agrees with the claim, and the ledger charges no less."""
+        return (
+            self.enumerated <= self.claimed + TOLERANCE
+            and not (self.tight and self.enumerated < self.claimed - TOLERANCE)
+            and (self.allowed is None or self.claimed <= self.allowed + TOLERANCE)
+        )
+
+    @property
+    def row(self) -> Row:
+        """The claim as a row of a table."""
+        allowed = {} if self.allowed is None else {"allowed": self.allowed}
+        return {**self.about, **allowed, "claimed": self.claimed, "enumerated": self.enumerated}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Exact:
     """The results of an enumeration.
 
-    title: title of the results.
-    results: a row for each claim.
+    title: title of the claims.
+    claims: all claims, each of which has to hold.
     changing: a row for each case that no claim covers.
     changes: what may change in them.
-    wide: a row for each oracle that was enumerated at its real width, for some values and sets.
+    wide: the claim of each oracle that was enumerated at its real width, for some values and sets.
     differences: where the code does not have the probabilities that it states, and how.
-    wrong: number of claims that are disproved.
     miniature: description of what was enumerated in place of something too large.
     """
 
     title: str
-    results: list[Row]
+    claims: list[Claim]
     differences: tuple[str, ...]
-    wrong: int
     changing: list[Row] | None = None
     changes: str = "A record"
-    wide: list[Row] | None = None
+    wide: list[Claim] = field(default_factory=list)
     miniature: str | None = None
+
+    @property
+    def disproved(self) -> list[Claim]:
+        """The claims that do not hold."""
+        return [claim for claim in (*self.claims, *self.wide) if not claim.holds]
 
 
 class Audited(Protocol):

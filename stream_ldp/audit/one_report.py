@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stream_ldp.audit.audited import TOLERANCE, Exact, Row
+from stream_ldp.audit.audited import Claim, Exact
 from stream_ldp.audit.item_attacks import randomizer_attacks
 from stream_ldp.audit.output_distribution import (
     all_sets,
@@ -15,7 +15,7 @@ from stream_ldp.audit.output_distribution import (
     realised_set_distribution,
     stated_distribution,
 )
-from stream_ldp.audit.set_reports import oracle_differences, wide_loss
+from stream_ldp.audit.set_reports import oracle_differences, wide_claim
 from stream_ldp.audit.several_users import several_users_differences
 from stream_ldp.mechanisms import FrequencyOracle
 
@@ -50,33 +50,30 @@ class OneReport:
         return self._exact(small, "set", realised, small.stated_sets(sets, padding=small.set_slots))
 
     def _exact(self, small: Randomizer, of: str, realised: OutputDistribution, stated: OutputDistribution) -> Exact:
-        enumerated = epsilon_of(realised)
         as_stated = bool((realised == stated).all())
-        differences, wide = list(several_users_differences(self.randomizer)), []
+        differences: list[str] = list(several_users_differences(self.randomizer))
+        wide: list[Claim] = []
         if isinstance(self.randomizer, FrequencyOracle):
             # Only an oracle that knows dummies reports sets.
             if self.randomizer.inputs > self.randomizer.size:
                 padding = self.randomizer.set_slots or _PADDING
                 differences += oracle_differences(self.randomizer, padding=padding)
-            wide = [loss for loss in [wide_loss(self.randomizer)] if loss is not None]
+            wide += [claim for claim in [wide_claim(self.randomizer)] if claim is not None]
         if not as_stated:
             differences.insert(
                 0, f"{type(small).__name__}, one user: its reports of a {of} are not as likely as stated"
             )
         return Exact(
             title=f"One report of a {of}",
-            results=[
-                {
-                    "neighbours": f"any two {of}s",
-                    "reports": 1,
-                    "claimed": small.epsilon,
-                    "enumerated": enumerated,
-                }
+            claims=[
+                Claim(
+                    about={"neighbours": f"any two {of}s", "reports": 1},
+                    claimed=small.epsilon,
+                    enumerated=epsilon_of(realised),
+                )
             ],
             differences=tuple(differences),
-            wide=list(map(asdict, wide)),
-            wrong=(enumerated > small.epsilon + TOLERANCE)
-            + sum(each.enumerated > each.claimed + TOLERANCE for each in wide),
+            wide=wide,
             miniature=None if small == self.randomizer else str(small),
         )
 
@@ -84,18 +81,17 @@ class OneReport:
         return randomizer_attacks(self.randomizer, noise=noise)
 
 
-def of_all(found: Sequence[Exact], *, title: str, results: list[Row], wrong: int) -> Exact:
+def of_all(found: Sequence[Exact], *, title: str, claims: list[Claim]) -> Exact:
     """Return the results of a collection whose answers are made by several randomizers.
 
     found: those of each randomizer.
-    wrong: number of claims about the whole that are disproved.
+    claims: all claims about the collection, those of its randomizers among them.
     """
     miniatures = dict.fromkeys(each.miniature for each in found if each.miniature is not None)
     return Exact(
         title=title,
-        results=results,
+        claims=claims,
         differences=tuple(dict.fromkeys(difference for each in found for difference in each.differences)),
-        wide=[row for each in found for row in each.wide or ()],
-        wrong=wrong + sum(each.wrong for each in found),
+        wide=[claim for each in found for claim in each.wide],
         miniature=", ".join(miniatures) or None,
     )

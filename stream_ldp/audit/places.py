@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from stream_ldp.audit.audited import TOLERANCE, Exact, Row
+from stream_ldp.audit.audited import Claim, Exact
 from stream_ldp.audit.item_attacks import randomizer_attacks
 from stream_ldp.audit.one_report import OneReport, of_all
 
@@ -39,21 +39,22 @@ class _Places:
 
     def enumerated(self) -> Exact:
         found = {each: OneReport(randomizer=each).enumerated() for each in self._asked}
-        results: list[Row] = [
-            {
-                "places": question.region.size,
-                "neighbours": "any two places of a region",
-                "reports": math.inf,
-                "claimed": question.epsilon,
-                "enumerated": found[each].results[0]["enumerated"],
-            }
+        claims = [
+            Claim(
+                about={
+                    "places": question.region.size,
+                    "neighbours": "any two places of a region",
+                    "reports": math.inf,
+                },
+                claimed=question.epsilon,
+                enumerated=found[each].claims[0].enumerated,
+            )
             for each, question in self._asked.items()
         ]
         return of_all(
             list(found.values()),
             title="The answers of one user, who tells the region and the epsilon, and repeats the answer",
-            results=results,
-            wrong=sum(each["enumerated"] > each["claimed"] + TOLERANCE for each in results),
+            claims=claims,
         )
 
     def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:  # noqa: ARG002

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from stream_ldp.audit.audited import REPORTS, TOLERANCE, Exact, Row
+from stream_ldp.audit.audited import REPORTS, Claim, Exact
 from stream_ldp.audit.item_attacks import randomizer_attacks
 from stream_ldp.audit.one_report import OneReport, of_all
 from stream_ldp.audit.output_distribution import in_miniature, repeated_epsilon
@@ -42,12 +42,16 @@ class _Sampled:
         }
         found = [enumerated[each.randomizer] for each in self.collection.questions.questions]
         small = [in_miniature(each.randomizer) for each in self.collection.questions.questions]
-        results: list[Row] = [
-            {
-                "question": number,
-                "about": " and ".join(attribute.name for attribute in question.attributes),
-                **exact.results[0],
-            }
+        once = [
+            replace(
+                exact.claims[0],
+                about={
+                    "question": number,
+                    "about": " and ".join(attribute.name for attribute in question.attributes),
+                    **exact.claims[0].about,
+                },
+                tight=True,
+            )
             for number, (question, exact) in enumerate(zip(self.collection.questions.questions, found, strict=True))
         ]
         # All reports of a user reveal what they repeat, and no more.
@@ -55,34 +59,26 @@ class _Sampled:
             OneReport(randomizer=each).enumerated()
             for each in dict.fromkeys(each.randomizer.memoised for each in self.collection.questions.questions)
         ]
-        results += [
-            {
-                **results[number],
-                "reports": reports,
-                "claimed": small[number].loss(reports=reports),
-                "enumerated": repeated_epsilon(small[number], reports=reports),
-            }
+        again = [
+            replace(
+                once[number],
+                about={**once[number].about, "reports": reports},
+                claimed=small[number].loss(reports=reports),
+                enumerated=repeated_epsilon(small[number], reports=reports),
+            )
             for number, question in enumerate(self.collection.questions.questions)
             if isinstance(question.randomizer, RepeatedResponse)
             for reports in REPORTS[1:]
         ]
-        results.append(
-            {
-                "question": "any",
-                "about": "any",
-                "neighbours": "any two users",
-                "reports": math.inf,
-                "claimed": max(each.results[0]["claimed"] for each in repeated),
-                "enumerated": max(each.results[0]["enumerated"] for each in repeated),
-            }
+        whole = Claim(
+            about={"question": "any", "about": "any", "neighbours": "any two users", "reports": math.inf},
+            claimed=max(each.claims[0].claimed for each in repeated),
+            enumerated=max(each.claims[0].enumerated for each in repeated),
         )
         return of_all(
             found,
             title="The answers of one user, who answers one question, and repeats the answer",
-            results=results,
-            wrong=sum(
-                abs(each["enumerated"] - each["claimed"]) > TOLERANCE for each in results if each["question"] != "any"
-            ),
+            claims=[*once, *again, whole],
         )
 
     def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:  # noqa: ARG002

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stream_ldp.audit.attacks import attacks
-from stream_ldp.audit.audited import REPORTS, TOLERANCE, Exact, Row
+from stream_ldp.audit.audited import REPORTS, Claim, Exact, Row
 from stream_ldp.audit.enumeration import Enumeration, TooLarge
 from stream_ldp.audit.record_reports import record_differences
 
@@ -46,23 +46,22 @@ class AuditedRecords:
         mechanism = self.mechanism if max(self.mechanism.symbol_sizes) <= _MAX_SYMBOL else small
         realised = Enumeration.realised(mechanism)
         differences = tuple(record_differences(self.mechanism, self.words, realised=realised))
-        results = [
-            {
-                "neighbours": neighbours,
-                "reports": reports,
-                "claimed": mechanism.epsilon(neighbours=neighbours, reports=reports),
-                "enumerated": realised.epsilon(neighbours=neighbours, reports=reports),
-            }
+        claims = [
+            Claim(
+                about={"neighbours": neighbours, "reports": reports},
+                claimed=mechanism.epsilon(neighbours=neighbours, reports=reports),
+                enumerated=realised.epsilon(neighbours=neighbours, reports=reports),
+                tight=True,
+            )
             for neighbours in range(1, len(mechanism.sizes) + 1)
             for reports in REPORTS
         ]
         return Exact(
             title="A record that does not change",
-            results=results,
+            claims=claims,
             # Values can be renamed, and so enumerated, only where all of them are perturbed alike.
             changing=[] if differences else list(_changing(mechanism, realised)),
             differences=differences,
-            wrong=sum(abs(each["enumerated"] - each["claimed"]) > TOLERANCE for each in results),
             miniature=None if mechanism is self.mechanism else str(mechanism),
         )
 

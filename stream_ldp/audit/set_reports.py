@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.audit.audited import Claim
 from stream_ldp.audit.enumerate import distribution
 from stream_ldp.audit.item_enumeration import inquiries
 from stream_ldp.mechanisms import SeededEntropy
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     #: Probabilities of what is sent.
     Outputs = dict[bytes, Fraction]
 
-__all__ = ["WideLoss", "method_differences", "oracle_differences", "wide_loss", "wide_losses"]
+__all__ = ["method_differences", "oracle_differences", "wide_claim", "wide_claims"]
 
 #: Most outcomes of one decision that are all played (of those with more, only the outer ones are), and the number of
 #: ways in which the decisions that come first are given. With so many, an oracle takes some seconds.
@@ -58,31 +59,20 @@ _USERS = (1, 2, 100)
 _TOGETHER = ((0,), (), (0, 1))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class WideLoss:
-    """The loss of some values or sets at an oracle's real width.
-
-    oracle: in words.
-    claimed, enumerated: in nats; the second is never rounded down.
-    """
-
-    oracle: str
-    claimed: float
-    enumerated: float
-
-
-def wide_losses(method: Method) -> list[WideLoss]:
-    """Return the loss of each oracle of a method's epoch that can be enumerated at its real width.
+def wide_claims(method: Method) -> list[Claim]:
+    """Return the claim of each oracle of a method's epoch that can be enumerated at its real width.
 
     Raises:
         UnknownDistribution: the probabilities cannot be found.
     """
     oracles = dict.fromkeys(method.oracle(each) for each in _inquiries(method))
-    return [loss for oracle in oracles if (loss := wide_loss(oracle)) is not None]
+    return [claim for oracle in oracles if (claim := wide_claim(oracle)) is not None]
 
 
-def wide_loss(oracle: FrequencyOracle) -> WideLoss | None:
-    """Return the largest loss of one report among the values and sets that are enumerated.
+def wide_claim(oracle: FrequencyOracle) -> Claim | None:
+    """Return what an oracle claims, beside the largest loss of one report, never rounded down.
+
+    It is the largest among the values and sets that are enumerated.
 
     None where a report takes a decision for each value, which only a small oracle allows to enumerate.
 
@@ -97,7 +87,7 @@ def wide_loss(oracle: FrequencyOracle) -> WideLoss | None:
         outputs = list(_outputs(oracle, given))
         losses += [_loss(one, other) for one, other in itertools.permutations(outputs, 2)]
     with localcontext(PRECISION):
-        return WideLoss(oracle=str(oracle), claimed=oracle.epsilon, enumerated=round_up(max(losses)))
+        return Claim(about={"oracle": str(oracle)}, claimed=oracle.epsilon, enumerated=round_up(max(losses)))
 
 
 def method_differences(method: Method) -> Iterator[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from stream_ldp.audit.audited import TOLERANCE, Exact, Row
+from stream_ldp.audit.audited import Claim, Exact
 from stream_ldp.audit.item_attacks import randomizer_attacks
 from stream_ldp.audit.one_report import OneReport, of_all
 
@@ -39,25 +39,19 @@ class _Strings:
 
     def enumerated(self) -> Exact:
         found = [OneReport(randomizer=each).enumerated() for each in self._questions.randomizers]
-        results: list[Row] = [
-            {"randomizer": each.title, **exact.results[0]}
+        parts = [
+            replace(exact.claims[0], about={"randomizer": each.title, **exact.claims[0].about})
             for each, exact in zip(self._questions.randomizers, found, strict=True)
         ]
-        results.append(
-            {
-                "randomizer": "all",
-                "neighbours": "any two strings",
-                "reports": math.inf,
-                "claimed": self._questions.epsilon,
-                "enumerated": sum(each["enumerated"] for each in results),
-            }
+        whole = Claim(
+            about={"randomizer": "all", "neighbours": "any two strings", "reports": math.inf},
+            claimed=self._questions.epsilon,
+            enumerated=sum(claim.enumerated for claim in parts),
         )
-        whole = results[-1]
         return of_all(
             found,
             title="The answers of one user, who answers one question, and repeats the answer",
-            results=results,
-            wrong=int(whole["enumerated"] > whole["claimed"] + TOLERANCE),
+            claims=[*parts, whole],
         )
 
     def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:  # noqa: ARG002

@@ -114,11 +114,14 @@ def _enumerate(audited: Audited, *, as_json: bool) -> None:
     with _examining("the code"):
         found = audited.enumerated()
     if as_json:
-        document: dict[str, Any] = {"results": found.results, "probabilities_as_stated": not found.differences}
+        document: dict[str, Any] = {
+            "results": [claim.row for claim in found.claims],
+            "probabilities_as_stated": not found.differences,
+        }
         if found.changing is not None:
             document["changing"] = found.changing
         if found.wide:
-            document["real_width"] = found.wide
+            document["real_width"] = [claim.row for claim in found.wide]
         if found.miniature is not None:
             document["miniature"] = found.miniature
         if found.differences:
@@ -127,17 +130,20 @@ def _enumerate(audited: Audited, *, as_json: bool) -> None:
     else:
         if found.miniature is not None:
             echo(f"It is too large to enumerate; enumerated in miniature: {found.miniature}.")
-        _print_table(found.title, found.results)
+        _print_table(found.title, [claim.row for claim in found.claims])
         if found.changing:
             _print_table(
                 f"{found.changes} that may change before each report, which no formula covers", found.changing
             )
             echo("`if constant` is what so many reports cost as long as there is no change.", "")
         if found.wide:
-            _print_table("At their real width, some values and sets, and some ways to draw the rows", found.wide)
-    if found.wrong or found.differences:
+            _print_table(
+                "At their real width, some values and sets, and some ways to draw the rows",
+                [claim.row for claim in found.wide],
+            )
+    if found.disproved or found.differences:
         has = "does not have" if found.differences else "has"
-        claims = f"{found.wrong} of {len(found.results) + len(found.wide or [])} claims"
+        claims = f"{len(found.disproved)} of {len(found.claims) + len(found.wide)} claims"
         where = "".join(f"\n  in {each}" for each in found.differences)
         fail(f"DISPROVED: {claims}; the code {has} the probabilities that it states{where}")
     if not as_json:

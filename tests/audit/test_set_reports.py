@@ -12,8 +12,8 @@ from stream_ldp.audit import set_reports
 from stream_ldp.audit.set_reports import (
     method_differences,
     oracle_differences,
-    wide_loss,
-    wide_losses,
+    wide_claim,
+    wide_claims,
 )
 from stream_ldp.mechanisms import (
     DirectResponse,
@@ -43,7 +43,7 @@ WIDE: list[FrequencyOracle] = [
 
 @pytest.mark.parametrize("oracle", WIDE, ids=repr)
 def test_an_oracle_loses_exactly_epsilon_at_its_real_width(oracle: FrequencyOracle) -> None:
-    found = wide_loss(oracle)
+    found = wide_claim(oracle)
     assert found is not None
     assert found.claimed == oracle.epsilon
     assert found.enumerated == pytest.approx(oracle.epsilon, abs=1e-9, rel=0)
@@ -55,13 +55,13 @@ def test_an_honest_oracle_has_no_differences(oracle: FrequencyOracle) -> None:
 
 
 def test_an_oracle_with_a_decision_for_each_value_is_not_enumerated_at_its_real_width() -> None:
-    assert wide_loss(UnaryResponse(size=1_000, epsilon=2.0)) is None
+    assert wide_claim(UnaryResponse(size=1_000, epsilon=2.0)) is None
 
 
 @pytest.mark.parametrize("slots", [4, 20])
 def test_a_hash_too_many_is_an_infinite_loss_although_a_miniature_has_none(slots: int) -> None:
     oracle = broken.KeepsAHashTooMany(size=1_024, slots=slots, epsilon=3.0, hash_bits=6 if slots > 4 else 3)
-    found = wide_loss(oracle)
+    found = wide_claim(oracle)
     assert found is not None
     if slots == 4:
         assert found.enumerated == math.inf
@@ -79,7 +79,7 @@ class SpendsTwiceWhereWide(DirectResponse):
 
 @pytest.mark.parametrize("size", [50, 300_000])
 def test_a_direct_response_that_spends_more_where_it_is_wide_is_caught(size: int) -> None:
-    found = wide_loss(SpendsTwiceWhereWide(size=size, epsilon=2.0))
+    found = wide_claim(SpendsTwiceWhereWide(size=size, epsilon=2.0))
     assert found is not None
     assert found.enumerated == pytest.approx(4.0, abs=1e-3)
 
@@ -125,7 +125,7 @@ def test_users_who_share_their_noise_are_caught() -> None:
 )
 def test_a_method_keeps_its_epsilons_at_its_real_width(shipped: Any) -> None:
     assert list(method_differences(shipped)) == []
-    losses = wide_losses(shipped)
+    losses = wide_claims(shipped)
     assert losses
     assert all(each.enumerated <= each.claimed + 1e-9 for each in losses)
 

@@ -17,7 +17,6 @@ TESTS = Path(__file__).parent
 WITHOUT_TESTS = {
     "cli/demo/part.py": "a protocol",
     "evaluation/trial.py": "protocols, and dataclasses without behaviour",
-    "kafka/embedded/errors.py": "error classes",
     "message_part.py": "a base class without behaviour",
     "pipeline/kind.py": "protocols, and dataclasses without behaviour",
     "pipeline/layout.py": "a protocol",

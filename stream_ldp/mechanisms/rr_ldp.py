@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -92,11 +92,15 @@ class RRLDP(Mechanism):
     f: float
     p: float | None = None
     q: float | None = None
+    #: P(the PRR inverts a bit) = f / 2, in units of 2^-32; a solve asks for it dozens of times.
+    flip_threshold: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        flip = threshold(self.f / 2) if 0.0 < self.f < 1.0 else 0
+        object.__setattr__(self, "flip_threshold", flip)
         if not self.sizes or min(self.sizes) < 2:
             raise ParameterError(f"every attribute needs at least 2 values, got sizes {self.sizes}")
-        if not 0.0 < self.f < 1.0 or not 0 < self.flip_threshold < RESOLUTION // 2:
+        if not 0 < flip < RESOLUTION // 2:
             raise Misplaced(
                 f"f must be between 0 (no privacy) and 1 (no information), both excluded, got {self.f}", "f"
             )
@@ -117,11 +121,6 @@ class RRLDP(Mechanism):
     def bits(self) -> int:
         """Number of bits of a report: the sum of the sizes."""
         return sum(self.sizes)
-
-    @property
-    def flip_threshold(self) -> int:
-        """P(the PRR inverts a bit) = f / 2, in units of 2^-32."""
-        return threshold(self.f / 2)
 
     @property
     def flip(self) -> float:

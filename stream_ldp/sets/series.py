@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from stream_ldp.sets.phases import phase_name
@@ -40,6 +40,7 @@ class PhaseSeries:
     size_ms: size of a window, in milliseconds.
     stride: number of windows from the beginning of one epoch to that of the next.
     every_ms: time between two provisional rankings of an open window, in milliseconds.
+    name: that of the phase.
     """
 
     number: int
@@ -47,11 +48,11 @@ class PhaseSeries:
     size_ms: int
     stride: int
     every_ms: int
+    name: str = field(init=False, repr=False, compare=False)
 
-    @property
-    def name(self) -> str:
-        """Name of the phase."""
-        return phase_name(self.number)
+    def __post_init__(self) -> None:
+        # Once: a merge asks for it at every turn.
+        object.__setattr__(self, "name", phase_name(self.number))
 
     @property
     def of(self) -> tuple[str, ...]:

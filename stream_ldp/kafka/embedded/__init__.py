@@ -5,8 +5,7 @@ mock cluster, for the demo on a machine without Java. Both end with the process 
 that process ends. They need a POSIX system.
 """
 
-from stream_ldp.kafka.embedded.broker import EmbeddedBroker
-from stream_ldp.kafka.embedded.errors import EmbeddedBrokerError, MissingTool
+from stream_ldp.kafka.embedded.broker import EmbeddedBroker, EmbeddedBrokerError, MissingTool
 from stream_ldp.kafka.embedded.mock import MOCK_NOTICE, EmbeddedMock
 from stream_ldp.kafka.embedded.node import EmbeddedKafka
 

@@ -1,14 +1,24 @@
-"""This module says what every broker of this package does: it starts, has an address, and stops."""
+"""What every broker of this package does: it starts, has an address, and stops, or says why it cannot."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Self
 
+from stream_ldp.errors import StreamLDPError
+
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["EmbeddedBroker"]
+__all__ = ["EmbeddedBroker", "EmbeddedBrokerError", "MissingTool"]
+
+
+class EmbeddedBrokerError(StreamLDPError, RuntimeError):
+    """The embedded broker could not be fetched or started; the message holds the end of its output."""
+
+
+class MissingTool(EmbeddedBrokerError):
+    """This machine lacks a program that the embedded broker needs; the message says which, and what would help."""
 
 
 class EmbeddedBroker(ABC):

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from stream_ldp.kafka.embedded.errors import EmbeddedBrokerError, MissingTool
+from stream_ldp.kafka.embedded.broker import EmbeddedBrokerError, MissingTool
 from stream_ldp.kafka.embedded.process import last_lines, run
 
 __all__ = ["fetch_jars"]

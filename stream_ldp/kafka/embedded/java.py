@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 
-from stream_ldp.kafka.embedded.errors import MissingTool
+from stream_ldp.kafka.embedded.broker import MissingTool
 from stream_ldp.kafka.embedded.process import last_lines, run
 
 __all__ = ["find_java"]

@@ -8,8 +8,7 @@ import signal
 from collections.abc import Iterable
 from multiprocessing.connection import Connection
 
-from stream_ldp.kafka.embedded.broker import EmbeddedBroker
-from stream_ldp.kafka.embedded.errors import EmbeddedBrokerError, MissingTool
+from stream_ldp.kafka.embedded.broker import EmbeddedBroker, EmbeddedBrokerError, MissingTool
 
 __all__ = ["MOCK_NOTICE", "EmbeddedMock"]
 

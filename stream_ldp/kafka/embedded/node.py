@@ -16,9 +16,8 @@ from pathlib import Path
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
-from stream_ldp.kafka.embedded.broker import EmbeddedBroker
+from stream_ldp.kafka.embedded.broker import EmbeddedBroker, EmbeddedBrokerError
 from stream_ldp.kafka.embedded.class_archive import ClassArchive
-from stream_ldp.kafka.embedded.errors import EmbeddedBrokerError
 from stream_ldp.kafka.embedded.jars import fetch_jars
 from stream_ldp.kafka.embedded.java import find_java
 from stream_ldp.kafka.embedded.ports import accepts, free_ports

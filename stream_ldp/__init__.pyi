@@ -21,7 +21,7 @@ from stream_ldp.errors import StreamLDPError as StreamLDPError
 from stream_ldp.extras import MissingExtra as MissingExtra
 from stream_ldp.kafka.connection import BrokerUnreachable as BrokerUnreachable
 from stream_ldp.kafka.settings import Settings as Settings
-from stream_ldp.kafka.settings import SettingsError as SettingsError
+from stream_ldp.kafka.settings_sources import SettingsError as SettingsError
 from stream_ldp.kinds import load_collection as load_collection
 from stream_ldp.ledger.ledger import AlreadyReported as AlreadyReported
 from stream_ldp.ledger.ledger_file import LooserTerms as LooserTerms

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, NoReturn
 if TYPE_CHECKING:
     from types import FrameType
 
-__all__ = ["main"]
-
 #: Commands that serve until they are told to stop.
 SERVING = frozenset({"worker", "gateway", "page"})
 

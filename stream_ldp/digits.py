@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["DECIMALS", "decimals", "shown", "shown_p"]
-
 #: Decimals of a number of which no error is known.
 DECIMALS = 4
 #: The most decimals of any number in text.

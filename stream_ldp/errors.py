@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["DataError", "ParameterError", "StreamLDPError"]
-
 
 class StreamLDPError(Exception):
     """The base of all exceptions of the package. The message tells the user what is wrong and can be put right."""

@@ -7,8 +7,6 @@ from typing import Any
 
 from stream_ldp.errors import StreamLDPError
 
-__all__ = ["MissingExtra", "imported"]
-
 
 class MissingExtra(StreamLDPError, ImportError):
     """A package is not installed that only an extra of this one brings; the message names the extra."""

@@ -27,16 +27,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.kind import Kind
     from stream_ldp.pipeline.question import Question
 
-__all__ = [
-    "KINDS",
-    "kind_of",
-    "kind_of_document",
-    "load_collection",
-    "load_solver",
-    "parse_collection",
-    "solve",
-]
-
 #: Every kind by its name. A file that shows no kind is read as the first.
 KINDS: dict[str, Kind[Any, Any, Any]] = {kind.name: kind for kind in (RECORDS, SETS, SAMPLED, STRINGS, VIEWS, PLACES)}
 

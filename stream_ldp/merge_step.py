@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.merging import Merge
     from stream_ldp.pipeline.question import Question
 
-__all__ = ["MergeStep", "NextRound", "next_round"]
-
 
 class NextRound(NamedTuple):
     """The round that follows from a final answer, and is published after it, and the layout of the reports to it."""

@@ -6,8 +6,6 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["Finite", "MessagePart"]
-
 #: JSON has no word for the others.
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 

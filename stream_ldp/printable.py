@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["UNSEEN", "printable", "printable_json"]
-
 #: First and last code points of what leaves no mark on a screen, or turns the direction of text: two texts that
 #: differ in such characters alone look alike. Ranges of ignorable ones include those that Unicode has set aside.
 _UNSEEN_RANGES = (

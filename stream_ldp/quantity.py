@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["memory", "quantity"]
-
 
 def quantity(count: float, one: str, many: str | None = None) -> str:
     """Write a number with what it counts, rounded to a whole one.

@@ -56,8 +56,6 @@ from stream_ldp.sets.phases import Phase
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["ATTACK", "BREAKS", "CLIENT", "EXACT", "TRIALS", "Break", "caught", "caught_by_test"]
-
 Patch = Callable[[pytest.MonkeyPatch], None]
 
 ATTACK, EXACT, CLIENT = "audit", "audit --exact", "audit --client"

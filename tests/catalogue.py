@@ -27,8 +27,6 @@ from stream_ldp.mechanisms import (
 from stream_ldp.mechanisms.channel import exact_rows
 from tests.audit import broken
 
-__all__ = ["OF_NUMBERS", "OF_RECORDS", "OF_VALUES"]
-
 #: Mechanisms for records, each with a broken twin of the same parameters.
 OF_RECORDS: list[tuple[Mechanism, type[Mechanism]]] = [
     (RRLDP(sizes=(2, 3), f=0.5, p=0.5, q=0.75), broken.NeverClears),

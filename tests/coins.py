@@ -7,8 +7,6 @@ import pytest
 from stream_ldp.kinds import KINDS, parse_collection
 from tests.toy import COIN, Coins
 
-__all__ = ["TEXT"]
-
 TEXT = """
 collection: coins
 mechanism: {kind: coin, truth: 0.75}

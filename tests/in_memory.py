@@ -14,8 +14,6 @@ from stream_ldp.sets.sampling import respond
 from stream_ldp.testing import KafkaInMemory
 from tests.client.rankings import films
 
-__all__ = ["START_MS", "rank_films", "report"]
-
 #: The beginning of a window of all examples.
 START_MS = 1_700_000_040_000
 

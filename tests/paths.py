@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["DATA", "GOLDEN", "REPOSITORY"]
-
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 #: Golden vectors: what no release may change.

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from stream_ldp.pipeline.plan import Plan
 
-__all__ = ["text_of"]
-
 
 def text_of(planned: Plan) -> str:
     """Return every title, row and note of a plan on a line of its own, cells apart by a bar."""

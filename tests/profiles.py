@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-__all__ = ["FULL", "QUICK", "examples"]
-
 BRIEF, QUICK, FULL = "brief", "quick", "full"
 
 # A slow machine must not decide a test.

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.pipeline.statistics import Tally
 
-__all__ = ["COIN", "Coins", "CoinsLayout", "Heads", "Share", "solve"]
-
 
 class Spec(Part):
     kind: Literal["coin"]

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import Entropy, Mechanism, PermanentWords
 
-__all__ = ["SINGLE_USERS", "Attack", "Averaged", "Clients", "Perturbation", "attacks"]
-
 #: Most permanent responses that an attack on the client computes with each history in each half of its users. All of
 #: them take some seconds.
 _KEYED_RESPONSES = 250_000

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.mechanisms import Entropy
 
-__all__ = ["REPORTS", "TOLERANCE", "Audited", "Claim", "Exact", "Row"]
-
 #: Numbers of reports for which a user who holds the same throughout is enumerated.
 REPORTS = (1, 2, 3, math.inf)
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     Output = TypeVar("Output", bound=Hashable)
 
-__all__ = ["UnknownDistribution", "distribution", "played"]
-
 #: Most ways in which the decisions of one run may turn out; so many take half a minute.
 MAX_WAYS = 2**19
 

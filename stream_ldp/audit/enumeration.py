@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import Entropy, Mechanism
 
-__all__ = ["Enumeration", "TooLarge", "realised_reports", "stated_reports"]
-
 #: Most reports of one user that are enumerated: each doubles the outputs of a bit, to 65,536 in all.
 MAX_REPORTS = 16
 

@@ -35,19 +35,6 @@ if TYPE_CHECKING:
     #: Sets of values, each of shape (items,).
     Sets = tuple[NDArray[np.intp], ...]
 
-__all__ = [
-    "EpochReports",
-    "InputReports",
-    "SetReports",
-    "ValueReports",
-    "extended",
-    "opposite_sets",
-    "oracle_attacks",
-    "pairs_of_sets",
-    "randomizer_attacks",
-    "set_attacks",
-]
-
 #: Number of values, or of items of a pair of sets, whose support the attacker looks at one by one.
 _LOOKED_AT = 8
 

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms.randomizer import OutputDistribution
     from stream_ldp.sets.phases import Method
 
-__all__ = ["DOMAIN", "MOST_PADDING", "ItemEnumeration", "PhaseEnumeration", "inquiries", "together"]
-
 #: Number of items of the domain in miniature, and most slots that its sets are padded to. Two disjoint sets can fill
 #: all slots, and such sets are the easiest to distinguish. All pairs of the 64 sets are looked at.
 DOMAIN = 6

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import Entropy
 
-__all__ = ["CHUNK", "Histories", "LowerBound", "System", "audit"]
-
 #: The records of one user, value indices of shape (reports, attributes), for each side of the coin.
 Histories = tuple["NDArray[np.intp]", "NDArray[np.intp]"]
 

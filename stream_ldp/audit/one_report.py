@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy, Randomizer
     from stream_ldp.mechanisms.randomizer import OutputDistribution
 
-__all__ = ["OneReport", "of_all"]
-
 #: Slots of the sets whose sampling is enumerated for an oracle by itself; a method says its own.
 _PADDING = 6
 

@@ -26,18 +26,6 @@ if TYPE_CHECKING:
     #: The packed report of one user.
     Report = Callable[[Entropy], bytes]
 
-__all__ = [
-    "MAX_ENTRIES",
-    "all_sets",
-    "epsilon_of",
-    "in_miniature",
-    "realised_distribution",
-    "realised_set_distribution",
-    "realised_with",
-    "repeated_epsilon",
-    "stated_distribution",
-]
-
 Miniature = TypeVar("Miniature", bound=Randomizer)
 
 #: Most probabilities of a distribution that is enumerated; so many take some seconds.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from stream_ldp.places.collection import PlaceCollection
     from stream_ldp.places.questions import PlaceQuestion
 
-__all__ = ["audited"]
-
 
 def audited(collection: PlaceCollection) -> Audited:
     """Return the questions of a collection of places."""

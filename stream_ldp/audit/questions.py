@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.questions.collection import AskingCollection
 
-__all__ = ["audited"]
-
 
 def audited(collection: AskingCollection) -> Audited:
     """Return the questions of a sampled collection."""

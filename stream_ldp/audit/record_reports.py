@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     #: Probabilities of the packed rows of a call.
     Rows = dict[bytes, Fraction]
 
-__all__ = ["record_differences"]
-
 #: Users of the calls that are compared draw for draw, and the number of calls of each kind.
 _USERS = (1, 2, 100)
 _CALLS = 8

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy, Mechanism, PermanentWords
     from stream_ldp.records.collection import JointCollection
 
-__all__ = ["AuditedRecords", "audited"]
-
 #: Numbers of reports for which a record that may change is enumerated.
 _CHANGING_REPORTS = (2, 3, 4, 5, 6)
 

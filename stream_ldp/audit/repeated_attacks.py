@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms.loloha import Permanent
     from stream_ldp.sets.phases import Method
 
-__all__ = ["AveragedSigns", "repeated_attacks"]
-
 #: Reports of a user over which an attacker averages, and the users who are attacked: some seconds.
 _REPORTS = 31
 _MOST_TRIALS = 5_000

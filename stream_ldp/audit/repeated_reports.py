@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     Drawn = TypeVar("Drawn")
 
-__all__ = ["ChangingLoss", "RepeatedLoss", "changing_losses", "repeated_differences", "repeated_losses"]
-
 #: Numbers of reports of a set that does not change, each with the items over which they are enumerated; half as many
 #: are the most slots that a set is padded to, so that two disjoint sets can fill all slots.
 _REPORTS = {1: 4, 2: 4, 3: 2, math.inf: 4}

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     #: Probabilities of what is sent.
     Outputs = dict[bytes, Fraction]
 
-__all__ = ["method_differences", "oracle_differences", "wide_claim", "wide_claims"]
-
 #: Most outcomes of one decision that are all played (of those with more, only the outer ones are), and the number of
 #: ways in which the decisions that come first are given. With so many, an oracle takes some seconds.
 _MOST_OUTCOMES = 4_096

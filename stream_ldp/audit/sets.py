@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.sets.collection import ItemCollection
 
-__all__ = ["audited"]
-
 
 def audited(collection: ItemCollection) -> Audited:
     """Return the method of a collection of item sets."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import Randomizer
 
-__all__ = ["several_users_differences"]
-
 #: Most probabilities of one user's reports where those of two users are enumerated: the square of what one takes.
 _MOST_ENTRIES = 96
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from stream_ldp.strings.collection import StringCollection
     from stream_ldp.strings.questions import StringQuestions
 
-__all__ = ["audited"]
-
 
 def audited(collection: StringCollection) -> Audited:
     """Return the questions of a collection of strings."""

@@ -8,17 +8,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = [
-    "CollectionFile",
-    "CollectionFiles",
-    "CollectionOrName",
-    "EstimateNames",
-    "Since",
-    "WindowStart",
-    "milliseconds",
-    "time_option",
-]
-
 
 def time_option(text: str) -> datetime:
     """Read a time in ISO 8601; one without a zone is UTC."""

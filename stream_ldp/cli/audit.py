@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.audit.audited import Audited
 
-__all__ = ["audit"]
-
 _TRIALS = 100_000
 _CONFIDENCE = 0.99
 

@@ -12,8 +12,6 @@ from rich.console import Console
 from stream_ldp.cli.failure import fail
 from stream_ldp.kafka.embedded import EmbeddedKafka
 
-__all__ = ["broker"]
-
 
 def broker(
     *,

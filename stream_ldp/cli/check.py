@@ -19,8 +19,6 @@ from stream_ldp.records.solve_time import MOST_VALUES
 if TYPE_CHECKING:
     from stream_ldp.collection import Collection
 
-__all__ = ["check"]
-
 #: Cells of an estimate whose solves are worth measuring, which takes seconds: with fewer, a solve of `REPORTS` takes
 #: tenths of a second.
 MANY_CELLS = 1_000

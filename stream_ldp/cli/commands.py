@@ -14,8 +14,6 @@ from stream_ldp.cli.failure import explained
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Command", "Commands"]
-
 
 class Command(NamedTuple):
     """A command that is known without being imported.

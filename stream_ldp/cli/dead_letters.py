@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
 
-__all__ = ["app"]
-
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 #: Settings of these commands: the group's commits say which windows have closed.

@@ -10,8 +10,6 @@ import sys
 
 from stream_ldp.cli.failure import fail
 
-__all__ = ["EACH_COLLECTION", "LEAST", "require_descriptors"]
-
 #: Descriptors of a process that serves: some 20 of its own (the streams, three event loops, ports that listen), and a
 #: connection to each of up to four brokers and to a coordinator for each of five clients that all collections share.
 LEAST = 64

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.registry import Registration
     from stream_ldp.kafka.topics import ExistingTopic
 
-__all__ = ["doctor"]
-
 #: The extra that brings each optional package.
 OPTIONAL = {"pandas": "analysis", "pyarrow": "analysis", "confluent_kafka": "demo", "statsmodels": "demo"}
 #: What is taken to be allowed where brokers do not tell it.

@@ -6,8 +6,6 @@ import typer
 
 from stream_ldp.printable import printable, printable_json
 
-__all__ = ["echo", "echo_json"]
-
 
 def echo(*lines: str, err: bool = False) -> None:
     """Print lines, and spell out what a terminal would obey; a new line in one of them does not begin another.

@@ -14,8 +14,6 @@ from stream_ldp.printable import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["UNANSWERABLE", "explained", "fail"]
-
 #: The status of a command whose topics do not hold what an answer needs, such as reports that have expired. Nothing
 #: is wrong with what was typed (2), or with what was found (1).
 UNANSWERABLE = 3

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.answer import AnswerT
 
-__all__ = ["read_finals"]
-
 
 def read_finals(file: Path, of: type[AnswerT]) -> list[AnswerT]:
     """Read the final answers of a file, which has one on each line, as JSON; provisional ones are passed over.

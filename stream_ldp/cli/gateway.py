@@ -32,8 +32,6 @@ from stream_ldp.kafka.tracing import begin_tracing, end_tracing
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["STOP_SECONDS", "gateway"]
-
 #: Seconds that a stop waits for batches under way: longer than the gateway's patience with the brokers.
 STOP_SECONDS = 15.0
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.service.state import CollectionState, SourceState
 
-__all__ = ["app"]
-
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 #: Settings of these commands: those of the workers whose state is told.

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
 
-__all__ = ["AUDITED", "audited_of"]
-
 #: By kind, what makes a `stream_ldp.audit.audited.Audited` of a collection.
 AUDITED: Mapping[str, Deferred] = {
     kind: Deferred(f"stream_ldp.audit.{module}:audited")

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["begin_log"]
-
 log = logging.getLogger(__name__)
 
 #: Libraries that print the values of messages, and repeat, many times a second, what the process says itself.

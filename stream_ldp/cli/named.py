@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
 
-__all__ = ["collection_or_name", "require_series"]
-
 
 def collection_or_name(given: str) -> Collection | str:
     """Load the collection if a file is given, and return a name as it is, or end the command if it is neither.

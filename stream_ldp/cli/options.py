@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
 
-__all__ = ["CLIENT", "SERVER", "TOPICS", "WORKER", "load_collections", "with_settings"]
-
 #: Settings of a command that produces or consumes.
 CLIENT = ("config", *CONNECTION, "client_id", "topic_prefix")
 #: Settings of a command that serves something other than a worker, and logs.

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
 
-__all__ = ["page"]
-
 
 @with_settings(SERVER)
 def page(

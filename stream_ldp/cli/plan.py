@@ -21,8 +21,6 @@ from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.plan import document
 from stream_ldp.pipeline.solve_time import too_slow
 
-__all__ = ["plan"]
-
 
 def plan(
     file: CollectionFile,

@@ -10,8 +10,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["progress_bar", "watched"]
-
 _Outcome = TypeVar("_Outcome")
 
 

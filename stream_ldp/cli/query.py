@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from stream_ldp.client.answers import Answers
     from stream_ldp.client.table import Table
 
-__all__ = ["query"]
-
 
 @with_settings(CLIENT)
 def query(

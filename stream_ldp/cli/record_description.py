@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.layout import Layout
 
-__all__ = ["Description", "describe", "time_text"]
-
 #: What a record is, in one sentence, and what it says, by name.
 Description = tuple[str, dict[str, Any]]
 

@@ -22,8 +22,6 @@ from stream_ldp.service.replay import NotReplayed, ad_hoc, compare
 if TYPE_CHECKING:
     from stream_ldp.service.replay import Comparison
 
-__all__ = ["replay"]
-
 #: The most differences of an answer that are shown.
 _SHOWN = 10
 #: The status where answers differ, which is no failure of the command (1).

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.rounds import Round
 
-__all__ = ["ReportOptions", "report"]
-
 _LEDGER_PANEL = "Privacy ledger"
 _ITEMS_PANEL = "Item collections"
 

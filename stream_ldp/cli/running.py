@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.ledger.ledger_file import PrivacyLedger
 
-__all__ = ["run", "run_client", "run_operation", "spent_line", "until_signal"]
-
 
 def run(work: Coroutine[None, None, None]) -> None:
     """Run the work to its end, or end the command with the error that the brokers returned."""

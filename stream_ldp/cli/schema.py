@@ -11,8 +11,6 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.collection.located import suggestion
 from stream_ldp.schemas import contract, contracts
 
-__all__ = ["schema"]
-
 
 def schema(
     name: Annotated[

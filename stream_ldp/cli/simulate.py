@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from stream_ldp.sets.item_sets import ItemSets
     from stream_ldp.sets.rounds import Round
 
-__all__ = ["simulate"]
-
 #: The most reports that share an event time; also those of one batch.
 _STEP = 1_000
 #: The fewest steps into which the reports of a past window are cut, so that they fill its time evenly.

@@ -19,8 +19,6 @@ from stream_ldp.sets.methods import METHODS
 if TYPE_CHECKING:
     from stream_ldp.audit.audited import Audited
 
-__all__ = ["read"]
-
 
 def read(subject: str) -> Audited:
     """Read a collection file or a mechanism, or end the command with what is wrong with it."""

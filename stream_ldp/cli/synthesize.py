@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.views.collection import ViewsCollection
 
-__all__ = ["synthesize"]
-
 #: Most records: they are in memory all at once, with 8 bytes for each of up to a few dozen attributes.
 _MOST_RECORDS = 10_000_000
 

@@ -15,8 +15,6 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.client.table import Table
 from stream_ldp.printable import printable
 
-__all__ = ["Form", "Level", "Output", "TableFormat", "form_of", "write_table"]
-
 
 class TableFormat(StrEnum):
     """The form in which a table is written."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
 
-__all__ = ["measured", "solve_section", "solve_times"]
-
 
 def measured(work: Callable[[], object]) -> float:
     """Do some work and return the seconds that it took a processor: other programs of the machine do not count."""

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.answer import Answer, AnswerT
 
-__all__ = ["watch"]
-
 
 @with_settings(CLIENT)
 def watch(

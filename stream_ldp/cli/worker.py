@@ -22,8 +22,6 @@ from stream_ldp.kafka.tracing import begin_tracing, end_tracing
 from stream_ldp.service.worker import WorkerCrashed
 from stream_ldp.service.worker import run as serve
 
-__all__ = ["worker"]
-
 log = logging.getLogger(__name__)
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.answer import Answer
 
-__all__ = ["Answers", "fetch_answers", "query"]
-
 
 @dataclass(frozen=True, slots=True)
 class Answers(Sequence["Answer"]):

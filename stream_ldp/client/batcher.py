@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection, Window
     from stream_ldp.mechanisms import Entropy
 
-__all__ = ["Batcher", "batch_of", "most_reports"]
-
 #: A broker takes records of 2^20 bytes by default; the rest is for the record's own overhead.
 MAX_BATCH_BYTES = 1_000_000
 

@@ -13,14 +13,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.settings import Settings
 
-__all__ = [
-    "DeliveryError",
-    "MissingTopic",
-    "UnreadableAnswer",
-    "WrongCollection",
-    "require_topic",
-]
-
 
 class DeliveryError(StreamLDPError, RuntimeError):
     """The brokers did not acknowledge some of the reports that were taken.

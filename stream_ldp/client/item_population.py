@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from stream_ldp.sets.item_sets import ItemSets
     from stream_ldp.sets.rounds import Round
 
-__all__ = ["ItemPopulation"]
-
 
 class ItemPopulation(Sender):
     """The users of an item collection who report together.

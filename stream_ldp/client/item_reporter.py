@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.sets.rounds import Round
 
-__all__ = ["ItemReporter"]
-
 log = logging.getLogger(__name__)
 
 

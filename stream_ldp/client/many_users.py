@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from stream_ldp.ledger.ledger_file import PrivacyLedger
     from stream_ldp.ledger.reports import AttributeReport
 
-__all__ = ["Charge", "require_users", "spend_each"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Charge:

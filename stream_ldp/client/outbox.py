@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.wire import Batch
 
-__all__ = ["Outbox"]
-
 log = logging.getLogger(__name__)
 
 #: Milliseconds by which a clock may be ahead of the brokers' without a warning.

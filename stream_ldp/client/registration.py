@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["RegistrationCheck", "require_registered"]
-
 log = logging.getLogger(__name__)
 
 #: Seconds between two looks at the registry while it does not have the collection. A look takes about 0.1 s.

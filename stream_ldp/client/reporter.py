@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from stream_ldp.ledger.terms import ReportRefused
     from stream_ldp.mechanisms import Entropy
 
-__all__ = ["Reporter"]
-
 
 class Reporter(Sender):
     """A reporter sends reports of records to a collection of any kind whose users report them.

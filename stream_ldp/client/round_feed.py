@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.sets.collection import ItemCollection
 
-__all__ = ["RoundFeed", "closes_ms"]
-
 log = logging.getLogger(__name__)
 
 #: Longest time between two looks at the clock, in milliseconds: it may be set, and a machine that wakes from sleep

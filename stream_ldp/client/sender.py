@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.mechanisms import Entropy
 
-__all__ = ["Sender", "now_ms", "of_kind"]
-
 log = logging.getLogger(__name__)
 
 _CollectionT = TypeVar("_CollectionT", bound=Collection)

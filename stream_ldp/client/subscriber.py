@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.kind import Kind
 
-__all__ = ["Subscriber", "published_kind"]
-
 #: Seconds between the commits of a group member: after a crash, answers of at most so long are handed out twice.
 COMMIT_INTERVAL = 1.0
 

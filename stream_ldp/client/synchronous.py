@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from stream_ldp.client.reporter import Reporter
     from stream_ldp.client.subscriber import Subscriber
 
-__all__ = ["SyncItemReporter", "SyncReporter", "SyncSubscriber", "run_blocking"]
-
 _Result = TypeVar("_Result")
 
 

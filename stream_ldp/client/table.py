@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.cells import Cell
 
-__all__ = ["Table", "table_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Table:

@@ -4,7 +4,6 @@ from stream_ldp.collection.collection import (
     MAX_BITS,
     MAX_LINKED_WINDOWS,
     Collection,
-    CollectionError,
     Label,
     Name,
     Part,
@@ -20,6 +19,7 @@ from stream_ldp.collection.collection import (
     require_distinct,
     shown_duration,
 )
+from stream_ldp.collection.located import CollectionError
 
 __all__ = [
     "MAX_BITS",

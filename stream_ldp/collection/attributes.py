@@ -11,8 +11,6 @@ from stream_ldp.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Encoder", "encode_record", "require_mapping"]
-
 
 class Encoder(Protocol):
     """An attribute, which knows the values that it may have."""

@@ -14,7 +14,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from stream_ldp.collection.located import (
     NAME_PATTERN,
-    CollectionError,
     Misplaced,
     parse_document,
     parse_model,
@@ -26,27 +25,6 @@ from stream_ldp.printable import UNSEEN
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
-
-__all__ = [
-    "MAX_BITS",
-    "MAX_LINKED_WINDOWS",
-    "Collection",
-    "CollectionError",
-    "Label",
-    "Name",
-    "Part",
-    "PositiveDuration",
-    "Prior",
-    "Sample",
-    "Series",
-    "Topics",
-    "Window",
-    "fingerprint_of",
-    "milliseconds",
-    "one_of",
-    "require_distinct",
-    "shown_duration",
-]
 
 #: Bytes of a fingerprint: any two of a billion collections share one with probability below 10^-20.
 FINGERPRINT_BYTES = 16

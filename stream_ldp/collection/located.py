@@ -20,21 +20,6 @@ if TYPE_CHECKING:
 
     from pydantic.fields import FieldInfo
 
-__all__ = [
-    "NAME_PATTERN",
-    "CollectionError",
-    "Misplaced",
-    "Model",
-    "keys_of",
-    "parse_document",
-    "parse_model",
-    "parse_values",
-    "place_of",
-    "raise_mistake",
-    "read_text",
-    "suggestion",
-]
-
 Model = TypeVar("Model", bound=BaseModel)
 T = TypeVar("T")
 

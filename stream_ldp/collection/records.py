@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection.attributes import Encoder
 
-__all__ = ["CollectionOfRecords", "Encoded", "Missing", "is_table", "rows_of_table"]
-
 
 class Missing(StrEnum):
     """What becomes of records that lack a value for which their attribute has none."""

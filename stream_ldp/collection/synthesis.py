@@ -16,17 +16,6 @@ from stream_ldp.collection.records import CollectionOfRecords
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "CHUNK_BYTES",
-    "WINDOW_BYTES",
-    "Synthesis",
-    "SynthesisSpec",
-    "SynthesizingCollection",
-    "record_bytes",
-    "synthesis_of",
-    "topics_of",
-]
-
 #: Most bytes of the synthetic records of a window. They fit one segment of their topic, which keeps 16 of them (see
 #: `stream_ldp.kafka.topics`), so that those of several windows are there even if some are published again; and a
 #: worker holds eight bytes for each of their values, some hundreds of megabytes, while it draws them.

@@ -16,18 +16,6 @@ from stream_ldp.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "Edge",
-    "MissingValue",
-    "bin_of",
-    "encode_value",
-    "fill_in_values",
-    "index_of",
-    "labels_of_bins",
-    "number_of",
-    "text_of",
-]
-
 #: The most values that a message lists.
 _SHOWN = 20
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.evaluation.trial import KnownTable
 
-__all__ = ["complete_attributes", "complete_estimates", "ordered"]
-
 #: The keys that say what an attribute may be.
 _DOMAINS = ("values", "bins", "range", "candidates")
 #: What a value that is missing is called, unless a value has that name.

@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["average_variation_distance", "coverage", "joint_metrics", "joint_of", "width"]
-
 #: Smallest cell whose interval is scored, as a share of the users: far below, a cell is a few users.
 _COVERED_CELL = 0.01
 #: Standard errors to either side of a 95 % interval.

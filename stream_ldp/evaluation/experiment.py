@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from stream_ldp.evaluation.trial import Measure, Measured
     from stream_ldp.evaluation.users_needed import Needed
 
-__all__ = ["DISTANCE", "Experiment", "Score", "scores"]
-
 #: The metric whose fall with the number of users can be searched for a wanted one.
 DISTANCE = "avd"
 

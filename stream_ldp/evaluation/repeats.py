@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Repeat", "each_repeat"]
-
 
 class Repeat(NamedTuple):
     """One repeat of an evaluation on a known population.

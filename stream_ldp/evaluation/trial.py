@@ -9,8 +9,6 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Evaluation", "KnownTable", "Measure", "Measured", "Trial", "complete_nothing", "of_rows"]
-
 CollectionT = TypeVar("CollectionT")
 
 

@@ -16,8 +16,6 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["MOST_USERS", "Distance", "Needed", "users_needed"]
-
 #: Most users that are tried: their reports are in memory all at once.
 MOST_USERS = 1_000_000
 #: Most numbers of users that are tried.

@@ -11,8 +11,6 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["drawn_sets"]
-
 #: Most sets of attributes that are counted before some are drawn, and draws for each set that is wanted.
 _ENUMERATED, _DRAWS = 20_000, 1_000
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from stream_ldp.filtering.local_level import Updated
     from stream_ldp.filtering.shrinkage import Frequencies
 
-__all__ = ["Filter", "Learnt", "columns", "learn", "places_among", "repeating", "updated"]
-
 Variance = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 #: Share of a number's variance among users below which a variance of its noise is taken for it: without any noise,

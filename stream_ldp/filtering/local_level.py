@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.filtering.shrinkage import Frequencies
 
-__all__ = ["DRIFTS", "Drift", "Errors", "Level", "Noise", "Updated", "follow", "follow_known"]
-
 FloatArray = NDArray[np.float64]
 
 #: The values of v that are tried, each 1.7 times the one before. In units of a number's variance among users, they go

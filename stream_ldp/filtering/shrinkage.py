@@ -15,8 +15,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DOUBT", "Drawn", "Frequencies"]
-
 #: Share of the distance by which an estimate is drawn that is added to its error: the distribution is wrong for some.
 #: Of 0, 0.5 and 1, over Mushroom and Zipf, intervals of item sets cover .84, .92 and .91 at the least, and 1 loses a
 #: quarter of what is gained.

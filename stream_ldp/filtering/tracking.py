@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["followed", "unexpected"]
-
 #: Weight of a window's score relative to the next window's, as that of its evidence of the drift.
 _FORGETTING = 0.9
 #: Square of a lag in every window, in squares of the score that it leads to.

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["WeightedReports"]
-
 
 class WeightedReports(NamedTuple):
     """The reports of several windows, those of one with the same weight.

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.layout import Layout
 
-__all__ = ["Admission", "Admitted", "RoundLayouts"]
-
 
 class RoundLayouts(Protocol):
     """Where the layouts of a collection's rounds come from; see `stream_ldp.kafka.round_log.RoundLog`."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 
-__all__ = ["CLIENTS", "Limiter"]
-
 #: Clients that are remembered, 200 bytes each. The longest silent is forgotten first, whose allowance is full again.
 CLIENTS = 100_000
 

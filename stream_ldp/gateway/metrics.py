@@ -12,8 +12,6 @@ from stream_ldp.pipeline.rejection import Reason
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["REFUSALS", "GatewayMetrics"]
-
 # As those of a worker do not have: see `stream_ldp.service.metrics`.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 

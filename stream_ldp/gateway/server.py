@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from stream_ldp.http.incidents import Incident
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["MOST_BYTES", "Door", "Gateway", "Source"]
-
 log = logging.getLogger(__name__)
 
 #: Bytes of the largest batch: as much as brokers accept of a record by default, less the key and the record's frame.

@@ -10,8 +10,6 @@ from prometheus_client.exposition import choose_encoder
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-__all__ = ["exposition"]
-
 
 def exposition(registry: CollectorRegistry, request: web.Request) -> web.Response:
     """Return the metrics of a registry, in the format that a request accepts."""

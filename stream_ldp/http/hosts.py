@@ -11,8 +11,6 @@ import re
 from dataclasses import dataclass
 from ipaddress import ip_address
 
-__all__ = ["Hosts"]
-
 _HOST = re.compile(r"(?P<name>\[[^\[\]]*\]|[^:\[\]]*)(:\d*)?")
 
 

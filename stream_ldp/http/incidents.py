@@ -14,8 +14,6 @@ from aiohttp.web import RequestPayloadError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Incident", "IncidentLog"]
-
 log = logging.getLogger(__name__)
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
-__all__ = ["address_of", "network_of"]
-
 #: Bits of an IPv6 address that a provider gives to one customer, who has the 2^64 addresses behind them.
 IPV6_PREFIX = 64
 

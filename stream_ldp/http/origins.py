@@ -6,8 +6,6 @@ import re
 
 from yarl import URL
 
-__all__ = ["origin_of"]
-
 #: A host as a browser writes it. With anything else, such as a wildcard, an origin would never be met.
 _HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?|[0-9a-f:.]+")
 

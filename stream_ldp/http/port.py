@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
-__all__ = ["MOST_CONNECTIONS", "Port", "PortError", "abort"]
-
 log = logging.getLogger(__name__)
 
 #: Seconds until a connection without a whole head of a request is closed, whether it is new or had a request before.

@@ -11,8 +11,6 @@ from stream_ldp.http.network import address_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["MOST_HOPS", "Proxies"]
-
 #: Addresses of a header that are looked at, from its end: more proxies than stand in a row anywhere.
 MOST_HOPS = 16
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-__all__ = ["Quota"]
-
 
 class Quota:
     """A quota bounds what is taken and not yet given back, in all (`taken`) and of each client."""

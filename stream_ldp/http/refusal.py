@@ -6,8 +6,6 @@ from aiohttp import web
 
 from stream_ldp.errors import StreamLDPError
 
-__all__ = ["Refused"]
-
 
 class Refused(StreamLDPError, ValueError):
     """A request is refused, with a status, a reason for programs and a detail for people."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.kafka.topics import TopicNames
 
-__all__ = ["COMMANDS", "AccessRule", "Operation", "Resource", "Role", "access_rules", "rules_of"]
-
 
 class Role(StrEnum):
     """A kind of user, who needs an account of its own on the cluster."""

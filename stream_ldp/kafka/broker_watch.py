@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.connection import Answer
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["BrokerWatch"]
-
 log = logging.getLogger(__name__)
 
 #: Seconds between two questions.

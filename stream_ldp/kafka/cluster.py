@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.kafka.topics import TopicSpec
 
-__all__ = ["Cluster", "ClusterError", "NoCoordinator"]
-
 #: Of three replicas, one may fail while another is restarted, and no report is lost.
 USUAL_REPLICATION = 3
 #: Seconds for a new topic to get its leaders, or the first group its coordinator; both take well under a second.

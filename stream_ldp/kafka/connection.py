@@ -28,18 +28,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.settings import Settings
 
-__all__ = [
-    "UNREACHABLE",
-    "AccessRefused",
-    "Answer",
-    "BrokerUnreachable",
-    "Connection",
-    "ask",
-    "check_connection",
-    "explain",
-    "passes_by_itself",
-]
-
 #: Seconds for each broker: long enough for a handshake across an ocean, short enough for an operator to wait.
 TIMEOUT_SECONDS = 5.0
 #: Seconds that the other addresses have once one has answered: all are asked at once, and a broker that is there

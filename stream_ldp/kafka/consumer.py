@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from aiokafka import ConsumerRecord
 
-__all__ = ["QuickConsumer", "SturdyConsumer"]
-
 mend_aiokafka()
 
 

@@ -25,17 +25,6 @@ from stream_ldp.errors import StreamLDPError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = [
-    "DECODERS",
-    "MAX_EXPANDED_BYTES",
-    "MAX_EXPANDED_REPORTS_BYTES",
-    "ExpandsTooFar",
-    "Turn",
-    "limit_aiokafka",
-    "turn_of",
-    "turn_under_way",
-]
-
 #: Most bytes of a batch of records, expanded: two of the largest records that workers and registries write.
 MAX_EXPANDED_BYTES = 32 * 2**20
 

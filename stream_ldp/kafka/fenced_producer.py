@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.producer import Record
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["ExclusiveWriter", "Fenced", "FencedProducer"]
-
 #: What brokers say to a producer that another has shut out, whose transaction has taken too long, or whom they have
 #: forgotten, as they do after a week without a record.
 _LOST = (

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from aiokafka import TopicPartition
 
-__all__ = ["CannotParse", "mend_aiokafka"]
-
 log = logging.getLogger(__name__)
 
 

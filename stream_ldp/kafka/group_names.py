@@ -12,9 +12,6 @@ from stream_ldp.collection.located import NAME_PATTERN
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["GroupNames"]
-
-
 #: Hexadecimal digits by which the groups of different collections differ: two that had the same would share the
 #: partitions of partials, and each would miss what the other reads. With 64 bits, no two of a million sets have.
 DIGITS = 16

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["LogReader", "existing_topics"]
-
 #: A final answer is written in a transaction: of one that was not completed, another worker has written the final.
 ISOLATION = "read_committed"
 

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["CONNECTED", "MemoryBroker", "MemoryConsumer", "MemoryProducer", "Sent", "Stored", "connected"]
-
 #: Time that passes, in milliseconds, while a consumer looks for one record.
 POLL_MS = 200
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.cluster import Cluster
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["begin_at_the_end", "commit_merge", "last_merge", "merge_places"]
-
 
 def merge_places(settings: Settings, collection: Collection) -> tuple[TopicPartition, TopicPartition]:
     """Return the partitions of the partials and answers topics that have a collection."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["bounds_of", "last_records", "offsets_since", "read_record", "unsubscribed"]
-
 #: Longest wait for a record where others are there as well, and one may be passed over, in milliseconds.
 READ_EACH_MS = 1_000
 

@@ -24,8 +24,6 @@ from stream_ldp.kafka.connection import AccessRefused, BrokerUnreachable
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-__all__ = ["WAITED", "is_of_the_environment", "passes", "patiently"]
-
 T = TypeVar("T")
 
 #: Seconds between two tries.

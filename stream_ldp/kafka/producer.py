@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["Producer", "Record"]
-
 #: Seconds to wait for acknowledgements, longer than a broker takes to restart. An idempotent producer itself never
 #: gives up a batch, and a worker that waits for ever keeps its place in its groups and does nothing.
 ACKNOWLEDGE_SECONDS = 60.0

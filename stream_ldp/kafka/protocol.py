@@ -17,8 +17,6 @@ from aiokafka.protocol.types import (
     TaggedFields,
 )
 
-__all__ = ["DeleteGroups", "DescribeOperations", "DescribeTopics"]
-
 #: Bytes of the id of a topic.
 _ID_BYTES = 16
 

@@ -19,8 +19,6 @@ from stream_ldp.kafka.decompression import DECODERS, ExpandsTooFar, turn_under_w
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-__all__ = ["StoredRecord", "parse", "split"]
-
 #: Base offset, length of what follows, leader epoch, version, CRC-32C, attributes, offset of the last record relative
 #: to the base, first and largest timestamp, producer's id, epoch and sequence, number of records.
 _HEADER = struct.Struct(">qiibIhiqqqhii")

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import logging
 
-__all__ = ["hide_secrets"]
-
 #: Beginning of the names of the requests and responses that authenticate, of every version.
 _AUTHENTICATION = "SaslAuthenticate"
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["NEW_NAME", "Registration", "RegistryError", "read_registration", "read_registry", "register"]
-
 log = logging.getLogger(__name__)
 
 #: Version of the records; a later one has to be in the record, as its `version`.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.cluster import Cluster
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["release", "released"]
-
 
 async def release(settings: Settings, collection: Collection) -> dict[str, int]:
     """Release all that is on the partials and answers topics of a collection now.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.kind import RoundMessage, Rounds
     from stream_ldp.pipeline.layout import Layout
 
-__all__ = ["RoundLog"]
-
 log = logging.getLogger(__name__)
 
 #: Rounds to begin with: more than have windows that are open, so that a restart does not read those of the past.

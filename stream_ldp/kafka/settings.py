@@ -38,17 +38,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.topics import TopicNames
 
-__all__ = [
-    "CONNECTION",
-    "SECRETS",
-    "LogFormat",
-    "LogLevel",
-    "SaslMechanism",
-    "SecurityProtocol",
-    "Settings",
-    "SettingsError",
-]
-
 log = logging.getLogger(__name__)
 
 #: Time, in ms, that a broker takes for an answer at most, unless it holds it back on purpose: as long as it waits for

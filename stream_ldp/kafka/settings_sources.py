@@ -16,18 +16,6 @@ from stream_ldp.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "ENVIRONMENT_PREFIX",
-    "OTHER_VARIABLES",
-    "SettingsError",
-    "explanation",
-    "flag",
-    "settings_of_file",
-    "shared_secret",
-    "unknown_variables",
-    "variable",
-]
-
 ENVIRONMENT_PREFIX = "STREAM_LDP_"
 
 #: Variables that are no settings of a deployment: where the embedded Kafka is kept, and whether tests must have it.

@@ -10,8 +10,6 @@ from stream_ldp.kafka.settings_sources import SettingsError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["tls_context"]
-
 #: What OpenSSL calls a key that is not the certificate's: of the same algorithm, and of another one.
 _OTHER_KEY = frozenset({"KEY_VALUES_MISMATCH", "NO_CERTIFICATE_ASSIGNED"})
 

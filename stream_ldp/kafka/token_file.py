@@ -10,8 +10,6 @@ from aiokafka.abc import AbstractTokenProvider
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["TokenFile"]
-
 
 class TokenFile(AbstractTokenProvider):  # type: ignore[misc]
     """A token file is read anew for each connection."""

@@ -14,17 +14,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection, Window
 
-__all__ = [
-    "DAY_MS",
-    "MAX_RECORD_BYTES",
-    "ExistingTopic",
-    "TopicNames",
-    "TopicSpec",
-    "absent",
-    "rounds_kept_ms",
-    "topic_specs",
-]
-
 _HOUR_MS = 3_600_000
 #: A day, in milliseconds.
 DAY_MS = 24 * _HOUR_MS

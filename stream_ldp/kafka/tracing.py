@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["TRACEPARENT", "begin_tracing", "end_tracing", "links_of", "span", "trace_headers"]
-
 #: Name of the header, as the W3C has it.
 TRACEPARENT = "traceparent"
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.fetching import CannotParse
     from stream_ldp.kafka.record_batch import StoredRecord
 
-__all__ = ["UnreadableRecord", "read_past"]
-
 log = logging.getLogger(__name__)
 
 #: Bytes of a fetch, as much as aiokafka asks for: what it failed at is among them.

@@ -43,17 +43,6 @@ from stream_ldp.mechanisms.privacy_loss import round_up
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = [
-    "Account",
-    "AlreadyReported",
-    "Book",
-    "Day",
-    "PhaseAccount",
-    "Spending",
-    "check_terms",
-    "day_of",
-]
-
 _DAY_MS = 86_400_000
 
 #: Most days whose spending is remembered. The budget of a day that is forgotten would begin anew if a clock went back

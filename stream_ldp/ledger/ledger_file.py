@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from stream_ldp.ledger.reports import AttributeReport, PhaseReport
     from stream_ldp.ledger.store import Store
 
-__all__ = ["LooserTerms", "PrivacyLedger", "load_or_create_user"]
-
 log = logging.getLogger(__name__)
 
 # 16 bytes that separate this purpose of a key, which BLAKE2b derives from a user's secret, from others.

@@ -14,9 +14,6 @@ from stream_ldp.errors import StreamLDPError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["NotPrivate", "draft_of", "keep_draft", "read_private", "replace_private", "sync_directory", "write_draft"]
-
-
 #: What keeps an open file from being a link's target, from reaching child processes, and from being read as text.
 #: Each system has some of them.
 _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)

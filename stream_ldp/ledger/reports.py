@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import ReportCost
     from stream_ldp.mechanisms.randomness.permanent import KeyedWords
 
-__all__ = ["TAG_WORDS", "AttributeReport", "PhaseReport", "answers_shown", "tag_of"]
-
 #: Words of a tag of 32 bits each. By these 64 bits, any two of 1,000 values share a tag with probability 3e-14.
 TAG_WORDS = 2
 

@@ -21,18 +21,6 @@ from stream_ldp.ledger.private_file import (
 from stream_ldp.ledger.store import LedgerError, locked
 from stream_ldp.mechanisms import SECRET_BYTES, new_secret
 
-__all__ = [
-    "SecretError",
-    "draw_secret",
-    "drawn_secret",
-    "keep_secret",
-    "ledger_file_of",
-    "load_or_create_secret",
-    "load_secret",
-    "make_directory",
-    "secret_file_of",
-]
-
 
 class SecretError(StreamLDPError, ValueError):
     """A file cannot be used as a user's secret."""

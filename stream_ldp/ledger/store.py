@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.ledger.terms import Terms
 
-__all__ = ["FileStore", "LedgerError", "MemoryStore", "Store", "derived_key", "locked"]
-
 #: Seconds between two looks at a ledger that another process has locked, for as long as an update takes: some 10 ms.
 _LOOK_SECONDS = 0.005
 

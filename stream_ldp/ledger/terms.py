@@ -9,17 +9,6 @@ from enum import StrEnum
 from stream_ldp.errors import ParameterError, StreamLDPError
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
-__all__ = [
-    "DEFAULT_BUDGET",
-    "Assumption",
-    "BudgetExceeded",
-    "DayBudgetExceeded",
-    "LinkingRefused",
-    "ReportRefused",
-    "Terms",
-    "TooManyValues",
-]
-
 #: Nats that a user spends at most, for ever, if nobody chose a budget. Whoever held two records or sets for equally
 #: likely is then never surer than 1 / (1 + e^-4), 98.2 %, of one of them, whatever else the user is asked.
 DEFAULT_BUDGET = 4.0

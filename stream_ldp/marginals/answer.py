@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["AnswerPrivacy", "Distribution", "Frequencies", "Marginal", "Marginals", "Mean", "Numbers", "Outputs"]
-
 Error = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 #: Estimates, their errors, and the largest variance of each among users; None for frequencies, which say it.

@@ -24,21 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = [
-    "MAX_COHORTS",
-    "BucketOracle",
-    "CandidateEstimate",
-    "Cohort",
-    "are_told_apart",
-    "covariance",
-    "equations",
-    "estimated_shares",
-    "require_distinguishable",
-    "require_told_apart",
-    "solve_candidates",
-    "solve_cohorts",
-]
-
 #: What buckets are perturbed with; a report names one bucket, or has a bit for each.
 BucketOracle = FrequencyOracle | BloomResponse
 

@@ -38,14 +38,6 @@ if TYPE_CHECKING:
     from stream_ldp.questions.answers import Answers
     from stream_ldp.questions.questions import Table
 
-__all__ = [
-    "COHORTS",
-    "COHORT_ORACLES",
-    "BucketQuestion",
-    "bloom_oracle",
-    "cohort_oracle",
-]
-
 #: The oracles of buckets, by the name in a collection file.
 COHORT_ORACLES = ("o-rr", "o-rappor")
 

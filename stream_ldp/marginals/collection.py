@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from stream_ldp.marginals.question import AttributeQuestion
     from stream_ldp.questions.questions import QuestionSet
 
-__all__ = ["SampledCollection"]
-
 
 class SampledCollection(AskingCollection):
     """A collection of frequencies and means, as a collection file describes it.

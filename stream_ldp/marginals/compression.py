@@ -22,8 +22,6 @@ from stream_ldp.mechanisms.channel import exact_rows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MAX_VALUES", "MEASURES", "distortions", "least_epsilon"]
-
 #: What a distortion may be measured by, by the name in a collection file.
 MEASURES = ("hamming", "squared")
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.questions.attributes import AskedAttribute
 
-__all__ = ["Estimate", "FrequencyEstimate", "NumberEstimate", "OutputEstimate"]
-
 
 class Estimate(Protocol):
     """What the answers about an attribute say."""

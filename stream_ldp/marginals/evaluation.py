@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from stream_ldp.questions.attributes import AskedAttribute
     from stream_ldp.questions.questions import QuestionSet, Table
 
-__all__ = ["EVALUATION"]
-
 #: Bits of the reports that are made at once: with a byte for each while a subset is drawn, 8 MiB stay near a core.
 _BITS_AT_ONCE = 2**23
 

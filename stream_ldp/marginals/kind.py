@@ -13,8 +13,6 @@ from stream_ldp.questions.charges import charges
 from stream_ldp.questions.layout import QuestionLayout
 from stream_ldp.questions.reports import reports
 
-__all__ = ["SAMPLED"]
-
 SAMPLED = Kind(
     name="sampled",
     collection=SampledCollection,

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from stream_ldp.questions.answers import Answers
     from stream_ldp.questions.questions import Table
 
-__all__ = ["NumberQuestion", "SignsQuestion", "estimate_distribution", "worst_variance"]
-
 #: Where the distribution of a number has converged: no probability changes by more in a step. A standard error of as
 #: little takes 10^10 reports.
 _TOLERANCE = 1e-5

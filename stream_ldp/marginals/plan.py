@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.marginals.collection import SampledCollection
 
-__all__ = ["AttributePlan", "Plan", "plan", "summary"]
-
 _DIGITS = 10  # after the point, of a probability: as many tell all multiples of 2^-32 apart
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from stream_ldp.marginals.estimates import Estimate
     from stream_ldp.questions.answers import Answers
 
-__all__ = ["AttributeQuestion", "with_sampling"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class AttributeQuestion(Question):

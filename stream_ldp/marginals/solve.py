@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.question import Question
     from stream_ldp.pipeline.window_series import WindowSeries
 
-__all__ = ["solve"]
-
 
 def solve(collection: SampledCollection, question: Question[WindowSeries, Marginals]) -> Marginals:
     """Answer a question about one window."""

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import ValueRandomizer
     from stream_ldp.questions.attributes import AskedAttribute
 
-__all__ = ["AnySampledSpec", "SampledSpec", "with_oracle"]
-
 #: Equations for each value of a list, where the file does not give the number of cohorts: with hardly more of them
 #: than unknowns, values that often share a bucket have large errors.
 _EQUATIONS = 4

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.question import Question
     from stream_ldp.pipeline.window_series import WindowSeries
 
-__all__ = ["learnt"]
-
 
 def learnt(
     collection: SampledCollection,

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.cells import CellKey, Totals
     from stream_ldp.questions.questions import Table
 
-__all__ = ["totals"]
-
 
 def totals(collection: SampledCollection, table: Table) -> Totals:
     """Count the users with each value or candidate, and sum their numbers; see `Kind.totals`.

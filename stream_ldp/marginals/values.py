@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from stream_ldp.questions.answers import Answers
     from stream_ldp.questions.questions import Table
 
-__all__ = ["ValueQuestion"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ValueQuestion(AttributeQuestion):

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms.support import Support
 
-__all__ = ["BATCH_LIMIT", "batch_scores", "bit_count_distribution", "check"]
-
 #: Size of a batch's score that honest reports exceed with probability `BATCH_FALSE_ALARM` at most: the x at which
 #: 2 exp(-x^2 / 2) is that probability.
 BATCH_LIMIT = math.sqrt(2 * math.log(2 / BATCH_FALSE_ALARM))

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms.randomness.entropy import Entropy
 
-__all__ = ["MAX_HASHES", "BloomResponse"]
-
 #: Most hashes: two already have twice the variance of one, since each bit has a smaller part of epsilon.
 MAX_HASHES = 2
 

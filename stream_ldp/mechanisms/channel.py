@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["MAX_CHOICES", "ChannelResponse", "exact_rows"]
-
 #: Most inputs, and most outputs, of a table: it is part of the fingerprint, and an output is sent in one byte.
 MAX_CHOICES = 2**8
 

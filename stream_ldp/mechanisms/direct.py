@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["DirectResponse", "amplified"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DirectResponse(FrequencyOracle):

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms.randomizer import OutputDistribution
     from stream_ldp.mechanisms.randomness.entropy import Entropy
 
-__all__ = ["FrequencyOracle"]
-
 
 class FrequencyOracle(ValueRandomizer):
     """A mechanism that perturbs one of `size` values, or one of the dummies that come after them.

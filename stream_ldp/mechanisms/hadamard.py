@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms.plausibility import Plausibility
     from stream_ldp.mechanisms.randomness.entropy import Entropy
 
-__all__ = ["MAX_HASH_BITS", "MAX_SIZE", "CodeResponse", "HadamardResponse", "hash_of", "hashes_of"]
-
 #: Most values: 2 * 2^24 counters take 256 MiB.
 MAX_SIZE = 2**24
 

@@ -18,8 +18,6 @@ from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MAX_DIMENSIONS", "HalfSpaceResponse"]
-
 #: Most dimensions: the vectors of one half-space are drawn by one number below 2^32.
 MAX_DIMENSIONS = 32
 

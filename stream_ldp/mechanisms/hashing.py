@@ -14,8 +14,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MAX_HASH_BITS", "SEED_BYTES", "bucket_of", "hash_planes", "hashes", "symbol_hashes"]
-
 #: Bytes of a seed: two strings collide under a share of the 2^32 seeds that differs by about 2^-16 from the ideal.
 SEED_BYTES = 4
 

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms.mechanism import Symbols
 
-__all__ = ["KRR", "KRRSpec"]
-
 
 class KRRSpec(MechanismSpec):
     """k-RR as a collection file writes it.

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     #: Returns a source of decisions that its argument, and the user's secret, determine for ever.
     Permanent = Callable[[bytes], Entropy]
 
-__all__ = ["LolohaResponse", "SignCost", "SignResponse", "purpose_of_sign"]
-
 # What permanent decisions are for; see `LolohaResponse.permanent`.
 _ROW, _SET, _SIGN = b"row", b"set", b"sign"
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     #: The symbols of reports, shape (n, symbols).
     Symbols = NDArray[np.integer[Any]]
 
-__all__ = ["Mechanism", "MechanismSpec", "Symbol", "Symbols", "TwoStages", "checked_neighbours"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TwoStages:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import Mechanism, MechanismSpec, Randomizer
 
-__all__ = ["EXAMPLES", "read_mechanism", "read_spec"]
-
 Built = TypeVar("Built")
 
 _RANDOMIZERS = {randomizer.kind: randomizer for randomizer in RANDOMIZERS}

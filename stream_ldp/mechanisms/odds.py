@@ -9,8 +9,6 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.privacy_loss import PRECISION, likelihood_ratio, round_up
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
 
-__all__ = ["kept_inside", "loss_of", "would_do"]
-
 
 def kept_inside(epsilon: float, *, inside: int = 1, outside: int) -> int:
     """Return the largest chance of a favoured outcome whose loss is at most epsilon, in units of 2^-32.

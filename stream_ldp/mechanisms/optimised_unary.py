@@ -18,8 +18,6 @@ from stream_ldp.mechanisms.unary import MAX_SIZE, UnaryResponse
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["OptimisedUnaryResponse"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OptimisedUnaryResponse(UnaryResponse):

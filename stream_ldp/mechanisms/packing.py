@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["bit_sums", "bits_at", "pack", "unpack", "unused_clear"]
-
 
 def pack(fields: Sequence[NDArray[np.integer]], widths: Sequence[int]) -> NDArray[np.uint8]:
     """Pack fields into rows, uint8, shape (n, ceil(sum of widths / 8)); unused bits are 0.

@@ -18,8 +18,6 @@ from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["STEPS", "PiecewiseResponse", "coin", "least_worst_case", "rounded"]
-
 #: Steps of the grid of the best mixture. At epsilon 6 the worst-case variance is 0.0346 / n with 64 steps and
 #: 0.0344 / n with 256; below, the difference is smaller.
 STEPS = 64

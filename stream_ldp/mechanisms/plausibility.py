@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["BATCH_FALSE_ALARM", "FALSE_ALARM_RATE", "MIN_EXPECTED", "UNTESTED", "Plausibility", "compared"]
-
 #: Probability that the reports of honest users are flagged, each time they are checked: with a window a minute, which
 #: are 525,960 a year, an estimate has one false alarm in two years.
 FALSE_ALARM_RATE = 1e-6

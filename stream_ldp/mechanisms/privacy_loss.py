@@ -10,21 +10,6 @@ from fractions import Fraction
 
 from stream_ldp.errors import StreamLDPError
 
-__all__ = [
-    "MOST_EPSILON",
-    "PRECISION",
-    "UNCHANGED",
-    "UNCHANGED_SET",
-    "NotCovered",
-    "PrivacyLoss",
-    "Values",
-    "likelihood_ratio",
-    "round_up",
-    "shown_epsilon",
-    "shown_guess",
-    "surest_guess",
-]
-
 #: The conditions of a loss of several reports that share permanent noise, in words.
 UNCHANGED = "a user's record does not change, and all reports show the same permanent noise"
 UNCHANGED_SET = "a user's set does not change, and all reports show the same permanent noise"

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms.randomness.entropy import Entropy
 
-__all__ = ["AnswerCost", "OutputDistribution", "Randomizer", "ValueRandomizer", "checked_values", "no_outputs"]
-
 #: P(report | input), fractions, shape (inputs, 2^bits); a report is the number whose bits, the least significant
 #: first, are the packed row.
 OutputDistribution = np.ndarray[tuple[int, int], np.dtype[np.object_]]

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["RepeatedCost", "RepeatedResponse", "ShownThroughNoise", "fresh_chance", "repeated_loss"]
-
 
 def repeated_loss(permanent: int, fresh: int, *, size: int = 2, reports: float) -> float:
     """Return the loss of so many reports that show one permanent response through fresh noise, in nats; rounded up.

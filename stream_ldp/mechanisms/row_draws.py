@@ -12,8 +12,6 @@ from stream_ldp.mechanisms.plausibility import BATCH_FALSE_ALARM, MIN_EXPECTED, 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["check_draws", "even_cells", "uneven_draws"]
-
 #: Least expected reports of each of many equally likely cells, times the fourth root of their number. The corrected
 #: statistic is still too large by about 0.35 / e^2 for a cell of e reports (measured at e = 5), and 2^20 cells of 5
 #: were flagged every time. At 2 k^(1/4) reports the sum over k cells is off by 0.06 of its standard deviation.

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms.mechanism import Symbols
     from stream_ldp.mechanisms.plausibility import Plausibility
 
-__all__ = ["RRLDP", "RRLDPSpec"]
-
 #: Users whose one-hot codes are set at a time: the places of their bits stay in a core's cache.
 _BLOCK = 2**12
 

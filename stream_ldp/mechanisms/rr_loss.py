@@ -15,8 +15,6 @@ from stream_ldp.mechanisms.odds import loss_of, would_do
 from stream_ldp.mechanisms.privacy_loss import PRECISION, likelihood_ratio, round_up
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
 
-__all__ = ["rr_epsilon", "rr_parameters"]
-
 
 def rr_epsilon(*, flip: float, response: tuple[float, float], neighbours: int, reports: float) -> float:
     """Return epsilon, in nats, of `reports` reports of one constant record; never rounded down.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms.plausibility import Plausibility
 
-__all__ = ["SetHadamardResponse"]
-
 #: Values and hash bits of an oracle whose sets and reports are all enumerated.
 _SMALL_SIZE = 5
 _SMALL_HASH_BITS = 2

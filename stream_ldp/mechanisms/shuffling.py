@@ -18,8 +18,6 @@ from stream_ldp.errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DELTA", "MOST_REPORTS", "shuffled_delta", "shuffled_epsilon"]
-
 #: The chance that a stated epsilon of shuffled reports does not hold: far below one user of any collection.
 DELTA = 1e-8
 

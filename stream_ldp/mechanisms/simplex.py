@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["on_simplex"]
-
 #: Size of the largest weight beyond which the rounding of weights, 1e-10 and more, would show in the shares.
 _LARGE = 2.0**20
 

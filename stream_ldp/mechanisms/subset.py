@@ -20,8 +20,6 @@ from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MAX_SIZE", "SubsetResponse"]
-
 #: Most values: a report has a bit for each, here 512 bytes.
 MAX_SIZE = 2**12
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-__all__ = ["Support"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Support:

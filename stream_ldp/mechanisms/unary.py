@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms.randomness.entropy import Entropy
 
-__all__ = ["MAX_SIZE", "UnaryResponse"]
-
 #: Most values: a report of 2^16 bits has 8 KiB. For more values, a Hadamard response is as accurate in a few bytes.
 MAX_SIZE = 2**16
 

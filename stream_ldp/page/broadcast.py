@@ -12,8 +12,6 @@ from stream_ldp.errors import StreamLDPError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-__all__ = ["WAITING", "Broadcast", "Reader", "TooSlow"]
-
 #: Events that may wait for one reader. Behind by more, it is cheaper for it to connect again and get a snapshot.
 WAITING = 256
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.answer import Answer
 
-__all__ = ["FINALS", "History"]
-
 #: Final answers of each series that are kept: an hour of windows of a minute. One with 4,096 cells has 200 kB.
 FINALS = 60
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from stream_ldp.page.history import History
     from stream_ldp.pipeline.answer import Answer
 
-__all__ = ["CONTENT_SECURITY_POLICY", "PageServer"]
-
 #: The page loads nothing from elsewhere, runs no inline script or style, and cannot be put into another page.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["Allowance"]
-
 
 class Allowance:
     """An allowance of time, which grows by a share of the time that passes, up to a limit, and is spent.

@@ -22,28 +22,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.content_type import Headers
     from stream_ldp.pipeline.judgement import Measure
 
-__all__ = [
-    "Answer",
-    "AnswerMessage",
-    "AnswerT",
-    "Count",
-    "EventTime",
-    "Integer",
-    "Message",
-    "Plausibility",
-    "PlausibilityField",
-    "Positive",
-    "Probability",
-    "Published",
-    "PublishedField",
-    "Status",
-    "StatusField",
-    "WindowBounds",
-    "answer_key",
-    "final_of",
-    "is_provisional",
-]
-
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 #: A number of reports: JSON has no limit, and an integer that no float64 and no counter holds would end its readers.

@@ -11,8 +11,6 @@ from stream_ldp.pipeline.plan import Section
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["BUDGETS", "BudgetPlan", "affordable", "budget_section", "times"]
-
 #: Units of a duration in days, the longest first.
 _UNITS = {"years": 365.0, "days": 1.0, "hours": 1 / 24, "minutes": 1 / 1_440, "seconds": 1 / 86_400}
 

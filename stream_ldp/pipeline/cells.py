@@ -10,8 +10,6 @@ from typing import Any
 
 from stream_ldp.errors import ParameterError
 
-__all__ = ["LEVEL", "Cell", "CellKey", "Totals", "normal_quantile"]
-
 #: What tells the cells of answers with one target apart: their group and names.
 CellKey = tuple[str, tuple[str, ...]]
 

@@ -15,8 +15,6 @@ from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS
 if TYPE_CHECKING:
     from stream_ldp.pipeline.partials import Watermark
 
-__all__ = ["ClosedSoFar"]
-
 #: The latest generation that is believed: generations are times of day in milliseconds, far below. A forged one near
 #: the end of 64 bits would leave none to the next owner.
 MAX_GENERATION = 2**62

@@ -14,17 +14,6 @@ from stream_ldp.pipeline import partials, wire
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = [
-    "BATCH",
-    "BATCH_TYPE",
-    "CONTENT_TYPE",
-    "DEAD_LETTER",
-    "PARTIAL",
-    "REGISTRATION",
-    "Headers",
-    "content_type_of",
-]
-
 #: Name of the header.
 CONTENT_TYPE = "content-type"
 

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.question import Question
 
-__all__ = ["fewest_users"]
-
 
 def fewest_users(collection: Collection, question: Question[Any, Any]) -> int:
     """Bound from below the number of users who have reported, by what the collection states of them.

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from stream_ldp.filtering.learnt import Learnt
     from stream_ldp.pipeline.cells import CellKey
 
-__all__ = ["Judgement", "Look", "Measure", "found", "learnt_previously", "previous"]
-
 #: The most numbers that a sentence lists.
 _LISTED = 6
 

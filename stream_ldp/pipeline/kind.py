@@ -26,18 +26,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.question import Question
     from stream_ldp.pipeline.solve_time import SolveTime, Timer
 
-__all__ = [
-    "DAY_MS",
-    "POPULATIONS",
-    "Iteration",
-    "Kind",
-    "Planner",
-    "Reports",
-    "RoundMessage",
-    "Rounds",
-    "SolveTimes",
-]
-
 CollectionT = TypeVar("CollectionT", bound=Collection)
 CollectionT_contra = TypeVar("CollectionT_contra", bound=Collection, contravariant=True)
 

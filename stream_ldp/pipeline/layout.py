@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.statistics import Tally
 
-__all__ = ["Layout"]
-
 
 class Layout(Protocol):
     """The layout of the batches of one fingerprint, which is also a `stream_ldp.pipeline.wire.RowFormat`."""

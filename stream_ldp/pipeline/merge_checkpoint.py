@@ -13,8 +13,6 @@ from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS
 if TYPE_CHECKING:
     from stream_ldp.collection import Collection
 
-__all__ = ["MergeCheckpoint"]
-
 #: Bytes of the digest of a collection's file, which two versions of one file have in common by chance alone.
 _DIGEST_BYTES = 8
 

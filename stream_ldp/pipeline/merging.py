@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.statistics import Statistic, Tally
 
-__all__ = ["Merge"]
-
 #: Number of statistics whose form is known at a time: more than a collection has series, or open rounds.
 _FORMS = 256
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.statistics import Tally
 
-__all__ = ["OpenPane", "PaneLimits"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PaneLimits:

@@ -20,8 +20,6 @@ from stream_ldp.pipeline.problem import problem_of
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts, Statistic
 from stream_ldp.pipeline.topic_identity import UNASKED, TopicIdentity
 
-__all__ = ["Partial", "PartialError", "PartialKey", "Watermark", "decode", "decode_key", "encode", "partition_of"]
-
 #: Version of the values. A later one has to be in the header, as its `version`, and to keep the keys: from them an
 #: earlier release learns what a record is about that it cannot read.
 VERSION = 1

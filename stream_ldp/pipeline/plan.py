@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["ErrorPlan", "Plan", "Section", "document"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Section:

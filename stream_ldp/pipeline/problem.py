@@ -6,8 +6,6 @@ from pydantic import ValidationError
 
 from stream_ldp.printable import printable
 
-__all__ = ["problem_of"]
-
 
 def problem_of(error: Exception) -> str:
     """Say in one line why a message could not be read.

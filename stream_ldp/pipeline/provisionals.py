@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.merging import Merge
     from stream_ldp.pipeline.question import Question
 
-__all__ = ["SHARE", "Provisionals"]
-
 #: Share of the time that the solves of provisional answers of one series may take.
 SHARE = 0.5
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.question import Question
 
-__all__ = ["published_of_window"]
-
 
 def published_of_window(
     question: Question[Any, Any], collection: Collection, *, epsilon: float, inputs: str

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
     from stream_ldp.pipeline.merging import Merge
 
-__all__ = ["NO_VALUE", "LogEntry", "Quarantine", "Unread", "Unsolved"]
-
 #: What is wrong with a tombstone: compaction deletes the records with its key.
 NO_VALUE = "it has no value: something has deleted the record with its key"
 

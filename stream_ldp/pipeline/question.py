@@ -11,8 +11,6 @@ from stream_ldp.pipeline.answer import AnswerT
 if TYPE_CHECKING:
     from stream_ldp.pipeline.statistics import Statistic
 
-__all__ = ["Question", "SeriesT"]
-
 SeriesT = TypeVar("SeriesT", bound=Series)
 StatisticT = TypeVar("StatisticT", bound="Statistic")
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.partials import Partial
     from stream_ldp.pipeline.question import Question
 
-__all__ = ["Recount", "answer_before", "differences"]
-
 #: Relative difference up to which two numbers count as equal: linear algebra on another machine adds in another
 #: order, and a few thousand additions of numbers with 53 bits lose no more.
 TOLERANCE = 1e-9

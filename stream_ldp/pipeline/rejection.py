@@ -6,8 +6,6 @@ from enum import StrEnum
 
 from stream_ldp.errors import StreamLDPError
 
-__all__ = ["Reason", "Rejected"]
-
 
 class Reason(StrEnum):
     """A reason for sending a batch from a reports topic to the dead-letter topic."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.statistics import Tally
 
-__all__ = ["SingleTallyLayout"]
-
 
 class _Questions(Protocol):
     """The questions of a collection, of which a user answers one."""

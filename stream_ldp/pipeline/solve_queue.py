@@ -13,8 +13,6 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import count
 
-__all__ = ["LANES", "Job", "SolveQueue", "lane_of"]
-
 #: Times, in seconds, at which one lane ends and the next begins.
 LANES = (1.0, 10.0, 100.0)
 

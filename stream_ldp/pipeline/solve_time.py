@@ -14,8 +14,6 @@ from stream_ldp.pipeline.provisionals import SHARE
 if TYPE_CHECKING:
     from stream_ldp.collection import Collection
 
-__all__ = ["SolveTime", "Timer", "seconds", "too_slow"]
-
 #: Does some work, and returns the seconds that it took.
 Timer = Callable[[Callable[[], object]], float]
 

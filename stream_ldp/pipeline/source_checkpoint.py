@@ -10,8 +10,6 @@ from typing import Any, Self
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.pipeline.topic_identity import UNASKED, TopicIdentity
 
-__all__ = ["Checkpoint", "ForeignCommit"]
-
 #: Fields of a checkpoint by their keys in the metadata of a commit, which call a generation an epoch.
 _METADATA = {
     "epoch": "generation",

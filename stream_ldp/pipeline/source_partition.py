@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.rejection import Rejected
 
-__all__ = ["Changes", "Counted", "SourcePartition"]
-
 #: Fingerprints that are kept from one call of `count` to the next: more than there are rounds with open windows, and
 #: few enough to compare each of them with every batch.
 MAX_LAYOUTS = 16

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.partials import Watermark
 
-__all__ = ["SourceWatermarks"]
-
 
 class _Mark(NamedTuple):
     """The latest watermark of a generation, event time in milliseconds, and its offset on the log."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Series, Window
 
-__all__ = ["UndecidedWindows"]
-
 
 class UndecidedWindows:
     """The undecided windows of some series, kept in the order in which they have to be answered.

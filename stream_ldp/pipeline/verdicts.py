@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline import wire
     from stream_ldp.pipeline.layout import Layout
 
-__all__ = ["NEVER", "Timed", "Verdict", "judge_times", "rejections"]
-
 #: A watermark before all time.
 NEVER = int(np.iinfo(np.int64).min)
 

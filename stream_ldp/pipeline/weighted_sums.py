@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.question import Question
 
-__all__ = ["weighted_sums"]
-
 
 def weighted_sums(question: Question[Any, Any], *, counters: int) -> list[tuple[float, NDArray[np.int64]]]:
     """Add up the parts of each window of a question whose statistic is sums, the window that is asked about first.

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from stream_ldp.collection import Window
 
-__all__ = ["STATISTIC", "WindowSeries"]
-
 #: Name of the only statistic: the answers to all questions.
 STATISTIC = ("answers",)
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 Time = TypeVar("Time", int, "NDArray[np.int64]")  # one event time, or many at once
 
-__all__ = ["FIRST_MS", "LAST_MS", "closes_at", "pane_of", "panes_closed", "panes_of", "windows_of"]
-
 #: The first and the last millisecond of the years 1 to 9999, beyond which neither ISO 8601 nor Python has a way to
 #: write an event time.
 FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999

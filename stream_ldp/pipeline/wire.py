@@ -16,19 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "HEADER_BYTES",
-    "MAX_REPORTS",
-    "VERSION",
-    "Batch",
-    "Decoded",
-    "Header",
-    "RowFormat",
-    "decode",
-    "encode",
-    "fingerprints",
-]
-
 MAGIC = b"SLDP"
 VERSION = 1
 

@@ -27,8 +27,6 @@ from stream_ldp.quantity import quantity
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["PlaceCounts", "PlacePrivacy", "RegionCount"]
-
 #: The most regions of a sentence.
 _REGIONS = 6
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from stream_ldp.places.collection import PlaceCollection
     from stream_ldp.questions.questions import Table
 
-__all__ = ["charges"]
-
 
 def charges(
     collection: PlaceCollection,

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.questions.questions import Table
 
-__all__ = ["Choice", "PlaceCollection", "PlaceSpec"]
-
 #: What may perturb places, by the name in a collection file.
 _ORACLES = Literal["auto", "k-rr", "k-subset", "hadamard"]
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from stream_ldp.evaluation.trial import Trial
     from stream_ldp.questions.questions import Table
 
-__all__ = ["EVALUATION"]
-
 #: Users whose reports are made at once.
 _USERS_AT_ONCE = 2**14
 

@@ -13,8 +13,6 @@ from stream_ldp.places.solve import solve
 from stream_ldp.places.truth import totals
 from stream_ldp.questions.layout import QuestionLayout
 
-__all__ = ["PLACES"]
-
 PLACES = Kind(
     name="places",
     collection=PlaceCollection,

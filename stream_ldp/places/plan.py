@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.places.collection import PlaceCollection
 
-__all__ = ["Plan", "RegionPlan", "plan", "summary"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RegionPlan:

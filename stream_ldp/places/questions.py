@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from stream_ldp.places.tree import Region
     from stream_ldp.questions.questions import Table
 
-__all__ = ["CLASS", "PLACE", "REGION", "PlaceQuestion"]
-
 #: Columns of a table of users: the numbers of the place, of the region and of the epsilon.
 PLACE, REGION, CLASS = "0", "1", "2"
 

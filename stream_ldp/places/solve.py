@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.window_series import WindowSeries
     from stream_ldp.places.collection import PlaceCollection
 
-__all__ = ["ASSUMPTION", "Counts", "place_counts", "solve"]
-
 #: What the privacy of a user rests on.
 ASSUMPTION = (
     "two users who have chosen the same region and the same epsilon, both of which every report tells as they are; "

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from stream_ldp.places.answer import PlaceCounts
     from stream_ldp.places.collection import PlaceCollection
 
-__all__ = ["learnt"]
-
 
 def learnt(
     collection: PlaceCollection,

@@ -12,8 +12,6 @@ from stream_ldp.collection.located import Misplaced
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["MAX_PLACES", "PlaceTree", "Region", "even_tree", "named_tree"]
-
 #: Most places: each is counted for every epsilon and every region that holds it.
 MAX_PLACES = 2**14
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from stream_ldp.places.collection import PlaceCollection
     from stream_ldp.questions.questions import Table
 
-__all__ = ["totals"]
-
 
 def totals(collection: PlaceCollection, table: Table) -> Totals:
     """Count the users at each place; see `Kind.totals`.

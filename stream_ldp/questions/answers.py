@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.questions.questions import QuestionSet
 
-__all__ = ["Answers", "gathered"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answers(Generic[QuestionT_co]):

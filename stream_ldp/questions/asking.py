@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.questions.questions import QuestionSet, Table
 
-__all__ = ["asked_sums"]
-
 
 def asked_sums(
     questions: QuestionSet[Any],

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["MAX_TEXT_BYTES", "AskedAttribute"]
-
 #: Longest text, as long as any label of a file may be: 200 characters of at most 4 bytes.
 MAX_TEXT_BYTES = 800
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from stream_ldp.questions.collection import AskingCollection
     from stream_ldp.questions.questions import Table
 
-__all__ = ["charges"]
-
 
 def charges(
     collection: AskingCollection, table: Table, *, secret: bytes, tag_key: bytes | None

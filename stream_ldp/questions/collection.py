@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.questions.questions import Question, QuestionSet, Table
 
-__all__ = ["AskingCollection"]
-
 
 class AskingCollection(CollectionOfRecords):
     """A collection whose users are each asked one question, whatever is estimated from their answers.

@@ -10,8 +10,6 @@ from stream_ldp.pipeline.statistics import SumTally
 if TYPE_CHECKING:
     from stream_ldp.questions.questions import HasQuestions
 
-__all__ = ["QuestionLayout"]
-
 
 class QuestionLayout(SingleTallyLayout):
     """The layout of the answers to all questions, of which a pane keeps the sums."""

@@ -21,8 +21,6 @@ from stream_ldp.mechanisms.subset import MAX_SIZE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["VALUE_ORACLES", "epsilon_of_distortion", "value_oracle"]
-
 
 @lru_cache
 def value_oracle(name: str, size: int, *, epsilon: float, hash_bits: int | None = None) -> FrequencyOracle:

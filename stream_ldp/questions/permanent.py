@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.questions.questions import HasQuestions, Table
 
-__all__ = ["ASSUMPTION", "REPEATED", "asked", "held_words", "permanent_answers"]
-
 #: What the privacy of a user who reports more than once rests on.
 ASSUMPTION = "any two users; what a user is asked about does not change, and every report repeats the same answer"
 REPEATED = (

@@ -26,14 +26,6 @@ if TYPE_CHECKING:
     #: Users, one a row, with a column for each attribute, named by its position.
     Table = NDArray[np.void]
 
-__all__ = [
-    "MAX_QUESTIONS",
-    "HasQuestions",
-    "Question",
-    "QuestionSet",
-    "QuestionT_co",
-]
-
 #: Most questions: a report says in at most two bytes which one it answers.
 MAX_QUESTIONS = 2**16
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.questions.questions import HasQuestions, Table
 
-__all__ = ["reports"]
-
 
 def reports(
     collection: HasQuestions,

@@ -36,19 +36,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.cells import Cell, CellKey
 
-__all__ = [
-    "Axis",
-    "Estimate",
-    "Filter",
-    "Fit",
-    "Independence",
-    "LearntMarginals",
-    "Linked",
-    "Privacy",
-    "Temporal",
-    "View",
-]
-
 
 def _as_list(value: object) -> object:
     return value.tolist() if isinstance(value, np.ndarray) else value

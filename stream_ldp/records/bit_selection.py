@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["BitSelection", "Pieces", "selected"]
-
 #: Bits of a selection up to which a table takes two bytes of a row at once: it has 2^16 entries of one or two bytes,
 #: which stay in a core's cache. Entries for wider selections are longer, so their tables take a byte, and have 2^8.
 _NARROW_BITS = 16

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.records.collection import JointCollection
 
-__all__ = ["charges"]
-
 _PUBLIC_KEY = bytes(SECRET_BYTES)
 
 

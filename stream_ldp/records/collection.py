@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import Entropy
 
-__all__ = ["AD_HOC", "Attribute", "JointCollection", "about", "with_estimate"]
-
 #: Most cells of one estimate: with three numbers a cell of up to 25 bytes of JSON, and two of 15, it has less than 14
 #: MB, within the 16 MiB that an estimates topic accepts in one record.
 MAX_CELLS = 2**17

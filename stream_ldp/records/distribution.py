@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Axis", "DerivedDistribution", "distribution"]
-
 
 class Axis(MessagePart):
     """One attribute of the joint distribution, its values in the order of the arrays' axis."""

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from stream_ldp.records.series import EstimateSpec
     from stream_ldp.records.stream import Pane
 
-__all__ = ["EVALUATION", "asked", "measure_joints", "measure_windows"]
-
 #: Windows before this share of them are not scored: the past has only begun.
 _FIRST_SCORED = 0.25
 

@@ -17,8 +17,6 @@ from stream_ldp.records.solve import solve, users
 from stream_ldp.records.solve_time import solve_times
 from stream_ldp.records.truth import totals
 
-__all__ = ["RECORDS"]
-
 
 def libraries(collection: JointCollection) -> tuple[str, ...]:
     """Name the modules that solves need: scikit-learn, the slowest to import, for methods that begin with a LASSO."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.statistics import Tally
     from stream_ldp.records.collection import JointCollection
 
-__all__ = ["JointLayout"]
-
 
 class JointLayout:
     """The layout of the reports of all attributes of a collection, a `stream_ldp.pipeline.layout.Layout`."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LinkedUsers", "each_user_once", "reports_per_user", "users_of"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class LinkedUsers:

@@ -24,19 +24,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Support
     from stream_ldp.records.series import EstimateSpec
 
-__all__ = [
-    "DayPlan",
-    "EstimatePlan",
-    "LossPlan",
-    "OtherMechanism",
-    "Plan",
-    "ReportsPlan",
-    "cell_error",
-    "for_budget",
-    "plan",
-    "summary",
-]
-
 #: Numbers of reports for which the privacy loss is stated: once, twice, daily for a week, a month, a year, for ever.
 REPORTS_PER_USER = (1, 2, 7, 30, 365, math.inf)
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.records.collection import JointCollection
 
-__all__ = ["reports"]
-
 
 def reports(
     collection: JointCollection,

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Window
     from stream_ldp.records.answer import Estimate
 
-__all__ = ["MOST_AMONG", "NEEDED_BY_TEMPORAL", "PRIORS", "EstimateSpec", "Prior", "has_prior"]
-
 PRIORS: tuple[Prior, ...] = ("window", "temporal")
 
 #: Most attributes that have a hidden factor in common: it is learnt from all their pairs, 496 of 32.

@@ -14,8 +14,9 @@ from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.fewest_users import fewest_users
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.records.answer import Axis, Estimate, Filter, Linked, Privacy, Temporal
+from stream_ldp.records.answer import Estimate, Filter, Linked, Privacy, Temporal
 from stream_ldp.records.bit_selection import selected
+from stream_ldp.records.distribution import Axis
 from stream_ldp.records.estimators import Likelihood, Past, Recurrence, estimator, fits, hidden_factor
 from stream_ldp.records.kept import Kept
 from stream_ldp.records.linking import LinkedUsers, each_user_once, users_of
@@ -30,18 +31,6 @@ if TYPE_CHECKING:
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.records.estimators import Temporal as Solved
     from stream_ldp.records.series import EstimateSpec
-
-__all__ = [
-    "effective_reports",
-    "factor_of",
-    "linked_users",
-    "past",
-    "row_counts",
-    "solve",
-    "supported",
-    "users",
-    "warm_start",
-]
 
 #: The factors that were learnt last: a worker hardly answers among more than 64 sets of attributes at a time.
 _FACTORS: Kept[tuple[NDArray[np.float64], ...] | None] = Kept(most=64)

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.records.series import EstimateSpec
 
-__all__ = ["MOST_VALUES", "sample", "solve_times"]
-
 #: Rows times cells of the larger of the two samples that every estimate is solved for: about a second.
 _ROW_CELLS = 10**8
 #: Fewest and most reports of that sample. With fewer, there is little but fixed cost to see.

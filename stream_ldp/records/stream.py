@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Mechanism
     from stream_ldp.mechanisms.mechanism import Symbols
 
-__all__ = ["Pane", "Stream"]
-
 #: Share of the records, by the value that drifts, from which the first window's users come, and the last one's.
 _END = 0.4
 

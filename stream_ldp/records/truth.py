@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from stream_ldp.pipeline.cells import Totals
 
-__all__ = ["totals"]
-
 
 def totals(collection: Any, table: Any) -> Totals:
     """Count the users in each cell of each estimate; see `Kind.totals`.

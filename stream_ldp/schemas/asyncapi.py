@@ -20,8 +20,6 @@ from stream_ldp.schemas.messages import MESSAGES, message_schema
 from stream_ldp.sets.rounds import Round
 from stream_ldp.synthesis.chunk import SyntheticChunk
 
-__all__ = ["asyncapi"]
-
 ASYNCAPI = "3.0.0"
 
 _Json = dict[str, Any]

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic_core import core_schema
 
-__all__ = ["COLLECTION_FILE_VERSION", "collection_file_schema"]
-
 #: Version of the schema: it rises when a file that was right is no longer.
 COLLECTION_FILE_VERSION = 1
 

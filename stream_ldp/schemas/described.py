@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ["fields_of", "summary_of"]
-
 _FIELD = re.compile(r"([a-z_]+(?:, [a-z_]+)*): (.*)")
 _INDENT = "    "
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["without_prefixes"]
-
 
 def without_prefixes(schema: Any) -> Any:
     """Write lists of a fixed length and of equal items without `prefixItems`, which came with draft 2020-12."""

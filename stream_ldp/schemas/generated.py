@@ -15,8 +15,6 @@ from stream_ldp.schemas.openapi import admin_port, gateway, page
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["GENERATORS", "generated"]
-
 #: What generates each contract, by its name.
 GENERATORS: dict[str, Callable[[], dict[str, Any]]] = {
     f"collection-v{COLLECTION_FILE_VERSION}": collection_file_schema,

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic_core import core_schema
 
-__all__ = ["MESSAGES", "message_name", "message_schema"]
-
 _ALL: tuple[type[BaseModel], ...] = (
     *(message for kind in KINDS.values() for message in kind.messages),
     # No kind's own: it is published beside the answers of several.

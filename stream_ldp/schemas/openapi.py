@@ -12,8 +12,6 @@ from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.schemas.messages import MESSAGES, message_schema
 from stream_ldp.sets.rounds import Round
 
-__all__ = ["admin_port", "gateway", "page"]
-
 OPENAPI = "3.1.0"
 
 _Json = dict[str, Any]

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.service.metrics import Metrics
 
-__all__ = ["AdminServer", "Health"]
-
 T = TypeVar("T")
 
 #: Seconds between two signs of life of the worker's event loop, and seconds without one after which it is stuck.

@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     from stream_ldp.service.metrics import Metrics
     from stream_ldp.service.solver import Solved, Solver
 
-__all__ = ["CollectionMerger"]
-
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.quarantine import LogEntry, Unread
 
-__all__ = ["MAX_VALUE_BYTES", "DeadLetter", "Refused", "dead_letter", "refused_of", "unread_letter"]
-
 #: Most bytes of a value that a letter carries: as much as brokers take of a batch by default. A few hundred bytes may
 #: be a value of megabytes, compressed, which would fill the disk, or be more than a worker may write.
 MAX_VALUE_BYTES = 2**20

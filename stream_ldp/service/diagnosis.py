@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.kafka.topics import ExistingTopic
 
-__all__ = ["Facts", "Finding", "GroupFacts", "Level", "diagnose"]
-
 #: Clocks that differ by less, in milliseconds, are as near as NTP and a slow network leave them.
 CLOSE_CLOCKS_MS = 1_000
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.service.merger import Merger
 
-__all__ = ["faust_app"]
-
 #: Faust's other features, switched off.
 _OFF: dict[str, Any] = {
     # No tables: state is rebuilt from the log.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Mapping
 
-__all__ = ["MAX_RECORDS", "WorkerTransport", "fault_of"]
-
 mend_aiokafka()
 
 log = logging.getLogger(__name__)

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.quarantine import Quarantine
     from stream_ldp.service.metrics import Metrics
 
-__all__ = ["Finals"]
-
 log = logging.getLogger(__name__)
 
 #: Seconds that a worker which has been shut out leaves to the other for its final, doubled with each time in a row:

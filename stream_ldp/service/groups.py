@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.cluster import Cluster
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["groups_left_behind"]
-
 
 async def groups_left_behind(cluster: Cluster, settings: Settings, known: Container[str]) -> list[str]:
     """Name the groups under the workers' prefix that have no member, and whose collections are not known.

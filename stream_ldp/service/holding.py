@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.quarantine import Quarantine, Unread, Unsolved
     from stream_ldp.service.metrics import MergeMetrics
 
-__all__ = ["Holding"]
-
 log = logging.getLogger(__name__)
 
 

@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from stream_ldp.service.metrics import Metrics
     from stream_ldp.service.ownership import Owned
 
-__all__ = ["Ingest"]
-
 log = logging.getLogger(__name__)
 
 #: Longest wait for records, in milliseconds, by which the notice of an idle partition can be late.

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.topic_identity import TopicIdentity
 
-__all__ = ["Joining"]
-
 
 class Joining:
     """The way by which source partitions join one collection: see `stream_ldp.pipeline.closed_so_far`."""

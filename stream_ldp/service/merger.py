@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.quarantine import LogEntry
     from stream_ldp.service.metrics import Metrics
 
-__all__ = ["Merger"]
-
 log = logging.getLogger(__name__)
 
 

@@ -23,8 +23,6 @@ from stream_ldp.records.estimators import Start
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["IngestMetrics", "MergeMetrics", "Metrics", "SolveMetrics"]
-
 # The time at which each series was created would nearly double their number, and nobody asks for it.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from stream_ldp.service.joining import Joining
     from stream_ldp.service.metrics import IngestMetrics
 
-__all__ = ["Owned", "Ownership", "ReportsLost"]
-
 log = logging.getLogger(__name__)
 
 #: Default of Kafka for the longest time between two fetches of a live consumer, in milliseconds.

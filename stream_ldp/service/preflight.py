@@ -18,17 +18,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.kafka.topics import ExistingTopic, TopicSpec
 
-__all__ = [
-    "CHANGE_TOPIC",
-    "PreflightError",
-    "Problem",
-    "check_fences",
-    "create_command",
-    "preflight",
-    "registry_problems",
-    "topic_problems",
-]
-
 CHANGE_TOPIC = (
     "change it with Kafka's kafka-configs.sh or kafka-topics.sh, or ask for what is there "
     "(--partitions, --partials-partitions)"

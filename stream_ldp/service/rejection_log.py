@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.rejection import Reason, Rejected
     from stream_ldp.service.dead_letters import Refused
 
-__all__ = ["SUM_SECONDS", "RejectionLog"]
-
 log = logging.getLogger(__name__)
 
 #: Seconds between two lines of one reason, so that a flood of junk does not become a flood of lines.

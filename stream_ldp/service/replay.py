@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.question import Question
 
-__all__ = ["Comparison", "NotReplayed", "ad_hoc", "compare", "published_finals", "recounted"]
-
 
 class NotReplayed(StreamLDPError, RuntimeError):
     """A window cannot be answered again, or may not be; the message says why."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.question import Question
     from stream_ldp.service.metrics import SolveMetrics
 
-__all__ = ["Solved", "Solver"]
-
 T = TypeVar("T")
 
 #: Added to the niceness of a thread that solves: the event loop, with ingest and health, comes first. With four

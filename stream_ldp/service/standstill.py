@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.merging import Merge
 
-__all__ = ["LOOK_SECONDS", "Standstill"]
-
 #: Seconds between two looks at what has been committed.
 LOOK_SECONDS = 5.0
 

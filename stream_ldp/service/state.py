@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.quarantine import Unread
 
-__all__ = ["CollectionState", "SourceState", "UndecidedWindow", "read_state", "read_windows"]
-
 #: Most times that the windows are read while workers come and go; a worker has started within seconds.
 MOST_READS = 3
 

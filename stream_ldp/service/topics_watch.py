@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.topic_identity import TopicIdentity
 
-__all__ = ["TopicsWatch"]
-
 log = logging.getLogger(__name__)
 
 

@@ -8,8 +8,6 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Iterable
 
-__all__ = ["unfinished"]
-
 
 def unfinished(tasks: Iterable[asyncio.Task[Any]]) -> list[str]:
     """Describe each task that has not ended: its coroutine, and the ones that it waits for, down to the innermost.

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.merging import Merge
     from stream_ldp.pipeline.quarantine import Quarantine
 
-__all__ = ["AnswersLog", "partials_log"]
-
 
 class AnswersLog:
     """The answers topic, from which a merge and its quarantine take note of the final answers.

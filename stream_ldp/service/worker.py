@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.fenced_producer import ExclusiveWriter
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["Worker", "WorkerCrashed", "may_begin_again", "run"]
-
 log = logging.getLogger(__name__)
 
 #: Seconds for the last flush and for leaving the groups. A peer repeats what cannot be done by then.

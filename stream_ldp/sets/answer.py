@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.cells import CellKey
 
-__all__ = ["Candidate", "EarlierEpochs", "EpochPrivacy", "HeavyHitter", "Learnt", "NextPhase", "Ranking"]
-
 
 class HeavyHitter(MessagePart):
     """One of the k most frequent items."""

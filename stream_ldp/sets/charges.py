@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.item_sets import ItemSets
 
-__all__ = ["charges"]
-
 
 def charges(
     collection: ItemCollection, user: ItemSets, *, phase: int, epoch: int, secret: bytes, tag_key: bytes | None

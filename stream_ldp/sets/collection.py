@@ -33,8 +33,6 @@ from stream_ldp.sets.series import PhaseSeries
 if TYPE_CHECKING:
     from stream_ldp.sets.phases import Method, Phase
 
-__all__ = ["ItemCollection", "Items"]
-
 #: Most items with names: names of 200 letters each fill a record of the registry. Larger domains are numbered.
 MAX_NAMES = 2**16
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from stream_ldp.sets.item_sets import ItemSets
     from stream_ldp.sets.phases import Method, RankingEstimate
 
-__all__ = ["run_epoch"]
-
 
 def run_epoch(method: Method, sets: ItemSets, *, entropy: Entropy) -> RankingEstimate:
     """Estimate the ranking after all phases; every user reports to each phase that asks them.

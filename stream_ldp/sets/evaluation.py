@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.phases import RankingEstimate
 
-__all__ = ["EVALUATION", "metrics"]
-
 
 def _complete(document: dict[str, Any], table: KnownTable) -> None:
     """Fill in the items that occur, and an empty `set_size`.

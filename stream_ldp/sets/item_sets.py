@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["ItemSets"]
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ItemSets:

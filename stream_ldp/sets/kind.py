@@ -15,8 +15,6 @@ from stream_ldp.sets.solve import solve
 from stream_ldp.sets.solve_time import solve_times
 from stream_ldp.sets.truth import totals
 
-__all__ = ["ROUNDS", "SETS"]
-
 
 def _read(collection: ItemCollection, data: bytes) -> Round:
     round_ = Round.from_bytes(data)

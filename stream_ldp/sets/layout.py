@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.rounds import Round
 
-__all__ = ["PhaseLayout"]
-
 
 class PhaseLayout:
     """The layout of the reports to one round; it is the same for the first phase of every epoch."""

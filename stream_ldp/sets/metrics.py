@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.sets.phases import RankingEstimate
 
-__all__ = ["coverage", "f1_score", "mean_squared_error", "ndcg", "relative_error", "top"]
-
 
 def top(frequency: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     """Find the k most frequent items, best first, int64, shape (k,); of equal ones the lower item comes first."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.item_sets import ItemSets
 
-__all__ = ["held_sign", "permanent_words", "sign_words"]
-
 _PERSON = b"stream-ldp lol 1"  # BLAKE2b's 16-byte domain separation
 
 

@@ -22,19 +22,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.mechanisms.loloha import SignCost
 
-__all__ = [
-    "MAX_CANDIDATES",
-    "Inquiry",
-    "Method",
-    "Phase",
-    "RankingEstimate",
-    "Target",
-    "epoch_epsilon",
-    "epochs_epsilon",
-    "most_spent",
-    "phase_name",
-]
-
 #: Most candidates: a published ranking of so many has 6 MB, and a unary response cannot have more bits.
 MAX_CANDIDATES = 2**16
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate
 
-__all__ = ["ErrorPlan", "PhasePlan", "Plan", "SpentPlan", "epoch_of_noise", "plan", "summary"]
-
 #: Numbers of epochs for which the privacy loss is stated: once, daily for a week, a month and a year.
 EPOCHS_PER_USER = (1, 7, 30, 365)
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.phases import Phase
 
-__all__ = ["Round", "RoundRefused"]
-
 
 class RoundRefused(StreamLDPError, ValueError):
     """A round does not fit the client's collection: nothing is reported to it."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from stream_ldp.sets.item_sets import ItemSets
     from stream_ldp.sets.phases import Inquiry, Method
 
-__all__ = ["memoised_reports", "reports_of", "respond"]
-
 
 def respond(
     method: Method,

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Window
     from stream_ldp.pipeline.answer import WindowBounds
 
-__all__ = ["PhaseSeries", "round_statistic"]
-
 
 class RoundAnswer(Protocol):
     """An answer from which a further round may follow, as a ranking.

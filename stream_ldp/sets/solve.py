@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.series import PhaseSeries
 
-__all__ = ["solve"]
-
 _AS_MUCH = "another epoch costs as much again"
 
 #: What is known where nobody reported.

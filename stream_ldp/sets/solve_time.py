@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.solve_time import Timer
     from stream_ldp.sets.collection import ItemCollection
 
-__all__ = ["solve_times"]
-
 
 def solve_times(collection: ItemCollection, *, populations: Sequence[int], timer: Timer) -> Iterator[SolveTime]:
     """Measure the time to solve each phase.

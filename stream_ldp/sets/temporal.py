@@ -20,8 +20,6 @@ from stream_ldp.sets.phases import RankingEstimate
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Result", "learn"]
-
 
 class Result(NamedTuple):
     """The result of an epoch: the estimate, what it has from earlier epochs, and what it leaves to the next one."""

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.item_sets import ItemSets
 
-__all__ = ["totals"]
-
 
 def totals(collection: ItemCollection, sets: ItemSets) -> Totals:
     """Count the users who hold each item that anybody holds; see `Kind.totals`."""

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.cells import CellKey
     from stream_ldp.pipeline.judgement import Measure
 
-__all__ = ["LearntStrings", "QuestionReports", "RankedString", "StringPrivacy", "StringRanking"]
-
 Error = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 

@@ -17,8 +17,6 @@ from stream_ldp.errors import DataError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["END", "MAX_LENGTH", "StringAttribute"]
-
 #: The symbol after the last letter of a string. All strings are filled up with it, so that no report tells a length.
 END = 0
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from stream_ldp.ledger.reports import AttributeReport
     from stream_ldp.strings.collection import StringCollection
 
-__all__ = ["charges"]
-
 
 def charges(
     collection: StringCollection, table: NDArray[np.integer], *, secret: bytes, tag_key: bytes | None

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.strings.method import StringMethod
 
-__all__ = ["StringCollection"]
-
 
 class StringCollection(CollectionOfRecords):
     """A collection of strings, as a collection file describes it.

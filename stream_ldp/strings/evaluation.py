@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from stream_ldp.evaluation.trial import KnownTable, Trial
     from stream_ldp.strings.collection import StringCollection
 
-__all__ = ["EVALUATION"]
-
 #: Bits of the reports that are made at once: with a byte for each, 16 MiB.
 _BITS_AT_ONCE = 2**24
 

@@ -13,8 +13,6 @@ from stream_ldp.strings.reports import reports
 from stream_ldp.strings.solve import solve
 from stream_ldp.strings.truth import totals
 
-__all__ = ["STRINGS"]
-
 STRINGS = Kind(
     name="strings",
     collection=StringCollection,

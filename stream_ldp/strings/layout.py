@@ -10,8 +10,6 @@ from stream_ldp.pipeline.statistics import RowTally
 if TYPE_CHECKING:
     from stream_ldp.strings.collection import StringCollection
 
-__all__ = ["StringLayout"]
-
 
 class StringLayout(SingleTallyLayout):
     """The layout of the answers to all questions, of which a pane keeps every one.

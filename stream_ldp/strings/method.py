@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     #: Answers of each window, with the weight of the window.
     Windows = Sequence[tuple[float, StringAnswers]]
 
-__all__ = ["LEAST_SCORE", "MOST_FALSE", "FoundStrings", "StringMethod", "Supports", "TriedStrings", "told"]
-
 #: The most strings nobody has that may be expected to look as frequent as one that is told.
 MOST_FALSE = 1.0
 

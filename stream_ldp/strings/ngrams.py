@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     Groups = dict[tuple[int, ...], list[tuple[float, StringAnswers]]]
 
-__all__ = ["PairQuestion", "RapporUnknown"]
-
 #: Letters of an n-gram, and n-grams of a report (section 4.3 of the paper).
 _LETTERS = 2
 _GRAMS = 2

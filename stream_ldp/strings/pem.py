@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from stream_ldp.strings.method import Windows
     from stream_ldp.strings.questions import StringAnswers
 
-__all__ = ["Pem", "PrefixQuestion"]
-
 #: The most extensions of a beginning. With two letters of 26 at a time in place of one, half of the groups are left,
 #: each with twice the users: 21 of the top 32 in place of 19 (2,000 strings of 6 letters, 10^6 users, epsilon 2).
 _MOST_EXTENSIONS = 1_024

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.strings.collection import StringCollection
 
-__all__ = ["asked", "held_words", "permanent_answers"]
-
 _QUESTION = b"stream-ldp str 1"  # BLAKE2b's 16-byte domain separation
 _ANSWER = b"stream-ldp ans 1"
 _WORDS = 2

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.strings.collection import StringCollection
 
-__all__ = ["Error", "Plan", "QuestionPlan", "plan", "summary"]
-
 _COUNT_BYTES = 4  # of the number of reports with one row
 
 

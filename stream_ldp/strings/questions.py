@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import Entropy, Randomizer
 
-__all__ = ["MAX_QUESTIONS", "StringAnswers", "StringQuestion", "StringQuestions"]
-
 #: Most questions: a report says in one byte which one it answers.
 MAX_QUESTIONS = 2**8
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.strings.collection import StringCollection
 
-__all__ = ["reports"]
-
 
 def reports(
     collection: StringCollection,

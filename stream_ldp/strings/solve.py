@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from stream_ldp.strings.collection import StringCollection
     from stream_ldp.strings.method import FoundStrings
 
-__all__ = ["ASSUMPTION", "solve"]
-
 #: What the privacy of a user who reports more than once rests on.
 ASSUMPTION = "any two strings; a user's string does not change, and every report repeats the same answer"
 

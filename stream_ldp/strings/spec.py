@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from stream_ldp.strings.attribute import StringAttribute
     from stream_ldp.strings.method import StringMethod
 
-__all__ = ["MAX_K", "METHODS", "StringSpec"]
-
 #: Most strings that a ranking may have: a solver keeps twice as many beginnings.
 MAX_K = 512
 

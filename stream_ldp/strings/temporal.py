@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from stream_ldp.strings.collection import StringCollection
     from stream_ldp.strings.method import FoundStrings, Windows
 
-__all__ = ["Followed", "follow"]
-
 #: Strings that are remembered for each one that is asked for: as many as PEM keeps of each window.
 _KEPT = 2
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.cells import Totals
     from stream_ldp.strings.collection import StringCollection
 
-__all__ = ["totals"]
-
 
 def totals(collection: StringCollection, table: NDArray[np.integer]) -> Totals:
     """Count the users with each string that anybody has; see `Kind.totals`.

@@ -18,10 +18,9 @@ from stream_ldp.pipeline.answer import (
     WindowBounds,
     answer_key,
 )
-from stream_ldp.records.answer import Axis, Privacy
+from stream_ldp.records.answer import Privacy
+from stream_ldp.records.distribution import Axis
 from stream_ldp.synthesis.graph import Structure
-
-__all__ = ["SyntheticChunk"]
 
 
 class SyntheticChunk(AnswerMessage):

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.evaluation.trial import Trial
 
-__all__ = ["APART", "measure"]
-
 #: Share of the records that are kept apart: classifiers are tested on them, and no user has one.
 APART = 0.2
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Edge", "Structure", "cliques_of", "mutual_information", "spanning_forest"]
-
 #: Two attributes that depend on each other, by ascending positions.
 Edge = tuple[int, int]
 Clique = tuple[int, ...]

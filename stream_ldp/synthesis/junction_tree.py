@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.synthesis.marginals import Marginals
 
-__all__ = ["JunctionTree", "Node"]
-
 #: Least probability of a cell beside those of the same separator: a separator that an estimate gives nothing has to
 #: be followed by something, since another clique may give it a little.
 _LEAST = 1e-12

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.views.fitting import Fit
 
-__all__ = ["Marginals", "OfPairs", "OfViews", "least_p_value"]
-
 
 class Marginals(Protocol):
     """Estimated distributions of attributes, which agree on what they share.

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 from stream_ldp.collection.synthesis import CHUNK_BYTES, record_bytes
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.question import Question
-from stream_ldp.records.answer import Axis, Estimate
+from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.distribution import Axis
 from stream_ldp.synthesis.chunk import SyntheticChunk
 from stream_ldp.synthesis.records import MOST_CELLS, synthesize
 from stream_ldp.synthesis.window import marginals_of, whole
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.merging import Merge
     from stream_ldp.synthesis.records import SyntheticRecords
-
-__all__ = ["WindowRecords", "are_due", "published", "synthetic"]
 
 #: Most cells of a clique of LoPub as published. Its joints are estimated from the reports, which takes minutes for
 #: wider ones.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from stream_ldp.synthesis.graph import Edge
     from stream_ldp.synthesis.marginals import Marginals
 
-__all__ = ["MOST_CELLS", "SIGNIFICANCE", "SyntheticRecords", "synthesize", "tree_of"]
-
 #: Most cells of a clique. The joint of one has to be fitted and drawn from; wider ones only spread the same evidence.
 MOST_CELLS = 5_000
 #: Chance that attributes of which none depends on another have any edge at all; and, where some do depend, that two

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from stream_ldp.records.series import EstimateSpec
     from stream_ldp.synthesis.marginals import Marginals
 
-__all__ = ["all_pairs", "counting_all", "labels_of", "marginals_of", "whole"]
-
 
 def counting_all(collection: Collection) -> JointCollection | ViewsCollection:
     """Make a collection with the same reports of which all is counted that records are made from.

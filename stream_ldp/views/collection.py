@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from stream_ldp.questions.questions import QuestionSet, Table
     from stream_ldp.views.question import ViewQuestion
 
-__all__ = ["ViewsCollection", "about"]
-
 
 class ViewsCollection(SynthesizingCollection, AskingCollection):
     """A collection of joint distributions that users tell in views, as a collection file describes it.

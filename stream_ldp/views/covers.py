@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["affine_plane", "greedy_cover"]
-
 #: Most attributes of a view of a greedy cover.
 _MOST_ATTRIBUTES = 8
 #: Most attributes for which covers are looked for; with more, the search takes seconds, and every client makes it.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.records.answer import Estimate
 
-__all__ = ["ShownDependence", "expecting", "for_finals", "shown_dependence"]
-
 #: Least and most dependence that a collection file may state, with the digits that it is stated with.
 _LEAST, _MOST, _DIGITS = 0.001, 0.999, 3
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import FrequencyOracle
 
-__all__ = ["MAX_VIEW_CELLS", "USERS", "Design", "candidates", "designed", "ranked"]
-
 #: Most cells of a view: a report of a subset has a bit for each, here 512 bytes.
 MAX_VIEW_CELLS = 2**12
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from stream_ldp.views.fitting import Fit
     from stream_ldp.views.tables import ViewTable
 
-__all__ = ["standard_error"]
-
 #: Repeats of the answers: the relative error of a standard error is then about 9 %.
 _REPEATS = 64
 #: Seed of the repeats, so that an answer that is solved again has the same errors.

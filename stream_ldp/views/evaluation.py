@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from stream_ldp.views.series import ViewEstimateSpec
     from stream_ldp.views.spec import ViewsSpec
 
-__all__ = ["EVALUATION"]
-
 #: Users whose answers are made at once: a subset of the largest view then takes 8 MiB.
 _USERS_AT_ONCE = 2**14
 

@@ -11,8 +11,6 @@ from stream_ldp.mechanisms.rr_loss import rr_parameters
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["DEPENDENCE", "expected_avd", "rr_information"]
-
 #: Mean AVD between the joint distribution of two attributes and the product of their margins that is expected of
 #: tables of which nothing is known: the tables of surveys and censuses that were looked at have from .02 to .17.
 DEPENDENCE = 0.1

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["MOST_VALUES", "Factors", "factors_of"]
-
 #: Most values of all attributes together for which factors are looked for: with as many, it takes seconds.
 MOST_VALUES = 500
 

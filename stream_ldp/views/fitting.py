@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.views.tables import Marginals, ViewTable
 
-__all__ = ["CHANGE", "Fit", "Joint", "Pair", "centred", "proportional_fit", "with_margins"]
-
 #: Weights of the uniform distribution in the mixtures with it that a margin is the likelihood-weighted mean of.
 _UNIFORM_WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 #: Standard deviations of the noise's squared norm, above its mean, that shrinking takes for noise: with fewer, noise

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from stream_ldp.views.fitting import Fit
     from stream_ldp.views.tables import ViewTable
 
-__all__ = ["Dependence", "contrasts", "dependence"]
-
 
 class Dependence(NamedTuple):
     """What pairs of attributes show of dependence.

@@ -19,8 +19,6 @@ from stream_ldp.views.solve import solve
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["VIEWS", "is_of_views"]
-
 
 def is_of_views(document: Mapping[str, Any]) -> bool:
     """Say whether a sampled collection is of views.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.views.collection import ViewsCollection
 
-__all__ = ["DesignPlan", "ExpectedAVD", "Plan", "Relation", "plan", "summary"]
-
 #: Designs that a plan shows beside the one in use.
 _RUNNERS_UP = 4
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.questions.questions import Table
 
-__all__ = ["ViewQuestion"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ViewQuestion(Question):

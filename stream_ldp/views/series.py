@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Window
     from stream_ldp.records.answer import Estimate
 
-__all__ = ["ViewEstimateSpec"]
-
 
 class ViewEstimateSpec(Part):
     """One joint distribution to estimate, a `stream_ldp.collection.Series`.

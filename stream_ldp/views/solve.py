@@ -12,8 +12,9 @@ from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.questions.permanent import ASSUMPTION, REPEATED
-from stream_ldp.records.answer import Axis, Estimate, Independence, Privacy, Temporal, View
+from stream_ldp.records.answer import Estimate, Independence, Privacy, Temporal, View
 from stream_ldp.records.answer import Fit as FitMessage
+from stream_ldp.records.distribution import Axis
 from stream_ldp.views.errors import standard_error
 from stream_ldp.views.fitting import CHANGE, Fit
 from stream_ldp.views.independence import dependence
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from stream_ldp.views.series import ViewEstimateSpec
     from stream_ldp.views.tables import ViewTable
     from stream_ldp.views.temporal import Followed
-
-__all__ = ["SIGNIFICANCE", "fitted", "solve"]
 
 #: Chance that attributes that are independent are found to be dependent, as for collections of records.
 SIGNIFICANCE = 0.05

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.questions.attributes import AskedAttribute
 
-__all__ = ["ViewsSpec"]
-
 GivenView = tuple[Label, ...]
 _ASKED = ("auto", "attributes", "independent", "pairs")
 _Word = Literal[

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.questions.questions import QuestionSet
 
-__all__ = ["Marginals", "ViewTable", "combined", "view_tables"]
-
 #: Estimated distributions, with the inverse variance of a cell of each, by the ascending positions of the attributes.
 Marginals = dict[tuple[int, ...], tuple["NDArray[np.float64]", float]]
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from stream_ldp.views.series import ViewEstimateSpec
     from stream_ldp.views.tables import Marginals, ViewTable
 
-__all__ = ["Followed", "follow", "follow_all"]
-
 #: Least variance of a coefficient among users, as a share of that among users with every value alike.
 _LEAST_SPREAD = 0.1
 

@@ -15,8 +15,6 @@ from stream_ldp.mechanisms import FrequencyOracle
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["contrast_noise", "marginal_covariance", "marginal_variance"]
-
 
 @lru_cache(maxsize=4096)
 def marginal_variance(oracle: FrequencyOracle, cells: int) -> float:

@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.audits import MECHANISM, document, enumerated
-
-__all__ = ["enumerated"]
+from tests.cli.audits import MECHANISM, document
 
 
 def test_a_mechanism_is_audited_like_the_collection_that_has_it(enumerated: dict[str, Any]) -> None:

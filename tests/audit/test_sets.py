@@ -9,12 +9,10 @@ import pytest
 from stream_ldp.mechanisms import FrequencyOracle, UnaryResponse
 from stream_ldp.sets.methods import ldpminer
 from tests.audit import broken
-from tests.cli.audits import document, item_collection, run
+from tests.cli.audits import document, run
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-__all__ = ["item_collection"]
 
 
 def test_an_epoch_of_item_sets_costs_the_sum_of_a_users_phases(item_collection: Path) -> None:

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from stream_ldp.strings.answer import StringRanking
     from stream_ldp.strings.method import Windows
 
-__all__ = ["FORMS", "Remembering", "hits"]
-
 FORMS = ("alone", "temporal", "remembered", "known")
 EPSILONS = (1, 2, 4)
 WINDOWS, USERS, WORDS, K = 8, 100_000, 2_000, 32

@@ -23,8 +23,6 @@ from tests.sets.methods.examples import method
 if TYPE_CHECKING:
     from stream_ldp.sets.item_sets import ItemSets
 
-__all__ = ["coverage"]
-
 DOMAIN, FEW = 4_096, 200
 K = 32
 EPSILONS = (1.0, 2.0, 4.0)

@@ -24,8 +24,6 @@ from stream_ldp.sets.temporal import learn
 from tests.benchmarks.zipf_sets import long_tailed_sets, zipf_sets
 from tests.sets.methods.examples import method
 
-__all__ = ["Measured", "measured"]
-
 USERS, K = 100_000, 32
 KINDS = ("gfim-users", "gfim", "ldpminer", "svim")
 EPSILONS = (1.0, 2.0, 4.0)

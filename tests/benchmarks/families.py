@@ -9,8 +9,6 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FAMILIES", "generate"]
-
 Joint = NDArray[np.float64]
 Sizes = tuple[int, ...]
 

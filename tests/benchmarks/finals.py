@@ -23,8 +23,6 @@ from stream_ldp.kafka.topics import TopicSpec
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-__all__ = ["main"]
-
 #: Bytes of a final answer of some dozens of cells, and how often a topic is taken.
 FINAL_BYTES, TAKEN = 4_000, 20
 

@@ -16,8 +16,6 @@ from typer.testing import CliRunner
 from stream_ldp.cli import app
 from tests.paths import REPOSITORY
 
-__all__ = ["COMMANDS", "PAGE", "command", "made", "measured"]
-
 PAGE = REPOSITORY / "docs" / "how-many-users.md"
 IMAGES = REPOSITORY / "docs" / "images"
 

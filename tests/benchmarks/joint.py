@@ -37,8 +37,6 @@ from tests.benchmarks.families import FAMILIES, generate
 from tests.benchmarks.joint_coverage import LEAST, MOST
 from tests.paths import REPOSITORY
 
-__all__ = ["MEASURED", "PAGE", "PLOT", "measure", "overall", "plot", "tables"]
-
 PAGE = REPOSITORY / "docs" / "accuracy.md"
 PLOT = REPOSITORY / "docs" / "images" / "windows.svg"
 MEASURED = REPOSITORY / "tests" / "benchmarks" / "joint.json"

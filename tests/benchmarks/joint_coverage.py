@@ -26,8 +26,6 @@ from stream_ldp.mechanisms import RRLDP, SeededEntropy
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import estimator
 
-__all__ = ["TABLES", "Row", "row"]
-
 FloatArray = NDArray[np.float64]
 
 USERS = (300, 1_000, 2_700, 10_000, 50_000)

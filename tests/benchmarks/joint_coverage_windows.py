@@ -25,8 +25,6 @@ from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import Recurrence, Solution, estimator
 from tests.benchmarks.joint_coverage import LEAST, MOST, NOISES, TABLES, FloatArray
 
-__all__ = ["Row", "row"]
-
 USERS = (1_000, 4_000, 16_000)
 SERIES, WINDOWS, SCORED_FROM = 16, 12, 3
 #: Tables whose marginals are alike, so that nothing but dependence moves from the first to the second.

@@ -8,8 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["RESULTS", "documents", "shown"]
-
 RESULTS = Path(__file__).parent / "results"
 
 #: How a measure is shown.

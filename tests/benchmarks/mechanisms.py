@@ -22,8 +22,6 @@ from tests.audit import broken
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["TABLES"]
-
 EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0)
 SIZES = (2, 4, 16, 64, 256, 1_024)
 MEAN_EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0)

@@ -29,8 +29,6 @@ from tests.service.harness import JointDeployment, batches
 if TYPE_CHECKING:
     from tests.service.harness import WorkerProcess
 
-__all__ = ["main"]
-
 SURVEY = """
 collection: {name}
 mechanism: {{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}}

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.questions.questions import Table
 
-__all__ = ["COLLECTION", "measured", "population", "tables"]
-
 COLLECTION = PlaceCollection.parse("""
 collection: visits
 mechanism: {kind: places, epsilon: [0.5, 1, 2]}

@@ -28,8 +28,6 @@ from stream_ldp.pipeline.statistics import RowCounts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MECHANISMS", "POPULATION", "SIZES", "Attack", "crafted", "frequencies", "honest"]
-
 SIZES = (8, 8, 2, 2, 2, 2, 2)
 
 #: What honest users have: falling probabilities, so that the target is the rarest value.

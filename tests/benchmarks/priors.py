@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     #: The rows that users report who have two random words each, uint32, shape (n, 2), by what they hold.
     Respond = Callable[[NDArray[np.uint32], NDArray[np.int64], SeededEntropy], NDArray[np.uint8]]
 
-__all__ = ["MOVES", "Measured", "strings", "views"]
-
 #: How the share of the second population grows, window after window of so many.
 MOVES: dict[str, Moves] = {
     "stays": lambda window, windows: 0.0,

@@ -21,8 +21,6 @@ from rich.console import Console
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from tests.service.harness import SURVEY, JointDeployment, batches
 
-__all__ = ["main"]
-
 #: Milliseconds of a window of the collection, and batches of one.
 WINDOW_MS, BATCHES = 2_000, 8
 

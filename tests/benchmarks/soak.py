@@ -26,8 +26,6 @@ from stream_ldp.records.layout import JointLayout
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Sample", "soak"]
-
 COLLECTION = JointCollection.parse(
     """
 collection: care

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.records.answer import Estimate
 
-__all__ = ["main", "ratios"]
-
 #: Sizes of the attributes of the widest estimate, of 4 to 4,096 cells.
 SIZES = ((2, 2), (4, 4), (8, 8), (2,) * 8, (8, 8, 8), (16, 16, 4), (16, 16, 16))
 REPORTS = (10_000, 100_000, 1_000_000)

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.strings.answer import StringRanking
 
-__all__ = ["POPULATIONS", "Told", "windows"]
-
 USERS, K = 100_000, 32
 EPSILONS = (1, 2, 4)
 ALONE, SERIES, WINDOWS, FIRST = 24, 4, 8, 2

@@ -21,8 +21,6 @@ from stream_ldp.sets.methods.usual import usual_kind
 from tests.benchmarks.zipf_sets import long_tailed_sets, zipf_sets
 from tests.sets.methods.examples import scored
 
-__all__ = ["KINDS", "differences"]
-
 USERS, REPEATS = 100_000, 24
 EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0)
 #: The methods that may be without a set size, the one that others are compared with first.

@@ -25,8 +25,6 @@ from stream_ldp.views.fitting import Fit
 from stream_ldp.views.independence import dependence
 from stream_ldp.views.tables import ViewTable
 
-__all__ = ["Population", "Window", "windows"]
-
 Oracle = type[DirectResponse] | type[HadamardResponse]
 
 SIZES = ((2, 2), (4, 3), (6, 5))

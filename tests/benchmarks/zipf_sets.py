@@ -18,8 +18,6 @@ from stream_ldp.sets.item_sets import ItemSets
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["long_tailed_sets", "zipf_sets"]
-
 
 def zipf_sets(
     *,

@@ -16,8 +16,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["zipf_strings", "zipf_words"]
-
 _LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
 
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from tests.chaos.schedule import Schedule
 
-__all__ = ["play_all"]
-
 
 async def play_all(
     schedules: Iterable[Schedule], *, say: Callable[[str], None], keep: Path | None = None, broken: str | None = None

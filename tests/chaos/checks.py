@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.statistics import Statistic
     from tests.chaos.oracle import Expected
 
-__all__ = ["differences_of_finals", "differences_of_letters", "differences_of_rounds", "late_places"]
-
 
 def late_places(letters: Sequence[tuple[tuple[int, int], Reason]]) -> set[tuple[int, int]]:
     """Return the places of the batches whose dead letters say that they came late."""

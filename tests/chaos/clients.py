@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["BatchClients", "Clients", "Door", "GatewayDoor", "KafkaDoor", "PhaseClients", "now_ms"]
-
 #: Seconds between two looks of the clients at what there is to send.
 TICK_SECONDS = 0.05
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from tests.chaos.run import Crew
     from tests.service.harness import ServiceProcess
 
-__all__ = ["Faults"]
-
 #: Seconds within which workers have to say that a topic is gone or has lost something, or that its brokers are away.
 SAY_SECONDS = 20.0
 

@@ -41,8 +41,6 @@ from tests.service.harness import Deployment, batches
 if TYPE_CHECKING:
     from tests.service.harness import WorkerProcess
 
-__all__ = ["FLOODS", "LIMIT_BYTES", "Flooded", "flood"]
-
 #: Memory that deployments give a worker.
 LIMIT_BYTES = 2**30
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.sets.rounds import Round
 
-__all__ = ["KINDS", "Kind", "answers", "forms", "text_of"]
-
 _WINDOW = "window: {{{{size: {size}, grace: 500ms, idle_timeout: {idle}, {more}}}}}\n"
 
 _WINDOWS = {

@@ -14,8 +14,6 @@ from confluent_kafka import Consumer, KafkaError, TopicPartition
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["LIFE", "Logged", "Logs"]
-
 #: What is added to the offsets of a log for each time that it has begun again, or gone on from a place that it had
 #: passed: so every record that ever was has a place of its own.
 LIFE = 10**9

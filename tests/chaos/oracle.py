@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Window
 
-__all__ = ["Expected", "Form", "LoggedBatch", "Lost", "expect"]
-
 _HEADER = struct.Struct("<4sIBBHI16s16sq")
 
 

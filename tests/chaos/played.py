@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from tests.chaos.schedule import Drawn
     from tests.service.harness import Deployment
 
-__all__ = ["PARTITIONS", "Found", "Played"]
-
 PARTITIONS = 4
 
 #: Seconds within which what has been sent is read by the workers.

@@ -17,8 +17,6 @@ from stream_ldp.kafka.embedded.ports import free_ports
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["Damage", "ProxiedKafka", "Proxy", "reset"]
-
 #: Share of the pieces of data that are damaged while damage is done: some a second, so that there is also progress.
 SHARE = 0.03
 

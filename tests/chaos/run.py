@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from tests.chaos.stages import Stage
 
-__all__ = ["Crew", "Outcome", "play"]
-
 #: Seconds within which the first worker has to be ready: imports, a rebalance and a first look at all topics.
 READY_SECONDS = 90.0
 

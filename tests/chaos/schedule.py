@@ -8,8 +8,6 @@ from enum import StrEnum
 
 from tests.chaos.kinds import KINDS
 
-__all__ = ["CODECS", "SCENES", "TRAFFIC_SECONDS", "Drawn", "Event", "Fault", "Scene", "Schedule", "draw"]
-
 #: Codecs of Kafka.
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 

@@ -16,8 +16,6 @@ from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.embedded.ports import free_ports
 from tests.chaos.proxy import ProxiedKafka, Proxy
 
-__all__ = ["STAGES", "Stage", "StageMissing"]
-
 #: Bytes of the small disk: the broker's index files take 20 MB of it for each partition, if they are written.
 DISK_BYTES = 256 * 2**20
 

@@ -13,8 +13,6 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import kind_of, load_collection
 from stream_ldp.pipeline.answer import Answer
 
-__all__ = ["received"]
-
 
 def received(notes: Path) -> set[tuple[str, int]]:
     """Read which series and windows have been noted; the last line may be cut short by a kill."""

@@ -13,8 +13,6 @@ from stream_ldp.cli import app
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["MECHANISM", "collection", "document", "enumerated", "item_collection", "run"]
-
 #: The mechanism of `collection`, in one word.
 MECHANISM = "rr-ldp:f=0.5,p=0.5,q=0.75,sizes=2x3"
 

@@ -9,8 +9,6 @@ from stream_ldp.sets.collection import ItemCollection
 from tests.client.fakes import FakeBroker
 from tests.client.items import film_round, films, films_text, reports_sent
 
-__all__ = ["QUICK", "data_file", "epochs_to_come", "report_counts", "written"]
-
 #: Two phases of less than a second, which ask everybody; little noise.
 QUICK = {"mechanism": "{kind: ldpminer, epsilon: 30, k: 2, k_max: 4, set_size: 2}", "size": "800ms"}
 

@@ -12,12 +12,10 @@ from stream_ldp.mechanisms import RRLDP, FrequencyOracle, notation, rr_ldp
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.sets.phases import Phase
 from tests.audit import broken
-from tests.cli.audits import MECHANISM, collection, document, enumerated, item_collection, run
+from tests.cli.audits import MECHANISM, document, run
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-__all__ = ["collection", "enumerated", "item_collection"]
 
 
 def test_the_exact_audit_gives_the_published_epsilons(collection: Path, enumerated: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from stream_ldp.cli import table_output
 from stream_ldp.cli.query import query
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.records.answer import Axis
+from stream_ldp.records.distribution import Axis
 from tests.client.answer_topics import published
 from tests.client.examples import collection_of, of_minute
 from tests.client.rankings import films, result_of

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.audits import collection, document, run
+from tests.cli.audits import document, run
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-__all__ = ["collection"]
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,6 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import Answer
 from tests.client.examples import collection_of
 
-__all__ = ["SETTINGS", "published"]
-
 SETTINGS = Settings.load(brokers="nowhere:1")
 
 

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from stream_ldp.pipeline.answer import Plausibility, WindowBounds
-from stream_ldp.records.answer import Axis, Estimate, Fit, Independence, Privacy
+from stream_ldp.records.answer import Estimate, Fit, Independence, Privacy
 from stream_ldp.records.collection import JointCollection
-
-__all__ = ["MINUTE_MS", "collection_of", "estimate_of", "of_minute", "write_survey"]
+from stream_ldp.records.distribution import Axis
 
 MINUTE_MS = 60_000
 

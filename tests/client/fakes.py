@@ -26,8 +26,6 @@ from stream_ldp.pipeline import wire
 from tests.client.examples import collection_of, write_survey
 from tests.client.items import FakeRoundsConsumer, LoopTimeline, Timeline, minutes
 
-__all__ = ["FakeBroker", "followed"]
-
 AnyTimeline = TypeVar("AnyTimeline", bound=Timeline)
 
 

@@ -11,8 +11,6 @@ from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.terms import Terms
 from tests.client.items import Timeline, films, secret_asked_in
 
-__all__ = ["SECRET", "SETTINGS", "UNLIMITED", "reporter"]
-
 SETTINGS = Settings.load(brokers="nowhere:1")
 #: The secret of a user whom the second phase asks.
 SECRET = secret_asked_in(2)

@@ -23,21 +23,6 @@ from tests.client.examples import MINUTE_MS
 if TYPE_CHECKING:
     from tests.client.fakes import FakeBroker
 
-__all__ = [
-    "EPOCH",
-    "NOISELESS",
-    "FakeRoundsConsumer",
-    "LoopTimeline",
-    "SentReports",
-    "Timeline",
-    "film_round",
-    "films",
-    "films_text",
-    "minutes",
-    "reports_sent",
-    "secret_asked_in",
-]
-
 #: Of the first minute of a day in 2024, in collections with three phases of a minute.
 EPOCH = 9_500_000
 

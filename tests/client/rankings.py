@@ -12,8 +12,6 @@ from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.phases import epoch_epsilon
 from tests.client.examples import MINUTE_MS
 
-__all__ = ["FILMS", "films", "ranking_of", "result_of", "write_films"]
-
 FILMS = """
 collection: films
 mechanism: {kind: ldpminer, epsilon: 2, k: 2, k_max: 4, set_size: 3}

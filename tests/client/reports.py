@@ -15,8 +15,6 @@ from stream_ldp.ledger.terms import Terms
 from stream_ldp.records.collection import JointCollection
 from tests.client.examples import collection_of
 
-__all__ = ["RECORD", "SECRET", "SETTINGS", "reporter", "unlimited", "users"]
-
 SECRET = bytes(range(32))
 RECORD = {"bathing": "no", "mobility": "some"}
 SETTINGS = Settings.load(brokers="nowhere:1")

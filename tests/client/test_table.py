@@ -19,7 +19,7 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.extras import MissingExtra
 from stream_ldp.kinds import KINDS
 from stream_ldp.pipeline.answer import AnswerMessage
-from stream_ldp.records.answer import Axis
+from stream_ldp.records.distribution import Axis
 from tests.client.examples import estimate_of, of_minute
 from tests.client.rankings import result_of
 from tests.marginals.examples import collection_of as sampled_collection

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from stream_ldp.collection import located
-from stream_ldp.collection.collection import CollectionError
-from stream_ldp.collection.located import suggestion
+from stream_ldp.collection.located import CollectionError, suggestion
 from stream_ldp.kinds import load_collection, parse_collection
 from stream_ldp.records.collection import JointCollection
 from tests.records.examples import TEXT, problems_of

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from stream_ldp.evaluation.experiment import Score
     from stream_ldp.evaluation.trial import Measure
 
-__all__ = ["evaluated", "experiment", "numbers"]
-
 
 def experiment(
     collection: Collection,

@@ -13,8 +13,6 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-__all__ = ["fuzz"]
-
 #: Longest input in bytes: some records of each kind, so that the fuzzer tries many.
 MAX_BYTES = 4_096
 

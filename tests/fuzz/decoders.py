@@ -58,8 +58,6 @@ from tests.paths import GOLDEN
 from tests.sets.examples import collection_of as sets_collection
 from tests.sets.examples import round_of
 
-__all__ = ["DECODERS", "Decoder", "TooMuch"]
-
 #: Bytes that a decoder may take whatever its input: the parser's own tables, and what is loaded at the first use.
 FIXED_BYTES = 8 * 2**20
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.statistics import Statistic
 
-__all__ = ["COLLECTIONS", "Taken", "answer_of", "answers_from", "follow", "show"]
-
 SURVEY = """
 collection: survey
 mechanism: {kind: MECHANISM}

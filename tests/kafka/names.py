@@ -8,9 +8,8 @@ from functools import cache
 from hypothesis import strategies as st
 
 from stream_ldp.collection.located import NAME_PATTERN
-from stream_ldp.kafka.settings import Settings, SettingsError
-
-__all__ = ["collections", "is_collection", "is_prefix", "prefixes"]
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.settings_sources import SettingsError
 
 
 @cache

@@ -10,8 +10,6 @@ from stream_ldp.kafka.topics import TopicSpec
 if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["create"]
-
 
 async def create(settings: Settings, *names: str, partitions: int = 1, **config: str) -> None:
     """Create topics, and wait for their leaders: what a controller has created, brokers describe a moment later."""

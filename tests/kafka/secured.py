@@ -19,8 +19,6 @@ from confluent_kafka.admin._scram import ScramCredentialInfo, ScramMechanism, Us
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX
 
-__all__ = ["PASSWORD", "SecuredKafka", "certificates", "changing", "secured", "token"]
-
 #: That of every user.
 PASSWORD = "geheim"
 

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from stream_ldp.kafka.embedded import EmbeddedKafka
 
-__all__ = ["StoredBatch", "StoredRecord", "stored_batches"]
-
 #: The fields of a record batch before its records.
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 

@@ -12,7 +12,8 @@ import pytest
 
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.connection import BrokerUnreachable
-from stream_ldp.kafka.settings import Settings, SettingsError
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.settings_sources import SettingsError
 from tests.kafka.secured import PASSWORD, SecuredKafka, token
 
 MECHANISMS = ("PLAIN", "SCRAM-SHA-512", "OAUTHBEARER")

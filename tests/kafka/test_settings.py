@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from stream_ldp.kafka import settings as settings_module
-from stream_ldp.kafka.settings import Settings, SettingsError
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.settings_sources import SettingsError
 
 TOKEN = {"sasl_mechanism": "OAUTHBEARER", "sasl_token_file": Path(__file__)}
 SASL_SSL = {"security_protocol": "SASL_SSL", "sasl_username": "worker", "sasl_password": "geheim"}

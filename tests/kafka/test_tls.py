@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from stream_ldp.kafka.settings import Settings, SettingsError
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.settings_sources import SettingsError
 
 
 @pytest.fixture

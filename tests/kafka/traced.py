@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-__all__ = ["spans"]
-
 
 @pytest.fixture
 def spans() -> Iterator[InMemorySpanExporter]:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from aiokafka import AIOKafkaProducer, TopicPartition
 
-__all__ = ["append"]
-
 
 async def append(
     producer: AIOKafkaProducer, place: TopicPartition, values: Sequence[bytes], *, spoiled: Container[int]

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-__all__ = ["killed"]
-
 #: Functions of `os` and `fcntl` that are no calls of the system, or by which a process ends.
 _OTHERS = frozenset({"_exit", "abort", "fork", "fspath", "getpid", "kill", "urandom", "fsencode", "fsdecode"})
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.records.collection import JointCollection
 
-__all__ = ["COLLECTION", "NOON_MS", "SECRET", "UNLIMITED", "counted", "opened", "spend"]
-
 SECRET = bytes(range(32))
 COLLECTION = collection_of()
 #: Terms under which the tests of other things spend.

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.records.collection import JointCollection
 
-__all__ = ["Advance", "Entry", "Replay", "replay", "window_counts"]
-
 Bits = tuple[int, ...]
 
 

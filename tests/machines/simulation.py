@@ -21,7 +21,7 @@ from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.source_partition import Changes, SourcePartition
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.undecided import UndecidedWindows
-from stream_ldp.records.answer import Axis
+from stream_ldp.records.distribution import Axis
 from stream_ldp.records.series import EstimateSpec
 from stream_ldp.records.solve import row_counts, warm_start
 from tests.client.examples import estimate_of
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.question import Question
     from stream_ldp.records.answer import Estimate
     from stream_ldp.records.collection import JointCollection
-
-__all__ = ["Cluster", "Holder", "LooksAtEverything", "Merger", "WrongError", "require"]
 
 
 class WrongError(AssertionError):

@@ -23,7 +23,8 @@ from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.page import server as page_server
 from stream_ldp.page.history import History
 from stream_ldp.page.server import PageServer
-from stream_ldp.records.answer import Axis, Independence, Linked
+from stream_ldp.records.answer import Independence, Linked
+from stream_ldp.records.distribution import Axis
 from tests.client.examples import estimate_of, of_minute
 from tests.client.rankings import ranking_of
 from tests.marginals.examples import collection_of, marginals_of, outputs_of

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from stream_ldp.places.answer import PlaceCounts
     from stream_ldp.questions.questions import Table
 
-__all__ = ["TEXT", "collection_of", "counts_of", "people_csv", "rows_of", "solved", "sums_of", "users"]
-
 TEXT = """
 collection: visits
 mechanism: {{kind: places, {mechanism}}}

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stream_ldp.collection.collection import CollectionError
+from stream_ldp.collection.located import CollectionError
 from stream_ldp.records.collection import JointCollection
-
-__all__ = ["TEXT", "TOWNS_TEXT", "problems_of"]
 
 TEXT = """\
 collection: survey

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.records.answer import Axis
-from stream_ldp.records.distribution import distribution
+from stream_ldp.records.distribution import Axis, distribution
 from tests.client.examples import estimate_of
 
 AXES = (

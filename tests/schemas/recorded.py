@@ -24,8 +24,6 @@ from tests.client.rankings import FILMS
 from tests.in_memory import START_MS, rank_films
 from tests.paths import GOLDEN
 
-__all__ = ["COLLECTIONS", "Recorded", "record", "recorded", "versions"]
-
 FOLDER = GOLDEN / "messages"
 
 #: A collection of each kind, with all its values small.

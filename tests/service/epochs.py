@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.phases import Inquiry, RankingEstimate
 
-__all__ = ["FORGER", "Batched", "ItemDeployment", "Users", "at", "film_sets"]
-
 #: Answers come at the end of a window, so that it closes in a second however long it is; silent partitions take half
 #: a minute through the next one, time for a worker to take over from a dead one.
 FILMS = """

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.records.collection import JointCollection
 
-__all__ = ["PARTITION", "Lived", "live"]
-
 #: The partition that has reports.
 PARTITION = 1
 #: Records that are not counted yet.

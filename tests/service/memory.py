@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.producer import Record
     from stream_ldp.kafka.protocol import DescribeTopics
 
-__all__ = ["COLLECTION", "START_MS", "MemoryKafka"]
-
 COLLECTION = JointCollection.parse(SURVEY.format(name="survey"))
 
 #: The time of day at which a test begins: the beginning of a window.

@@ -31,25 +31,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.answer import Answer
 
 
-__all__ = [
-    "MAKING",
-    "SHY",
-    "SMALL",
-    "SOON",
-    "WIDE",
-    "CountsReads",
-    "Installation",
-    "OnTheLog",
-    "Published",
-    "ReportsTopics",
-    "Writer",
-    "entry",
-    "quick_answer",
-    "read",
-    "rebuilt",
-    "tell",
-]
-
 SMALL, WIDE = (JointCollection.parse(SURVEY.format(name=name)) for name in ("small", "wide"))
 MAKING = JointCollection.parse(
     SURVEY.format(name="making")

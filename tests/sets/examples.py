@@ -19,8 +19,6 @@ from stream_ldp.sets.phases import Inquiry
 from stream_ldp.sets.rounds import Round
 from stream_ldp.sets.sampling import respond
 
-__all__ = ["SIZE_MS", "answers", "batch", "collection_of", "decided", "flush", "inquiry_of", "learned", "round_of"]
-
 SIZE_MS = 10_000
 
 TEXT = """

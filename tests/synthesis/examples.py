@@ -13,8 +13,6 @@ from stream_ldp.synthesis.chunk import SyntheticChunk
 from stream_ldp.synthesis.graph import Structure
 from stream_ldp.synthesis.marginals import OfPairs
 
-__all__ = ["SIZES", "TRUTH", "chunk_of", "exact"]
-
 #: A chain: the second depends on the first, the third on the second; the last on nothing.
 SIZES = (2, 3, 2, 4)
 _FIRST = np.array([0.3, 0.7])

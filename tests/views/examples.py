@@ -20,18 +20,6 @@ if TYPE_CHECKING:
     from stream_ldp.records.answer import Estimate
     from stream_ldp.views.series import ViewEstimateSpec
 
-__all__ = [
-    "SIZES",
-    "TEXT",
-    "collection_of",
-    "estimated",
-    "joint_of",
-    "question_of",
-    "solved",
-    "sums_of",
-    "users",
-]
-
 TEXT = """
 collection: care
 mechanism: {{kind: sampled, {mechanism}}}

@@ -7,7 +7,8 @@ import pytest
 
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.errors import ParameterError
-from stream_ldp.records.answer import Axis, Estimate
+from stream_ldp.records.answer import Estimate
+from stream_ldp.records.distribution import Axis
 from stream_ldp.views.dependence import ShownDependence, expecting, shown_dependence
 from tests.client.examples import estimate_of
 from tests.views.examples import collection_of, estimated, joint_of, users

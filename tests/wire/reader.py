@@ -17,25 +17,6 @@ from decimal import Decimal, localcontext
 from itertools import accumulate, combinations, pairwise
 from typing import Any
 
-__all__ = [
-    "Places",
-    "Records",
-    "Sampled",
-    "Sets",
-    "Strings",
-    "batch",
-    "canonical",
-    "fingerprint_of",
-    "fresh_chance",
-    "kept_of",
-    "loss_of",
-    "packed",
-    "reason_of",
-    "response_kept",
-    "signs_of",
-    "threshold",
-]
-
 WHOLE = 2**32
 UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 HEADER_BYTES = 56

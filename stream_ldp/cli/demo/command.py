@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from stream_ldp.cli.demo.part import Part
     from stream_ldp.kafka.topics import TopicSpec
 
-__all__ = ["demo"]
-
 _PARTITIONS = 4
 #: The status of a command that Ctrl-C ends before it has done anything, as shells have it.
 _INTERRUPTED = 130

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.sets.rounds import Round
 
-__all__ = ["Films"]
-
 _MOST_SEEN = 8
 
 

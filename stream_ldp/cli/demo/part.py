@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
 
-__all__ = ["Part"]
-
 
 class Part(Protocol[AnswerT]):
     """A collection with its population."""

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.cells import CellKey
 
-__all__ = ["Survey"]
-
 _TICK_SECONDS = 0.1
 
 

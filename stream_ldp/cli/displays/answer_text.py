@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.cells import Cell, CellKey
     from stream_ldp.pipeline.judgement import Look
 
-__all__ = ["AnswerText", "truth_line"]
-
 #: Width of the longest bar, in columns.
 _BAR_WIDTH = 30
 #: The most cells of a group on a line.

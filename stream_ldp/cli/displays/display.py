@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.cells import CellKey
 
-__all__ = ["Display"]
-
 
 class Display(Generic[AnswerT]):
     """A display keeps the newest answers of any kind, and shows one as JSON, on a line or in a panel.

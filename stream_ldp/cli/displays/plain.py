@@ -8,8 +8,6 @@ from rich.text import Text
 
 from stream_ldp.printable import printable
 
-__all__ = ["plain"]
-
 
 def plain(text: str, **form: Any) -> Text:
     """Make one line of text that is shown as it is, without markup, and with what a terminal would obey spelled out.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.plan import Section
 
-__all__ = ["print_sections"]
-
 
 def print_sections(sections: Iterable[Section]) -> None:
     """Print the sections one below the other."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.client.table import Table
 
-__all__ = ["print_table", "print_whole"]
-
 #: Columns whose numbers have the digits that the error allows.
 _ERRORS = ("standard_error", "standard_error_at_most")
 _NUMBERS = ("estimate", *_ERRORS, "low", "high", "raw")

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from stream_ldp.evaluation.trial import Evaluation
     from stream_ldp.pipeline.kind import Kind
 
-__all__ = ["Case", "Ways", "cases", "group_of", "read_varied"]
-
 #: What joins the name of a group of estimates to the number of one of them.
 _OF_GROUP = "-way-"
 

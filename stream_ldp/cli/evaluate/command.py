@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from stream_ldp.cli.evaluate.cases import Case
     from stream_ldp.evaluation.trial import Measure, Measured
 
-__all__ = ["evaluate"]
-
 Number = TypeVar("Number", int, float)
 
 #: Most windows of a series: a week of minutes.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["TableFile"]
-
 
 class TableFile:
     """A file of records or of item sets, a `stream_ldp.evaluation.trial.KnownTable`.

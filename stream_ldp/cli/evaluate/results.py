@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from stream_ldp.evaluation.experiment import Score
     from stream_ldp.evaluation.users_needed import Needed
 
-__all__ = ["Result", "echo_results", "show_results"]
-
 #: Metrics that are epsilons, and are rounded up.
 _EPSILON = "epsilon"
 

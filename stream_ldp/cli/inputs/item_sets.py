@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.sets.collection import ItemCollection
 
-__all__ = ["items_of", "load_item_sets", "named_sets"]
-
 
 def items_of(line: str) -> list[str]:
     """Read the items of a line: words between blanks, or, if it begins with a bracket, a JSON list of strings.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection.records import Encoded
 
-__all__ = ["load_population", "sample"]
-
 
 def load_population(
     path: Path, collection: CollectionOfRecords, *, bins: Binning | None = None, missing: Missing = Missing.REFUSE

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection.records import CollectionOfRecords
 
-__all__ = ["Format", "RecordReader", "lines_of"]
-
 _READ_BYTES = 65_536
 #: The most reads that may wait for the reports before them to leave.
 _READ_AHEAD = 4

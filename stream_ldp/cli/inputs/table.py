@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["BINS", "MISSING", "Binning", "columns_of", "read_rows"]
-
 #: The option that says what becomes of rows without a value.
 MISSING = Annotated[
     Missing,

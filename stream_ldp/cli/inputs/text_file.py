@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["open_text", "text_of"]
-
 
 @contextlib.contextmanager
 def text_of(path: Path) -> Iterator[TextIO]:

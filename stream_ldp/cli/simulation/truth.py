@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.cells import CellKey
 
-__all__ = ["Tally", "Truth", "TruthError", "Users", "WindowUsers", "truth_in"]
-
 
 class TruthError(DataError):
     """A file does not hold a simulation's truth, or cannot."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from stream_ldp.client.audit.finding import Finding
     from stream_ldp.client.audit.subjects import Subject
 
-__all__ = ["audit_clients"]
-
 #: What is expected of reporters of records, by the name of the kind.
 _SUBJECTS: Mapping[str, Callable[[Any], Subject]] = {
     "records": JointSubject,

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["CHANCE", "differing_bit", "id_problems"]
-
 #: The most by which an honest client fails one test.
 CHANCE = 1e-6
 

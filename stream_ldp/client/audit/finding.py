@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Finding", "finding"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:

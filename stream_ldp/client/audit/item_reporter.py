@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.memory import Sent
     from stream_ldp.sets.collection import ItemCollection
 
-__all__ = ["Auditor", "audit_item_reporter"]
-
 _TERMS = Terms(budget=math.inf)
 
 #: Windows of the audit for each phase, and the secrets among which a user is sought whom every phase asks in one.

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     Drawn = TypeVar("Drawn")
 
-__all__ = ["RepeatableEntropy", "SameWords"]
-
 
 class SameWords(WordEntropy):
     """A source in which every word is the same: decisions depend on their thresholds alone."""

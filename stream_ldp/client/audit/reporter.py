@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.memory import MemoryBroker
     from stream_ldp.mechanisms import Entropy
 
-__all__ = ["Auditor", "audit_reporter"]
-
 DAY_MS = 86_400_000
 
 #: The most by which a ledger may charge too much, relative to the loss: it may charge what a file asks for, while the

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.memory import Sent
     from stream_ldp.pipeline.wire import RowFormat
 
-__all__ = ["SETTINGS", "START_MS", "Around", "around", "broker_of", "differences", "pseudonyms", "rows_of"]
-
 #: A header's checksum covers the rows: what is seen around them begins after it.
 _CHECKED_FROM = 8
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     #: A record as a collection encodes it.
     Record = tuple[Any, ...]
 
-__all__ = ["JointSubject", "PlaceSubject", "SampledSubject", "StringSubject", "Subject"]
-
 
 class Subject(Protocol):
     """A collection whose reporter is audited, and what is expected of it.

@@ -10,8 +10,6 @@ from stream_ldp.errors import StreamLDPError
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["EmbeddedBroker", "EmbeddedBrokerError", "MissingTool"]
-
 
 class EmbeddedBrokerError(StreamLDPError, RuntimeError):
     """The embedded broker could not be fetched or started; the message holds the end of its output."""

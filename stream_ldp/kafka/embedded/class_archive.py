@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["ClassArchive"]
-
 #: Java warns of each class that it cannot archive, and of an archive that it cannot use. It goes on without.
 _QUIET = "-Xlog:cds=off"
 

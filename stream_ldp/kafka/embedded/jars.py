@@ -13,8 +13,6 @@ from pathlib import Path
 from stream_ldp.kafka.embedded.broker import EmbeddedBrokerError, MissingTool
 from stream_ldp.kafka.embedded.process import last_lines, run
 
-__all__ = ["fetch_jars"]
-
 log = logging.getLogger(__name__)
 
 KAFKA_VERSION = "4.3.1"

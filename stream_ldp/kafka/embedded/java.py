@@ -9,8 +9,6 @@ import shutil
 from stream_ldp.kafka.embedded.broker import MissingTool
 from stream_ldp.kafka.embedded.process import last_lines, run
 
-__all__ = ["find_java"]
-
 MINIMUM_JAVA = 17
 
 

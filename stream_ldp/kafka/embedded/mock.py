@@ -10,8 +10,6 @@ from multiprocessing.connection import Connection
 
 from stream_ldp.kafka.embedded.broker import EmbeddedBroker, EmbeddedBrokerError, MissingTool
 
-__all__ = ["MOCK_NOTICE", "EmbeddedMock"]
-
 #: Seconds for each request to the cluster while it starts: it takes milliseconds on two idle cores; the rest is for a
 #: busy machine.
 ANSWER_TIMEOUT_SECONDS = 60.0

@@ -23,8 +23,6 @@ from stream_ldp.kafka.embedded.java import find_java
 from stream_ldp.kafka.embedded.ports import accepts, free_ports
 from stream_ldp.kafka.embedded.process import last_lines, run
 
-__all__ = ["EmbeddedKafka"]
-
 log = logging.getLogger(__name__)
 
 #: Seconds for a start: it takes 2 s to 4 s on two idle cores; the rest is for a busy machine.

@@ -5,8 +5,6 @@ from __future__ import annotations
 import socket
 from contextlib import ExitStack
 
-__all__ = ["accepts", "free_ports"]
-
 
 def free_ports(count: int) -> list[int]:
     """Find ports of the loopback address on which no process listens."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import subprocess
 
-__all__ = ["last_lines", "run"]
-
 
 def run(*command: str, timeout: float | None = None) -> subprocess.CompletedProcess[str]:
     """Run a program to its end, with its standard output and error together in `stdout`."""

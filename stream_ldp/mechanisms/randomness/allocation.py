@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Allocation"]
-
 
 class Allocation(ABC):
     """Questions, of which each user is asked one, with a probability in proportion to its weight."""

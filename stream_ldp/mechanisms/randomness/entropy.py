@@ -21,19 +21,6 @@ from stream_ldp.mechanisms.randomness import lanes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "RESOLUTION",
-    "Entropy",
-    "GivenWords",
-    "OSEntropy",
-    "SeededEntropy",
-    "StreamEntropy",
-    "WordEntropy",
-    "random_order",
-    "random_words",
-    "threshold",
-]
-
 #: Number of values of a random word; 1 / RESOLUTION is the resolution of every probability in the package.
 RESOLUTION = 2**32
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["responses"]
-
 _WORD_BITS = 32
 
 #: Integers that are worked on at a time: 128 KiB stay in a core's cache.

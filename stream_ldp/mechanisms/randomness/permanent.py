@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["KeyedWords", "PermanentWords"]
-
 _BLOCK_BYTES = 64  # output of one BLAKE2b call, its maximum
 _WORD_BYTES = 4
 _PERSON = b"stream-ldp prr 1"  # BLAKE2b's 16-byte domain separation

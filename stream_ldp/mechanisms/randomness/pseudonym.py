@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms.randomness.entropy import Entropy
 
-__all__ = ["PSEUDONYM_BITS", "PSEUDONYM_BYTES", "pseudonyms", "random_pseudonyms"]
-
 #: Two of a million users of a period have the same pseudonym with a chance of 3e-8, and would count as one user.
 PSEUDONYM_BYTES = 8
 PSEUDONYM_BITS = 8 * PSEUDONYM_BYTES

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     Drawn = TypeVar("Drawn")
 
-__all__ = ["RequestEntropy"]
-
 
 class RequestEntropy(ABC):
     """An `Entropy` whose requests all pass one place."""

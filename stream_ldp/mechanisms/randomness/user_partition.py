@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["partition_words"]
-
 _PERSON = b"stream-ldp grp 1"  # BLAKE2b's 16-byte domain separation
 _WORD_BYTES = 4
 

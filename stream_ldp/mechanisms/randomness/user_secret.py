@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms.randomness.entropy import Entropy
 
-__all__ = ["SECRET_BYTES", "drawn_secrets", "keyed_digests", "new_secret", "require_secret"]
-
 #: Bytes of a user's secret, the key of pseudo-random functions: 256 bits of security.
 SECRET_BYTES = 32
 

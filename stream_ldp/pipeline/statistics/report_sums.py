@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["SUM_BYTES", "ReportSums"]
-
 #: Bytes of a sum in memory.
 SUM_BYTES = 8
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["RowCounts", "row_width"]
-
 _HEADER = struct.Struct("<II")  # bits of a row, number of distinct rows
 _COUNT = np.dtype("<u4")
 _KEY_BYTES = 8  # rows up to this width sort as one integer, which is ten times faster than as bytes

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.statistics.statistic import Statistic
 
-__all__ = ["RowTally"]
-
 #: Rows up to this width are counted in a dense table: 2^16 counters take 512 KiB and a record of at most 393 KB.
 DENSE_BITS = 16
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Statistic", "Tally"]
-
 Statistic = RowCounts | ReportSums
 
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.statistics.statistic import Statistic
 
-__all__ = ["SumTally"]
-
 #: Sums of at most this many bytes are sent whenever they have changed; larger ones only when the reports are more by
 #: a tenth, so that a pane of a million reports sends megabytes a hundred times, not with every flush.
 _SMALL_BYTES = 2**18

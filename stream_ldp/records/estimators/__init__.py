@@ -1,7 +1,8 @@
 """Joint distributions from counted reports."""
 
 from stream_ldp.records.estimators.estimator import Estimator, estimator
-from stream_ldp.records.estimators.likelihood import FloatArray, Likelihood
+from stream_ldp.records.estimators.likelihood import Likelihood
+from stream_ldp.records.estimators.patterns import FloatArray
 from stream_ldp.records.estimators.prior import hidden_factor
 from stream_ldp.records.estimators.solution import Independence, Method, Past, Solution, Start, Stop, Temporal
 from stream_ldp.records.estimators.temporal import Recurrence, fits

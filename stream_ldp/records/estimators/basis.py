@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.records.estimators.likelihood import Feature, FloatArray, Likelihood
-
-__all__ = ["LEAST_RETAINED", "AttributeBasis", "Moments", "ProductBasis", "Scored", "transformed"]
+    from stream_ldp.records.estimators.likelihood import Likelihood
+    from stream_ldp.records.estimators.patterns import Feature, FloatArray
 
 #: Without noise, a value that no report supports has probability 0, and then no function has unit variance.
 _LEAST_PROBABILITY = 1e-12

@@ -25,10 +25,9 @@ import numpy as np
 from stream_ldp.records.estimators.basis import LEAST_RETAINED, Scored
 
 if TYPE_CHECKING:
-    from stream_ldp.records.estimators.likelihood import FloatArray, Likelihood
+    from stream_ldp.records.estimators.likelihood import Likelihood
+    from stream_ldp.records.estimators.patterns import FloatArray
     from stream_ldp.records.estimators.prior import Prior
-
-__all__ = ["Calibrated", "calibrated"]
 
 #: Least weight of a report: one that would be below it, or below 0, still counts.
 _LEAST_WEIGHT = 1e-3

@@ -19,9 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 if TYPE_CHECKING:
-    from stream_ldp.records.estimators.likelihood import FloatArray
-
-__all__ = ["CommonCorrelation"]
+    from stream_ldp.records.estimators.patterns import FloatArray
 
 #: The variances that are tried, evenly spaced in their logarithms; a correlation of 1/2 is a large one.
 _VARIANCES = np.geomspace(0.25e-3, 0.25, 40)

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.records.estimators.patterns import Feature, FloatArray, Patterns
 
-__all__ = ["Contraction", "NamedValues", "PatternTable", "PrefixTree", "arrange"]
-
 #: The first attributes are contracted for all combinations of their patterns while these are at most so many times
 #: the rows: a matrix product takes less than half as long for a combination as a gather for one that occurs.
 _COMBINATIONS_A_ROW = 2

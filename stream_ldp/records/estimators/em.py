@@ -12,9 +12,7 @@ from stream_ldp.records.estimators.solution import Start
 from stream_ldp.records.estimators.squarem import ascend
 
 if TYPE_CHECKING:
-    from stream_ldp.records.estimators.likelihood import FloatArray
-
-__all__ = ["CertifiedEM", "PaperEM", "climb", "iterate"]
+    from stream_ldp.records.estimators.patterns import FloatArray
 
 #: Share of the prior's centre in every start. EM multiplies, so a cell that the start lacks must begin above 0, and
 #: the nearer to 0, the longer it takes. With little noise (f = 0.01, 20,000 reports, 64 cells) a start without the

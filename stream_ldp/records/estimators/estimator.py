@@ -24,11 +24,9 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import Support
     from stream_ldp.pipeline.statistics import RowCounts
-    from stream_ldp.records.estimators.likelihood import FloatArray
+    from stream_ldp.records.estimators.patterns import FloatArray
     from stream_ldp.records.estimators.problem import FitMethod
     from stream_ldp.records.estimators.temporal import Recurrence
-
-__all__ = ["Estimator", "estimator"]
 
 #: Standard error of a probability about which nothing is known: the largest possible standard deviation.
 _UNKNOWN = 0.5

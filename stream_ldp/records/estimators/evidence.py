@@ -21,9 +21,7 @@ from stream_ldp.records.estimators.basis import LEAST_RETAINED
 
 if TYPE_CHECKING:
     from stream_ldp.records.estimators.basis import AttributeBasis, Moments, ProductBasis
-    from stream_ldp.records.estimators.likelihood import FloatArray
-
-__all__ = ["Evidence", "log_mean_ratios", "tied_means"]
+    from stream_ldp.records.estimators.patterns import FloatArray
 
 #: Number of values of v that are tried, evenly spaced in ln v.
 _GRID = 100

@@ -21,9 +21,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from stream_ldp.records.estimators.likelihood import FloatArray
-
-__all__ = ["Factor"]
+    from stream_ldp.records.estimators.patterns import FloatArray
 
 #: Most rounds over all attributes: the bound has stopped rising by then.
 _ROUNDS = 60

@@ -26,9 +26,7 @@ from stream_ldp.records.estimators.solution import Start
 if TYPE_CHECKING:
     from scipy import sparse
 
-    from stream_ldp.records.estimators.likelihood import FloatArray
-
-__all__ = ["PairLasso", "PaperLasso", "pair_lasso", "paper_lasso"]
+    from stream_ldp.records.estimators.patterns import FloatArray
 
 #: Weight of the L1 norm in the paper's form, for frequencies and averaged over the bits; the paper gives no value.
 #: Of 0.01, 0.001 and 0.0001 this gives the best start on Adult; on NLTCS they are equally good.

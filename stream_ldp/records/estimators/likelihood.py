@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import Support
 
-__all__ = ["Feature", "FloatArray", "Likelihood", "Score", "possible"]
-
 #: Floor of a cell: a start with cells of 0 can give a report likelihood 0, of which the logarithm is infinite.
 _SMALLEST = 1e-100
 

@@ -9,10 +9,8 @@ from stream_ldp.records.estimators.lasso import pair_lasso, paper_lasso
 from stream_ldp.records.estimators.solution import Start
 
 if TYPE_CHECKING:
-    from stream_ldp.records.estimators.likelihood import FloatArray
+    from stream_ldp.records.estimators.patterns import FloatArray
     from stream_ldp.records.estimators.problem import Fit, Problem
-
-__all__ = ["CertifiedLREMH", "PaperLREMH"]
 
 
 class CertifiedLREMH:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from stream_ldp.records.estimators.likelihood import FloatArray, Likelihood, Score
-
-__all__ = ["Objective", "Point"]
+    from stream_ldp.records.estimators.likelihood import Likelihood, Score
+    from stream_ldp.records.estimators.patterns import FloatArray
 
 #: End of the search for the best t of a certificate, as a share of the interval up to the pole.
 _BELOW_POLE = 1.0 - 1e-9

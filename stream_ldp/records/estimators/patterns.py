@@ -22,19 +22,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.statistics import RowCounts
 
-__all__ = [
-    "CACHED",
-    "LARGEST_ARRAY",
-    "Feature",
-    "FloatArray",
-    "Patterns",
-    "counted",
-    "every_combination",
-    "gathered",
-    "numbered",
-    "sums_of_pairs",
-]
-
 FloatArray = NDArray[np.float64]
 Feature = Callable[[FloatArray], FloatArray]
 

@@ -39,9 +39,8 @@ from stream_ldp.records.estimators.squarem import ascend
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from stream_ldp.records.estimators.likelihood import Feature, FloatArray, Likelihood
-
-__all__ = ["INDEPENDENCE_LEVEL", "Prior", "hidden_factor"]
+    from stream_ldp.records.estimators.likelihood import Likelihood
+    from stream_ldp.records.estimators.patterns import Feature, FloatArray
 
 #: Number of users by which a marginal may be off after iterative proportional fitting, and largest number of passes:
 #: it takes tens, but noise can make three pairs that no joint has.

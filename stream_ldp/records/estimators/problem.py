@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from stream_ldp.mechanisms import Support
     from stream_ldp.pipeline.statistics import RowCounts
-    from stream_ldp.records.estimators.likelihood import FloatArray, Likelihood
+    from stream_ldp.records.estimators.likelihood import Likelihood
+    from stream_ldp.records.estimators.patterns import FloatArray
     from stream_ldp.records.estimators.prior import Prior
     from stream_ldp.records.estimators.solution import Start
-
-__all__ = ["Fit", "FitMethod", "Problem"]
 
 #: Share of the expected squared error of an estimate that stopping before the optimum may add.
 _ADDED_ERROR = 0.001

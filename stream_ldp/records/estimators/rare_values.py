@@ -30,9 +30,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.records.estimators.likelihood import FloatArray, Likelihood
-
-__all__ = ["RareValues", "ShareErrors"]
+    from stream_ldp.records.estimators.likelihood import Likelihood
+    from stream_ldp.records.estimators.patterns import FloatArray
 
 
 class RareValues(NamedTuple):

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-__all__ = ["eigh_beside"]
-
 #: Numbers nearer to each other than this share of the largest are one number, to rounding (LAPACK's dlaed2).
 _ALIKE = 8.0 * np.finfo(np.float64).eps
 #: Most steps to a root; four to eight are usual.

@@ -7,9 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stream_ldp.records.estimators.likelihood import FloatArray
-
-__all__ = ["Independence", "Method", "Past", "Solution", "Start", "Stop", "Temporal"]
+    from stream_ldp.records.estimators.patterns import FloatArray
 
 
 class Method(StrEnum):

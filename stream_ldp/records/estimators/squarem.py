@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from stream_ldp.records.estimators.likelihood import FloatArray
     from stream_ldp.records.estimators.objective import Objective, Point
-
-__all__ = ["Ascent", "ascend"]
+    from stream_ldp.records.estimators.patterns import FloatArray
 
 #: Number of evaluations after which an ascent ends even without its certificate.
 _LIMIT = 500

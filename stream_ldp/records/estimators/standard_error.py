@@ -30,10 +30,8 @@ import numpy as np
 from stream_ldp.records.estimators.rare_values import RareValues
 
 if TYPE_CHECKING:
-    from stream_ldp.records.estimators.likelihood import FloatArray
+    from stream_ldp.records.estimators.patterns import FloatArray
     from stream_ldp.records.estimators.problem import Fit, Problem
-
-__all__ = ["standard_error"]
 
 #: Share of its error by which a cell may well be larger.
 _LARGER = 0.5

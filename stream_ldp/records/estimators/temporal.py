@@ -48,10 +48,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.records.estimators.likelihood import FloatArray
+    from stream_ldp.records.estimators.patterns import FloatArray
     from stream_ldp.records.estimators.problem import Problem
-
-__all__ = ["Followed", "Recurrence", "first_past", "fits", "follow"]
 
 #: Most windows as those of this one that the reports of all are worth. Where a function of which nothing is retained
 #: takes the place of one that is known exactly, it would seem to be known from any number of them.

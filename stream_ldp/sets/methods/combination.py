@@ -19,15 +19,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.sets.phases import Inquiry
 
-__all__ = [
-    "Combine",
-    "Combined",
-    "combined_estimate",
-    "first_candidates",
-    "most_frequent",
-    "phase_estimate",
-]
-
 
 class Combined(NamedTuple):
     """Two estimates in one.

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.sets.phases import RankingEstimate
 
-__all__ = ["GFIM", "BudgetSplit", "GfimSpec", "UserSplit"]
-
 
 @dataclass(frozen=True, slots=True)
 class BudgetSplit:

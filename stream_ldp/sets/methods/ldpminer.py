@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.sets.phases import RankingEstimate
 
-__all__ = ["LDPMiner", "LdpMinerSpec"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class LDPMiner:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.sets.phases import RankingEstimate
 
-__all__ = ["Loloha", "LolohaSpec"]
-
 #: What all reports cost where the file does not say, as a multiple of one: the permanent response then has as much
 #: noise as two reports with noise of their own.
 _FOR_EVER = 2.0

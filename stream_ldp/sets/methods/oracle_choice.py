@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.sets.item_sets import ItemSets
 
-__all__ = ["item_oracle", "telling_size", "value_oracle", "variance"]
-
 
 @lru_cache
 def value_oracle(size: int, *, epsilon: float, hash_bits: int | None) -> FrequencyOracle:

@@ -12,8 +12,6 @@ from stream_ldp.filtering.shrinkage import DOUBT, Frequencies
 if TYPE_CHECKING:
     from stream_ldp.sets.phases import RankingEstimate
 
-__all__ = ["drawn_together"]
-
 
 def drawn_together(chosen: RankingEstimate, every: RankingEstimate) -> RankingEstimate:
     """Return estimates of chosen items, drawn to what all items suggest; see `Frequencies`.

@@ -16,19 +16,6 @@ from stream_ldp.sets.phases import MAX_CANDIDATES
 if TYPE_CHECKING:
     from stream_ldp.sets.phases import Method
 
-__all__ = [
-    "DEFAULT_COMBINE",
-    "MAX_DOMAIN",
-    "MOST_EPSILON",
-    "Combination",
-    "HashBits",
-    "MethodSpec",
-    "SetSize",
-    "Whole",
-    "require",
-    "require_domain",
-]
-
 #: Bounds on the items of a domain and the nats of a phase, within which multiples of 2^-32 are fine enough for the
 #: probabilities of all responses: a direct response to the largest domain with the least epsilon has a p of 4,100 of
 #: them, and a q of 4,096.

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.sets.phases import RankingEstimate
 
-__all__ = ["SVIM", "Lengths", "SvimSpec", "lengths"]
-
 #: Shares of the users whom the three phases ask (section V-A).
 _PARTS = (0.4, 0.1, 0.5)
 #: Share of the sets that fit the padding of phase 3 (section V-C).

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate
 
-__all__ = ["UserSample"]
-
 
 @dataclass(frozen=True)
 class UserSample:

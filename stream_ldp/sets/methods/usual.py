@@ -12,8 +12,6 @@ from stream_ldp.sets.methods.gfim import GfimSpec
 from stream_ldp.sets.methods.loloha import LolohaSpec
 from stream_ldp.sets.methods.svim import SvimSpec
 
-__all__ = ["MOST_EPSILON_OF_GFIM_USERS", "UsualOptions", "usual_kind", "with_kind"]
-
 #: The greatest epsilon, in nats, at which gfim-users was measured to find no less than svim over any of three
 #: populations whose set size nobody knows. In NDCG, it gains 0.04 to 0.12 at 1 and 0.00 to 0.07 at 2; at 3 it gains
 #: 0.08 over one and loses 0.01 over another, and at 4 it loses 0.01 to 0.03 over each

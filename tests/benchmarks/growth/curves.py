@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.records.answer import Estimate
 
-__all__ = ["CURVES", "Curve", "measured"]
-
 #: Records of a turn of the worker.
 _RECORDS = 2_000
 

@@ -7,8 +7,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-__all__ = ["PAGE", "keep", "kept", "made"]
-
 _RESULTS = Path(__file__).with_name("results.json")
 PAGE = Path(__file__).parents[3] / "docs" / "performance.md"
 

@@ -18,8 +18,6 @@ from tests.benchmarks.speed.draining import GroupedWorker, deployed, encoded, fi
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["CURVES"]
-
 _REPORTS = 50
 
 #: Seconds that counting may take.

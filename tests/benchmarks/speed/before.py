@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.statistics import RowCounts
     from stream_ldp.records.estimators import FloatArray
 
-__all__ = ["DenseEM", "count_unpacked", "perturb_by_word", "score_by_row"]
-
 #: Entries of the largest array.
 _LARGEST_ARRAY = 2**22
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["collection_of", "comparisons", "document_of", "rows_of"]
-
 #: Five pairs of attributes, some of them neighbours.
 _PAIRS = ((0, 1), (2, 9), (4, 5), (3, 14), (11, 12))
 

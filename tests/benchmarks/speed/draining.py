@@ -28,8 +28,6 @@ from tests.service.harness import Deployment, JointDeployment, WorkerProcess
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["GroupedWorker", "deployed", "drained", "encoded", "fill", "rows"]
-
 #: Records of a stored batch, below the limit of 1 MB at any length of them.
 _STORED = 1_000
 

@@ -18,8 +18,6 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-__all__ = ["PARTITIONS"]
-
 #: Partitions of the reports topic.
 PARTITIONS = 4
 

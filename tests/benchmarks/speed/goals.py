@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["GOALS", "Goal", "goal_of"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Goal:

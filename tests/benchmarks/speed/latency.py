@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from tests.service.harness import JointDeployment
 
-__all__ = ["rows"]
-
 #: Reports of a batch.
 _REPORTS = 50
 

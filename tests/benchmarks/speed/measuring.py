@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["Comparison", "Work", "compared", "measured"]
-
 #: Seconds that a sample takes at least: a clock of the processor's time ticks in microseconds.
 _LEAST_SECONDS = 0.02
 

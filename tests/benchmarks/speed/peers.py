@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["aggregating", "perturbing"]
-
 _EPSILON = 2.0
 
 

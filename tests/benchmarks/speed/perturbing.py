@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import Entropy, Mechanism
 
-__all__ = ["comparisons"]
-
 
 def comparisons(scale: float) -> Iterator[Comparison]:
     """Yield the comparisons, on `scale` times as many users as are meant."""

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.records.estimators import FloatArray
 
-__all__ = ["comparisons"]
-
 #: The rows of a dense matrix of rows and cells: the largest that fits 256 MB.
 _DENSE_ENTRIES = 2**25
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from tests.benchmarks.speed.goals import goal_of
 
-__all__ = ["keep", "kept", "made"]
-
 _RESULTS = Path(__file__).parent / "results.json"
 _README = Path(__file__).parents[1] / "README.md"
 

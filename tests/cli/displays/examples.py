@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.cells import CellKey
 
-__all__ = ["FILMS_TRUTH", "SURVEY_TRUTH", "panel", "shown"]
-
 #: Of `bathing` and `mobility`: 0.1, 0.2, 0.25 of the users do not bathe, and 0.05, 0.15, 0.25 do.
 SURVEY_TRUTH = Tally(
     collection_of(), np.repeat([(one, other) for one in (0, 1) for other in (0, 1, 2)], [2, 4, 5, 1, 3, 5], axis=0)

@@ -10,7 +10,8 @@ import pytest
 from stream_ldp.cli.displays.answer_text import AnswerText, truth_line
 from stream_ldp.kinds import KINDS
 from stream_ldp.pipeline.answer import Plausibility, Status, WindowBounds
-from stream_ldp.records.answer import Axis, Estimate
+from stream_ldp.records.answer import Estimate
+from stream_ldp.records.distribution import Axis
 from stream_ldp.schemas import FOLDER
 from tests.cli.displays.examples import FILMS_TRUTH, SURVEY_TRUTH, panel
 from tests.client.examples import MINUTE_MS, estimate_of

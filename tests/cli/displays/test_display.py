@@ -11,7 +11,7 @@ from rich.console import Console
 
 from stream_ldp.cli.displays.display import Display
 from stream_ldp.pipeline.answer import WindowBounds
-from stream_ldp.records.answer import Axis
+from stream_ldp.records.distribution import Axis
 from tests.cli.displays.examples import FILMS_TRUTH, SURVEY_TRUTH
 from tests.client.examples import of_minute
 from tests.client.rankings import ranking_of, result_of

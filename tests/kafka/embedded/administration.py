@@ -10,8 +10,6 @@ from aiokafka.admin import AIOKafkaAdminClient
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-__all__ = ["administration"]
-
 
 @asynccontextmanager
 async def administration(bootstrap: str) -> AsyncIterator[Any]:

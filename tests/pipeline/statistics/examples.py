@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from stream_ldp.pipeline.statistics import RowCounts, row_width
 
-__all__ = ["counts_of", "packed", "reports"]
-
 #: Below and above a byte, the widest dense table, the widest integer key, and beyond both.
 _BITS = [1, 5, 8, 9, 16, 17, 64, 65, 100]
 

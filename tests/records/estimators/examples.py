@@ -14,18 +14,6 @@ from stream_ldp.pipeline.statistics import RowCounts
 if TYPE_CHECKING:
     from stream_ldp.records.estimators import FloatArray
 
-__all__ = [
-    "TINY_SIZES",
-    "channels",
-    "draw",
-    "drawn_rows",
-    "expected_counts",
-    "joints",
-    "latent",
-    "likelihood_table",
-    "random_reports",
-]
-
 #: Small enough to enumerate every report.
 TINY_SIZES = [(2,), (4,), (2, 2), (2, 3), (3, 2, 2)]
 

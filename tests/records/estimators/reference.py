@@ -23,8 +23,6 @@ from tests.records.estimators.examples import latent
 if TYPE_CHECKING:
     from stream_ldp.records.estimators import FloatArray
 
-__all__ = ["CASES", "Case", "described"]
-
 #: Values that are stored of an array; of a larger one, evenly spread entries and its first moments.
 _STORED = 64
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.sets.phases import Inquiry, Method
 
-__all__ = ["answers_of", "build", "method", "population", "scored"]
-
 
 def method(kind: str, *, domain: int, **options: object) -> Method:
     """Make a method by its kind and options; None is an option that is not given."""

@@ -123,30 +123,24 @@ class _Way:
         self._given = list(reversed(given))
 
     def below(self, thresholds: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """See `Entropy.below`."""
         decided = self._decided(thresholds.shape, [_Below(int(each)) for each in thresholds.flat])
         return decided.astype(np.bool_)
 
     def responses(self, states: NDArray[np.bool_], *, zero: int, one: int) -> NDArray[np.bool_]:
-        """See `Entropy.responses`."""
         return self.below(np.where(states, one, zero))
 
     def integers(self, sizes: NDArray[np.integer]) -> NDArray[np.int64]:
-        """See `Entropy.integers`."""
         return self._decided(sizes.shape, [_Integer(int(each)) for each in sizes.flat])
 
     def shifts(self, kept: NDArray[np.integer], others: NDArray[np.integer]) -> NDArray[np.int64]:
-        """See `Entropy.shifts`."""
         kept, others = np.broadcast_arrays(kept, others)
         each = [_Shift(int(threshold), int(count)) for threshold, count in zip(kept.flat, others.flat, strict=True)]
         return self._decided(kept.shape, each)
 
     def outcomes(self, ends: NDArray[np.integer]) -> NDArray[np.int64]:
-        """See `Entropy.outcomes`."""
         return self._decided((len(ends),), [_Choice(tuple(row)) for row in ends.tolist()])
 
     def subsets(self, sizes: NDArray[np.integer], most: int) -> NDArray[np.bool_]:
-        """See `Entropy.subsets`."""
         every = [_Subset(int(size), most) for size in sizes.flat]
         which = self._decided(sizes.shape, every)
         members = zip(every, which.tolist(), strict=True)

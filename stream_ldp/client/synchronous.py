@@ -135,11 +135,9 @@ class SyncReporter(_Synchronous):
         return self._reporter.acknowledged
 
     def report(self, record: Mapping[str, Any]) -> bool:
-        """See `Reporter.report`."""
         return self._wait(self._reporter.report(record))
 
     def report_series(self, records: NDArray[Any] | Sequence[Sequence[Any]]) -> bool:
-        """See `Reporter.report_series`."""
         return self._wait(self._reporter.report_series(records))
 
     def report_many(self, records: Any, *, secrets: Sequence[bytes] | None, **options: Any) -> int:
@@ -147,7 +145,6 @@ class SyncReporter(_Synchronous):
         return self._wait(self._reporter.report_many(records, secrets=secrets, **options))
 
     def flush(self) -> int:
-        """See `Reporter.flush`."""
         return self._wait(self._reporter.flush())
 
 
@@ -172,11 +169,9 @@ class SyncItemReporter(_Synchronous):
         return self._reporter.acknowledged
 
     def hold(self, items: Iterable[str]) -> None:
-        """See `ItemReporter.hold`."""
         self._wait(self._reporter.hold(items))
 
     def stopped(self) -> None:
-        """See `ItemReporter.stopped`."""
         self._wait(self._reporter.stopped())
 
 

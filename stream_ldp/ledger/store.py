@@ -56,11 +56,9 @@ class MemoryStore:
         self._lock = threading.Lock()
 
     def read(self) -> Book:
-        """See `Store.read`."""
         return self._book
 
     def update(self, change: Callable[[Book], Book]) -> None:
-        """See `Store.update`."""
         with self._lock:
             self._book = change(self._book)
 

@@ -159,7 +159,6 @@ class Outputs(MessagePart):
 
     @property
     def subject(self) -> tuple[str, Any]:
-        """See `Frequencies.subject`."""
         return self.kind, self.values
 
     @property
@@ -238,7 +237,6 @@ class Numbers(MessagePart):
 
     @property
     def subject(self) -> tuple[str, Any]:
-        """See `Frequencies.subject`."""
         return self.kind, self.range
 
     @property
@@ -252,7 +250,6 @@ class Numbers(MessagePart):
         )
 
     def with_past(self, learnt: Learnt | None) -> Self:
-        """See `Frequencies.with_past`."""
         return self.model_copy(update={"learnt": learnt})
 
 
@@ -324,11 +321,9 @@ class Marginals(AnswerMessage):
 
     @property
     def look(self) -> Look:
-        """See `AnswerMessage`."""
         return Look(title="marginals", names=("value",), number="estimate", group="attribute")
 
     def judgement(self) -> Judgement:
-        """See `AnswerMessage`."""
         asked = ", ".join(f"{each.attribute} {each.reports:,} ({each.mechanism})" for each in self.attributes)
         published = self.privacy.published
         return Judgement(

@@ -84,7 +84,6 @@ class BucketQuestion(AttributeQuestion):
 
     @property
     def estimated(self) -> str:
-        """See `AttributeQuestion.estimated`."""
         return "frequencies"
 
     def estimate(self, answers: Sequence[Answers[Any]], *, of: int) -> FrequencyEstimate:  # noqa: ARG002
@@ -131,7 +130,6 @@ class BucketQuestion(AttributeQuestion):
         return float((errors[: len(errors) - is_open] ** 2).mean())
 
     def expected_error(self, about: Sequence[tuple[float, Any]], column: NDArray[Any], *, of: int) -> float:  # noqa: ARG002
-        """See `AttributeQuestion.expected_error`."""
         labels = self.attributes[0].labels
         truth = np.bincount(column, minlength=len(labels)) / len(column)
         asked = sum(share for share, _ in about)

@@ -46,7 +46,6 @@ class SampledCollection(AskingCollection):
 
     @cached_property
     def questions(self) -> QuestionSet[AttributeQuestion]:
-        """See `AskingCollection.questions`."""
         return self.mechanism_spec.questions(self.attributes)
 
     @cached_property

@@ -55,7 +55,6 @@ class FrequencyEstimate:
     others: float | None = None
 
     def message(self, attribute: AskedAttribute) -> Frequencies:
-        """See `Estimate.message`."""
         return Frequencies(
             values=tuple(compress(attribute.labels, self.kept)),
             raw=tuple(self.raw[self.kept].tolist()),
@@ -119,7 +118,6 @@ class OutputEstimate:
     standard_error: NDArray[np.float64]
 
     def message(self, attribute: AskedAttribute) -> Outputs:
-        """See `Estimate.message`."""
         return Outputs(
             values=attribute.labels,
             rank=self.rank,

@@ -34,7 +34,6 @@ class _MeanQuestion(AttributeQuestion):
 
     @property
     def estimated(self) -> str:
-        """See `AttributeQuestion.estimated`."""
         return "mean"
 
     @abstractmethod
@@ -71,7 +70,6 @@ class _MeanQuestion(AttributeQuestion):
         )
 
     def expected_error(self, about: Sequence[tuple[float, Any]], column: NDArray[Any], *, of: int) -> float:
-        """See `AttributeQuestion.expected_error`."""
         asked = sum(share for share, _ in about)
         numbers = self.attributes[self.of.index(of)].scaled(column)
         told = sum(share / asked * float(each.noise(numbers).mean()) for share, each in about)
@@ -103,7 +101,6 @@ class NumberQuestion(_MeanQuestion):
         return estimate_distribution([(each.question.randomizer, each.sums) for each in answers])
 
     def variance(self, about: Sequence[tuple[float, Any]]) -> float:
-        """See `AttributeQuestion.variance`."""
         return worst_variance([(share, each.randomizer) for share, each in about])
 
 
@@ -132,7 +129,6 @@ class SignsQuestion(_MeanQuestion):
         return noise
 
     def variance(self, about: Sequence[tuple[float, Any]]) -> float:  # noqa: ARG002
-        """See `AttributeQuestion.variance`."""
         return self.randomizer.scale**2
 
 

@@ -152,11 +152,9 @@ class _EpsilonSpec(SampledSpec):
 
     @property
     def given_epsilon(self) -> float:
-        """See `SampledSpec.given_epsilon`."""
         return self.epsilon
 
     def value_randomizer(self, attribute: AskedAttribute) -> ValueRandomizer:
-        """See `SampledSpec.value_randomizer`."""
         return value_oracle(self.oracle, len(attribute.labels), epsilon=self.epsilon)
 
 
@@ -180,7 +178,6 @@ class HadamardSpec(_EpsilonSpec):
     hash_bits: int | None = None
 
     def value_randomizer(self, attribute: AskedAttribute) -> ValueRandomizer:
-        """See `SampledSpec.value_randomizer`."""
         return value_oracle(self.oracle, len(attribute.labels), epsilon=self.epsilon, hash_bits=self.hash_bits)
 
 
@@ -196,17 +193,14 @@ class HashingSpec(_EpsilonSpec):
 
     @property
     def hashes_lists(self) -> bool:
-        """See `SampledSpec.hashes_lists`."""
         return True
 
     @property
     def given_cohorts(self) -> int | None:
-        """See `SampledSpec.given_cohorts`."""
         return self.cohorts
 
     @property
     def bucket_oracle(self) -> tuple[BucketOracle, int]:
-        """See `SampledSpec.bucket_oracle`."""
         return cohort_oracle(self.oracle, epsilon=self.epsilon), 1
 
 
@@ -233,17 +227,14 @@ class RapporSpec(_EpsilonSpec):
 
     @property
     def hashes_lists(self) -> bool:
-        """See `SampledSpec.hashes_lists`."""
         return self.hashes is not None
 
     @property
     def given_cohorts(self) -> int | None:
-        """See `SampledSpec.given_cohorts`."""
         return self.cohorts
 
     @property
     def bucket_oracle(self) -> tuple[BucketOracle, int]:
-        """See `SampledSpec.bucket_oracle`."""
         if self.hashes is None:
             return super().bucket_oracle
         noise = None if self.p is None or self.q is None else (self.p, self.q)
@@ -277,7 +268,6 @@ class _DirectSpec(SampledSpec):
 
     @property
     def given_epsilon(self) -> float:
-        """See `SampledSpec.given_epsilon`."""
         if self.epsilon is None:
             raise ParameterError("`distortion` and `table` are for values; numbers and candidates need `epsilon`")
         return self.epsilon
@@ -288,7 +278,6 @@ class _DirectSpec(SampledSpec):
         return super()._questions(attributes)
 
     def value_randomizer(self, attribute: AskedAttribute) -> ValueRandomizer:
-        """See `SampledSpec.value_randomizer`."""
         size = len(attribute.labels)
         direct = "k-rr" if self.oracle == "auto" else self.oracle
         if self.distortion is not None:
@@ -316,7 +305,6 @@ class AutoSpec(_DirectSpec):
 
     @property
     def given_cohorts(self) -> int | None:
-        """See `SampledSpec.given_cohorts`."""
         return self.cohorts
 
 
@@ -348,11 +336,9 @@ class ChannelSpec(SampledSpec):
 
     @property
     def given_epsilon(self) -> float:
-        """See `SampledSpec.given_epsilon`."""
         raise ParameterError("`distortion` and `table` are for values; numbers and candidates need `epsilon`")
 
     def value_randomizer(self, attribute: AskedAttribute) -> ValueRandomizer:
-        """See `SampledSpec.value_randomizer`."""
         size = len(attribute.labels)
         if self.table is None:
             distortion = self.distortion or 0.0  # which is given where there is no table

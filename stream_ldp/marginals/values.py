@@ -35,11 +35,9 @@ class ValueQuestion(AttributeQuestion):
 
     @property
     def estimated(self) -> str:
-        """See `AttributeQuestion.estimated`."""
         return "frequencies" if self.randomizer.identifies else "outputs"
 
     def estimate(self, answers: Sequence[Answers[Any]], *, of: int) -> FrequencyEstimate | OutputEstimate:  # noqa: ARG002
-        """See `AttributeQuestion.estimate`."""
         (given,) = answers
         if not self.randomizer.identifies:
             shares = given.sums / given.reports
@@ -57,11 +55,9 @@ class ValueQuestion(AttributeQuestion):
         )
 
     def variance(self, about: Sequence[tuple[float, Any]]) -> float:  # noqa: ARG002
-        """See `AttributeQuestion.variance`."""
         return self.randomizer.mean_error
 
     def expected_error(self, about: Sequence[tuple[float, Any]], column: NDArray[Any], *, of: int) -> float:  # noqa: ARG002
-        """See `AttributeQuestion.expected_error`."""
         ((asked, _),) = about
         truth = np.bincount(column, minlength=len(self.attributes[0].labels)) / len(column)
         told, held = float(self.randomizer.noise(truth).mean()), float((truth * (1 - truth)).mean())

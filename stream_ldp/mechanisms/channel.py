@@ -147,7 +147,6 @@ class ChannelResponse(ValueRandomizer):
         return self.rank == self.inputs
 
     def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
-        """See `Randomizer.perturb`."""
         values = checked_values(values, choices=self.inputs)
         return pack([entropy.outcomes(self._ends[values])], [self.bits])
 
@@ -190,7 +189,6 @@ class ChannelResponse(ValueRandomizer):
 
     @property
     def mean_error(self) -> float:
-        """See `ValueRandomizer.mean_error`."""
         if self.identifies:
             return float((self.standard_errors(self._uniform, reports=1) ** 2).mean())
         shares = self._uniform @ self.channel
@@ -217,7 +215,6 @@ class ChannelResponse(ValueRandomizer):
         return noise
 
     def stated(self) -> OutputDistribution:
-        """See `Randomizer.stated`."""
         outputs = no_outputs(self.inputs, self.bits)
         for row, units in zip(outputs, self.table, strict=True):
             row[: self.counters] = [Fraction(each, RESOLUTION) for each in units]

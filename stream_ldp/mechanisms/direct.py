@@ -107,7 +107,6 @@ class DirectResponse(FrequencyOracle):
         return True
 
     def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
-        """See `FrequencyOracle.perturb`."""
         values = checked_values(values, choices=self.counters)
         return pack([self.respond(values, entropy=entropy)], [self.bits])
 
@@ -120,7 +119,6 @@ class DirectResponse(FrequencyOracle):
         return sent
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """See `FrequencyOracle.valid`."""
         (named,) = unpack(rows, [self.bits])
         return unused_clear(rows, self.bits) & (named < self.counters)
 
@@ -130,11 +128,9 @@ class DirectResponse(FrequencyOracle):
         return np.bincount(named, minlength=self.counters)
 
     def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:  # noqa: ARG002
-        """See `FrequencyOracle.supports`."""
         return sums[: self.size].astype(np.float64)
 
     def supported(self, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """See `FrequencyOracle.supported`."""
         (named,) = unpack(rows, [self.bits])
         supported: NDArray[np.bool_] = named[:, None] == values
         return supported
@@ -149,7 +145,6 @@ class DirectResponse(FrequencyOracle):
         return p if named == value else (1 - p) / (self.counters - 1)
 
     def stated(self) -> OutputDistribution:
-        """See `FrequencyOracle.stated`."""
         outputs = no_outputs(self.inputs, self.bits)
         for value, named in itertools.product(range(self.counters), repeat=2):
             outputs[value, named] = self.probability(value, named)
@@ -160,7 +155,6 @@ class DirectResponse(FrequencyOracle):
         return replace(self, size=-(-self.size // 2), dummies=-(-self.dummies // 2))
 
     def resized(self, size: int, *, padding: int, epsilon: float) -> Self:
-        """See `FrequencyOracle.resized`."""
         dummies = padding if self.dummies else 0
         return replace(self, size=size, dummies=dummies, epsilon=amplified(epsilon, padding=padding))
 

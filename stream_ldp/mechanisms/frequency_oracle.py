@@ -75,7 +75,6 @@ class FrequencyOracle(ValueRandomizer):
 
     @property
     def mean_error(self) -> float:
-        """See `ValueRandomizer.mean_error`."""
         p, q = self.support
         supported = q + (p - q) / self.size
         return supported * (1 - supported) / (p - q) ** 2

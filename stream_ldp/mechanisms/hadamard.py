@@ -152,7 +152,6 @@ class HadamardResponse(FrequencyOracle):
         return p, 2.0**-self.hash_bits
 
     def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
-        """See `FrequencyOracle.perturb`."""
         values = checked_values(values)
         indices = self.drawn(len(values), entropy=entropy)
         return self.packed(
@@ -175,7 +174,6 @@ class HadamardResponse(FrequencyOracle):
         return pack([*indices, sent], self._widths)
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """See `FrequencyOracle.valid`."""
         return unused_clear(rows, self.bits)
 
     def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
@@ -194,7 +192,6 @@ class HadamardResponse(FrequencyOracle):
         return bool((within & (drawn >= 0) & (drawn <= self.hash_bits * reports)).all())
 
     def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:
-        """See `FrequencyOracle.supports`."""
         # A report agrees with a value that it supports in the signs of all 2^t - 1 products; with any other value, in
         # 2^(t - 1) - 1 of them.
         agreement = sums[: self.rows].astype(np.float64)
@@ -203,7 +200,6 @@ class HadamardResponse(FrequencyOracle):
         return supports
 
     def supported(self, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """See `FrequencyOracle.supported`."""
         *_, hashes = unpack(rows, self._widths)
         supported: NDArray[np.bool_] = self.codes(rows, values) == hashes[:, None]
         return supported
@@ -241,7 +237,6 @@ class HadamardResponse(FrequencyOracle):
         return itertools.product(range(self.rows), repeat=self.hash_bits)
 
     def stated(self) -> OutputDistribution:
-        """See `FrequencyOracle.stated`."""
         outputs = no_outputs(self.inputs, self.bits)
         drawn = Fraction(1, self.rows**self.hash_bits)
         hashes = range(2**self.hash_bits)
@@ -259,7 +254,6 @@ class HadamardResponse(FrequencyOracle):
         return replace(self, hash_bits=self.hash_bits - 1)
 
     def resized(self, size: int, *, padding: int, epsilon: float) -> Self:  # noqa: ARG002
-        """See `FrequencyOracle.resized`."""
         return replace(self, size=size, epsilon=epsilon, hash_bits=min(self.hash_bits, _SMALL_HASH_BITS))
 
     def draws(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -126,7 +126,6 @@ class HalfSpaceResponse(Randomizer):
         return means
 
     def stated(self) -> OutputDistribution:
-        """See `Randomizer.stated`."""
         outputs = no_outputs(self.inputs, self.bits)
         p = Fraction(self.kept, RESOLUTION)
         vectors = np.arange(self.inputs)

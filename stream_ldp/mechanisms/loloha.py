@@ -149,12 +149,10 @@ class LolohaResponse(HadamardResponse):
         return type(self)(size=max(2, self.size // 2), epsilon=self.epsilon, for_ever=self.for_ever)
 
     def resized(self, size: int, *, padding: int, epsilon: float) -> Self:  # noqa: ARG002
-        """See `FrequencyOracle.resized`."""
         return type(self)(size=size, epsilon=epsilon, for_ever=self.for_ever)
 
     @property
     def cost(self) -> SignCost:
-        """See `Randomizer.cost`."""
         permanent, fresh = self.response.chances
         return SignCost(permanent=permanent, fresh=fresh)
 

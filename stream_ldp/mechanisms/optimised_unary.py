@@ -62,7 +62,6 @@ class OptimisedUnaryResponse(UnaryResponse):
         return 0.5, (RESOLUTION - self.response.kept) / RESOLUTION
 
     def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
-        """See `FrequencyOracle.perturb`."""
         own = checked_values(values)[:, None] == np.arange(self.size)
         sent = entropy.responses(own, zero=RESOLUTION - self.response.kept, one=RESOLUTION // 2)
         return np.packbits(sent, axis=1, bitorder="little")

@@ -100,7 +100,6 @@ class PiecewiseResponse(Randomizer):
         return pack([sent], [self.bits])
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """See `Randomizer.valid`."""
         (sent,) = unpack(rows, [self.bits])
         return unused_clear(rows, self.bits) & (sent < self.counters)
 
@@ -134,7 +133,6 @@ class PiecewiseResponse(Randomizer):
         return variance
 
     def stated(self) -> OutputDistribution:
-        """See `Randomizer.stated`."""
         outputs = no_outputs(self.inputs, self.bits)
         p = Fraction(self.kept, RESOLUTION)
         for point in range(self.inputs):

@@ -42,7 +42,6 @@ class AnswerCost(Part):
 
     @property
     def is_concave(self) -> bool:
-        """See `MechanismSpec.is_concave`."""
         return True
 
 

@@ -88,12 +88,10 @@ class ShownThroughNoise(Part, ABC):
         """Return the loss of so many reports that show one response, in nats; see `repeated_loss`."""
 
     def responses_loss(self, *, responses: int, reports: float) -> float:
-        """See `MechanismSpec.responses_loss`."""
         return round_up(responses * Fraction(self.loss(reports=reports)))
 
     @property
     def is_concave(self) -> bool:
-        """See `MechanismSpec.is_concave`."""
         return self.loss(reports=2) <= 2 * self.loss(reports=1)
 
 
@@ -192,7 +190,6 @@ class RepeatedResponse(DirectResponse):
 
     @property
     def cost(self) -> RepeatedCost:
-        """See `Randomizer.cost`."""
         return RepeatedCost(size=self.size, permanent=self.kept, fresh=self.fresh)
 
     @property
@@ -201,7 +198,6 @@ class RepeatedResponse(DirectResponse):
         return DirectResponse(size=self.size, epsilon=self.for_ever)
 
     def instantaneous(self, rows: NDArray[np.uint8], *, entropy: Entropy) -> NDArray[np.uint8]:
-        """See `Randomizer.instantaneous`."""
         (named,) = unpack(rows, [self.bits])
         changed = np.flatnonzero(~entropy.below(np.broadcast_to(np.uint32(self.fresh), named.shape)))
         others = entropy.integers(np.full(len(changed), self.size - 1))
@@ -216,7 +212,6 @@ class RepeatedResponse(DirectResponse):
         return own if named == value else (1 - own) / (self.size - 1)
 
     def stated(self) -> OutputDistribution:
-        """See `FrequencyOracle.stated`."""
         outputs = no_outputs(self.size, self.bits)
         for value in range(self.size):
             outputs[value, : self.size] = [self.probability(value, named) for named in range(self.size)]
@@ -227,5 +222,4 @@ class RepeatedResponse(DirectResponse):
         return replace(self, size=max(2, -(-self.size // 2)))
 
     def resized(self, size: int, *, padding: int, epsilon: float) -> Self:  # noqa: ARG002
-        """See `FrequencyOracle.resized`."""
         return replace(self, size=size)

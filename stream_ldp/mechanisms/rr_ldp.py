@@ -62,7 +62,6 @@ class RRLDPSpec(MechanismSpec):
 
     @classmethod
     def for_budget(cls, *, sizes: tuple[int, ...], for_ever: float, per_report: float | None) -> Self:
-        """See `MechanismSpec.for_budget` and `rr_parameters`."""
         f, p, q = rr_parameters(for_ever=for_ever, per_report=per_report, neighbours=len(sizes))
         return cls(kind="rr-ldp", f=f, p=p, q=q)
 

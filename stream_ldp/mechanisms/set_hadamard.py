@@ -153,23 +153,18 @@ class SetHadamardResponse(FrequencyOracle):
         return self.code.packed(rows, sent)
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """See `FrequencyOracle.valid`."""
         return self.code.valid(rows)
 
     def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """See `HadamardResponse.sums`."""
         return self.code.sums(rows)
 
     def possible(self, sums: NDArray[np.int64], *, reports: NDArray[np.int64]) -> bool:
-        """See `HadamardResponse.possible`."""
         return self.code.possible(sums, reports=reports)
 
     def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:
-        """See `FrequencyOracle.supports`."""
         return self.code.supports(sums, reports=reports)
 
     def supported(self, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """See `FrequencyOracle.supported`."""
         return self.code.supported(rows, values)
 
     def codes(self, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -181,7 +176,6 @@ class SetHadamardResponse(FrequencyOracle):
         return 1
 
     def neutral_sums(self, reports: int) -> NDArray[np.int64]:
-        """See `HadamardResponse.neutral_sums`."""
         return self.code.neutral_sums(reports)
 
     def plausibility(self, sums: NDArray[np.int64]) -> Plausibility:
@@ -227,7 +221,6 @@ class SetHadamardResponse(FrequencyOracle):
         )
 
     def resized(self, size: int, *, padding: int, epsilon: float) -> Self:
-        """See `FrequencyOracle.resized`."""
         return replace(self, size=size, slots=padding, epsilon=epsilon, hash_bits=_SMALL_HASH_BITS)
 
     @property

@@ -142,15 +142,12 @@ class SubsetResponse(FrequencyOracle):
         return bit_sums(rows, self.size)
 
     def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:  # noqa: ARG002
-        """See `FrequencyOracle.supports`."""
         return sums.astype(np.float64)
 
     def supported(self, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """See `FrequencyOracle.supported`."""
         return bits_at(rows, values, self.size)
 
     def stated(self) -> OutputDistribution:
-        """See `FrequencyOracle.stated`."""
         outputs = no_outputs(self.inputs, self.bits)
         p = Fraction(self.kept, RESOLUTION)
         with_own = p / math.comb(self.size - 1, self.members - 1)
@@ -167,7 +164,6 @@ class SubsetResponse(FrequencyOracle):
         return replace(self, size=size, members=min(-(-self.members // 2), size - 1))
 
     def resized(self, size: int, *, padding: int, epsilon: float) -> Self:  # noqa: ARG002
-        """See `FrequencyOracle.resized`."""
         return replace(self, size=size, epsilon=epsilon, members=min(self.members, size - 1))
 
 

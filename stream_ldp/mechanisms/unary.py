@@ -86,14 +86,12 @@ class UnaryResponse(FrequencyOracle):
         return self.response.support
 
     def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
-        """See `FrequencyOracle.perturb`."""
         values = checked_values(values)
         bits = values[:, None] == np.arange(self.size)
         bits ^= ~entropy.responses(bits, zero=self.response.kept, one=self.response.kept)
         return np.packbits(bits, axis=1, bitorder="little")
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """See `FrequencyOracle.valid`."""
         return unused_clear(rows, self.bits)
 
     def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
@@ -101,11 +99,9 @@ class UnaryResponse(FrequencyOracle):
         return bit_sums(rows, self.size)
 
     def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:  # noqa: ARG002
-        """See `FrequencyOracle.supports`."""
         return sums.astype(np.float64)
 
     def supported(self, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """See `FrequencyOracle.supported`."""
         return bits_at(rows, values, self.size)
 
     def stated(self) -> OutputDistribution:
@@ -123,5 +119,4 @@ class UnaryResponse(FrequencyOracle):
         return replace(self, size=self.size // 2)
 
     def resized(self, size: int, *, padding: int, epsilon: float) -> Self:  # noqa: ARG002
-        """See `FrequencyOracle.resized`."""
         return replace(self, size=size, epsilon=epsilon)

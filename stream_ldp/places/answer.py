@@ -88,11 +88,9 @@ class PlaceCounts(AnswerMessage):
 
     @property
     def look(self) -> Look:
-        """See `AnswerMessage`."""
         return Look(title="places", names=("place",), number="users", scale=float(self.reports))
 
     def judgement(self) -> Judgement:
-        """See `AnswerMessage`."""
         by_region = [f"{each.region} {sum(each.reports):,}" for each in self.regions]
         more = f" and {len(by_region) - _REGIONS} others" if len(by_region) > _REGIONS else ""
         regions = f"{', '.join(by_region[:_REGIONS]) or 'none'}{more}"

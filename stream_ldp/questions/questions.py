@@ -105,7 +105,6 @@ class QuestionSet(Allocation, Generic[QuestionT_co]):
 
     @property
     def weights(self) -> Sequence[float]:
-        """See `Allocation.weights`."""
         return [each.weight for each in self.questions]
 
     @property

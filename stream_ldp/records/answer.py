@@ -229,7 +229,6 @@ class Estimate(AnswerMessage):
 
     @property
     def look(self) -> Look:
-        """See `AnswerMessage`."""
         return Look(title=self.estimate, names=tuple(axis.attribute for axis in self.axes), number="probability")
 
     @property
@@ -293,15 +292,12 @@ class Estimate(AnswerMessage):
         return self.marginal(*(axis.attribute for axis in self.axes)).interval(level)
 
     def cells(self) -> Iterator[Cell]:
-        """See `AnswerMessage`."""
         return self.marginal(*(axis.attribute for axis in self.axes)).cells()
 
     def about(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterator[Cell]:
-        """See `AnswerMessage`."""
         return distribution(self.axes, self.joint(), self.standard_errors(), of=of, given=given).cells()
 
     def judgement(self) -> Judgement:
-        """See `AnswerMessage`."""
         linked, privacy, temporal = self.linked, self.privacy, self.temporal
         facts = {
             "certified": "yes" if self.fit.certified else "no",
@@ -351,7 +347,6 @@ class Estimate(AnswerMessage):
         )
 
     def score(self, truth: Mapping[CellKey, float]) -> dict[str, Measure]:
-        """See `AnswerMessage`."""
         true = [truth.get(("", names), 0.0) for names in product(*(axis.values for axis in self.axes))]
         return {"distance": Measure(value=self.distance(np.array(true).reshape(self.shape)))}
 

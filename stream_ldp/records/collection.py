@@ -199,7 +199,6 @@ class JointCollection(SynthesizingCollection):
 
     @property
     def record_labels(self) -> tuple[tuple[str, ...], ...]:
-        """See `SynthesizingCollection.record_labels`."""
         return tuple(attribute.labels for attribute in self.attributes)
 
     @cached_property
@@ -231,7 +230,6 @@ class JointCollection(SynthesizingCollection):
 
     @property
     def links_reports(self) -> bool:
-        """See `Collection.links_reports`."""
         return self.linked_ms is not None
 
     @property
@@ -258,7 +256,6 @@ class JointCollection(SynthesizingCollection):
 
     @property
     def most_windows(self) -> int:
-        """See `Collection.most_windows`."""
         return super().most_windows if self.linked_ms is None else self.linked_ms // self.window.size_ms
 
     def pseudonyms(
@@ -358,7 +355,6 @@ class JointCollection(SynthesizingCollection):
         return partition_words(secrets, fingerprint=self.fingerprint, epoch=pane) < np.uint32(self._asking_words)
 
     def asks_some(self, count: int, *, entropy: Entropy) -> NDArray[np.bool_]:
-        """See `CollectionOfRecords.asks_some`."""
         if not self.asks_a_sample:
             return super().asks_some(count, entropy=entropy)
         return entropy.below(np.full(count, self._asking_words))

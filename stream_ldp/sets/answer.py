@@ -199,12 +199,10 @@ class Ranking(AnswerMessage):
 
     @property
     def turn(self) -> int:
-        """See `AnswerMessage`."""
         return self.epoch
 
     @property
     def look(self) -> Look:
-        """See `AnswerMessage`."""
         progress = "result" if self.complete else f"phase {self.phase} of {self.phases}"
         return Look(title=f"epoch {self.epoch} · {progress}", names=("item",), ranked=True)
 
@@ -219,7 +217,6 @@ class Ranking(AnswerMessage):
             )
 
     def judgement(self) -> Judgement:
-        """See `AnswerMessage`."""
         *earlier, last = self.reports_per_phase
         counts = " + ".join(f"{reports:,}" for reports in (*earlier, last))
         privacy, weight = self.privacy, 0.0 if self.learnt is None else self.learnt.weight
@@ -241,7 +238,6 @@ class Ranking(AnswerMessage):
         )
 
     def score(self, truth: Mapping[CellKey, float]) -> dict[str, Measure]:
-        """See `AnswerMessage`."""
         errors = [abs(cell.estimate - truth.get(cell.key, 0.0)) for cell in self.cells()]
         return {
             "found": found((cell.key for cell in self.cells()), truth),

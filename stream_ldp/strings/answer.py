@@ -123,11 +123,9 @@ class StringRanking(AnswerMessage):
 
     @property
     def look(self) -> Look:
-        """See `AnswerMessage`."""
         return Look(title="strings", names=(self.attribute,), ranked=True, others={"expected_false": "by chance"})
 
     def judgement(self) -> Judgement:
-        """See `AnswerMessage`."""
         asked = ", ".join(f"{each.reports:,} of {each.asked}" for each in self.questions)
         match self.strings:
             case None:
@@ -154,7 +152,6 @@ class StringRanking(AnswerMessage):
         )
 
     def score(self, truth: Mapping[CellKey, float]) -> dict[str, Measure]:
-        """See `AnswerMessage`."""
         return {"found": found((cell.key for cell in self.cells()), truth)}
 
     @property

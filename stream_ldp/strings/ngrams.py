@@ -71,13 +71,11 @@ class PairQuestion(StringQuestion):
 
     @property
     def title(self) -> str:
-        """See `StringQuestion.title`."""
         first, second = (_LETTERS * place + 1 for place in self.places)
         return f"its hash and its letters {first}, {first + 1} and {second}, {second + 1}"
 
     @property
     def meaning(self) -> list[int]:
-        """See `StringQuestion.meaning`."""
         return list(self.places)
 
     def inputs(self, symbols: NDArray[np.integer], seeds: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -127,12 +125,10 @@ class RapporUnknown(StringMethod):
         )
 
     def error(self, users: int) -> float:
-        """See `StringMethod.error`."""
         one, zero = self._support
         return float(Supports(reports=users, counts=np.zeros(0), one=one, zero=zero).absent_error)
 
     def candidates(self, windows: Windows, *, k: int) -> TriedStrings | None:
-        """See `StringMethod.candidates`."""
         groups: Groups = {
             question.places: [(weight, answers.where(answers.numbers == number)) for weight, answers in windows]
             for number, question in enumerate(self.questions.questions)

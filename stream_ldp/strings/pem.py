@@ -62,12 +62,10 @@ class PrefixQuestion(StringQuestion):
 
     @property
     def title(self) -> str:
-        """See `StringQuestion.title`."""
         return "the whole string" if self.whole else f"its beginning of {self.length}"
 
     @property
     def meaning(self) -> int:
-        """See `StringQuestion.meaning`."""
         return self.length
 
     def inputs(self, symbols: NDArray[np.integer], seeds: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -113,12 +111,10 @@ class Pem(StringMethod):
         )
 
     def error(self, users: int) -> float:
-        """See `StringMethod.error`."""
         reports = users * float(self.questions.shares[-1])
         return float(Supports(reports=reports, counts=np.zeros(0), one=self._one, zero=self._zero).absent_error)
 
     def candidates(self, windows: Windows, *, k: int) -> TriedStrings | None:
-        """See `StringMethod.candidates`."""
         groups = self._groups(windows)
         if not all(any(answers.reports for _, answers in group) for group in groups):
             return None

@@ -130,7 +130,6 @@ class StringQuestions(Allocation):
 
     @property
     def weights(self) -> Sequence[float]:
-        """See `Allocation.weights`."""
         return [each.weight for each in self.questions]
 
     @property

@@ -51,12 +51,10 @@ class OfViews:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """See `Marginals`."""
         return self.fit.sizes
 
     @property
     def p_values(self) -> Mapping[tuple[int, int], float]:
-        """See `Marginals`."""
         # Not imported above: a program that only reads a collection solves nothing, and need not wait for SciPy.
         from scipy.special import chdtrc  # noqa: PLC0415
 
@@ -64,7 +62,6 @@ class OfViews:
         return {of: float(chdtrc(each.freedom, each.statistic)) for of, each in shown.items()}
 
     def margin(self, place: int) -> NDArray[np.float64]:
-        """See `Marginals.margin`."""
         return self.fit.margin(place)
 
     def joint(self, of: tuple[int, ...]) -> NDArray[np.float64]:
@@ -91,15 +88,12 @@ class OfPairs:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """See `Marginals`."""
         return tuple(len(each) for each in self.attributes)
 
     def margin(self, place: int) -> NDArray[np.float64]:
-        """See `Marginals.margin`."""
         return self.attributes[place]
 
     def joint(self, of: tuple[int, ...]) -> NDArray[np.float64]:
-        """See `Marginals.joint`."""
         if len(of) > 2 and self.direct is not None:
             return self.direct(of)
         start = np.ones(())

@@ -80,7 +80,6 @@ class ViewsCollection(SynthesizingCollection, AskingCollection):
 
     @property
     def record_labels(self) -> tuple[tuple[str, ...], ...]:
-        """See `SynthesizingCollection.record_labels`."""
         return tuple(attribute.labels for attribute in self.attributes)
 
     @property

@@ -56,7 +56,6 @@ class Remembering(Pem):
     past: dict[tuple[int, ...], tuple[float, float]] = field(default_factory=dict)
 
     def candidates(self, windows: Windows, *, k: int) -> TriedStrings | None:
-        """See `StringMethod.candidates`."""
         beginnings = np.zeros((1, 0), dtype=np.int64)
         kept: dict[tuple[int, ...], tuple[float, float]] = {}
         for group, length in zip(self._groups(windows), self.lengths, strict=True):

@@ -86,7 +86,6 @@ class KafkaDoor:
         await self._producer.stop()
 
     async def send(self, value: bytes, *, partition: int, readable: bool = True) -> None:
-        """See `Door`."""
         while True:
             with suppress(KafkaError, TimeoutError, AssertionError):
                 if readable:
@@ -117,7 +116,6 @@ class GatewayDoor:
         await self._session.close()
 
     async def send(self, value: bytes, *, partition: int, readable: bool = True) -> None:
-        """See `Door`."""
         while True:
             with suppress(aiohttp.ClientError, TimeoutError):
                 async with (

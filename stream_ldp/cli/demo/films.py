@@ -33,7 +33,6 @@ class Films:
         self._reports = 0
 
     def subscriber(self, settings: Settings) -> Subscriber[Ranking]:
-        """See `Part`."""
         return Subscriber(self.collection.name, Ranking, settings=settings, from_beginning=True)
 
     async def report(self, settings: Settings) -> None:
@@ -43,11 +42,9 @@ class Films:
 
     @property
     def status(self) -> str:
-        """See `Part`."""
         return f"{len(self._sets):,} users have sent {self._reports:,} reports to {self.collection.name}."
 
     def summary(self) -> str:
-        """See `Part`."""
         results = [each for each in self.display.newest() if each.complete]
         if not results:
             seconds = len(self.collection.method.phases) * self.collection.schedule.size_ms / 1_000

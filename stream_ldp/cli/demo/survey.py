@@ -46,7 +46,6 @@ class Survey:
         self._sent = 0
 
     def subscriber(self, settings: Settings) -> Subscriber[Estimate]:
-        """See `Part`."""
         return Subscriber(self.collection.name, Estimate, settings=settings, from_beginning=True)
 
     async def report(self, settings: Settings) -> None:
@@ -68,11 +67,9 @@ class Survey:
 
     @property
     def status(self) -> str:
-        """See `Part`."""
         return f"{self._sent:,} users have reported to {self.collection.name}."
 
     def summary(self) -> str:
-        """See `Part`."""
         known = self.display.newest()
         if not known:
             fail("no estimate came in that time")

@@ -80,18 +80,15 @@ class JointSubject:
         )
 
     def row(self, record: Record, secret: bytes, entropy: Entropy) -> bytes:
-        """See `Subject.row`."""
         words = self.collection.permanent_words().words(secret, record)
         return self.collection.mechanism.perturb(
             np.array([record]), entropy=entropy, permanent_words=words[None]
         ).tobytes()
 
     def pseudonym(self, secret: bytes, *, time_ms: int) -> bytes:
-        """See `Subject.pseudonym`."""
         return self.collection.pseudonyms(1, secrets=[secret], time_ms=time_ms, entropy=SeededEntropy(0)).tobytes()
 
     def epsilon(self, secret: bytes, *, reports: int) -> float:  # noqa: ARG002
-        """See `Subject.epsilon`."""
         return self.collection.mechanism.epsilon(reports=reports)
 
     def unasked(self, record: Record, secret: bytes) -> Record:  # noqa: ARG002
@@ -141,7 +138,6 @@ class SampledSubject(_Unlinked):
             self.equal_noise = max(map(_equal_noise, collection.questions.questions))
 
     def row(self, record: Record, secret: bytes, entropy: Entropy) -> bytes:
-        """See `Subject.row`."""
         answers = permanent_answers(self.collection, self.collection.table([record]), secrets=[secret])
         return self.collection.questions.instantaneous(answers, entropy=entropy).tobytes()
 
@@ -154,7 +150,6 @@ class SampledSubject(_Unlinked):
         return loss
 
     def unasked(self, record: Record, secret: bytes) -> Record:
-        """See `Subject.unasked`."""
         (number,) = asked(self.collection, secrets=[secret]).tolist()
         of = self.collection.questions.questions[number].of
         last = self.records[-1] if record != self.records[-1] else self.records[0]
@@ -175,7 +170,6 @@ class StringSubject(_Unlinked):
         self.equal_noise, self.asks_part = 1.0, True
 
     def row(self, record: Record, secret: bytes, entropy: Entropy) -> bytes:  # noqa: ARG002
-        """See `Subject.row`."""
         table = self.collection.table([record])
         return string_answers.permanent_answers(self.collection, table, secrets=[secret]).tobytes()
 
@@ -210,7 +204,6 @@ class PlaceSubject(_Unlinked):
         self.equal_noise, self.asks_part = 1.0, False
 
     def row(self, record: Record, secret: bytes, entropy: Entropy) -> bytes:  # noqa: ARG002
-        """See `Subject.row`."""
         table = self.collection.table([record])
         numbers = self.collection.chosen(table)
         return permanent_answers(self.collection, table, secrets=[secret], numbers=numbers).tobytes()

@@ -29,28 +29,22 @@ class RequestEntropy(ABC):
         """
 
     def below(self, thresholds: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """See `Entropy.below`."""
         return self._answer(lambda source: source.below(thresholds), _request(b"below", thresholds))
 
     def responses(self, states: NDArray[np.bool_], *, zero: int, one: int) -> NDArray[np.bool_]:
-        """See `Entropy.responses`."""
         # 64 bits, since a threshold of 2^32 (certainty) does not fit a word.
         return self.below(np.where(states, np.uint64(one), np.uint64(zero)))
 
     def integers(self, sizes: NDArray[np.integer]) -> NDArray[np.int64]:
-        """See `Entropy.integers`."""
         return self._answer(lambda source: source.integers(sizes), _request(b"integers", sizes))
 
     def shifts(self, kept: NDArray[np.integer], others: NDArray[np.integer]) -> NDArray[np.int64]:
-        """See `Entropy.shifts`."""
         return self._answer(lambda source: source.shifts(kept, others), _request(b"shifts", kept, others))
 
     def outcomes(self, ends: NDArray[np.integer]) -> NDArray[np.int64]:
-        """See `Entropy.outcomes`."""
         return self._answer(lambda source: source.outcomes(ends), _request(b"outcomes", ends))
 
     def subsets(self, sizes: NDArray[np.integer], most: int) -> NDArray[np.bool_]:
-        """See `Entropy.subsets`."""
         return self._answer(lambda source: source.subsets(sizes, most), _request(b"subsets", sizes, np.array(most)))
 
 

@@ -216,7 +216,6 @@ class Scored:
         self._scores: FloatArray | None = None
 
     def scores(self, likelihoods: FloatArray) -> FloatArray:
-        """See `AttributeBasis.scores`."""
         if self._scores is None or likelihoods is not self._likelihoods:
             self._likelihoods, self._scores = likelihoods, self._attribute.scores(likelihoods)
         return self._scores

@@ -103,11 +103,9 @@ class PatternTable:
         return cls(patterns, half, counted(patterns, counts).reshape(rows))
 
     def forward(self, joint: FloatArray) -> FloatArray:
-        """See `Contraction.forward`."""
         return self._A @ joint.reshape(self._A.shape[1], -1) @ self._transposed
 
     def backward(self, weights: FloatArray, features: Sequence[Feature | None]) -> FloatArray:
-        """See `Contraction.backward`."""
         A, B = (self._A, self._B) if not any(features) else self._factors(features)
         return (A.T @ weights @ B).reshape(self._sizes)
 
@@ -118,7 +116,6 @@ class PatternTable:
         return every_combination([self._patterns[j] for j in attributes]), table.sum(axis=others).ravel()
 
     def by_row(self, numbers: FloatArray) -> FloatArray:
-        """See `Contraction.by_row`."""
         return numbers.reshape(-1)[numbered(self._patterns)]
 
     def _factors(self, features: Sequence[Feature | None]) -> tuple[FloatArray, FloatArray]:
@@ -145,13 +142,11 @@ class NamedValues:
         return cls(patterns[0], patterns[0].named, counts)
 
     def forward(self, joint: FloatArray) -> FloatArray:
-        """See `Contraction.forward`."""
         zero, one = self._patterns.levels
         z: FloatArray = zero * joint.sum() + (one - zero) * joint[self._named]
         return z
 
     def backward(self, weights: FloatArray, features: Sequence[Feature | None]) -> FloatArray:
-        """See `Contraction.backward`."""
         (feature,), (zero, one) = features, self._patterns.levels
         if feature is None:
             of_value = np.bincount(self._named, weights=weights, minlength=self._patterns.size)
@@ -169,7 +164,6 @@ class NamedValues:
         return every_combination([self._patterns]), self.counts
 
     def by_row(self, numbers: FloatArray) -> FloatArray:
-        """See `Contraction.by_row`."""
         return numbers[self._patterns.codes]
 
 
@@ -210,7 +204,6 @@ class PrefixTree:
         return len(ordered) - 1, nodes
 
     def forward(self, joint: FloatArray) -> FloatArray:
-        """See `Contraction.forward`."""
         numbers = np.transpose(joint, self._order)
         # Each product contracts the first axis and puts the patterns behind all others.
         for each in self._head:
@@ -219,7 +212,6 @@ class PrefixTree:
         return np.concatenate([each.forward(numbers[each.span]) for each in self._blocks])
 
     def backward(self, weights: FloatArray, features: Sequence[Feature | None]) -> FloatArray:
-        """See `Contraction.backward`."""
         chosen = [features[j] for j in self._order]
         depth = len(self._head)
         numbers = np.zeros((self._nodes, math.prod(self._sizes[depth:])))
@@ -238,7 +230,6 @@ class PrefixTree:
         return gathered([self._patterns[j] for j in attributes], self._rows)
 
     def by_row(self, numbers: FloatArray) -> FloatArray:
-        """See `Contraction.by_row`."""
         ordered = np.empty_like(numbers)
         ordered[np.concatenate([each.rows for each in self._blocks])] = numbers
         return ordered

@@ -10,10 +10,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, NoReturn
-
-if TYPE_CHECKING:
-    from types import FrameType
+from types import FrameType
+from typing import NoReturn
 
 #: Commands that serve until they are told to stop.
 SERVING = frozenset({"worker", "gateway", "page"})

@@ -15,11 +15,11 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,9 +52,6 @@ from stream_ldp.mechanisms.randomness.entropy import WordEntropy
 from stream_ldp.records import collection as record_collection
 from stream_ldp.sets.methods import oracle_choice
 from stream_ldp.sets.phases import Phase
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 

@@ -6,9 +6,9 @@ import gc
 import logging
 import os
 import uuid
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
@@ -17,9 +17,6 @@ from stream_ldp.kafka.embedded import EmbeddedKafka, MissingTool
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX, OTHER_VARIABLES
 from tests.profiles import QUICK
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 #: Fixtures that tests of several rooms use.
 pytest_plugins = ["tests.client.fakes", "tests.coins", "tests.kafka.secured", "tests.kafka.traced"]

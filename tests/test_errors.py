@@ -7,7 +7,7 @@ import importlib
 import inspect
 import pickle
 import pkgutil
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
@@ -18,9 +18,6 @@ from stream_ldp.errors import StreamLDPError
 from stream_ldp.extras import MissingExtra
 from stream_ldp.ledger.ledger_file import LooserTerms
 from stream_ldp.ledger.terms import BudgetExceeded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def exceptions() -> Iterator[type[BaseException]]:

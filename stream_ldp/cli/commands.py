@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from stream_ldp.cli.deferred import Deferred
 from stream_ldp.cli.failure import explained
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Command(NamedTuple):

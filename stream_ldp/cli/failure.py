@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Iterator
+from typing import NoReturn
 
 import typer
 
 from stream_ldp.errors import ParameterError, StreamLDPError
 from stream_ldp.printable import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 #: The status of a command whose topics do not hold what an answer needs, such as reports that have expired. Nothing
 #: is wrong with what was typed (2), or with what was found (1).

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -28,9 +29,6 @@ from stream_ldp.http.proxies import Proxies
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.settings_sources import shared_secret
 from stream_ldp.kafka.tracing import begin_tracing, end_tracing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 #: Seconds that a stop waits for batches under way: longer than the gateway's patience with the brokers.
 STOP_SECONDS = 15.0

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class Encoder(Protocol):

@@ -6,9 +6,11 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, Self
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -21,10 +23,6 @@ from stream_ldp.collection.located import (
 )
 from stream_ldp.errors import ParameterError
 from stream_ldp.printable import UNSEEN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
 
 #: Bytes of a fingerprint: any two of a billion collections share one with probability below 10^-20.
 FINGERPRINT_BYTES = 16

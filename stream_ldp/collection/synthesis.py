@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from stream_ldp.collection.collection import Collection, Part, Topics
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.collection.records import CollectionOfRecords
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: Most bytes of the synthetic records of a window. They fit one segment of their topic, which keeps 16 of them (see
 #: `stream_ldp.kafka.topics`), so that those of several windows are there even if some are published again; and a

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import PlainSerializer, WithJsonSchema
 
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: The most values that a message lists.
 _SHOWN = 20

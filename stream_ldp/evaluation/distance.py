@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 #: Smallest cell whose interval is scored, as a share of the users: far below, a cell is a few users.
 _COVERED_CELL = 0.01

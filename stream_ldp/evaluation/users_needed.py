@@ -9,12 +9,10 @@ as where a distance falls all at once, the search halves what is left between to
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 #: Most users that are tried: their reports are in memory all at once.
 MOST_USERS = 1_000_000

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 #: Most sets of attributes that are counted before some are drawn, and draws for each set that is wanted.
 _ENUMERATED, _DRAWS = 20_000, 1_000

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
 
 from stream_ldp.http.incidents import Incident
 from stream_ldp.pipeline.rejection import Reason
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # As those of a worker do not have: see `stream_ldp.service.metrics`.
 disable_created_metrics()  # type: ignore[no-untyped-call]

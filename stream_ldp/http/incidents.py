@@ -5,14 +5,11 @@ from __future__ import annotations
 import logging
 import traceback
 from collections import Counter
+from collections.abc import Callable
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web import RequestPayloadError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 log = logging.getLogger(__name__)
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
-from typing import TYPE_CHECKING
 
 from stream_ldp.http.network import address_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: Addresses of a header that are looked at, from its end: more proxies than stand in a row anywhere.
 MOST_HOPS = 16

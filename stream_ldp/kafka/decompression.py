@@ -11,19 +11,17 @@ import gzip
 import io
 import struct
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cramjam
 import numpy as np
 from aiokafka.record import default_records, legacy_records
 
 from stream_ldp.errors import StreamLDPError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 #: Most bytes of a batch of records, expanded: two of the largest records that workers and registries write.
 MAX_EXPANDED_BYTES = 32 * 2**20

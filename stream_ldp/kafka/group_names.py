@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from stream_ldp.collection.located import NAME_PATTERN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 #: Hexadecimal digits by which the groups of different collections differ: two that had the same would share the
 #: partitions of partials, and each would miss what the other reads. With 64 bits, no two of a million sets have.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 import traceback
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from aiokafka.errors import (
     ClusterAuthorizationFailedError,
@@ -20,9 +21,6 @@ from aiokafka.errors import (
 )
 
 from stream_ldp.kafka.connection import AccessRefused, BrokerUnreachable
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
 
 T = TypeVar("T")
 

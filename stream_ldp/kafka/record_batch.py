@@ -9,15 +9,12 @@ of that record, which its dead letter needs, and without all that follow.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from aiokafka.record.util import calc_crc32c
 
 from stream_ldp.kafka.decompression import DECODERS, ExpandsTooFar, turn_under_way
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 #: Base offset, length of what follows, leader epoch, version, CRC-32C, attributes, offset of the last record relative
 #: to the base, first and largest timestamp, producer's id, epoch and sequence, number of records.

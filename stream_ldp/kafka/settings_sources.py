@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 ENVIRONMENT_PREFIX = "STREAM_LDP_"
 

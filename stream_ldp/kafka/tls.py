@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import ssl
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from stream_ldp.kafka.settings_sources import SettingsError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 #: What OpenSSL calls a key that is not the certificate's: of the same algorithm, and of another one.
 _OTHER_KEY = frozenset({"KEY_VALUES_MISMATCH", "NO_CERTIFICATE_ASSIGNED"})

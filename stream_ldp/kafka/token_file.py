@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from aiokafka.abc import AbstractTokenProvider
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class TokenFile(AbstractTokenProvider):  # type: ignore[misc]

@@ -23,8 +23,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -39,9 +39,6 @@ from stream_ldp.ledger.terms import (
 )
 from stream_ldp.mechanisms import ReportCost
 from stream_ldp.mechanisms.privacy_loss import round_up
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _DAY_MS = 86_400_000
 

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from stream_ldp.errors import StreamLDPError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 #: What keeps an open file from being a link's target, from reaching child processes, and from being read as text.
 #: Each system has some of them.

@@ -9,20 +9,16 @@ and the others are left without an estimate.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import BloomResponse, FrequencyOracle
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
 
 #: What buckets are perturbed with; a report names one bucket, or has a bit for each.
 BucketOracle = FrequencyOracle | BloomResponse

@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.extras import imported
 from stream_ldp.mechanisms import ChannelResponse
 from stream_ldp.mechanisms.channel import exact_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 #: What a distortion may be measured by, by the name in a collection file.
 MEASURES = ("hamming", "squared")

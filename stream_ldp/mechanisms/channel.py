@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BeforeValidator
 
 from stream_ldp.errors import ParameterError
@@ -18,11 +20,6 @@ from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
 from stream_ldp.mechanisms.randomizer import OutputDistribution, ValueRandomizer, checked_values, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 from stream_ldp.mechanisms.simplex import on_simplex
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 #: Most inputs, and most outputs, of a table: it is part of the fingerprint, and an output is sent in one byte.
 MAX_CHOICES = 2**8

@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.odds import kept_inside, loss_of
 from stream_ldp.mechanisms.packing import bit_sums, pack, unused_clear
 from stream_ldp.mechanisms.randomizer import OutputDistribution, Randomizer, checked_values, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 #: Most dimensions: the vectors of one half-space are drawn by one number below 2^32.
 MAX_DIMENSIONS = 32

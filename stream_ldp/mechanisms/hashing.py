@@ -7,12 +7,9 @@ that they lead to is perturbed afterwards.
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 #: Bytes of a seed: two strings collide under a share of the 2^32 seeds that differs by about 2^-16 from the ideal.
 SEED_BYTES = 4

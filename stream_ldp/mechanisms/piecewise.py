@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.odds import kept_inside, loss_of
 from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
 from stream_ldp.mechanisms.randomizer import OutputDistribution, Randomizer, checked_values, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 #: Steps of the grid of the best mixture. At epsilon 6 the worst-case variance is 0.0346 / n with 64 steps and
 #: 0.0344 / n with 256; below, the difference is smaller.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from stream_ldp.collection import Part
@@ -20,11 +22,6 @@ from stream_ldp.mechanisms.packing import pack, unpack
 from stream_ldp.mechanisms.privacy_loss import PRECISION, likelihood_ratio, round_up
 from stream_ldp.mechanisms.randomizer import OutputDistribution, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
 
 
 def repeated_loss(permanent: int, fresh: int, *, size: int = 2, reports: float) -> float:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.mechanisms.plausibility import BATCH_FALSE_ALARM, MIN_EXPECTED, Plausibility, compared
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 #: Least expected reports of each of many equally likely cells, times the fourth root of their number. The corrected
 #: statistic is still too large by about 0.35 / e^2 for a cell of e reports (measured at e = 5), and 2^20 cells of 5

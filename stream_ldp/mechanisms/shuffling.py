@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.errors import ParameterError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 #: The chance that a stated epsilon of shuffled reports does not hold: far below one user of any collection.
 DELTA = 1e-8

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 #: Size of the largest weight beyond which the rounding of weights, 1e-10 and more, would show in the shares.
 _LARGE = 2.0**20

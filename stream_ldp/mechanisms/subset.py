@@ -6,9 +6,10 @@ import itertools
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
@@ -16,9 +17,6 @@ from stream_ldp.mechanisms.odds import kept_inside, loss_of
 from stream_ldp.mechanisms.packing import bit_sums, bits_at, unused_clear
 from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 #: Most values: a report has a bit for each, here 512 bytes.
 MAX_SIZE = 2**12

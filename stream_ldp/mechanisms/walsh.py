@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 #: Length of the matrix products. Twice 16 operations a number for every 4 of the log2(length) steps are still less
 #: than it takes to fetch the number four times, as butterflies do: 10 ms for 2^20 numbers instead of 22 ms.

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from stream_ldp.errors import StreamLDPError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
 
 #: Events that may wait for one reader. Behind by more, it is cheaper for it to connect again and get a snapshot.
 WAITING = 256

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from stream_ldp.pipeline.plan import Section
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 #: Units of a duration in days, the longest first.
 _UNITS = {"years": 365.0, "days": 1.0, "hours": 1 / 24, "minutes": 1 / 1_440, "seconds": 1 / 86_400}

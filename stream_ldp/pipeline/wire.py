@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.pipeline.statistics import row_width
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
 
 MAGIC = b"SLDP"
 VERSION = 1

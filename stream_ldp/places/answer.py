@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -23,9 +24,6 @@ from stream_ldp.pipeline.answer import (
 from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.judgement import Judgement, Look, learnt_previously
 from stream_ldp.quantity import quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 #: The most regions of a sentence.
 _REGIONS = 6

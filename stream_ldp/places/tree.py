@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stream_ldp.collection.located import Misplaced
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 #: Most places: each is counted for every epsilon and every region that holds it.
 MAX_PLACES = 2**14

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import (
@@ -17,9 +17,6 @@ from stream_ldp.mechanisms import (
 )
 from stream_ldp.mechanisms.hadamard import MAX_HASH_BITS
 from stream_ldp.mechanisms.subset import MAX_SIZE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 
 @lru_cache

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stream_ldp.printable import printable_json
 from stream_ldp.schemas.asyncapi import asyncapi
 from stream_ldp.schemas.collection_file import COLLECTION_FILE_VERSION, collection_file_schema
 from stream_ldp.schemas.messages import MESSAGES, message_name, message_schema
 from stream_ldp.schemas.openapi import admin_port, gateway, page
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 #: What generates each contract, by its name.
 GENERATORS: dict[str, Callable[[], dict[str, Any]]] = {

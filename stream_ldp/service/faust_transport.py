@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Mapping
 from itertools import islice
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
@@ -15,10 +17,6 @@ from mode.threads import WorkerThread
 from stream_ldp.kafka.decompression import MAX_EXPANDED_BYTES, turn_of
 from stream_ldp.kafka.fetching import CannotParse, mend_aiokafka
 from stream_ldp.kafka.unreadable import UnreadableRecord, read_past
-
-if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Mapping
 
 mend_aiokafka()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import platform
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
-from typing import TYPE_CHECKING
 
 from prometheus_client import (
     CollectorRegistry,
@@ -19,9 +19,6 @@ from prometheus_client import (
 
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.records.estimators import Start
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 # The time at which each series was created would nearly double their number, and nobody asks for it.
 disable_created_metrics()  # type: ignore[no-untyped-call]

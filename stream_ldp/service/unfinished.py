@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Iterable
+import asyncio
+from collections.abc import Iterable
+from typing import Any
 
 
 def unfinished(tasks: Iterable[asyncio.Task[Any]]) -> list[str]:

@@ -8,17 +8,15 @@ leave that doubt as it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.filtering.learnt import places_among, updated
 from stream_ldp.filtering.local_level import Level
 from stream_ldp.sets.answer import EarlierEpochs, Learnt
 from stream_ldp.sets.phases import RankingEstimate
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Result(NamedTuple):

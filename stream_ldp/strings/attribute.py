@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import codecs
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from stream_ldp.collection import Label, Part
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.collection.values import MissingValue, text_of
 from stream_ldp.errors import DataError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 #: The symbol after the last letter of a string. All strings are filled up with it, so that no report tells a length.
 END = 0

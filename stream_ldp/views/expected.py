@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from stream_ldp.mechanisms.rr_loss import rr_parameters
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 #: Mean AVD between the joint distribution of two attributes and the product of their margins that is expected of
 #: tables of which nothing is known: the tables of surveys and censuses that were looked at have from .02 to .17.

@@ -8,16 +8,12 @@ each pair is a block. A fit of such a matrix has far fewer unknowns than the pai
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 #: Most values of all attributes together for which factors are looked for: with as many, it takes seconds.
 MOST_VALUES = 500

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from stream_ldp.pipeline.kind import Kind, always
 from stream_ldp.questions.charges import charges
@@ -15,9 +16,6 @@ from stream_ldp.views.dependence import for_finals
 from stream_ldp.views.evaluation import EVALUATION
 from stream_ldp.views.plan import plan, summary
 from stream_ldp.views.solve import solve
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def is_of_views(document: Mapping[str, Any]) -> bool:

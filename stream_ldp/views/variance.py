@@ -6,14 +6,11 @@ All variances are for a uniform population, times the number of reports, unless 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import FrequencyOracle
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @lru_cache(maxsize=4096)

@@ -6,18 +6,14 @@ would fail with another seed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from stream_ldp.audit.lower_bound import audit
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
 from tests.audit.test_attacks import LOW_NOISE, PERMANENT_ALONE, SURVEY, plan
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @pytest.mark.parametrize("parameters", [SURVEY, PERMANENT_ALONE, LOW_NOISE])

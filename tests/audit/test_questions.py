@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.cli.audits import document
 from tests.marginals.examples import TEXT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,9 +11,6 @@ from stream_ldp.mechanisms import FrequencyOracle, UnaryResponse
 from stream_ldp.sets.methods import ldpminer
 from tests.audit import broken
 from tests.cli.audits import document, run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_an_epoch_of_item_sets_costs_the_sum_of_a_users_phases(item_collection: Path) -> None:

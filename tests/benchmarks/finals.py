@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
 
 import numpy as np
 from rich.console import Console
@@ -19,9 +19,6 @@ from stream_ldp.kafka.fenced_producer import FencedProducer
 from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import TopicSpec
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
 
 #: Bytes of a final answer of some dozens of cells, and how often a topic is taken.
 FINAL_BYTES, TAKEN = 4_000, 20

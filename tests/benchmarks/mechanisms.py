@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from stream_ldp.mechanisms import HalfSpaceResponse, RepeatedResponse
 from stream_ldp.mechanisms.piecewise import coin, least_worst_case
 from stream_ldp.questions.oracles import value_oracle
 from tests.audit import broken
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0)
 SIZES = (2, 4, 16, 64, 256, 1_024)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
@@ -24,9 +24,6 @@ from stream_ldp.mechanisms.bit_counts import (
 )
 from stream_ldp.mechanisms.plausibility import FALSE_ALARM_RATE
 from stream_ldp.pipeline.statistics import RowCounts
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 SIZES = (8, 8, 2, 2, 2, 2, 2)
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import argparse
 import resource
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -22,9 +23,6 @@ from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.layout import JointLayout
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 COLLECTION = JointCollection.parse(
     """

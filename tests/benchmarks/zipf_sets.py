@@ -9,14 +9,11 @@ from __future__ import annotations
 import gzip
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.sets.item_sets import ItemSets
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def zipf_sets(

@@ -9,12 +9,9 @@ from __future__ import annotations
 import gzip
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 _LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 #: What is added to the offsets of a log for each time that it has begun again, or gone on from a place that it had
 #: passed: so every record that ever was has a place of its own.

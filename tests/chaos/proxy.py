@@ -9,13 +9,11 @@ import socket
 import struct
 from collections.abc import AsyncIterator
 from enum import StrEnum
-from typing import TYPE_CHECKING, Self
+from types import TracebackType
+from typing import Self
 
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.embedded.ports import free_ports
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 #: Share of the pieces of data that are damaged while damage is done: some a second, so that there is also progress.
 SHARE = 0.03

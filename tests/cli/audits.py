@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import app
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 #: The mechanism of `collection`, in one word.
 MECHANISM = "rr-ldp:f=0.5,p=0.5,q=0.75,sizes=2x3"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 
@@ -13,9 +14,6 @@ from stream_ldp.records.collection import JointCollection
 from stream_ldp.sets.phases import Phase
 from tests.audit import broken
 from tests.cli.audits import MECHANISM, document, run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_the_exact_audit_gives_the_published_epsilons(collection: Path, enumerated: dict[str, Any]) -> None:

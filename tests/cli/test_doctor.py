@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
@@ -21,9 +22,6 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import TopicSpec, topic_specs
 from stream_ldp.records.collection import JointCollection
 from tests.service.test_preflight import CARE
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 doctor = importlib.import_module("stream_ldp.cli.doctor")
 

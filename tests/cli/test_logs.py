@@ -8,16 +8,14 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from stream_ldp.cli.logs import LOUD, begin_log
 from stream_ldp.kafka.settings import LogFormat, LogLevel, Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 OURS = logging.getLogger("stream_ldp.service.somewhere")
 

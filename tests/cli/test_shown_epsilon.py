@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -24,10 +25,6 @@ from stream_ldp.sets.rounds import Round, RoundRefused
 from tests.cli.displays.examples import panel
 from tests.client.examples import estimate_of
 from tests.client.rankings import result_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 #: Losses of 3.153829..., which rounds up by itself, and of 1.074285..., which does not.
 RECORDS = ["{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}", "{kind: rr-ldp, f: 0.5, p: 0.5, q: 0.75}"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -12,9 +13,6 @@ from stream_ldp.cli import app, timing
 from stream_ldp.records import solve_time
 from stream_ldp.records.collection import JointCollection
 from tests.client.examples import write_survey
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from aiokafka import TopicPartition
@@ -14,9 +15,6 @@ from aiokafka.consumer.subscription_state import SubscriptionState
 from stream_ldp.kafka.decompression import turn_of
 from stream_ldp.kafka.fetching import CannotParse, mend_aiokafka
 from tests.kafka.test_record_batch import batch
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
 
 mend_aiokafka()
 

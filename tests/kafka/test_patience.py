@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from aiokafka.errors import (
@@ -20,9 +21,6 @@ from stream_ldp.kafka.cluster import NoCoordinator
 from stream_ldp.kafka.connection import AccessRefused, BrokerUnreachable
 from stream_ldp.kafka.patience import is_of_the_environment, passes, patiently
 from stream_ldp.kafka.registry import RegistryError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Asked:

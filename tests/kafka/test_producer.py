@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
@@ -20,9 +21,6 @@ from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.service.worker import STOP_SECONDS
 from tests.kafka.new_topics import create
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 
 @pytest.fixture

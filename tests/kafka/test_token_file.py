@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from stream_ldp.kafka.token_file import TokenFile
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 async def test_a_token_that_is_replaced_is_used_for_the_next_connection(tmp_path: Path) -> None:

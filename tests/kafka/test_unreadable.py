@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from aiokafka import TopicPartition
@@ -14,9 +15,6 @@ from stream_ldp.kafka.decompression import turn_of
 from stream_ldp.kafka.fetching import CannotParse
 from stream_ldp.kafka.unreadable import UnreadableRecord, read_past
 from tests.kafka.test_record_batch import RECORDS, batch
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 PARTITION = TopicPartition("care.reports", 0)
 

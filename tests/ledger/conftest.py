@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from tests.ledger.ledgers import SECRET, UNLIMITED
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -6,11 +6,9 @@ import fcntl
 import os
 import signal
 import warnings
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import ModuleType
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
 
 #: Functions of `os` and `fcntl` that are no calls of the system, or by which a process ends.
 _OTHERS = frozenset({"_exit", "abort", "fork", "fspath", "getpid", "kill", "urandom", "fsencode", "fsdecode"})

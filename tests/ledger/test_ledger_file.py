@@ -14,8 +14,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from stream_ldp.cli.report import report
 from stream_ldp.client.errors import DeliveryError
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.ledger.ledger import AlreadyReported
 from stream_ldp.ledger.ledger_file import LooserTerms, PrivacyLedger, load_or_create_user
 from stream_ldp.ledger.reports import PhaseReport
 from stream_ldp.ledger.secret import SecretError, ledger_file_of, load_or_create_secret
@@ -47,14 +49,9 @@ from stream_ldp.sets.charges import charges as of_sets
 from stream_ldp.sets.item_sets import ItemSets
 from tests.client.examples import collection_of, write_survey
 from tests.client.fakes import FakeBroker
+from tests.client.items import EPOCH, films
 from tests.ledger.kills import killed
 from tests.ledger.ledgers import COLLECTION, NOON_MS, SECRET, UNLIMITED, counted, opened, spend
-
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-
-from stream_ldp.ledger.ledger import AlreadyReported
-from tests.client.items import EPOCH, films
 
 SETTINGS = Settings.load(brokers="nowhere:1")
 PERMANENT_ONLY = collection_of(mechanism="{kind: rr-ldp, f: 0.25}")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.stats import chi2, kstest, multinomial
 
 from stream_ldp.mechanisms import RRLDP, SeededEntropy, Support
@@ -21,9 +21,6 @@ from stream_ldp.mechanisms.bit_counts import (
 from stream_ldp.mechanisms.plausibility import FALSE_ALARM_RATE, Plausibility
 from stream_ldp.pipeline.statistics import RowCounts
 from tests.benchmarks.poisoning import MECHANISMS, POPULATION, SIZES, Attack, crafted, frequencies, honest
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 PAPER, LIGHT = MECHANISMS
 PERMANENT_ONLY = RRLDP(sizes=SIZES, f=0.05)

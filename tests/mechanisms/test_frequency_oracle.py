@@ -10,12 +10,13 @@ import json
 import math
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from stream_ldp.audit.output_distribution import realised_distribution, stated_distribution
 from stream_ldp.mechanisms import (
@@ -29,10 +30,6 @@ from stream_ldp.mechanisms import (
     UnaryResponse,
 )
 from tests.paths import GOLDEN
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 #: Every kind, in domains that are a power of two or not, of one value, and of reports that fill their bytes or not.
 SMALL: list[FrequencyOracle] = [

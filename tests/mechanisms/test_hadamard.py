@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.linalg import hadamard
 
 from stream_ldp.mechanisms import (
@@ -16,9 +15,6 @@ from stream_ldp.mechanisms import (
     HadamardResponse,
     SeededEntropy,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def inputs(oracle: FrequencyOracle, users: int, seed: int) -> NDArray[np.int64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
@@ -16,9 +16,6 @@ from stream_ldp.mechanisms.odds import kept_inside, loss_of
 from stream_ldp.mechanisms.repeated import RepeatedResponse
 from stream_ldp.mechanisms.rr_loss import rr_parameters
 from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @pytest.mark.parametrize(("inside", "outside"), [(1, 1), (1, 999), (6, 10), (37, 64)])

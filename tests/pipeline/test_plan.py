@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from stream_ldp.pipeline.budgets import BudgetPlan
 from stream_ldp.pipeline.plan import ErrorPlan, Plan, Section, document
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @dataclass(frozen=True, kw_only=True)

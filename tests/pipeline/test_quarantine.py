@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -15,9 +15,6 @@ from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.layout import JointLayout
 from tests.client.examples import MINUTE_MS, estimate_of
 from tests.pipeline.test_merging import CLOSED_MS, JOINT, SURVEY, partial, watermark
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 GARBAGE = b"\x00\x01\x02\x03"
 

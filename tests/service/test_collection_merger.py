@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,9 +43,6 @@ from tests.service.mergers import (
     rebuilt,
     tell,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 
 async def test_junk_becomes_a_dead_letter_that_names_its_place(merger: Merger, published: Published) -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from stream_ldp.sets.solve_time import solve_times
 from tests.client.rankings import films
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def test_every_phase_is_measured_once_whatever_the_number_of_reports() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -10,9 +10,6 @@ from scipy.stats import binom
 
 from stream_ldp.filtering.shrinkage import Frequencies
 from stream_ldp.strings.method import Supports, TriedStrings, told
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SYMBOLS = np.arange(4)[:, None]
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from stream_ldp.views.factors import MOST_VALUES, factors_of
 from stream_ldp.views.fitting import centred
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MARGINS = [np.full(size, 1 / size) for size in (2, 2, 3, 2, 4, 2, 3, 2)]
 PAIRS = list(combinations(range(8), 2))

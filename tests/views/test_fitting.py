@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import DirectResponse
 from stream_ldp.views.fitting import Fit, centred, proportional_fit
 from stream_ldp.views.tables import ViewTable, view_tables
 from tests.views.examples import SIZES, collection_of, joint_of, sums_of, users
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def fit_of(count: int = 60_000, mechanism: str = "epsilon: 4, ask: pairs") -> Fit:

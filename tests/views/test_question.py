@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import SeededEntropy
 from tests.views.examples import collection_of, users
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def test_the_last_attribute_of_a_view_changes_fastest() -> None:

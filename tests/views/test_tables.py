@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import DirectResponse, HadamardResponse, SeededEntropy, SubsetResponse
 from stream_ldp.views.tables import ViewTable, combined, view_tables
 from tests.views.examples import collection_of, joint_of, sums_of, users
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 TRUTH = np.array([[0.5, 0.2, 0.1], [0.1, 0.05, 0.05]])
 

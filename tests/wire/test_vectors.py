@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from stream_ldp.collection import Collection
 from stream_ldp.kinds import kind_of, load_collection, parse_collection
@@ -25,9 +26,6 @@ from stream_ldp.strings import permanent as string_answers
 from stream_ldp.strings.collection import StringCollection
 from tests.paths import GOLDEN, REPOSITORY
 from tests.wire import reader
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 PAGE = (REPOSITORY / "docs" / "wire.md").read_text(encoding="utf-8")
 ASKING = ["sampled", "views", "strings", "places"]

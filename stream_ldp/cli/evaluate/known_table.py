@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from stream_ldp.cli.inputs.item_sets import load_item_sets, named_sets
 from stream_ldp.cli.inputs.population import load_population
@@ -18,11 +20,6 @@ from stream_ldp.collection.values import text_of as value_text
 from stream_ldp.errors import DataError
 from stream_ldp.evaluation.completion import ordered
 from stream_ldp.quantity import quantity
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 
 class TableFile:

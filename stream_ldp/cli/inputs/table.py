@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import difflib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -16,10 +18,6 @@ from stream_ldp.collection.values import text_of as value_text
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.extras import imported
 from stream_ldp.quantity import quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
 #: The option that says what becomes of rows without a value.
 MISSING = Annotated[

@@ -5,13 +5,11 @@ from __future__ import annotations
 import contextlib
 import gzip
 import zlib
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
 
 from stream_ldp.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @contextlib.contextmanager

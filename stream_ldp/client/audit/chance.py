@@ -5,15 +5,11 @@ Each test fails for an honest client with at most the stated probability, over a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
 
 #: The most by which an honest client fails one test.
 CHANCE = 1e-6

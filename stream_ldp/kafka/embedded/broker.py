@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Self
+from types import TracebackType
+from typing import Self
 
 from stream_ldp.errors import StreamLDPError
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 
 class EmbeddedBrokerError(StreamLDPError, RuntimeError):

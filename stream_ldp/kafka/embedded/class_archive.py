@@ -5,13 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 #: Java warns of each class that it cannot archive, and of an archive that it cannot use. It goes on without.
 _QUIET = "-Xlog:cds=off"

@@ -12,14 +12,12 @@ import math
 import os
 from abc import ABC, abstractmethod
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.mechanisms.randomness import lanes
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 #: Number of values of a random word; 1 / RESOLUTION is the resolution of every probability in the package.
 RESOLUTION = 2**32

@@ -7,14 +7,10 @@ decisions have the probabilities of whole words, exactly, and take less than a q
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 _WORD_BITS = 32
 

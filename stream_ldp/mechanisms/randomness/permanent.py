@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.mechanisms.randomness.entropy import WordEntropy
 from stream_ldp.mechanisms.randomness.user_secret import require_secret
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 _BLOCK_BYTES = 64  # output of one BLAKE2b call, its maximum
 _WORD_BYTES = 4

@@ -8,16 +8,12 @@ randomised response are of the value. It does not depend on what is true of the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.mechanisms.randomness.user_secret import keyed_digests
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 _PERSON = b"stream-ldp grp 1"  # BLAKE2b's 16-byte domain separation
 _WORD_BYTES = 4

@@ -7,15 +7,12 @@ have up to one row a report. The value is the same in both cases: it merges by a
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 _HEADER = struct.Struct("<II")  # bits of a row, number of distinct rows
 _COUNT = np.dtype("<u4")

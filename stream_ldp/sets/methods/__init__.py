@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, get_args
+from collections.abc import Mapping
+from typing import get_args
 
 from pydantic import Field
 
@@ -12,9 +13,6 @@ from stream_ldp.sets.methods.gfim import GfimSpec
 from stream_ldp.sets.methods.ldpminer import LdpMinerSpec
 from stream_ldp.sets.methods.loloha import LolohaSpec
 from stream_ldp.sets.methods.svim import SvimSpec
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["METHODS", "AnyMethodSpec", "parse_spec"]
 

@@ -10,13 +10,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from tests.benchmarks.growth import curves, page, workers
 from tests.benchmarks.growth.curves import measured
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

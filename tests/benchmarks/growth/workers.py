@@ -5,18 +5,15 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from tests.benchmarks.growth.curves import Curve
 from tests.benchmarks.speed.counting import document_of
 from tests.benchmarks.speed.draining import GroupedWorker, deployed, encoded, fill
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _REPORTS = 50
 

@@ -13,16 +13,14 @@ import json
 import os
 import platform
 import sys
+from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tests.benchmarks.speed import counting, draining, item_sets, latency, perturbing, solving, table
 from tests.benchmarks.speed.measuring import measured
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: The comparisons of each kernel, by the name under which --only finds them.
 KERNELS = {

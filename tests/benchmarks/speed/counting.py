@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.source_partition import SourcePartition
@@ -13,11 +15,6 @@ from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.layout import JointLayout
 from tests.benchmarks.speed import before, peers
 from tests.benchmarks.speed.measuring import Comparison, Work
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
 #: Five pairs of attributes, some of them neighbours.
 _PAIRS = ((0, 1), (2, 9), (4, 5), (3, 14), (11, 12))

@@ -11,9 +11,10 @@ import tempfile
 import threading
 import time
 import uuid
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aiokafka import AIOKafkaProducer
 from prometheus_client.parser import text_string_to_metric_families
@@ -24,9 +25,6 @@ from tests.benchmarks.speed.counting import document_of, rows_of
 from tests.benchmarks.speed.drains import PARTITIONS
 from tests.benchmarks.speed.measuring import compared
 from tests.service.harness import Deployment, JointDeployment, WorkerProcess
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 #: Records of a stored batch, below the limit of 1 MB at any length of them.
 _STORED = 1_000

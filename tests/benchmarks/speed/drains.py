@@ -11,12 +11,10 @@ import sys
 import tempfile
 import time
 import uuid
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
 
 #: Partitions of the reports topic.
 PARTITIONS = 4

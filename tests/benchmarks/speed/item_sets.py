@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import HadamardResponse, SeededEntropy, SetHadamardResponse, walsh
 from tests.benchmarks.speed.measuring import Comparison, Work
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
 _ITEMS = 4_096
 

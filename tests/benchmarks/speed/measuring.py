@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 #: Seconds that a sample takes at least: a clock of the processor's time ticks in microseconds.
 _LEAST_SECONDS = 0.02

@@ -7,16 +7,13 @@ attribute after another. They count nothing for joint distributions, so they agg
 from __future__ import annotations
 
 import importlib.util
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tests.benchmarks.speed.measuring import Work
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 _EPSILON = 2.0
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from stream_ldp.cli.inputs.text_file import text_of
 from stream_ldp.errors import DataError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TEXT = "\ufeffname\r\n" + "ä\r\n" * 100_000
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +14,6 @@ from stream_ldp.sets.item_sets import ItemSets
 from tests.cli.displays.examples import FILMS_TRUTH
 from tests.client.examples import MINUTE_MS, collection_of, estimate_of
 from tests.client.items import films
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def truth_of_two_windows(path: Path) -> Truth:

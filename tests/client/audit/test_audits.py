@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from stream_ldp.client.audit.audits import audit_clients
 from tests.client.examples import collection_of
 from tests.client.items import films
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 async def test_clients_of_records_and_of_sets_break_no_promise(tmp_path: Path) -> None:

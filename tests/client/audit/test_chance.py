@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from stream_ldp.client.audit.chance import differing_bit, id_problems
 from stream_ldp.mechanisms import SeededEntropy
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def random_ids(seed: int, count: int = 1_024) -> list[bytes]:

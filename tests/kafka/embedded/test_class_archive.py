@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from stream_ldp.kafka.embedded.class_archive import ClassArchive
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @pytest.fixture

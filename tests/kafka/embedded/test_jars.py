@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from stream_ldp.kafka.embedded import EmbeddedBrokerError, EmbeddedKafka, MissingTool
 from stream_ldp.kafka.embedded.jars import KAFKA_VERSION, LOG4J_VERSION, fetch_jars
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def test_without_maven_the_message_says_what_it_is_for(script: Callable[[str, str], None]) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from stream_ldp.kafka.embedded import EmbeddedKafka, MissingTool
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def test_without_java_the_message_says_which_java_is_needed(

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
 from stream_ldp.mechanisms import RESOLUTION
 from stream_ldp.mechanisms.randomness.allocation import Allocation
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class Weighted(Allocation):

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import RESOLUTION
 from stream_ldp.mechanisms.randomness import lanes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
 
 thresholds = st.one_of(
     st.sampled_from([0, 1, 2**31, 2**32 - 1, 2**32]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -16,9 +16,6 @@ from stream_ldp.sets.methods.oracle_choice import item_oracle, telling_size, val
 from stream_ldp.sets.phases import Inquiry
 from stream_ldp.sets.sampling import respond
 from tests.sets.methods.examples import method
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def _of(size: int, padding: int, epsilon: float, hash_bits: int | None = None) -> FrequencyOracle:

@@ -1,4 +1,4 @@
-"""This module starts the command line, and says what to install where only the client is.
+"""Start the command line, and say what to install where only the client is.
 
 What serves can be told to stop from its first moment on. Imports take seconds on a busy machine, and until its own
 handlers are there, SIGTERM would end it with an error; as the first process of a container, which the system protects

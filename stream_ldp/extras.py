@@ -1,4 +1,4 @@
-"""This module imports what an extra of this package brings, and says which one where it is not installed."""
+"""Import what an extra of this package brings, and say which one where it is not installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module has a collection of a kind that the package does not know: the toy's, known during a test."""
+"""A collection of a kind that the package does not know: the toy's, known during a test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module fills a Kafka in memory with reports of the example collections."""
+"""Fill a Kafka in memory with reports of the example collections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module says where tests find the files beside them."""
+"""Where tests find the files beside them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module has the arguments and options that several commands take, each described once."""
+"""The arguments and options that several commands take, each described once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module groups commands, and imports each when it is run: no command loads what only another one needs."""
+"""Group commands, and import each when it is run: no command loads what only another one needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module defers imports until they are needed, so that a command loads no more than it runs."""
+"""Defer imports until they are needed, so that a command loads no more than it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module sees to it that a process that serves may open as many files and connections as it needs.
+"""See to it that a process that serves may open as many files and connections as it needs.
 
 Without them it would neither work nor end: a listening socket that cannot accept is ready again at once, for ever,
 and each attempt is a line of the log.

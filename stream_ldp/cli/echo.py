@@ -1,4 +1,4 @@
-"""This module prints the lines of a command: whatever is in them, they stay lines of text."""
+"""Print the lines of a command: whatever is in them, they stay lines of text."""
 
 from __future__ import annotations
 

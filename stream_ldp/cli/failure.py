@@ -1,4 +1,4 @@
-"""This module ends failed commands: with one message if the user can correct it, with a traceback if it is a bug."""
+"""End failed commands: with one message if the user can correct it, with a traceback if it is a bug."""
 
 from __future__ import annotations
 

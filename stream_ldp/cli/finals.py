@@ -1,4 +1,4 @@
-"""This module reads final answers that `watch` has printed, for the plan of the next collection."""
+"""Read final answers that `watch` has printed, for the plan of the next collection."""
 
 from __future__ import annotations
 

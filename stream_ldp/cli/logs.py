@@ -1,4 +1,4 @@
-"""This module begins the log of a process that serves: its form, its level, and how the level changes on the way."""
+"""Begin the log of a process that serves: its form, its level, and how the level changes on the way."""
 
 from __future__ import annotations
 

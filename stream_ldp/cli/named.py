@@ -1,4 +1,4 @@
-"""This module finds the collection that a command is given, by its file or by its name."""
+"""Find the collection that a command is given, by its file or by its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module makes a command-line option of each setting, which is described once, in `Settings`."""
+"""Make a command-line option of each setting, which is described once, in `Settings`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module shows a progress bar on a terminal, and nothing elsewhere."""
+"""Show a progress bar on a terminal, and nothing elsewhere."""
 
 from __future__ import annotations
 

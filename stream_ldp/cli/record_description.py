@@ -1,4 +1,4 @@
-"""This module describes a record of any topic of a collection, and never says what a report says."""
+"""Describe a record of any topic of a collection, and never say what a report says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module runs the work of commands that connect to brokers."""
+"""Run the work of commands that connect to brokers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module reads the subject of an audit: a collection file, or a mechanism in one word."""
+"""Read the subject of an audit: a collection file, or a mechanism in one word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module writes a table of answers as text, or to a file of CSV, JSON or Parquet."""
+"""Write a table of answers as text, or to a file of CSV, JSON or Parquet."""
 
 from __future__ import annotations
 

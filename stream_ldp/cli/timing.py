@@ -1,4 +1,4 @@
-"""This module measures how long some work takes, and says what the solves of a collection take here."""
+"""Measure how long some work takes, and say what the solves of a collection take here."""
 
 from __future__ import annotations
 

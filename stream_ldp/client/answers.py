@@ -1,4 +1,4 @@
-"""This module fetches the answers that a collection's topic holds, of any kind of collection."""
+"""Fetch the answers that a collection's topic holds, of any kind of collection."""
 
 from __future__ import annotations
 

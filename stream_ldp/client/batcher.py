@@ -1,4 +1,4 @@
-"""This module gathers reports into batches, as a pure state machine: time and randomness are arguments."""
+"""Gather reports into batches, as a pure state machine: time and randomness are arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module holds the errors that can occur between an application and the topics it uses."""
+"""The errors that can occur between an application and the topics it uses."""
 
 from __future__ import annotations
 

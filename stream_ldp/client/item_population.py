@@ -1,4 +1,4 @@
-"""This module reports for many users to an item collection: in simulations, or for users without a client."""
+"""Report for many users to an item collection: in simulations, or for users without a client."""
 
 from __future__ import annotations
 

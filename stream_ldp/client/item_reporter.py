@@ -1,4 +1,4 @@
-"""This module reports for one user to an item collection, phase after phase."""
+"""Report for one user to an item collection, phase after phase."""
 
 from __future__ import annotations
 

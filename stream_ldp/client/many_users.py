@@ -1,4 +1,4 @@
-"""This module charges many users at once: each has a secret and a ledger, known by the place of the user's record."""
+"""Charge many users at once: each has a secret and a ledger, known by the place of the user's record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module sends batches to a reports topic and accounts for every one of them."""
+"""Send batches to a reports topic and account for every one of them."""
 
 from __future__ import annotations
 

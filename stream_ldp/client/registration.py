@@ -1,4 +1,4 @@
-"""This module compares a client's collection file with the registered one, before anything is spent or sent."""
+"""Compare a client's collection file with the registered one, before anything is spent or sent."""
 
 from __future__ import annotations
 

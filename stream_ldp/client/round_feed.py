@@ -1,4 +1,4 @@
-"""This module follows the rounds of an item collection: first phases by the clock, later ones from the topic."""
+"""Follow the rounds of an item collection: first phases by the clock, later ones from the topic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module holds the base of every client that sends reports: noise, a clock, an outbox, and a connection."""
+"""The base of every client that sends reports: noise, a clock, an outbox, and a connection."""
 
 from __future__ import annotations
 

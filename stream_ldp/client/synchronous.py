@@ -1,4 +1,4 @@
-"""This module has the clients for programs that are not asynchronous: each call waits until its work is done."""
+"""The clients for programs that are not asynchronous: each call waits until its work is done."""
 
 from __future__ import annotations
 

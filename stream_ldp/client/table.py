@@ -1,4 +1,4 @@
-"""This module turns answers into tables: text in CSV or JSON, and, with the extra `analysis`, pandas and Parquet."""
+"""Turn answers into tables: text in CSV or JSON, and, with the extra `analysis`, pandas and Parquet."""
 
 from __future__ import annotations
 

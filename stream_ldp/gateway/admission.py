@@ -1,4 +1,4 @@
-"""This module decides which batches the gateway lets in: those that a worker would count."""
+"""Decide which batches the gateway lets in: those that a worker would count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module limits how much each client may send, with time as an argument."""
+"""Limit how much each client may send, with time as an argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module has the metrics of a gateway for Prometheus: base units, bounded labels, and nothing of a client."""
+"""The metrics of a gateway for Prometheus: base units, bounded labels, and nothing of a client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module serves the gateway: batches in, collections and rounds out, over HTTP.
+"""Serve the gateway: batches in, collections and rounds out, over HTTP.
 
 | request | answer |
 |---|---|

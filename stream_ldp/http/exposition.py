@@ -1,4 +1,4 @@
-"""This module answers Prometheus."""
+"""Answer Prometheus."""
 
 from __future__ import annotations
 

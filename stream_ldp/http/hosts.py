@@ -1,4 +1,4 @@
-"""This module decides by which names a server may be called.
+"""Decide by which names a server may be called.
 
 A page of an attacker has a name of the attacker's, which the attacker may let mean 127.0.0.1 a moment later (DNS
 rebinding). Scripts of that page then read whatever a server on the visitor's machine or network answers, unless it

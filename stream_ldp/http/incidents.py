@@ -1,4 +1,4 @@
-"""This module counts and logs what goes wrong at a port, without a word of who asked, or for what."""
+"""Count and log what goes wrong at a port, without a word of who asked, or for what."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module says which addresses count as one client."""
+"""Which addresses count as one client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module opens a port for an application, and bounds what strangers can take of it.
+"""Open a port for an application, and bound what strangers can take of it.
 
 aiohttp alone inflates bodies before anybody looks at them, keeps silent connections for an hour, waits for ever for a
 client that does not read, and takes as many connections as there are descriptors.

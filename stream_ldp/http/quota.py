@@ -1,4 +1,4 @@
-"""This module bounds what strangers hold: connections, bytes, streams."""
+"""Bound what strangers hold: connections, bytes, streams."""
 
 from __future__ import annotations
 

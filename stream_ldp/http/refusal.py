@@ -1,4 +1,4 @@
-"""This module has the form in which a request is refused."""
+"""The form in which a request is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module says what each kind of user may do on a cluster with access rules: enough, and no more."""
+"""What each kind of user may do on a cluster with access rules: enough, and no more."""
 
 from __future__ import annotations
 

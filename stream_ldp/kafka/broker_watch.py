@@ -1,4 +1,4 @@
-"""This module watches whether a broker answers, and says at once when none does any more and when one does again.
+"""Watch whether a broker answers, and say at once when none does any more and when one does again.
 
 All parts of a worker retry by themselves for as long as the setting `outage` says, each at its own pace and with its
 own errors. The watch is what tells people: it asks on a connection of its own, every second.

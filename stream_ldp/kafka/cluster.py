@@ -1,4 +1,4 @@
-"""This module administers the Kafka cluster: which topics there are, how they are set up, and who reads them."""
+"""Administer the Kafka cluster: which topics there are, how they are set up, and who reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module checks the connection to the brokers and explains failures, which aiokafka's own exception does not."""
+"""Check the connection to the brokers and explain failures, which aiokafka's own exception does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module has the consumers of the service, which read on whatever the records hold."""
+"""The consumers of the service, which read on whatever the records hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module limits how much compressed batches of records may expand to, one by one and in one turn of a reader.
+"""Limit how much compressed batches of records may expand to, one by one and in one turn of a reader.
 
 Kafka limits the bytes of a batch as it is sent: a megabyte of zstd can hold 30 GB of zeros, in one batch or in
 thousands. The codecs of aiokafka expand whatever they get, so a megabyte of any client with write access would end

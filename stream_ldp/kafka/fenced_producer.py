@@ -1,4 +1,4 @@
-"""This module writes to a topic that one producer at a time may write to: whoever takes it shuts out all others.
+"""Write to a topic that one producer at a time may write to: whoever takes it shuts out all others.
 
 It is Kafka's own fence. The name of the topic is the transactional id: who takes it gets a new epoch from the
 brokers, which end the transaction of whoever had it and refuse all that it still sends, be it frozen for an hour. So

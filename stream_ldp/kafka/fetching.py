@@ -1,4 +1,4 @@
-"""This module mends how aiokafka parses what it has fetched, for all consumers of the process.
+"""Mend how aiokafka parses what it has fetched, for all consumers of the process.
 
 aiokafka has no setting for any of this, and makes these objects by their names in its own modules:
 

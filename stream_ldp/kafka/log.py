@@ -1,4 +1,4 @@
-"""This module reads one partition as a log: by its offsets, from a chosen place, to its end or for ever."""
+"""Read one partition as a log: by its offsets, from a chosen place, to its end or for ever."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module keeps the places from which windows can be rebuilt, as commits of consumer groups without members.
+"""Keep the places from which windows can be rebuilt, as commits of consumer groups without members.
 
 A commit that is lost, or refused, costs time at the next start and nothing else.
 """

@@ -1,4 +1,4 @@
-"""This module finds places in many partitions at once, and reads single records there."""
+"""Find places in many partitions at once, and read single records there."""
 
 from __future__ import annotations
 

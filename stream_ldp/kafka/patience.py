@@ -1,4 +1,4 @@
-"""This module decides which failures pass, and asks again while they last, for as long as an outage may."""
+"""Decide which failures pass, and ask again while they last, for as long as an outage may."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module writes records by one producer; all replicas in sync acknowledge every write."""
+"""Write records by one producer; all replicas in sync acknowledge every write."""
 
 from __future__ import annotations
 

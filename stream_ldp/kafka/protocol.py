@@ -1,4 +1,4 @@
-"""This module has those requests of Kafka that aiokafka lacks."""
+"""Those requests of Kafka that aiokafka lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module keeps the registry: a compacted topic that holds what each collection's name means.
+"""Keep the registry: a compacted topic that holds what each collection's name means.
 
 Every producer and worker of a name has to agree on the meaning of a report. A name is registered once, and its
 fingerprint never changes; windows and estimates may, when no worker is running.

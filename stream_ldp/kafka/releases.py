@@ -1,4 +1,4 @@
-"""This module keeps what operators have released from quarantine: commits of a consumer group without members.
+"""Keep what operators have released from quarantine: commits of a consumer group without members.
 
 A commit of a partition says that records before its offset are passed over, even if they may hide something. Such
 commits outlast restarts, can be made while workers run, and change no topic.

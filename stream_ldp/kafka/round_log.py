@@ -1,4 +1,4 @@
-"""This module reads the rounds of a collection, and finds a batch's round by its fingerprint."""
+"""Read the rounds of a collection, and find a batch's round by its fingerprint."""
 
 from __future__ import annotations
 

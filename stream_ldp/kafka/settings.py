@@ -1,4 +1,4 @@
-"""This module reads the settings of a process: from flags, then the environment, then a YAML file, then defaults."""
+"""Read the settings of a process: from flags, then the environment, then a YAML file, then defaults."""
 
 from __future__ import annotations
 

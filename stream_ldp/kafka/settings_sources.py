@@ -1,4 +1,4 @@
-"""This module reads settings from a YAML file and the environment, and explains the mistakes in them."""
+"""Read settings from a YAML file and the environment, and explain the mistakes in them."""
 
 from __future__ import annotations
 

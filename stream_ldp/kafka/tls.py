@@ -1,4 +1,4 @@
-"""This module makes the context of TLS connections from PEM files, and says which of them is wrong."""
+"""Make the context of TLS connections from PEM files, and say which of them is wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module declares the topics of a deployment: their names, partitions and settings, with the reason of each."""
+"""Declare the topics of a deployment: their names, partitions and settings, with the reason of each."""
 
 from __future__ import annotations
 

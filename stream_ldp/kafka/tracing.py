@@ -1,4 +1,4 @@
-"""This module traces what gateways and workers do, by OpenTelemetry, where the setting `tracing` asks for it.
+"""Trace what gateways and workers do, by OpenTelemetry, where the setting `tracing` asks for it.
 
 A gateway begins a trace for each batch and names it in the header `traceparent` of the record; the worker's span that
 counts the batch links to it. Clients never add the header, and gateways never go on with the trace of a request: a

@@ -1,4 +1,4 @@
-"""This module hands the same events to every reader of the page, and lets go of readers that do not keep up."""
+"""Hand the same events to every reader of the page, and let go of readers that do not keep up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module keeps the answers that the page shows, without knowing how they came."""
+"""Keep the answers that the page shows, without knowing how they came."""
 
 from __future__ import annotations
 

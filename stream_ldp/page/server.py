@@ -1,4 +1,4 @@
-"""This module serves the page: its files, and a stream of server-sent events with the answers."""
+"""Serve the page: its files, and a stream of server-sent events with the answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module merges the partials of one collection into answers, as long as this worker owns them.
+"""Merge the partials of one collection into answers, as long as this worker owns them.
 
 A merge publishes nothing before it has read the log: the answers first, since what is published is decided, then the
 partials. It begins where its last commit says that the records of what is still open begin. After that each final is

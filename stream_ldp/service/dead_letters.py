@@ -1,4 +1,4 @@
-"""This module makes dead letters of records that are passed over, with the reason and their place, and reads them."""
+"""Make dead letters of records that are passed over, with the reason and their place, and read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module judges a set-up: from facts about a cluster to findings, each with what to do about it."""
+"""Judge a set-up: from facts about a cluster to findings, each with what to do about it."""
 
 from __future__ import annotations
 

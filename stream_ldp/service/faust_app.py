@@ -1,4 +1,4 @@
-"""This module makes the Faust app that a worker runs in.
+"""Make the Faust app that a worker runs in.
 
 Faust does two things here: it starts, supervises and stops the worker's parts together, and it distributes the
 partitions of the partials topic among the workers and feeds the merge from them. All its other features are off.

@@ -1,4 +1,4 @@
-"""This module adapts Faust's Kafka consumer to a worker that goes on whatever a record holds."""
+"""Adapt Faust's Kafka consumer to a worker that goes on whatever a record holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module publishes the final answers of a collection, each exactly once, and the provisional ones.
+"""Publish the final answers of a collection, each exactly once, and the provisional ones.
 
 Each final is on the log once, although two workers may merge a collection at a time: one has been frozen, or they
 serve different sets of collections and so are in different groups. Whoever has a final to publish takes the answers

@@ -1,4 +1,4 @@
-"""This module finds the consumer groups that workers of earlier collections have left behind."""
+"""Find the consumer groups that workers of earlier collections have left behind."""
 
 from __future__ import annotations
 

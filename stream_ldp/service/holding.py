@@ -1,4 +1,4 @@
-"""This module watches what holds the finals of a collection back, until an operator releases it."""
+"""Watch what holds the finals of a collection back, until an operator releases it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module ingests one collection's reports topic: it counts batches by partition and flushes partials in order.
+"""Ingest one collection's reports topic: count batches by partition, and flush partials in order.
 
 The order of a flush is what makes a crash harmless:
 

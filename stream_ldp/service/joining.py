@@ -1,4 +1,4 @@
-"""This module lets partitions that nobody has counted yet join their collection, before they are counted."""
+"""Let partitions that nobody has counted yet join their collection, before they are counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module merges partials into answers, for the collections whose partials this worker owns."""
+"""Merge partials into answers, for the collections whose partials this worker owns."""
 
 from __future__ import annotations
 

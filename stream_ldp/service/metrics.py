@@ -1,4 +1,4 @@
-"""This module has the metrics of a worker for Prometheus: base units, bounded labels, and no value of a user."""
+"""The metrics of a worker for Prometheus: base units, bounded labels, and no value of a user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module manages the partitions of a reports topic that this worker owns, and the places to read them from.
+"""Manage the partitions of a reports topic that this worker owns, and the places to read them from.
 
 A partition is taken over at its last commit, read without a gap, and given up with all that was counted in it; the
 next owner goes on from the last commit. A worker that gets back what nobody else has claimed goes on where it was.

@@ -1,4 +1,4 @@
-"""This module checks the cluster before a worker starts: Faust would wait for ever for a missing topic."""
+"""Check the cluster before a worker starts: Faust would wait for ever for a missing topic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module says in a worker's log what it refuses, by reason, and no more often than a reader can follow."""
+"""Say in a worker's log what it refuses, by reason, and no more often than a reader can follow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module answers a window again from the log of reports, as long as the log still holds it."""
+"""Answer a window again from the log of reports, as long as the log still holds it."""
 
 from __future__ import annotations
 

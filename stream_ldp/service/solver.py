@@ -1,4 +1,4 @@
-"""This module solves questions on threads, in the order of a queue that is fair to all collections.
+"""Solve questions on threads, in the order of a queue that is fair to all collections.
 
 Threads suffice: NumPy and scikit-learn release the interpreter's lock in all that takes long, and /livez answers
 within 100 ms (p99) while wide estimates are solved: see `python -m tests.benchmarks.liveness`.

@@ -1,4 +1,4 @@
-"""This module compares what workers have counted with what the merge has: a merge that hears nothing has no error."""
+"""Compare what workers have counted with what the merge has: a merge that hears nothing has no error."""
 
 from __future__ import annotations
 

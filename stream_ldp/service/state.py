@@ -1,4 +1,4 @@
-"""This module reads how far a collection has come: what is counted, which windows are open, and the last answers."""
+"""Read how far a collection has come: what is counted, which windows are open, and the last answers."""
 
 from __future__ import annotations
 

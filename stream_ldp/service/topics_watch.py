@@ -1,4 +1,4 @@
-"""This module says which topics of a collection have been deleted under its workers, and what to do about it."""
+"""Which topics of a collection have been deleted under its workers, and what to do about it."""
 
 from __future__ import annotations
 

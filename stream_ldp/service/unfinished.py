@@ -1,4 +1,4 @@
-"""This module says what the tasks of an event loop wait for, so that a stop that hangs does not end in silence."""
+"""What the tasks of an event loop wait for, so that a stop that hangs does not end in silence."""
 
 from __future__ import annotations
 

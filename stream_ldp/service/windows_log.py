@@ -1,4 +1,4 @@
-"""This module reads back, from the answers and partials topics, what the windows of a collection are rebuilt from."""
+"""Read back, from the answers and partials topics, what the windows of a collection are rebuilt from."""
 
 from __future__ import annotations
 

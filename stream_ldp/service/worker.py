@@ -1,4 +1,4 @@
-"""This module runs a worker process: ingest and merge under a Faust app, from preflight to a clean exit.
+"""Run a worker process: ingest and merge under a Faust app, from preflight to a clean exit.
 
 A fault of the data never stops it; a fault of the environment that outlasts its retries, or a bug, stops all of it.
 No part lives on without the others, so there is no worker that is a member of its groups and consumes nothing.

@@ -1,4 +1,4 @@
-"""This module measures what it costs that each final answer is on the log once: a transaction in place of a write.
+"""Measure what it costs that each final answer is on the log once: a transaction in place of a write.
 
 python -m tests.benchmarks.finals --finals 500
 """

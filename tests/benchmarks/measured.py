@@ -1,4 +1,4 @@
-"""This module reads what the benchmarks have measured: the JSON that their commands printed, in `results`."""
+"""Read what the benchmarks have measured: the JSON that their commands printed, in `results`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module sends one worker more reports than it can count, and shows what grows and what does not.
+"""Send one worker more reports than it can count, and show what grows and what does not.
 
 The worker has one processor, which it shares, during the flood, with processes that do nothing but compute. Several
 producers and the broker have the others.

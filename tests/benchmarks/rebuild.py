@@ -1,4 +1,4 @@
-"""This module lets a worker close many windows, and shows what the next worker reads when it starts after it.
+"""Let a worker close many windows, and show what the next worker reads when it starts after it.
 
 python -m tests.benchmarks.rebuild --windows 1000
 

@@ -1,4 +1,4 @@
-"""This module counts and merges many windows in one process, and shows that its memory does not grow with them.
+"""Count and merge many windows in one process, and show that its memory does not grow with them.
 
 python -m tests.benchmarks.soak --windows 100000 --reports 10000000
 """

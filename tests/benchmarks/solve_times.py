@@ -1,4 +1,4 @@
-"""This module compares the times that `plan` says solves take with those that they take, over a grid of sizes.
+"""Compare the times that `plan` says solves take with those that they take, over a grid of sizes.
 
 python -m tests.benchmarks.solve_times
 

@@ -1,4 +1,4 @@
-"""This module plays many schedules and says of each whether everything was exact.
+"""Play many schedules and say of each whether everything was exact.
 
 python -m tests.chaos --seed 7 --runs 20
 """

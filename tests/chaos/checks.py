@@ -1,4 +1,4 @@
-"""This module compares what was published with what had to be."""
+"""Compare what was published with what had to be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module has the clients of a run: they report all the time, or phase after phase, by brokers or by gateways."""
+"""The clients of a run: they report all the time, or phase after phase, by brokers or by gateways."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module lets the faults of a run happen: to workers, brokers, the network, topics, gateways and subscribers."""
+"""Let the faults of a run happen: to workers, brokers, the network, topics, gateways and subscribers."""
 
 from __future__ import annotations
 

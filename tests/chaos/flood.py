@@ -1,4 +1,4 @@
-"""This module floods a worker with what hostile clients can send, and says what becomes of it and of its neighbours.
+"""Flood a worker with what hostile clients can send, and say what becomes of it and of its neighbours.
 
 A worker serves three collections that the flood is about, and one whose clients are honest. Everything that is sent
 needs no more than the right to write reports.

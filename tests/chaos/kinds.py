@@ -1,4 +1,4 @@
-"""This module has the collections that runs are about, one of each kind, and what honest users report to them."""
+"""The collections that runs are about, one of each kind, and what honest users report to them."""
 
 from __future__ import annotations
 

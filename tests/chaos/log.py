@@ -1,4 +1,4 @@
-"""This module reads what topics hold by librdkafka, a client that shares no code with the service, as they grow."""
+"""Read what topics hold by librdkafka, a client that shares no code with the service, as they grow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module says what must be published of a reports topic, from its records alone and by loops.
+"""What must be published of a reports topic, from its records alone and by loops.
 
 It shares no code with the service but which rows a mechanism can make: batches are read by hand from the layout in
 docs/wire.md, and lateness is decided record by record.

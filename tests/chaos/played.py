@@ -1,4 +1,4 @@
-"""This module has one collection of a run: its clients, what its topics hold, and whether that is as it must be."""
+"""One collection of a run: its clients, what its topics hold, and whether that is as it must be."""
 
 from __future__ import annotations
 

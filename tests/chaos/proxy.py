@@ -1,4 +1,4 @@
-"""This module has a TCP proxy before a broker that delays, damages, loses, cuts and half-closes what it carries."""
+"""A TCP proxy before a broker that delays, damages, loses, cuts and half-closes what it carries."""
 
 from __future__ import annotations
 

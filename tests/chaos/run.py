@@ -1,4 +1,4 @@
-"""This module plays one schedule: workers as processes, clients, the faults at their times; then it checks all."""
+"""Play one schedule: workers as processes, clients, the faults at their times; then check all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module draws a run from a seed: what is collected, and what goes wrong, when, to whom and for how long."""
+"""Draw a run from a seed: what is collected, and what goes wrong, when, to whom and for how long."""
 
 from __future__ import annotations
 

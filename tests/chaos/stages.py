@@ -1,4 +1,4 @@
-"""This module has what the runs happen on: one broker behind a proxy, one on a small disk, three in a cluster."""
+"""What the runs happen on: one broker behind a proxy, one on a small disk, three in a cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module runs `stream-ldp audit` in this process, on collections to audit."""
+"""Run `stream-ldp audit` in this process, on collections to audit."""
 
 from __future__ import annotations
 

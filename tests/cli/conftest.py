@@ -1,4 +1,4 @@
-"""This module holds what tests of several commands share."""
+"""What tests of several commands share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module has topics of answers in memory, for whatever reads them."""
+"""Topics of answers in memory, for whatever reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module has small collections and estimates to test with."""
+"""Small collections and estimates to test with."""
 
 from __future__ import annotations
 

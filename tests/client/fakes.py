@@ -1,4 +1,4 @@
-"""This module has a broker in memory that obeys the test, for the client's own logic."""
+"""A broker in memory that obeys the test, for the client's own logic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module has item collections, rounds and a virtual time to test their clients with."""
+"""Item collections, rounds and a virtual time to test their clients with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module has a small collection of item sets, and rankings of it, to test with."""
+"""A small collection of item sets, and rankings of it, to test with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module has an event loop whose time passes only while everybody waits, and then at once."""
+"""An event loop whose time passes only while everybody waits, and then at once."""
 
 from __future__ import annotations
 

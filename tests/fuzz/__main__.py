@@ -1,4 +1,4 @@
-"""This module lets a coverage-guided fuzzer loose on the decoders, one process for each.
+"""Let a coverage-guided fuzzer loose on the decoders, one process for each.
 
 python -m tests.fuzz --seconds 60 batches partials
 """

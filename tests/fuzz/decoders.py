@@ -1,4 +1,4 @@
-"""This module lists every decoder of bytes that others write, what it may raise, and how much memory it may take."""
+"""List every decoder of bytes that others write, what it may raise, and how much memory it may take."""
 
 from __future__ import annotations
 

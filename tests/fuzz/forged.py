@@ -1,4 +1,4 @@
-"""This module forges records that are well-formed: bytes choose their numbers, up to where representations end.
+"""Forge records that are well-formed: bytes choose their numbers, up to where representations end.
 
 What a decoder refuses at once is found by changing bytes. What it takes, and what then falls over it, is found here.
 """

@@ -1,4 +1,4 @@
-"""This module has the first parts of names that settings accept, and names of collections, for laws about both."""
+"""The first parts of names that settings accept, and names of collections, for laws about both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module makes topics for a test, which are there for all who ask once they have been made."""
+"""Make topics for a test, which are there for all who ask once they have been made."""
 
 from __future__ import annotations
 

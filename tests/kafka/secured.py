@@ -1,4 +1,4 @@
-"""This module has a broker with TLS, passwords, tokens and access rules, and what its clients need."""
+"""A broker with TLS, passwords, tokens and access rules, and what its clients need."""
 
 from __future__ import annotations
 

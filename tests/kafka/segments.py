@@ -1,4 +1,4 @@
-"""This module reads what a broker has stored: the record batches in its log segments, with all of their fields.
+"""Read what a broker has stored: the record batches in its log segments, with all of their fields.
 
 A consumer hides most of them. The layout is Kafka's record batch of magic 2, uncompressed
 (kafka.apache.org/documentation/#recordbatch).

@@ -1,4 +1,4 @@
-"""This module traces into memory, for tests of what is traced."""
+"""Trace into memory, for tests of what is traced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module appends what Kafka's other clients cannot read: a record whose header has a name that is not UTF-8."""
+"""Append what Kafka's other clients cannot read: a record whose header has a name that is not UTF-8."""
 
 from __future__ import annotations
 

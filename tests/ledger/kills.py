@@ -1,4 +1,4 @@
-"""This module runs work in a process that is killed at a place of choice, before or after a call of the system."""
+"""Run work in a process that is killed at a place of choice, before or after a call of the system."""
 
 from __future__ import annotations
 

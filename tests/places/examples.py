@@ -1,4 +1,4 @@
-"""This module makes collections of places, users, and counts."""
+"""Make collections of places, users, and counts."""
 
 from __future__ import annotations
 

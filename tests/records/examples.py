@@ -1,4 +1,4 @@
-"""This module has collections of records as text, and the problems of a text that is none."""
+"""Collections of records as text, and the problems of a text that is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module runs workers with one rule of the design broken on purpose: the controls of the fault tests.
+"""Run workers with one rule of the design broken on purpose: the controls of the fault tests.
 
 python broken_worker.py RULE worker COLLECTION ...
 """

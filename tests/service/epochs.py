@@ -1,4 +1,4 @@
-"""This module has users who report phase after phase on a real Kafka, and computes the epoch from their reports."""
+"""Users who report phase after phase on a real Kafka, and the epoch as computed from their reports."""
 
 from __future__ import annotations
 

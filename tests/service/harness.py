@@ -1,4 +1,4 @@
-"""This module runs workers as processes, computes naively what they must publish, and reads the log back."""
+"""Run workers as processes, compute naively what they must publish, and read the log back."""
 
 from __future__ import annotations
 

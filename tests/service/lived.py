@@ -1,4 +1,4 @@
-"""This module writes the log of a collection that has lived for a window and a half."""
+"""Write the log of a collection that has lived for a window and a half."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module has a reports topic in memory, with the group, producer and time of one worker that ingests it."""
+"""A reports topic in memory, with the group, producer and time of one worker that ingests it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module has mergers without a broker: what they read and write, and what they merge."""
+"""Mergers without a broker: what they read and write, and what they merge."""
 
 from __future__ import annotations
 

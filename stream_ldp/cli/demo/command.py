@@ -1,4 +1,4 @@
-"""This module runs the demo: a broker, a worker, and every part's users and answers."""
+"""Run the demo: a broker, a worker, and every part's users and answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module plays the demo's collection of item sets: films that simulated users have seen."""
+"""Play the demo's collection of item sets: films that simulated users have seen."""
 
 from __future__ import annotations
 

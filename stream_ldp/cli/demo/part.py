@@ -1,4 +1,4 @@
-"""This module says what a part of the demo is: a collection, and the simulated users who report to it."""
+"""What a part of the demo is: a collection, and the simulated users who report to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module plays the demo's collection of records: a sensitive question of a real survey."""
+"""Play the demo's collection of records: a sensitive question of a real survey."""
 
 from __future__ import annotations
 

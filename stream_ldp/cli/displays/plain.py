@@ -1,4 +1,4 @@
-"""This module makes parts of a display out of text that others have written."""
+"""Make parts of a display out of text that others have written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module prints tables of answers as text."""
+"""Print tables of answers as text."""
 
 from __future__ import annotations
 

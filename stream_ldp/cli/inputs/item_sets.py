@@ -1,4 +1,4 @@
-"""This module reads item sets from text, one user's set on each line."""
+"""Read item sets from text, one user's set on each line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module reads a population to simulate from a table whose columns are attributes."""
+"""Read a population to simulate from a table whose columns are attributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module reads records from text: lines of CSV or of JSON, one record each."""
+"""Read records from text: lines of CSV or of JSON, one record each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module reads tables of records from files: CSV, gzipped or not, and Parquet."""
+"""Read tables of records from files: CSV, gzipped or not, and Parquet."""
 
 from __future__ import annotations
 

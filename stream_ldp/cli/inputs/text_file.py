@@ -1,4 +1,4 @@
-"""This module opens text files, gzipped or not."""
+"""Open text files, gzipped or not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module keeps Kafka's classes in the user's cache, loaded and checked, and brokers start in half the time."""
+"""Keep Kafka's classes in the user's cache, loaded and checked, so that brokers start in half the time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module fetches the jars of Apache Kafka, once, by Maven into the user's cache."""
+"""Fetch the jars of Apache Kafka, once, by Maven into the user's cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module finds the Java that runs the embedded Kafka."""
+"""Find the Java that runs the embedded Kafka."""
 
 from __future__ import annotations
 

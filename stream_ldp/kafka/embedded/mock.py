@@ -1,4 +1,4 @@
-"""This module runs librdkafka's mock cluster, for a first look on a machine without Java."""
+"""Run librdkafka's mock cluster, for a first look on a machine without Java."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module runs one Apache Kafka node as a child process, which ends with its parent."""
+"""Run one Apache Kafka node as a child process, which ends with its parent."""
 
 from __future__ import annotations
 

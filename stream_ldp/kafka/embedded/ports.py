@@ -1,4 +1,4 @@
-"""This module finds and probes TCP ports of this machine."""
+"""Find and probe TCP ports of this machine."""
 
 from __future__ import annotations
 

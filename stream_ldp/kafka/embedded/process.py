@@ -1,4 +1,4 @@
-"""This module runs programs to their end and shows the end of their output."""
+"""Run programs to their end and show the end of their output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module measures works side by side: in turns, by the processor's time, as ratios of neighbouring runs."""
+"""Measure works side by side: in turns, by the processor's time, as ratios of neighbouring runs."""
 
 from __future__ import annotations
 

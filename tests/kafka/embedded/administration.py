@@ -1,4 +1,4 @@
-"""This module has a client of the brokers' administration."""
+"""A client of the brokers' administration."""
 
 from __future__ import annotations
 

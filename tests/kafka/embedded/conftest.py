@@ -1,4 +1,4 @@
-"""This module simulates machines that lack Java or Maven."""
+"""Simulate machines that lack Java or Maven."""
 
 from __future__ import annotations
 

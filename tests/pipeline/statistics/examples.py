@@ -1,4 +1,4 @@
-"""This module draws rows of many widths, and counts them."""
+"""Draw rows of many widths, and count them."""
 
 from __future__ import annotations
 

@@ -61,7 +61,9 @@ class UnreadableAnswer(StreamLDPError, ValueError):
     """
 
     def __init__(self, topic: str, partition: int, offset: int, problem: str, *, answer: str) -> None:
-        super().__init__(f"topic {topic}, partition {partition}, offset {offset}: no {answer}: {problem}")
+        super().__init__(
+            f"topic {topic}, partition {partition}, offset {offset}: not an answer ({answer}): {problem}"
+        )
         self.topic = topic
         self.partition = partition
         self.offset = offset

@@ -133,7 +133,7 @@ def test_what_is_no_answer_is_pointed_out_and_passed_over(command_line: Run) -> 
     with published(b"{}", of_minute(0)):
         result = command_line(query, "care-survey", "--format", "csv")
     assert len(rows(result)) == 6
-    assert "offset 0: not an answer" in result.stderr
+    assert "offset 0: not an answer (Estimate): " in result.stderr
 
 
 def test_answers_of_another_collection_of_the_name_are_not_read_by_the_file(command_line: Run, survey: Path) -> None:

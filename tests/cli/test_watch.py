@@ -211,7 +211,7 @@ def test_a_record_that_is_not_an_estimate_is_pointed_out_and_passed_over(run: Ru
     result = run("care-survey", "--once")
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [AnswerText.of(of_minute(0)).line()]
-    assert "partition 0, offset 0: no Estimate: collection: Field required (and" in result.stderr
+    assert "partition 0, offset 0: not an answer (Estimate): collection: Field required (and" in result.stderr
 
 
 async def test_once_waits_for_the_first_estimate(run: Run, settings: Settings) -> None:

@@ -72,7 +72,7 @@ def test_windows_without_reports_are_left_out() -> None:
 def test_what_is_no_answer_is_raised_or_told_and_passed_over() -> None:
     told: list[UnreadableAnswer] = []
     with published(b"{}", of_minute(0)):
-        with pytest.raises(UnreadableAnswer, match="offset 0: no Estimate"):
+        with pytest.raises(UnreadableAnswer, match="offset 0: not an answer"):
             query("care-survey", settings=SETTINGS)
         assert len(query("care-survey", settings=SETTINGS, on_unreadable=told.append)) == 1
     assert [error.offset for error in told] == [0]

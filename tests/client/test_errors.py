@@ -21,5 +21,5 @@ def test_a_topic_that_does_not_exist_is_named_with_the_command_that_creates_it()
 
 def test_a_record_that_cannot_be_read_is_named_by_its_place() -> None:
     error = UnreadableAnswer("p.care.estimates", 0, 7, "garbage", answer="Estimate")
-    assert str(error) == "topic p.care.estimates, partition 0, offset 7: no Estimate: garbage"
+    assert str(error) == "topic p.care.estimates, partition 0, offset 7: not an answer (Estimate): garbage"
     assert (error.topic, error.partition, error.offset, error.answer) == ("p.care.estimates", 0, 7, "Estimate")

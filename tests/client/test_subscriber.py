@@ -187,7 +187,7 @@ async def test_a_record_that_is_not_an_estimate_is_named_and_reading_goes_on_aft
     async with subscribe(from_beginning=True, follow=False) as estimates:
         assert await anext(estimates) == of_minute(0)
         with pytest.raises(
-            UnreadableAnswer, match=rf"topic {TOPIC}, partition 0, offset 1: no Estimate: "
+            UnreadableAnswer, match=rf"topic {TOPIC}, partition 0, offset 1: not an answer \(Estimate\): "
         ) as refusal:
             await anext(estimates)
         assert (refusal.value.topic, refusal.value.partition, refusal.value.offset) == (TOPIC, 0, 1)
@@ -292,7 +292,9 @@ async def test_a_delayed_ranking_is_left_out_and_the_phases_do_not_hide_each_oth
 
 async def test_a_record_that_is_not_a_ranking_is_named(heavy_hitters: Topic) -> None:
     heavy_hitters.write(estimate_of())
-    with pytest.raises(UnreadableAnswer, match=rf"{RANKINGS}, partition 0, offset 0: no Ranking: method: Field"):
+    with pytest.raises(
+        UnreadableAnswer, match=rf"{RANKINGS}, partition 0, offset 0: not an answer \(Ranking\): method: Field"
+    ):
         await heavy_hitters.rankings()
 
 
@@ -317,7 +319,9 @@ async def test_the_answer_of_another_collection_is_refused_and_reading_goes_on()
     strange = estimate_of().model_copy(update={"collection": "other"})
     with published(strange, estimate_of()):
         async with Subscriber("care-survey", settings=SETTINGS, from_beginning=True, follow=False) as estimates:
-            with pytest.raises(UnreadableAnswer, match=r"offset 0: no Estimate: it is of other, not of care-survey"):
+            with pytest.raises(
+                UnreadableAnswer, match=r"offset 0: not an answer \(Estimate\): it is of other, not of care-survey"
+            ):
                 await anext(estimates)
             assert [each async for each in estimates] == [estimate_of()]
 

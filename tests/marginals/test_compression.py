@@ -61,9 +61,10 @@ def test_no_channel_of_less_epsilon_has_the_distortion() -> None:
         ("distortion: 0.1, alphabet: 9", "2 to 64 values and at most as many outputs, got 8 and 9"),
         ("distortion: 0.1, alphabet: 1", "greater than or equal to 2"),
         ("distortion: 0.1, measure: cosine", "expected 'hamming' or 'squared'"),
-        ("epsilon: 1, distortion: 0.1", "has the least epsilon for a `distortion`"),
-        ("epsilon: 1", "has the least epsilon for a `distortion`"),
-        ("hash_bits: 1", "give either `distortion` or `table`"),
+        ("epsilon: 1, distortion: 0.1", "channel has no epsilon, which is for auto, k-rr"),
+        ("epsilon: 1", "channel has no epsilon, which is for auto, k-rr"),
+        ("hash_bits: 1", "channel has no hash_bits, which is for hadamard and s-hist"),
+        ("measure: squared", "give either `distortion` or `table`"),
         ("table: [[0.5, 0.5], [0.4, 0.6]]", "the table has 2 rows, and attribute 'level' 8 values"),
         ("table: [[0.5, 0.5], [0.4, 0.6]], alphabet: 2", "leave them out beside `table`"),
         ("distortion: 0.1, table: [[0.5, 0.5], [0.4, 0.6]]", "give either `distortion` or `table`"),
@@ -78,7 +79,7 @@ def test_what_no_channel_reaches_is_said(mechanism: str, message: str) -> None:
 
 @pytest.mark.parametrize("given", ["alphabet: 2", "measure: squared", "table: [[0.5, 0.5], [0.4, 0.6]]"])
 def test_other_oracles_have_no_table(given: str) -> None:
-    with pytest.raises(CollectionError, match="is for oracle channel; leave it out for k-rr"):
+    with pytest.raises(CollectionError, match=r"k-rr has no \w+, which is for channel: leave it out"):
         collection_of(f"epsilon: 1, oracle: k-rr, {given}")
 
 

@@ -19,7 +19,13 @@ from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX, OTHER_VARIABLE
 from tests.profiles import QUICK
 
 #: Fixtures that tests of several rooms use.
-pytest_plugins = ["tests.client.fakes", "tests.coins", "tests.kafka.secured", "tests.kafka.traced"]
+pytest_plugins = [
+    "tests.cli.audits",
+    "tests.client.fakes",
+    "tests.coins",
+    "tests.kafka.secured",
+    "tests.kafka.traced",
+]
 
 # What tests write may be a secret, which is refused where everybody may read it.
 os.umask(0o077)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.client import CoordinationType
 from aiokafka.errors import (
+    CorruptRecordException,
     GroupCoordinatorNotAvailableError,
     GroupLoadInProgressError,
     IncompatibleBrokerVersion,
@@ -32,7 +33,7 @@ from stream_ldp.kafka.topics import ExistingTopic
 from stream_ldp.pipeline.topic_identity import TopicIdentity
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 
     from aiokafka import TopicPartition
     from aiokafka.structs import OffsetAndMetadata
@@ -128,15 +129,16 @@ class Cluster:
         Raises:
             KafkaError: the brokers cannot be asked, or do not say.
         """
-        answer = await self._admin._send_request(DescribeTopics(list(names)))
         found = {}
-        for code, name, topic_id, _, partitions, *_ in answer.topics:
-            error = for_code(code)
-            if error is UnknownTopicOrPartitionError:
-                continue
-            if code:
-                raise error(name)
-            found[name] = TopicIdentity(id=topic_id, partitions=len(partitions))
+        with _reading("topics"):
+            answer = await self._admin._send_request(DescribeTopics(list(names)))
+            for code, name, topic_id, _, partitions, *_ in answer.topics:
+                error = for_code(code)
+                if error is UnknownTopicOrPartitionError:
+                    continue
+                if code:
+                    raise error(name)
+                found[name] = TopicIdentity(id=topic_id, partitions=len(partitions))
         return found
 
     async def operations(self, names: Sequence[str]) -> dict[str, frozenset[Operation]]:
@@ -160,8 +162,9 @@ class Cluster:
         Raises:
             NoCoordinator: the group gets no coordinator within LEADER_SECONDS.
         """
-        answers = await _once_coordinated(f"group {group}", lambda: self._admin.describe_consumer_groups([group]))
-        return sum(len(described[5]) for answer in answers for described in answer.groups)
+        with _reading(f"group {group}"):
+            answers = await _once_coordinated(f"group {group}", lambda: self._admin.describe_consumer_groups([group]))
+            return sum(len(described[5]) for answer in answers for described in answer.groups)
 
     async def committed(self, group: str, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the offsets that a consumer group has committed, of those partitions that have one.
@@ -199,11 +202,12 @@ class Cluster:
         request = OffsetCommitRequest(group, *no_member, list(by_topic.items()))
 
         async def commit() -> None:
-            answer = await self._admin._send_request(request, await self._admin.find_coordinator(group))
-            for topic, partitions in answer.topics:
-                for partition, code in partitions:
-                    if code:
-                        raise for_code(code)(f"group {group} cannot commit for {topic} partition {partition}")
+            with _reading(f"group {group}"):
+                answer = await self._admin._send_request(request, await self._admin.find_coordinator(group))
+                for topic, partitions in answer.topics:
+                    for partition, code in partitions:
+                        if code:
+                            raise for_code(code)(f"group {group} cannot commit for {topic} partition {partition}")
 
         await _once_coordinated(f"group {group}", commit)
 
@@ -288,6 +292,21 @@ class Cluster:
         return found
 
 
+@contextmanager
+def _reading(what: str) -> Iterator[None]:
+    """Read an answer, for the length of a `with` block.
+
+    No checksum covers it: one that was damaged on its way may lack a list, or have something else in its place.
+
+    Raises:
+        CorruptRecordException: it cannot be read, which passes.
+    """
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise CorruptRecordException(f"the answer about {what} cannot be read: {error!r}") from error
+
+
 async def _committed_offsets(
     admin: AIOKafkaAdminClient, group: str, partitions: Sequence[TopicPartition]
 ) -> dict[TopicPartition, OffsetAndMetadata]:
@@ -302,9 +321,10 @@ async def _committed_offsets(
         KafkaError: it cannot be asked.
     """
     try:
-        commits: dict[TopicPartition, OffsetAndMetadata] = await admin.list_consumer_group_offsets(
-            group, partitions=list(partitions)
-        )
+        with _reading(f"group {group}"):
+            commits: dict[TopicPartition, OffsetAndMetadata] = await admin.list_consumer_group_offsets(
+                group, partitions=list(partitions)
+            )
     except NoError as error:  # aiokafka's name for an error of one partition
         raise GroupLoadInProgressError(str(error)) from error
     if commits.keys() != set(partitions):

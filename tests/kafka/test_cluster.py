@@ -7,14 +7,17 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
-from aiokafka.errors import GroupCoordinatorNotAvailableError, GroupLoadInProgressError
+from aiokafka.errors import CorruptRecordException, GroupCoordinatorNotAvailableError, GroupLoadInProgressError
 from aiokafka.structs import TopicPartition
 
 from stream_ldp.kafka.cluster import Cluster, ClusterError
+from stream_ldp.kafka.patience import passes
 from stream_ldp.kafka.topics import topic_specs
 from tests.client.examples import collection_of
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from stream_ldp.kafka.settings import Settings
 
 
@@ -60,6 +63,36 @@ async def test_a_slow_answer_about_a_group_is_not_taken_for_the_lack_of_its_coor
     admin.describe_consumer_groups = refuse
     with pytest.raises(ClusterError, match="group g has no coordinator after 0 s"):
         await Cluster(admin).members("g")
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda cluster: cluster.identities(["t"]),
+        lambda cluster: cluster.members("g"),
+        lambda cluster: cluster.commits("g", [TopicPartition("t", 0)]),
+        lambda cluster: cluster.commit("g", {TopicPartition("t", 0): (1, "")}),
+    ],
+)
+async def test_an_answer_that_was_damaged_on_its_way_passes(ask: Callable[[Cluster], Awaitable[object]]) -> None:
+    async def find(group: str) -> int:
+        return 1
+
+    async def lists_gone(*_: object, **__: object) -> SimpleNamespace:
+        return SimpleNamespace(topics=[(0, "t", "id", False, None)], groups=None)
+
+    async def commits_gone(*_: object, **__: object) -> None:
+        raise TypeError("'NoneType' object is not iterable")
+
+    admin = SimpleNamespace(
+        find_coordinator=find,
+        _send_request=lists_gone,
+        describe_consumer_groups=lists_gone,
+        list_consumer_group_offsets=commits_gone,
+    )
+    with pytest.raises(CorruptRecordException) as raised:
+        await ask(Cluster(admin))
+    assert passes(raised.value)
 
 
 async def test_a_commit_waits_for_the_first_coordinator_of_its_group() -> None:

@@ -12,7 +12,7 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import MECHANISMS, RANDOMIZERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from stream_ldp.mechanisms import Mechanism, MechanismSpec, Randomizer
 
@@ -35,7 +35,7 @@ def read_mechanism(word: str) -> Mechanism | Randomizer:
     Raises:
         ParameterError: the word describes no mechanism; the message says what would be right.
     """
-    kind, given = _parts(word, EXAMPLES)
+    kind, given = _parts(word)
     if kind in _RANDOMIZERS:
         randomizer = _RANDOMIZERS[kind]
         known = {field.name: field for field in fields(randomizer) if field.init}  # type: ignore[arg-type]  # a dataclass
@@ -44,24 +44,13 @@ def read_mechanism(word: str) -> Mechanism | Randomizer:
         return _built(lambda: TypeAdapter(randomizer).validate_python(given), EXAMPLES[kind])
     _require("sizes" in given, EXAMPLES[kind])
     sizes = given.pop("sizes")
-    return _built(lambda: _spec(kind, given, EXAMPLES[kind]).of(sizes=_sizes(sizes)), EXAMPLES[kind])
+    return _built(lambda: _spec(kind, given).of(sizes=_sizes(sizes)), EXAMPLES[kind])
 
 
-def read_spec(word: str) -> MechanismSpec:
-    """Read the parameters of a mechanism for records, without attributes, from their notation: `rr-ldp:f=0.5`.
-
-    Raises:
-        ParameterError: the word describes none; the message says what would be right.
-    """
-    kind, given = _parts(word, MECHANISMS)
-    example = f"{kind}:{MECHANISMS[kind].example}"
-    return _built(lambda: _spec(kind, given, example), example)
-
-
-def _parts(word: str, known: Iterable[str]) -> tuple[str, dict[str, str]]:
+def _parts(word: str) -> tuple[str, dict[str, str]]:
     kind, _, parameters = word.partition(":")
-    if kind not in known:
-        raise ParameterError(f"{kind!r} is no mechanism here; known are {', '.join(known)}")
+    if kind not in EXAMPLES:
+        raise ParameterError(f"{kind!r} is no mechanism here; known are {', '.join(EXAMPLES)}")
     given = [part.partition("=")[::2] for part in parameters.split(",")]
     names = [name for name, _ in given]
     for name in names:
@@ -70,10 +59,10 @@ def _parts(word: str, known: Iterable[str]) -> tuple[str, dict[str, str]]:
     return kind, dict(given)
 
 
-def _spec(kind: str, given: Mapping[str, str], example: str) -> MechanismSpec:
+def _spec(kind: str, given: Mapping[str, str]) -> MechanismSpec:
     known = MECHANISMS[kind].model_fields
     required = {name for name, field in known.items() if field.is_required()} - {"kind"}
-    _require(required <= given.keys() <= known.keys() - {"kind"}, example)
+    _require(required <= given.keys() <= known.keys() - {"kind"}, EXAMPLES[kind])
     return MECHANISMS[kind].model_validate({"kind": kind, **given})
 
 

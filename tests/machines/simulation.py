@@ -330,11 +330,6 @@ class Holder:
             if self.dropped:
                 return
 
-    @property
-    def flushing(self) -> bool:
-        """True while a flush was begun and is not done."""
-        return bool(self._writes)
-
     def _steps(self, changes: Changes, *, idle: bool) -> list[Callable[[], None]]:
         def commit() -> None:
             if self.owner:

@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms.randomizer import OutputDistribution
 
 of_records = pytest.mark.parametrize("mechanism", [each for each, _ in OF_RECORDS], ids=repr)
-of_numbers = pytest.mark.parametrize("randomizer", dict.fromkeys(each for each, _ in OF_NUMBERS), ids=repr)
 of_randomizers = pytest.mark.parametrize(
     "randomizer", dict.fromkeys(each for each, _ in [*OF_VALUES, *OF_NUMBERS]), ids=repr
 )

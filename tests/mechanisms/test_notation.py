@@ -5,20 +5,13 @@ from __future__ import annotations
 import pytest
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import MECHANISMS, RRLDP, HadamardResponse
-from stream_ldp.mechanisms.notation import EXAMPLES, read_mechanism, read_spec
+from stream_ldp.mechanisms import RRLDP, HadamardResponse
+from stream_ldp.mechanisms.notation import EXAMPLES, read_mechanism
 
 
 @pytest.mark.parametrize("kind", EXAMPLES)
 def test_the_example_of_every_mechanism_is_read(kind: str) -> None:
     assert read_mechanism(EXAMPLES[kind]) is not None
-
-
-@pytest.mark.parametrize("kind", MECHANISMS)
-def test_the_parameters_of_a_mechanism_for_records_are_read_without_its_attributes(kind: str) -> None:
-    parameters, _, sizes = EXAMPLES[kind].rpartition(",sizes=")
-    assert sizes == "2x3"
-    assert read_spec(parameters).of(sizes=(2, 3)) == read_mechanism(EXAMPLES[kind])
 
 
 def test_a_word_has_the_parameters_that_it_names() -> None:
@@ -29,8 +22,6 @@ def test_a_word_has_the_parameters_that_it_names() -> None:
 def test_a_word_of_no_known_mechanism_is_refused_with_those_that_are() -> None:
     with pytest.raises(ParameterError, match=r"'rappor' is no mechanism here; known are rr-ldp, k-rr, .*hadamard"):
         read_mechanism("rappor:f=0.5")
-    with pytest.raises(ParameterError, match=r"'hadamard' is no mechanism here; known are rr-ldp, k-rr$"):
-        read_spec("hadamard:size=8,epsilon=1")
 
 
 def test_parameters_that_cannot_be_are_refused_with_what_would_be_right() -> None:
@@ -42,4 +33,4 @@ def test_parameters_that_cannot_be_are_refused_with_what_would_be_right() -> Non
 
 def test_a_parameter_that_is_given_twice_is_refused() -> None:
     with pytest.raises(ParameterError, match="'epsilon' is given twice"):
-        read_spec("k-rr:epsilon=2,epsilon=3")
+        read_mechanism("k-rr:epsilon=2,epsilon=3,sizes=2")

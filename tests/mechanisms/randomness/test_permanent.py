@@ -1,7 +1,7 @@
 """The permanent response is remembered by recomputing it, the instantaneous one is new in every report.
 
-What a bit's probability is, and what reports cost in privacy, is held in tests/privacy; the bytes of the keyed words
-are held by golden vectors in tests/pipeline/test_wire.py.
+What a bit's probability is, and what reports cost in privacy, is held in tests/mechanisms and tests/audit; the
+bytes of the keyed words are held by golden vectors in tests/pipeline/test_wire.py.
 """
 
 from __future__ import annotations

@@ -172,7 +172,6 @@ class CollectionMerger:
             while not stopping():
                 await self._work(stopping=stopping)
                 await self._finals.stop()
-                self._begin_anew()
         finally:
             await self._finals.stop()
 

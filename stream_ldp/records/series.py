@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Window
     from stream_ldp.records.answer import Estimate
 
-PRIORS: tuple[Prior, ...] = ("window", "temporal")
-
 #: Most attributes that have a hidden factor in common: it is learnt from all their pairs, 496 of 32.
 MOST_AMONG = 32
 

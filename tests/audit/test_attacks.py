@@ -44,7 +44,7 @@ def plan(
 
 
 def is_disproved(planned: tuple[Attack, ...], trials: int = 5_000) -> bool:
-    """Decide whether an attack shows more than is claimed; on an honest mechanism one does with 1 seed in 10,000."""
+    """Decide whether an attack shows more than is claimed; on an honest system one does with 1 seed in 10,000."""
     entropy, confidence = SeededEntropy(0), 1 - 1e-4 / len(planned)
     return any(
         attack.run(trials=trials, confidence=confidence, entropy=entropy).epsilon > attack.claimed

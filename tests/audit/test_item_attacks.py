@@ -17,14 +17,13 @@ from stream_ldp.audit.item_enumeration import inquiries
 from stream_ldp.mechanisms import DirectResponse, HadamardResponse, SeededEntropy, SetHadamardResponse, UnaryResponse
 from stream_ldp.sets.phases import Target
 from tests.audit import broken
-from tests.audit.test_attacks import FEW
+from tests.audit.test_attacks import FEW, is_disproved
 from tests.audit.test_item_enumeration import EVERYBODY, Asking, direct, hadamard, phases, unary
 from tests.sets.methods.examples import method
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stream_ldp.audit.attacks import Attack
     from stream_ldp.mechanisms import Entropy, FrequencyOracle
     from stream_ldp.sets.phases import Method
 
@@ -41,15 +40,6 @@ HONEST: list[FrequencyOracle] = [
 def seeded(seed: int) -> Callable[[], Entropy]:
     entropy = SeededEntropy(seed)
     return lambda: entropy
-
-
-def is_disproved(planned: tuple[Attack, ...], trials: int = 5_000) -> bool:
-    """Decide whether an attack shows more than is claimed; on an honest system one does with 1 seed in 10,000."""
-    entropy, confidence = SeededEntropy(0), 1 - 1e-4 / len(planned)
-    return any(
-        attack.run(trials=trials, confidence=confidence, entropy=entropy).epsilon > attack.claimed
-        for attack in planned
-    )
 
 
 @pytest.mark.parametrize("oracle", HONEST, ids=repr)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import struct
 import zlib
@@ -21,7 +20,7 @@ from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.printable import UNSEEN
 from stream_ldp.records.collection import JointCollection
-from tests.paths import GOLDEN, REPOSITORY
+from tests.paths import GOLDEN, REPOSITORY, vectors
 from tests.wire import reader
 
 SPECIFICATION = (REPOSITORY / "docs" / "wire.md").read_text(encoding="utf-8")
@@ -40,10 +39,6 @@ REASONS_OF_BYTES = [
     Reason.WRONG_WIDTH,
     Reason.PADDING_BITS,
 ]
-
-
-def vectors(name: str) -> list[Any]:
-    return json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
 def collection_of(vector: dict[str, Any]) -> JointCollection:

@@ -22,15 +22,11 @@ from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.phases import Inquiry, RankingEstimate
 from stream_ldp.sets.rounds import Round, RoundRefused
-from tests.paths import GOLDEN, REPOSITORY
+from tests.paths import GOLDEN, REPOSITORY, vectors
 from tests.pipeline.test_wire import label
 from tests.wire import reader
 
 SPECIFICATION = (REPOSITORY / "docs" / "wire.md").read_text(encoding="utf-8")
-
-
-def vectors(name: str) -> list[Any]:
-    return json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
 def collection_of(name: str) -> ItemCollection:

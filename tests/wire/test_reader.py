@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.paths import GOLDEN, REPOSITORY
+from tests.paths import GOLDEN, REPOSITORY, vectors
 from tests.wire import reader
 
 PAGE = (REPOSITORY / "docs" / "wire.md").read_text(encoding="utf-8")
@@ -22,10 +22,6 @@ PAGE = (REPOSITORY / "docs" / "wire.md").read_text(encoding="utf-8")
 OF_THE_SERVICE = {"estimates", "oracles"}
 
 Asking = reader.Sampled | reader.Strings | reader.Places
-
-
-def vectors(name: str) -> Any:
-    return json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def rows_of(written: list[str]) -> list[bytes]:

@@ -24,16 +24,12 @@ from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.rounds import Round
 from stream_ldp.strings import permanent as string_answers
 from stream_ldp.strings.collection import StringCollection
-from tests.paths import GOLDEN, REPOSITORY
+from tests.paths import GOLDEN, REPOSITORY, vectors
 from tests.wire import reader
 
 PAGE = (REPOSITORY / "docs" / "wire.md").read_text(encoding="utf-8")
 ASKING = ["sampled", "views", "strings", "places"]
 SECRET = bytes(range(32))
-
-
-def vectors(name: str) -> Any:
-    return json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def collection_of(file: dict[str, Any]) -> Collection:

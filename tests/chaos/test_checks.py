@@ -85,6 +85,15 @@ def test_a_final_may_have_what_the_log_has_lost_or_not_and_no_other_number() -> 
     ]
 
 
+def test_numbers_are_not_compared_where_a_remembered_window_has_lost_reports() -> None:
+    first, silent, last = finals()
+    remembering = COLLECTION.model_copy(update={"window": COLLECTION.window.model_copy(update={"memory": 0.5})})
+    wrong = f"window {NOW + 2_000}: the numbers are not those that are estimated offline"
+    assert wrong in differences_of_finals([first, silent, last], EXPECTED, collection=remembering)
+    lost = replace(EXPECTED, spare={NOW: 2})
+    assert wrong not in differences_of_finals([first, silent, last], lost, collection=remembering)
+
+
 def test_a_window_that_has_lost_all_of_its_reports_may_be_silent() -> None:
     first, silent, last = finals()
     lost = replace(EXPECTED, windows={**EXPECTED.windows, NOW + 1_000: ROWS}, final={*EXPECTED.final, NOW + 1_000})

@@ -30,8 +30,11 @@ async def audit_clients(collection: Any, directory: Path) -> list[Finding]:
     """Run the clients of a collection, and return what is found of each promise.
 
     directory: an empty directory, for the files of the audit's users.
+
+    Raises:
+        KeyError: nothing is known of its kind.
     """
-    subject = _SUBJECTS.get(kind_of(collection).name)
-    if subject is None:
+    kind = kind_of(collection)
+    if kind.rounds is not None:
         return await audit_item_reporter(collection, directory)
-    return await audit_reporter(subject(collection), directory)
+    return await audit_reporter(_SUBJECTS[kind.name](collection), directory)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.kind import Kind
-    from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.window_task import WindowTask
 
 #: Every kind by its name. A file that shows no kind is read as the first.
 KINDS: dict[str, Kind[Any, Any, Any]] = {kind.name: kind for kind in (RECORDS, SETS, SAMPLED, STRINGS, VIEWS, PLACES)}
@@ -146,11 +146,11 @@ def load_solver(collection: Collection) -> None:
         import_module(name)
 
 
-def solve(collection: Collection, question: Question[Any, Any]) -> Answer:
+def solve(collection: Collection, task: WindowTask[Any, Any]) -> Answer:
     """Answer a question.
 
     This is slow: run it on a thread of its own, never on an event loop.
     """
-    answer: Answer = kind_of(collection).solve(collection, question)
-    silent_until_ms = question.silent_until_ms
+    answer: Answer = kind_of(collection).solve(collection, task)
+    silent_until_ms = task.silent_until_ms
     return answer if silent_until_ms is None else answer.without_reports(until_ms=silent_until_ms)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.kind import RoundMessage
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.merging import Merge
-    from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.window_task import WindowTask
 
 
 class NextRound(NamedTuple):
@@ -40,52 +40,52 @@ def next_round(collection: Collection, answer: Answer) -> NextRound | None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MergeStep:
-    """The steps of one question.
+    """The steps of one task.
 
     In this order: if `is_withheld`, then `skip`; or else `solve`, publish the answer, the `next_round` and, once the
     answer is decided, the records that `decide` returns.
     """
 
     collection: Collection
-    question: Question[Any, Any]
+    task: WindowTask[Any, Any]
 
     @classmethod
     def due(cls, merge: Merge) -> Self | None:
         """Return the steps of the final that is due next; None if none is."""
-        question = merge.due()
-        return None if question is None else cls(collection=merge.collection, question=question)
+        task = merge.due()
+        return None if task is None else cls(collection=merge.collection, task=task)
 
     @property
     def end_ms(self) -> int:
         """End of the window, or of the last of some silent ones; event time in milliseconds."""
-        return self.question.silent_until_ms or self.question.window_ms + self.collection.window.size_ms
+        return self.task.silent_until_ms or self.task.window_ms + self.collection.window.size_ms
 
     @property
     def epochs(self) -> int:
-        """Number of epochs that end without a result if the question has no answer; 0 for kinds without epochs."""
+        """Number of epochs that end without a result if the task has no answer; 0 for kinds without epochs."""
         if kind_of(self.collection).rounds is None:
             return 0
-        length_ms = self.end_ms - self.question.window_ms
+        length_ms = self.end_ms - self.task.window_ms
         # A later phase is asked once an epoch.
-        return -(-length_ms // (self.question.series.period_ms(self.collection.window) or length_ms))
+        return -(-length_ms // (self.task.series.period_ms(self.collection.window) or length_ms))
 
     def is_withheld(self) -> bool:
         """Decide whether there are too few users for an answer, see `Collection.min_reports`; slow, as `solve` is."""
         least = self.collection.min_reports
-        return least is not None and kind_of(self.collection).users(self.collection, self.question) < least
+        return least is not None and kind_of(self.collection).users(self.collection, self.task) < least
 
     def solve(self) -> Answer:
-        """Answer the question, with an answer that has a `next_round`, or needs none.
+        """Solve the task, with an answer that has a `next_round`, or needs none.
 
         This is slow: run it on a thread of its own, never on an event loop.
         """
-        answer = solve(self.collection, self.question)
+        answer = solve(self.collection, self.task)
         next_round(self.collection, answer)
         return answer
 
     def skip(self, merge: Merge) -> None:
         """Let the merge go on without an answer."""
-        merge.skip(self.question.series.name, self.end_ms)
+        merge.skip(self.task.series.name, self.end_ms)
 
     def decide(self, merge: Merge, answer: Answer, *, offset: int = 0) -> WindowRecords | None:
         """Let the merge go on from the final answer, which is on the log, and return the records of the window.
@@ -95,6 +95,6 @@ class MergeStep:
         Returns:
             None if the collection asks for no records, or if they have been published with another final.
         """
-        is_first = not merge.has_final(self.question.window_ms)
+        is_first = not merge.has_final(self.task.window_ms)
         merge.decide(answer, offset=offset)
         return WindowRecords.of(merge, answer) if is_first else None

@@ -56,7 +56,7 @@ def test_no_first_answer_waits_for_a_library_once_its_solver_is_loaded(kind: str
 WITHOUT_LASSO = """
 import sys
 from stream_ldp.kinds import load_solver, solve
-from stream_ldp.pipeline.question import Question
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records.solve_time import sample
 from tests.records.test_solve_time import collection_of
 collection = collection_of(sizes=(2, 2))
@@ -64,7 +64,7 @@ load_solver(collection)
 before = set(sys.modules)
 (counts,) = sample(collection, collection.series[0], 1_000, seed=1)
 windows = ((1.0, (counts,)),)
-solve(collection, Question(series=collection.series[0], window_ms=0, final=True, windows=windows, before=None))
+solve(collection, WindowTask(series=collection.series[0], window_ms=0, final=True, windows=windows, before=None))
 later = set(sys.modules) - before
 print([name for name in sys.modules if name.startswith("sklearn") or (name in later and name.startswith("scipy"))])
 """

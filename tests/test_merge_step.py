@@ -8,7 +8,7 @@ import pytest
 
 from stream_ldp.merge_step import MergeStep, next_round
 from stream_ldp.pipeline.merging import Merge
-from stream_ldp.pipeline.question import Question
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.sets.answer import NextPhase
 from tests.client.items import films
 from tests.client.rankings import films as films_of_rankings
@@ -49,18 +49,18 @@ def test_a_window_of_too_few_users_is_withheld_and_skipped(reports: int, withhel
 def test_the_records_of_a_window_come_with_its_first_final_alone() -> None:
     merge = merge_of(MAKING, reports=5)
     first = due(merge)
-    records = first.decide(merge, quick_answer(MAKING, first.question))
+    records = first.decide(merge, quick_answer(MAKING, first.task))
     assert records is not None
-    assert records.final.series == first.question.series.name
+    assert records.final.series == first.task.series.name
     second = due(merge)
-    assert second.question.window_ms == first.question.window_ms
-    assert second.decide(merge, quick_answer(MAKING, second.question)) is None
+    assert second.task.window_ms == first.task.window_ms
+    assert second.decide(merge, quick_answer(MAKING, second.task)) is None
 
 
 def test_a_collection_without_synthesis_has_no_records() -> None:
     merge = merge_of(SMALL, reports=5)
     step = due(merge)
-    assert step.decide(merge, quick_answer(SMALL, step.question)) is None
+    assert step.decide(merge, quick_answer(SMALL, step.task)) is None
 
 
 def test_a_round_follows_from_a_ranking_that_is_not_the_last_of_its_epoch() -> None:
@@ -84,7 +84,7 @@ def test_epochs_without_a_result_are_counted_by_what_their_silence_spans(windows
 
 def step_of(collection: Collection, series: Series, *, silent_until_ms: int | None) -> MergeStep:
     """Make the step of a window in which nobody reported."""
-    question: Question[Any, Any] = Question(
+    task: WindowTask[Any, Any] = WindowTask(
         series=series,
         window_ms=0,
         final=True,
@@ -92,4 +92,4 @@ def step_of(collection: Collection, series: Series, *, silent_until_ms: int | No
         before=None,
         silent_until_ms=silent_until_ms,
     )
-    return MergeStep(collection=collection, question=question)
+    return MergeStep(collection=collection, task=task)

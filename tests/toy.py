@@ -30,8 +30,8 @@ from stream_ldp.pipeline.answer import (
 from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.kind import POPULATIONS, Kind
 from stream_ldp.pipeline.plan import ErrorPlan, Plan, Section
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import RowCounts, RowTally
+from stream_ldp.pipeline.window_task import WindowTask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -138,17 +138,17 @@ class Share(AnswerMessage):
         yield Cell(labels={"side": "heads"}, estimate=self.share, standard_error=None, names=("heads",))
 
 
-def solve(collection: Coins, question: Question[Heads, Share]) -> Share:
-    (_, parts), *_ = question.counts(RowCounts)
+def solve(collection: Coins, task: WindowTask[Heads, Share]) -> Share:
+    (_, parts), *_ = task.counts(RowCounts)
     counts = RowCounts.sum(parts, bits=1)
-    heads = float(counts.counts @ counts.unpacked()[:, 0]) / max(question.reports, 1)
+    heads = float(counts.counts @ counts.unpacked()[:, 0]) / max(task.reports, 1)
     truth = collection.mechanism.truth
     return Share(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
-        window=WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + collection.window.size_ms),
-        final=question.final,
-        reports=question.reports,
+        window=WindowBounds(start_ms=task.window_ms, end_ms=task.window_ms + collection.window.size_ms),
+        final=task.final,
+        reports=task.reports,
         share=min(max((heads - (1 - truth)) / (2 * truth - 1), 0.0), 1.0),
     )
 
@@ -193,7 +193,7 @@ def measure(trial: Trial[Coins]) -> Iterator[Measured]:
     told = np.where(rng.random(len(coins)) < trial.collection.mechanism.truth, coins, ~coins)
     counts = RowCounts.of(told[:, None].astype(np.uint8), bits=1)
     window = ((1.0, (counts,)),)
-    found = solve(trial.collection, Question(series=Heads(), window_ms=0, final=True, windows=window, before=None))
+    found = solve(trial.collection, WindowTask(series=Heads(), window_ms=0, final=True, windows=window, before=None))
     yield Measured("heads", {"error": abs(found.share - float(coins.mean()))}, 0.0)
 
 

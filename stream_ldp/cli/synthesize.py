@@ -140,11 +140,11 @@ async def _make(
     counted: has the same reports, and counts all of them that records are made from.
     """
     try:
-        question, start_ms = await recounted(collection, counted, settings=settings, window_ms=window_ms)
+        task, start_ms = await recounted(collection, counted, settings=settings, window_ms=window_ms)
         finals = await published_finals(collection, settings=settings)
     except NotReplayed as error:
         fail(str(error), code=UNANSWERABLE)
-    everything = question(whole(counted))
+    everything = task(whole(counted))
     # Of a file that asks for none, `counted` asks for a number that says nothing.
     asked = None if counted is not collection else counted.synthesis
     before = {each.name: answer_before(each, start_ms, finals) for each in collection.series}

@@ -1,4 +1,4 @@
-"""The solver of sampled collections: it answers a question of the pipeline with the marginals of a window."""
+"""The solver of sampled collections: it answers a task of the pipeline with the marginals of a window."""
 
 from __future__ import annotations
 
@@ -24,37 +24,35 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.marginals.collection import SampledCollection
-    from stream_ldp.pipeline.question import Question
     from stream_ldp.pipeline.window_series import WindowSeries
+    from stream_ldp.pipeline.window_task import WindowTask
 
 
-def solve(collection: SampledCollection, question: Question[WindowSeries, Marginals]) -> Marginals:
-    """Answer a question about one window."""
+def solve(collection: SampledCollection, task: WindowTask[WindowSeries, Marginals]) -> Marginals:
+    """Solve a task about one window."""
     questions = collection.questions
-    windows = weighted_sums(question, counters=questions.counters)
+    windows = weighted_sums(task, counters=questions.counters)
     _, current = windows[0]
     return Marginals(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
-        window=WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + collection.window.size_ms),
-        final=question.final,
-        reports=question.reports,
-        attributes=tuple(
-            _marginal(collection, question, place, windows) for place in range(len(collection.attributes))
-        ),
+        window=WindowBounds(start_ms=task.window_ms, end_ms=task.window_ms + collection.window.size_ms),
+        final=task.final,
+        reports=task.reports,
+        attributes=tuple(_marginal(collection, task, place, windows) for place in range(len(collection.attributes))),
         plausibility=questions.plausibility(current, reports_per_user=collection.window.reports_per_user),
         privacy=AnswerPrivacy(
             per_report=questions.epsilon,
             for_ever=questions.for_ever,
             assumption=ASSUMPTION if questions.epsilon == questions.for_ever else REPEATED,
-            published=published_of_window(question, collection, epsilon=questions.epsilon, inputs="any two users"),
+            published=published_of_window(task, collection, epsilon=questions.epsilon, inputs="any two users"),
         ),
     )
 
 
 def _marginal(
     collection: SampledCollection,
-    question: Question[WindowSeries, Marginals],
+    task: WindowTask[WindowSeries, Marginals],
     place: int,
     windows: Sequence[tuple[float, NDArray[np.int64]]],
 ) -> Marginal:
@@ -66,7 +64,7 @@ def _marginal(
     estimate = None
     if answers:
         found = answers[0].question.estimate(answers, of=place).message(attribute)
-        estimate = found.with_past(learnt(collection, question, found, attribute=attribute.name, reports=reports))
+        estimate = found.with_past(learnt(collection, task, found, attribute=attribute.name, reports=reports))
     return Marginal(
         attribute=attribute.name,
         mechanism=" and ".join(dict.fromkeys(questions.questions[number].title for number in about)),

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from stream_ldp.filtering.learnt import Learnt
     from stream_ldp.marginals.answer import Frequencies, Marginals, Numbers, Outputs
     from stream_ldp.marginals.collection import SampledCollection
-    from stream_ldp.pipeline.question import Question
     from stream_ldp.pipeline.window_series import WindowSeries
+    from stream_ldp.pipeline.window_task import WindowTask
 
 
 def learnt(
     collection: SampledCollection,
-    question: Question[WindowSeries, Marginals],
+    task: WindowTask[WindowSeries, Marginals],
     found: Frequencies | Numbers | Outputs,
     *,
     attribute: str,
@@ -40,22 +40,22 @@ def learnt(
         return None
     estimates, errors, spread = found.measured
     return learn(
-        _before(question, attribute, found),
+        _before(task, attribute, found),
         estimates,
         errors,
         returning=returning,
         reports=reports,
-        elapsed=question.elapsed(collection.window.size_ms),
-        final=question.final,
+        elapsed=task.elapsed(collection.window.size_ms),
+        final=task.final,
         spread=spread,
     )
 
 
 def _before(
-    question: Question[WindowSeries, Marginals], attribute: str, found: Frequencies | Numbers | Outputs
+    task: WindowTask[WindowSeries, Marginals], attribute: str, found: Frequencies | Numbers | Outputs
 ) -> Learnt | None:
     """Find what the final before says of the same values; a worker may have had other candidates then."""
-    before = question.earlier
+    before = task.earlier
     if before is None:
         return None
     earlier = next((each.estimate for each in before.attributes if each.attribute == attribute), None)

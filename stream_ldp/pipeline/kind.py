@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from stream_ldp.collection import Collection
 from stream_ldp.pipeline.answer import AnswerT
 from stream_ldp.pipeline.fewest_users import fewest_users
-from stream_ldp.pipeline.question import SeriesT
+from stream_ldp.pipeline.window_task import SeriesT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.content_type import Headers
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.plan import Plan
-    from stream_ldp.pipeline.question import Question
     from stream_ldp.pipeline.solve_time import SolveTime, Timer
+    from stream_ldp.pipeline.window_task import WindowTask
 
 CollectionT = TypeVar("CollectionT", bound=Collection)
 CollectionT_contra = TypeVar("CollectionT_contra", bound=Collection, contravariant=True)
@@ -162,7 +162,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     charges: describes what reports of one user show, and at what price, for the user's ledger: AttributeReports of
         several reports, or the PhaseReport of one to a phase.
     layout: makes the layout of the batches under a collection's own fingerprint.
-    solve: answers a question; slow, so it belongs on a thread of its own.
+    solve: solves a task; slow, so it belongs on a thread of its own.
     answer: the class of its answers.
     messages: the classes of all messages with a published schema, the answers among them.
     summary: describes a collection on one line.
@@ -177,7 +177,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     rounds: its rounds; None if the collection's file says all that users are asked.
     solve_times: measures what solves take, before it runs; None if nobody can say.
     fit: returns the iteration that produced an answer, for the metrics; None if answers are not iterated to.
-    users: returns the least number of users who reported in a question's window.
+    users: returns the least number of users who reported in a task's window.
     libraries: names the modules that nearly every solve of a collection needs, and that are imported when the first
         one does: see `stream_ldp.kinds.load_solver`.
     about: makes a collection with the same reports whose only series is about other attributes, given by name, and
@@ -191,7 +191,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     takes: Callable[[Mapping[str, Any]], bool] | None = None
     charges: Callable[..., Any]
     layout: Callable[[CollectionT], Layout]
-    solve: Callable[[CollectionT, Question[SeriesT, AnswerT]], AnswerT]
+    solve: Callable[[CollectionT, WindowTask[SeriesT, AnswerT]], AnswerT]
     answer: type[AnswerT]
     messages: tuple[type[BaseModel], ...] = ()
     summary: Callable[[CollectionT], str]
@@ -204,6 +204,6 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     rounds: Rounds[CollectionT, AnswerT, Any] | None = None
     solve_times: SolveTimes[CollectionT] | None = None
     fit: Callable[[AnswerT], Iteration] | None = None
-    users: Callable[[CollectionT, Question[SeriesT, AnswerT]], int] = fewest_users
+    users: Callable[[CollectionT, WindowTask[SeriesT, AnswerT]], int] = fewest_users
     libraries: Callable[[CollectionT], tuple[str, ...]] = _special
     about: Callable[[CollectionT, Sequence[str], str | None], CollectionT] | None = None

@@ -16,10 +16,10 @@ import numpy as np
 from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
 from stream_ldp.pipeline.newest_finals import NewestFinals
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.source_watermarks import SourceWatermarks
 from stream_ldp.pipeline.topic_identity import TopicIdentity
 from stream_ldp.pipeline.undecided import UndecidedWindows
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS, closes_at, panes_of, windows_of
 from stream_ldp.pipeline.wire import MAX_REPORTS
 
@@ -267,8 +267,8 @@ class Merge:
             left -= 1
         return not self._stale
 
-    def due(self) -> Question[Any, Any] | None:
-        """Return the question whose answer has to be made final next; None if nothing is due.
+    def due(self) -> WindowTask[Any, Any] | None:
+        """Return the task whose answer has to be made final next; None if nothing is due.
 
         Finals are due in the order of their windows. Each answer starts from the final before it, which may even add
         another window in between: decide this one before the next.
@@ -279,10 +279,10 @@ class Merge:
             return None
         start, silent_until_ms, series = min(due, key=lambda each: each[0])
         if silent_until_ms is None:
-            return self.question(start, series, final=True)
+            return self.task(start, series, final=True)
         # Nothing is taken from the final before, unless it is that which asked.
         before = None if series.period_ms(self.collection.window) else self._finals.before(start, series)
-        return Question(
+        return WindowTask(
             series=series,
             window_ms=start,
             final=True,
@@ -361,11 +361,11 @@ class Merge:
         """Decide whether a window of a series holds reports and still takes more."""
         return self._undecided.holds(window_ms, series) and not self._is_closed(window_ms)
 
-    def question(self, window_ms: int, series: Series, *, final: bool) -> Question[Any, Any]:
+    def task(self, window_ms: int, series: Series, *, final: bool) -> WindowTask[Any, Any]:
         """Put together all that the answer to one window depends on, as of now."""
         before = self._finals.before(window_ms, series)
         of = series.statistic(before)
-        return Question(
+        return WindowTask(
             series=series,
             window_ms=window_ms,
             final=final,

@@ -16,7 +16,7 @@ from stream_ldp.pipeline.allowance import Allowance
 if TYPE_CHECKING:
     from stream_ldp.collection import Series
     from stream_ldp.pipeline.merging import Merge
-    from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.window_task import WindowTask
 
 #: Share of the time that the solves of provisional answers of one series may take.
 SHARE = 0.5
@@ -48,8 +48,8 @@ class Provisionals:
         waiting = self._round or self._left_out or self._merge.has_changed(self.series)
         return self._next_at if waiting else None
 
-    def next(self, *, now: float) -> Question[Any, Any] | None:
-        """Return the question to be answered next; None if nothing is to be answered now.
+    def next(self, *, now: float) -> WindowTask[Any, Any] | None:
+        """Return the task to be answered next; None if nothing is to be answered now.
 
         Call `answer` when its answer is published, and then this again.
         """
@@ -61,19 +61,19 @@ class Provisionals:
             start = self._round.popleft()
             if not self._merge.is_open(start, self.series):
                 continue
-            question = self._merge.question(start, self.series, final=False)
-            if question.reports <= self._answered.get(start, 0):
+            task = self._merge.task(start, self.series, final=False)
+            if task.reports <= self._answered.get(start, 0):
                 continue
             if self._allowance.left_s(now=now) > 0:
-                return question
+                return task
             self._left_out = {start, *self._round}
             self._round.clear()
             self.skipped += len(self._left_out)
         return None
 
-    def answer(self, question: Question[Any, Any], *, seconds: float, now: float) -> None:
-        """Note that a question was answered, by a solve that took so long."""
-        self._answered[question.window_ms] = question.reports
+    def answer(self, task: WindowTask[Any, Any], *, seconds: float, now: float) -> None:
+        """Note that a task was solved, by a solve that took so long."""
+        self._answered[task.window_ms] = task.reports
         # The first solve of a process has imports in it, of seconds that no other takes: it says nothing of the rest.
         if self._has_answered:
             self._allowance.spend(seconds, now=now)

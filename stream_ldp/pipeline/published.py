@@ -9,11 +9,11 @@ from stream_ldp.pipeline.answer import Published
 
 if TYPE_CHECKING:
     from stream_ldp.collection import Collection
-    from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.window_task import WindowTask
 
 
 def published_of_window(
-    question: Question[Any, Any], collection: Collection, *, epsilon: float, inputs: str
+    task: WindowTask[Any, Any], collection: Collection, *, epsilon: float, inputs: str
 ) -> Published | None:
     """State what readers of a window's final answers could learn of a user; None where it is not known.
 
@@ -28,10 +28,10 @@ def published_of_window(
     inputs: what is not distinguished, in words, such as `any two records`.
     """
     window, delta = collection.window, collection.delta or DELTA
-    if not question.final or not question.reports or window.reports_per_user > 1 or window.panes > 1 or window.memory:
+    if not task.final or not task.reports or window.reports_per_user > 1 or window.panes > 1 or window.memory:
         return None
     return Published(
-        epsilon=shuffled_epsilon(epsilon, reports=question.reports, delta=delta),
+        epsilon=shuffled_epsilon(epsilon, reports=task.reports, delta=delta),
         delta=delta,
         assumption=f"{inputs}; about users who report in this window, for readers of its final answers alone who "
         "trust the service; a user reports once",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.partials import Partial
-    from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.window_task import WindowTask
 
 #: Relative difference up to which two numbers count as equal: linear algebra on another machine adds in another
 #: order, and a few thousand additions of numbers with 53 bits lose no more.
@@ -74,13 +74,13 @@ class Recount:
         if ours:
             self._sources[partition].count(*map(list, zip(*ours, strict=True)))
 
-    def question(self, series: Series, *, before: Answer | None) -> Question[Any, Any]:
-        """Return the question about the window; what is added after the first question is not in it.
+    def task(self, series: Series, *, before: Answer | None) -> WindowTask[Any, Any]:
+        """Return the task of the window; what is added after the first task is not in it.
 
         before: the final answer from which the answer continues; None if there is none.
         """
         merge = self._alone if before is None else self._merged(before)
-        return merge.question(self._window_ms, series, final=True)
+        return merge.task(self._window_ms, series, final=True)
 
     @cached_property
     def _alone(self) -> Merge:

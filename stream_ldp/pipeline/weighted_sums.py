@@ -1,4 +1,4 @@
-"""The sums of the windows that a question is about, with the weight of each."""
+"""The sums of the windows that a task is about, with the weight of each."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.window_task import WindowTask
 
 
-def weighted_sums(question: Question[Any, Any], *, counters: int) -> list[tuple[float, NDArray[np.int64]]]:
-    """Add up the parts of each window of a question whose statistic is sums, the window that is asked about first.
+def weighted_sums(task: WindowTask[Any, Any], *, counters: int) -> list[tuple[float, NDArray[np.int64]]]:
+    """Add up the parts of each window of a task whose statistic is sums, the window that is asked about first.
 
     counters: number of sums; those of a window without reports are 0.
 
@@ -22,8 +22,6 @@ def weighted_sums(question: Question[Any, Any], *, counters: int) -> list[tuple[
         The weight of each window, and its sums, int64, shape (counters,).
 
     Raises:
-        TypeError: a part of the question holds no sums.
+        TypeError: a part of the task holds no sums.
     """
-    return [
-        (weight, ReportSums.sum(parts, counters=counters).values) for weight, parts in question.counts(ReportSums)
-    ]
+    return [(weight, ReportSums.sum(parts, counters=counters).values) for weight, parts in task.counts(ReportSums)]

@@ -1,4 +1,4 @@
-"""The solver of collections of places: it answers a question of the pipeline with the counts of a window."""
+"""The solver of collections of places: it answers a task of the pipeline with the counts of a window."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import FrequencyOracle
-    from stream_ldp.pipeline.question import Question
     from stream_ldp.pipeline.window_series import WindowSeries
+    from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.places.collection import PlaceCollection
 
 #: What the privacy of a user rests on.
@@ -48,10 +48,10 @@ class Counts:
     projected: NDArray[np.float64]
 
 
-def solve(collection: PlaceCollection, question: Question[WindowSeries, PlaceCounts]) -> PlaceCounts:
-    """Answer a question about one window."""
+def solve(collection: PlaceCollection, task: WindowTask[WindowSeries, PlaceCounts]) -> PlaceCounts:
+    """Solve a task about one window."""
     questions = collection.questions
-    windows = weighted_sums(question, counters=questions.counters)
+    windows = weighted_sums(task, counters=questions.counters)
     _, current = windows[0]
     counts = place_counts(collection, windows)
     epsilons = collection.mechanism_spec.epsilon
@@ -59,9 +59,9 @@ def solve(collection: PlaceCollection, question: Question[WindowSeries, PlaceCou
     return PlaceCounts(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
-        window=WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + collection.window.size_ms),
-        final=question.final,
-        reports=question.reports,
+        window=WindowBounds(start_ms=task.window_ms, end_ms=task.window_ms + collection.window.size_ms),
+        final=task.final,
+        reports=task.reports,
         places=collection.tree.places,
         raw=tuple(counts.raw.tolist()),
         standard_error=tuple(counts.standard_error.tolist()),
@@ -72,7 +72,7 @@ def solve(collection: PlaceCollection, question: Question[WindowSeries, PlaceCou
             for region, reports in zip(collection.tree.regions, by_region.tolist(), strict=True)
             if any(reports)
         ),
-        learnt=learnt(collection, question, counts.raw, counts.standard_error),
+        learnt=learnt(collection, task, counts.raw, counts.standard_error),
         plausibility=_plausibility(collection, current),
         privacy=PlacePrivacy(epsilons=epsilons, assumption=ASSUMPTION),
     )

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.filtering.learnt import Learnt
-    from stream_ldp.pipeline.question import Question
     from stream_ldp.pipeline.window_series import WindowSeries
+    from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.places.answer import PlaceCounts
     from stream_ldp.places.collection import PlaceCollection
 
 
 def learnt(
     collection: PlaceCollection,
-    question: Question[WindowSeries, PlaceCounts],
+    task: WindowTask[WindowSeries, PlaceCounts],
     counts: NDArray[np.float64],
     errors: NDArray[np.float64],
 ) -> Learnt | None:
@@ -36,7 +36,7 @@ def learnt(
         The shares, in the order of the places. None where nothing can be learnt, see `repeating`, or nobody has
         reported.
     """
-    returning, reports = repeating(collection.window, collection.prior), question.reports
+    returning, reports = repeating(collection.window, collection.prior), task.reports
     if returning is None or not reports:
         return None
     shares, noise = counts / reports, errors / reports
@@ -44,11 +44,11 @@ def learnt(
     of_all, users = np.clip(shares, 0.0, 1.0), reports / collection.window.reports_per_user
     of_shares = np.sqrt(noise**2 + of_all * (1.0 - of_all) / users)
     return learn(
-        None if question.earlier is None else question.earlier.learnt,
+        None if task.earlier is None else task.earlier.learnt,
         shares,
         of_shares,
         returning=returning,
         reports=users,
-        elapsed=question.elapsed(collection.window.size_ms),
-        final=question.final,
+        elapsed=task.elapsed(collection.window.size_ms),
+        final=task.final,
     )

@@ -11,8 +11,8 @@ from stream_ldp.evaluation.completion import complete_estimates
 from stream_ldp.evaluation.distance import coverage, joint_metrics, joint_of
 from stream_ldp.evaluation.trial import Evaluation, Measured
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records.bit_selection import selected
 from stream_ldp.records.solve import solve
 from stream_ldp.records.stream import Stream
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _FIRST_SCORED = 0.25
 
 
-def asked(trial: Trial[JointCollection]) -> Callable[[EstimateSpec], Question[EstimateSpec, Estimate]]:
+def asked(trial: Trial[JointCollection]) -> Callable[[EstimateSpec], WindowTask[EstimateSpec, Estimate]]:
     """Let the users of a trial report once, and return the question about any estimate."""
     collection, entropy = trial.collection, SeededEntropy(trial.noise)
     rows = collection.mechanism.perturb(trial.people, entropy=entropy)
@@ -41,27 +41,27 @@ def asked(trial: Trial[JointCollection]) -> Callable[[EstimateSpec], Question[Es
     names = collection.pseudonyms(len(rows), secrets=None, time_ms=0, entropy=entropy)
     counts = RowCounts.of(np.concatenate([names, rows], axis=1), bits=collection.bits)
 
-    def question(series: EstimateSpec) -> Question[EstimateSpec, Estimate]:
+    def task(series: EstimateSpec) -> WindowTask[EstimateSpec, Estimate]:
         part = selected(counts, collection.row_bits_of(series.counted))
-        return Question(series=series, window_ms=0, final=False, windows=((1.0, (part,)),), before=None)
+        return WindowTask(series=series, window_ms=0, final=False, windows=((1.0, (part,)),), before=None)
 
-    return question
+    return task
 
 
 def measure_joints(
     trial: Trial[Any],
     *,
-    asked: Callable[[Trial[Any]], Callable[[Any], Question[Any, Estimate]]],
-    solve: Callable[[Any, Question[Any, Estimate]], Estimate],
+    asked: Callable[[Trial[Any]], Callable[[Any], WindowTask[Any, Estimate]]],
+    solve: Callable[[Any, WindowTask[Any, Estimate]], Estimate],
 ) -> Iterator[Measured]:
     """Measure each estimate of a collection of joint distributions.
 
     asked: see `Evaluation`.
     solve: answers a question.
     """
-    collection, question = trial.collection, asked(trial)
+    collection, task = trial.collection, asked(trial)
     for spec in collection.estimates:
-        wanted = question(spec)
+        wanted = task(spec)
         begun = trial.clock()
         answer = solve(collection, wanted)
         seconds = trial.clock() - begun
@@ -118,9 +118,9 @@ def measure_windows(
     for number, pane in enumerate(stream.draw(trial.sampling, trial.noise)):
         history.add(pane)
         for spec in collection.estimates:
-            question, made_of = history.question(spec, before=before.get(spec.name))
+            task, made_of = history.task(spec, before=before.get(spec.name))
             begun = trial.clock()
-            before[spec.name] = answer = solve(collection, question)
+            before[spec.name] = answer = solve(collection, task)
             seconds = trial.clock() - begun
             if number >= _FIRST_SCORED * windows:
                 metrics = joint_metrics(answer.joint(), _errors(answer), _joint(collection, spec, pane.people))
@@ -152,9 +152,9 @@ class _History:
         self._panes[self._next_ms] = RowCounts.of(rows, bits=self._collection.bits), pane.people
         self._next_ms += self._collection.window.pane_ms
 
-    def question(
+    def task(
         self, spec: EstimateSpec, *, before: Estimate | None
-    ) -> tuple[Question[EstimateSpec, Estimate], NDArray[np.float64]]:
+    ) -> tuple[WindowTask[EstimateSpec, Estimate], NDArray[np.float64]]:
         """Ask about the window that ends with the latest pane.
 
         Returns:
@@ -172,10 +172,10 @@ class _History:
                 if collection.linked_ms is None or begin_ms == start_ms:
                     joints += [_joint(collection, spec, people) for _, people in panes]
                     weights += [weight] * len(panes)
-        question: Question[EstimateSpec, Estimate] = Question(
+        task: WindowTask[EstimateSpec, Estimate] = WindowTask(
             series=spec, window_ms=start_ms, final=True, windows=tuple(windows), before=before
         )
-        return question, np.average(joints, axis=0, weights=weights)
+        return task, np.average(joints, axis=0, weights=weights)
 
 
 def _joint(collection: Any, spec: Any, people: Any) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""The solver of collections of records: it answers a question with an estimate."""
+"""The solver of collections of records: it answers a task with an estimate."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Mechanism
-    from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.records.estimators import Temporal as Solved
     from stream_ldp.records.series import EstimateSpec
@@ -39,32 +39,32 @@ _FACTORS: Kept[tuple[NDArray[np.float64], ...] | None] = Kept(most=64)
 _DIGITS, _DIGITS_OF_MEAN, _DIGITS_OF_SCORES = 6, 12, 3
 
 
-def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate]) -> Estimate:
-    """Answer a question about one window of one estimate."""
-    spec, window = question.series, collection.window
+def solve(collection: JointCollection, task: WindowTask[EstimateSpec, Estimate]) -> Estimate:
+    """Solve a task about one window of one estimate."""
+    spec, window = task.series, collection.window
     mechanism = collection.mechanism
     bits = len(collection.bits_of(spec.counted))
     positions, sizes = collection.positions_of(spec.of), collection.sizes_of(spec)
-    users = None if collection.linked_ms is None else linked_users(question, bits=bits)
+    users = None if collection.linked_ms is None else linked_users(task, bits=bits)
     if users is None:
         reports_per_user = window.reports_per_user
-        counted = row_counts(question, bits=bits)
+        counted = row_counts(task, bits=bits)
         factor = _factor(collection, spec, counted)
         counts = _own(collection, spec, counted)
         informative = _informative(counts, mechanism, reports_per_user=reports_per_user)
         effective, odds = float(informative.reports), None
     else:
         reports_per_user = 1.0
-        counts = informative = each_user_once(_of_window(question, bits=PSEUDONYM_BITS + bits))
+        counts = informative = each_user_once(_of_window(task, bits=PSEUDONYM_BITS + bits))
         effective = effective_reports(users, mechanism)
         odds, factor = mechanism.linked_odds(users.ones, users.reports), None
     solution = estimator(spec.method, stop=spec.stop, delta=spec.delta).estimate(
         supported(informative, mechanism, positions),
         sizes=sizes,
         supports=[mechanism.supports[position] for position in positions],
-        start=warm_start(question, sizes=sizes),
-        past=past(question, sizes=sizes),
-        recurrence=_recurrence(collection, question),
+        start=warm_start(task, sizes=sizes),
+        past=past(task, sizes=sizes),
+        recurrence=_recurrence(collection, task),
         odds=odds,
         factor=factor,
     )
@@ -73,9 +73,9 @@ def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
         estimate=spec.name,
-        window=WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + window.size_ms),
-        final=question.final,
-        reports=question.reports,
+        window=WindowBounds(start_ms=task.window_ms, end_ms=task.window_ms + window.size_ms),
+        final=task.final,
+        reports=task.reports,
         effective_reports=effective,
         axes=tuple(
             Axis(attribute=attribute.name, values=attribute.values) for attribute in collection.attributes_of(spec)
@@ -94,46 +94,46 @@ def solve(collection: JointCollection, question: Question[EstimateSpec, Estimate
             # The theorem is about reports that nobody can link, each counted once.
             published=None
             if users is not None
-            else published_of_window(question, collection, epsilon=one.epsilon, inputs=one.assumption),
+            else published_of_window(task, collection, epsilon=one.epsilon, inputs=one.assumption),
         ),
         linked=None if users is None else _linked(users, collection),
-        temporal=_temporal(solution.temporal, final=question.final),
+        temporal=_temporal(solution.temporal, final=task.final),
     )
 
 
-def users(collection: JointCollection, question: Question[EstimateSpec, Estimate]) -> int:
-    """Count the users who reported in a question's window, or bound their number where reports are not linked."""
+def users(collection: JointCollection, task: WindowTask[EstimateSpec, Estimate]) -> int:
+    """Count the users who reported in a task's window, or bound their number where reports are not linked."""
     if collection.linked_ms is None:
-        return fewest_users(collection, question)
-    (_, parts), *_ = question.counts(RowCounts)
+        return fewest_users(collection, task)
+    (_, parts), *_ = task.counts(RowCounts)
     return users_of(parts)
 
 
-def row_counts(question: Question[EstimateSpec, Estimate], *, bits: int) -> RowCounts:
-    """Add up all counts of a question with their weights, scaled to sum to the effective number of reports.
+def row_counts(task: WindowTask[EstimateSpec, Estimate], *, bits: int) -> RowCounts:
+    """Add up all counts of a task with their weights, scaled to sum to the effective number of reports.
 
     So many equally weighted reports hold as much information (see `WeightedReports`), and errors and tests that use
     these counts are right.
 
     Raises:
-        TypeError: a part of the question is no count of rows.
+        TypeError: a part of the task is no count of rows.
     """
-    sums = [(weight, RowCounts.sum(parts, bits=bits)) for weight, parts in question.counts(RowCounts)]
+    sums = [(weight, RowCounts.sum(parts, bits=bits)) for weight, parts in task.counts(RowCounts)]
     if len(sums) == 1:
         return sums[0][1]
     scale = WeightedReports.of((weight, counts.reports) for weight, counts in sums).scale
     return RowCounts.sum([counts.scaled(scale * weight) for weight, counts in sums], bits=bits)
 
 
-def linked_users(question: Question[EstimateSpec, Estimate], *, bits: int) -> LinkedUsers:
+def linked_users(task: WindowTask[EstimateSpec, Estimate], *, bits: int) -> LinkedUsers:
     """Gather what the users of the window have reported in its period.
 
     bits: number of bits of a report of the estimate's attributes, without the pseudonym.
 
     Raises:
-        TypeError: a part of the question is no count of rows.
+        TypeError: a part of the task is no count of rows.
     """
-    windows = [RowCounts.sum(parts, bits=PSEUDONYM_BITS + bits) for _, parts in question.counts(RowCounts)]
+    windows = [RowCounts.sum(parts, bits=PSEUDONYM_BITS + bits) for _, parts in task.counts(RowCounts)]
     return LinkedUsers.of(windows, bits=bits)
 
 
@@ -146,8 +146,8 @@ def effective_reports(users: LinkedUsers, mechanism: Mechanism) -> float:
     return float((users.reports / (1.0 + (users.reports - 1.0) * mechanism.permanent_share)).sum())
 
 
-def _of_window(question: Question[EstimateSpec, Estimate], *, bits: int) -> RowCounts:
-    (_, parts), *_ = question.counts(RowCounts)
+def _of_window(task: WindowTask[EstimateSpec, Estimate], *, bits: int) -> RowCounts:
+    (_, parts), *_ = task.counts(RowCounts)
     return RowCounts.sum(parts, bits=bits)
 
 
@@ -223,15 +223,15 @@ def supported(counts: RowCounts, mechanism: Mechanism, attributes: Sequence[int]
     return RowCounts(bits=bits.shape[1], rows=np.packbits(bits, axis=1, bitorder="little"), counts=counts.counts)
 
 
-def warm_start(question: Question[EstimateSpec, Estimate], *, sizes: tuple[int, ...]) -> NDArray[np.float64] | None:
+def warm_start(task: WindowTask[EstimateSpec, Estimate], *, sizes: tuple[int, ...]) -> NDArray[np.float64] | None:
     """Return the joint that the solver starts from; None if the answer before is missing or has another shape."""
-    before = question.before
+    before = task.before
     return before.joint() if before is not None and before.shape == sizes else None
 
 
-def past(question: Question[EstimateSpec, Estimate], *, sizes: tuple[int, ...]) -> Past | None:
+def past(task: WindowTask[EstimateSpec, Estimate], *, sizes: tuple[int, ...]) -> Past | None:
     """Return what the final before leaves to this window; None if that is nothing."""
-    before = question.earlier
+    before = task.earlier
     if before is None or before.temporal is None or before.temporal.filter is None:
         return None
     left = before.temporal.filter
@@ -245,14 +245,14 @@ def past(question: Question[EstimateSpec, Estimate], *, sizes: tuple[int, ...]) 
     return found if fits(found, sizes) else None
 
 
-def _recurrence(collection: JointCollection, question: Question[EstimateSpec, Estimate]) -> Recurrence | None:
+def _recurrence(collection: JointCollection, task: WindowTask[EstimateSpec, Estimate]) -> Recurrence | None:
     window = collection.window
-    if collection.linked_ms is not None or not question.series.is_temporal(window):
+    if collection.linked_ms is not None or not task.series.is_temporal(window):
         return None
     return Recurrence(
         returning=1.0 if window.returning is None else window.returning,
         permanent=collection.mechanism.permanent_share,
-        elapsed=question.elapsed(window.size_ms),
+        elapsed=task.elapsed(window.size_ms),
     )
 
 

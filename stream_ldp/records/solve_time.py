@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.solve_time import SolveTime
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records.solve import solve
 
 if TYPE_CHECKING:
@@ -161,7 +161,9 @@ def _solve(
 ) -> Estimate:
     window_ms = 0 if before is None else before.window.start_ms + collection.window.size_ms
     weighted = tuple((1.0, (counts,)) for counts in windows)
-    return solve(collection, Question(series=spec, window_ms=window_ms, final=True, windows=weighted, before=before))
+    return solve(
+        collection, WindowTask(series=spec, window_ms=window_ms, final=True, windows=weighted, before=before)
+    )
 
 
 def sample(collection: JointCollection, spec: EstimateSpec, reports: int, *, seed: int) -> tuple[RowCounts, ...]:

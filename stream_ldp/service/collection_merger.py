@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
     from stream_ldp.pipeline.quarantine import LogEntry, Unread
-    from stream_ldp.pipeline.question import Question
     from stream_ldp.pipeline.topic_identity import TopicIdentity
+    from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.service.metrics import Metrics
     from stream_ldp.service.solver import Solved, Solver
 
@@ -333,9 +333,9 @@ class CollectionMerger:
     # Publishing.
 
     async def _solve(self, step: MergeStep) -> Solved[Answer]:
-        name, question = self._collection.name, step.question
-        with span("solve", collection=name, series=question.series.name, reports=question.reports):
-            solved = await self._computed(self._solver.work(self._collection, question, step.solve), question)
+        name, task = self._collection.name, step.task
+        with span("solve", collection=name, series=task.series.name, reports=task.reports):
+            solved = await self._computed(self._solver.work(self._collection, task, step.solve), task)
         fit_of = kind_of(self._collection).fit
         if fit_of is not None and solved.made.status is Status.ANSWERED:
             fit = fit_of(solved.made)
@@ -344,7 +344,7 @@ class CollectionMerger:
             self._metrics.merge.estimates_certified.labels(name, str(fit.certified).lower()).inc()
         return solved
 
-    async def _computed(self, work: Awaitable[T], question: Question[Any, Any]) -> T:
+    async def _computed(self, work: Awaitable[T], task: WindowTask[Any, Any]) -> T:
         """Wait for what is computed of a window.
 
         Whatever is wrong, it is wrong with what is on the log, and may be wrong again wherever that is read.
@@ -357,23 +357,23 @@ class CollectionMerger:
         except Exception as error:
             name = self._collection.name
             self._metrics.solve.solve_failures.labels(name, type(error).__name__).inc()
-            raise _CannotSolve(f"{question.series.name} of the window of {question.window_ms} ms") from error
+            raise _CannotSolve(f"{task.series.name} of the window of {task.window_ms} ms") from error
 
-    def _unsolved(self, question: Question[Any, Any], error: _CannotSolve) -> Unsolved:
-        start_ms = question.window_ms
+    def _unsolved(self, task: WindowTask[Any, Any], error: _CannotSolve) -> Unsolved:
+        start_ms = task.window_ms
         newest = self.merge.newest_offset(start_ms)
         return Unsolved(
             topic=self._names.partials,
             # A silent window has no record: it is released with all that there is now.
             offset=self._applied if newest < 0 else newest,
-            series=question.series.name,
+            series=task.series.name,
             window=WindowBounds(start_ms=start_ms, end_ms=start_ms + self._collection.window.size_ms),
             error=type(error.__cause__).__name__,
         )
 
     def _hold(self, step: MergeStep, error: _CannotSolve) -> None:
         """Hold the finals back at a window that cannot be solved, or pass over it if an operator has released it."""
-        unsolved = self._unsolved(step.question, error)
+        unsolved = self._unsolved(step.task, error)
         self._unsolved_at = time.monotonic()
         log.error("%s: cannot be computed: %s", self._collection.name, unsolved, exc_info=error.__cause__)
         if not self._quarantine.add_unsolved(unsolved):
@@ -389,7 +389,7 @@ class CollectionMerger:
         if await self._is_withheld(step):
             self._withhold(step)
             return None
-        series = step.question.series
+        series = step.task.series
         with span("answer", root=True, collection=self._collection.name, series=series.name):
             answer = (await self._solve(step)).made
             offset = await self._finals.publish_once(series, answer)
@@ -402,11 +402,11 @@ class CollectionMerger:
         return records
 
     async def _is_withheld(self, step: MergeStep) -> bool:
-        return await self._computed(asyncio.to_thread(step.is_withheld), step.question)
+        return await self._computed(asyncio.to_thread(step.is_withheld), step.task)
 
     def _withhold(self, step: MergeStep) -> None:
         """Pass over a window of too few users."""
-        name, series = self._collection.name, step.question.series.name
+        name, series = self._collection.name, step.task.series.name
         log.info(
             "%s/%s: nothing is published of a window of fewer than %d users",
             name,
@@ -419,7 +419,7 @@ class CollectionMerger:
 
     def _tell_of(self, final: Answer, step: MergeStep) -> None:
         """Log and count a final answer that has been published."""
-        name, reports = self._collection.name, step.question.reports
+        name, reports = self._collection.name, step.task.reports
         if final.status is Status.NO_REPORTS:
             self._metrics.merge.windows_silent.labels(name).inc()
             self._metrics.merge.epochs_without_result.labels(name).inc(step.epochs)
@@ -456,7 +456,7 @@ class CollectionMerger:
         name = self._collection.name
         for each in provisionals:
             before = each.skipped
-            question = each.next(now=time.monotonic())
+            task = each.next(now=time.monotonic())
             if each.skipped > before:
                 self._metrics.merge.provisionals_skipped.labels(name).inc(each.skipped - before)
                 if not before:
@@ -465,10 +465,10 @@ class CollectionMerger:
                         "%g s: make it longer, or ask for fewer cells",
                         *(name, each.series.name, 100 * SHARE, each.series.every_ms / 1_000),
                     )
-            if question is None:
+            if task is None:
                 continue
             seconds = 0.0
-            step = MergeStep(collection=self._collection, question=question)
+            step = MergeStep(collection=self._collection, task=task)
             try:
                 if not await self._is_withheld(step):
                     solved = await self._solve(step)
@@ -476,8 +476,8 @@ class CollectionMerger:
                     seconds = solved.seconds
             except _CannotSolve as error:
                 # Its final, if that cannot be computed either, says so until somebody looks at it.
-                log.warning("%s: cannot be computed: %s", name, self._unsolved(question, error))
-            each.answer(question, seconds=seconds, now=time.monotonic())
+                log.warning("%s: cannot be computed: %s", name, self._unsolved(task, error))
+            each.answer(task, seconds=seconds, now=time.monotonic())
             return True
         return False
 
@@ -515,7 +515,7 @@ class CollectionMerger:
             return
         name, window = self._collection.name, records.final.window
         if not records.are_due:
-            counted, reported = (sum(each.reports_by_window) for each in (records.question, records.estimated))
+            counted, reported = (sum(each.reports_by_window) for each in (records.task, records.estimated))
             log.info(
                 "%s: no records are made of %s: %d of %d reports are counted for them",
                 *(name, window, counted, reported),
@@ -527,8 +527,8 @@ class CollectionMerger:
             return [Record.of(each, topic=topic) for each in records.chunks()]
 
         try:
-            work = self._solver.work(self._collection, records.question, chunks)
-            made = await self._computed(work, records.question)
+            work = self._solver.work(self._collection, records.task, chunks)
+            made = await self._computed(work, records.task)
         except _CannotSolve as error:
             log.exception("%s: no records are made of %s", name, window, exc_info=error.__cause__)
             return

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.layout import Layout
-    from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.window_task import WindowTask
 
 
 class NotReplayed(StreamLDPError, RuntimeError):
@@ -79,8 +79,8 @@ async def compare(
     )
     found = []
     for each in asked:
-        question = recount.question(each, before=before[each.name])
-        again = MergeStep(collection=collection, question=question).solve()
+        task = recount.task(each, before=before[each.name])
+        again = MergeStep(collection=collection, task=task).solve()
         first = published[each.name]
         differ = tuple(differences(_document(first), _document(again)))
         if differ and gone is not None:
@@ -121,19 +121,19 @@ async def ad_hoc(
     other = about(collection, of, method)
     recount, _ = await recounted(collection, other, settings=settings, window_ms=window_ms)
     (series,) = other.series
-    return MergeStep(collection=other, question=recount(series)).solve()
+    return MergeStep(collection=other, task=recount(series)).solve()
 
 
 async def recounted(
     collection: Collection, other: Collection, *, settings: Settings, window_ms: int | None = None
-) -> tuple[Callable[[Series], Question[Any, Any]], int]:
+) -> tuple[Callable[[Series], WindowTask[Any, Any]], int]:
     """Count the reports of a window again, for other questions than those of the collection's file.
 
     other: a collection with the same reports.
     window_ms: start of the window, event time in milliseconds; None for the last one that has been answered.
 
     Returns:
-        What makes a question of one of the other collection's series, and the start of the window.
+        What makes a task of one of the other collection's series, and the start of the window.
 
     Raises:
         ParameterError: no window begins then.
@@ -157,20 +157,20 @@ async def recounted(
         )
     recount, gone = await _recounted(other, settings=settings, window_ms=window_ms, rounds=())
 
-    def question(series: Series) -> Question[Any, Any]:
-        return recount.question(series, before=None)
+    def task(series: Series) -> WindowTask[Any, Any]:
+        return recount.task(series, before=None)
 
-    asked = question(other.series[0])
+    asked = task(other.series[0])
     if gone is not None and asked.reports not in [
         each.reports for each in finals if each.window.start_ms == window_ms
     ]:
         raise NotReplayed(gone)
-    if not asked.reports or MergeStep(collection=other, question=asked).is_withheld():
+    if not asked.reports or MergeStep(collection=other, task=asked).is_withheld():
         raise NotReplayed(
             f"{collection.name}: the window has so few users that nothing is published of it: `min_reports` is "
             f"{collection.min_reports or 1:,}"
         )
-    return question, window_ms
+    return task, window_ms
 
 
 async def published_finals(collection: Collection, *, settings: Settings) -> list[Answer]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stream_ldp.collection import Collection
-    from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.service.metrics import SolveMetrics
 
 T = TypeVar("T")
@@ -58,16 +58,16 @@ class Solver:
         self._seconds: dict[tuple[str, str], float] = {}
         self._next_move: asyncio.TimerHandle | None = None
 
-    async def work(self, collection: Collection, question: Question[Any, Any], work: Callable[[], T]) -> Solved[T]:
-        """Make something of the windows of a question, such as its answer, when its turn has come.
+    async def work(self, collection: Collection, task: WindowTask[Any, Any], work: Callable[[], T]) -> Solved[T]:
+        """Make something of the windows of a task, such as its answer, when its turn has come.
 
         It is given up if this is cancelled while it waits; once it has begun, it is made to its end, for nobody.
         """
-        series = question.series
+        series = task.series
         place = collection.name, series.name
         job = Job(
             collection=collection.name,
-            final=question.final,
+            final=task.final,
             expected_s=self._seconds.get(place, 0.0),
             patience_s=series.every_ms / 1_000,
         )

@@ -126,7 +126,7 @@ async def read_state(settings: Settings, collection: Collection, partitions: Map
             UndecidedWindow(
                 series=series.name,
                 bounds=WindowBounds(start_ms=start, end_ms=start + collection.window.size_ms),
-                reports=merge.question(start, series, final=False).reports,
+                reports=merge.task(start, series, final=False).reports,
                 closed=not merge.is_open(start, series),
             )
             for start, series in merge.undecided()

@@ -1,4 +1,4 @@
-"""The solver of collections of item sets: it answers a question with a ranking."""
+"""The solver of collections of item sets: it answers a task with a ranking."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stream_ldp.sets.temporal import learn
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.series import PhaseSeries
 
@@ -29,27 +29,27 @@ _AS_MUCH = "another epoch costs as much again"
 _NOTHING = RankingEstimate(items=np.zeros(0, dtype=np.int64), frequency=np.zeros(0), standard_error=np.zeros(0))
 
 
-def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) -> Ranking:
-    """Answer a question about one window of one phase.
+def solve(collection: ItemCollection, task: WindowTask[PhaseSeries, Ranking]) -> Ranking:
+    """Solve a task about one window of one phase.
 
     Raises:
         ValueError: the window does not ask the phase.
-        TypeError: a part of the question is no sum of reports.
+        TypeError: a part of the task is no sum of reports.
     """
     method, schedule = collection.method, collection.schedule
-    phase, before = question.series, question.before
+    phase, before = task.series, task.before
     earlier = None if before is None else before.earlier
     if phase.number == 1:
         before = None  # The result of an earlier epoch: nothing else is taken from it.
     inquiry = method.first() if before is None else before.next_inquiry
-    epoch = schedule.epoch_at(question.window_ms, phase.number)
+    epoch = schedule.epoch_at(task.window_ms, phase.number)
     if inquiry is None or inquiry.phase != phase.number or epoch is None:
-        raise ValueError(f"reports to {phase.name} in the window of {question.window_ms} ms, which does not ask it")
+        raise ValueError(f"reports to {phase.name} in the window of {task.window_ms} ms, which does not ask it")
     oracle = method.oracle(inquiry)
     for_ever = epochs_epsilon(method, epochs=math.inf)
-    ((_, parts),) = question.counts(ReportSums)
+    ((_, parts),) = task.counts(ReportSums)
     sums = ReportSums.sum(parts, counters=oracle.counters)
-    if question.silent_until_ms is None:
+    if task.silent_until_ms is None:
         estimate, following = method.solve(
             inquiry, sums=sums.values, reports=sums.reports, before=None if before is None else before.estimate
         )
@@ -66,9 +66,9 @@ def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) 
         epoch=epoch,
         phase=phase.number,
         phases=schedule.phases,
-        window=WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + schedule.size_ms),
-        final=question.final,
-        complete=question.final and phase.number == schedule.phases,
+        window=WindowBounds(start_ms=task.window_ms, end_ms=task.window_ms + schedule.size_ms),
+        final=task.final,
+        complete=task.final and phase.number == schedule.phases,
         reports=sums.reports,
         reports_per_phase=ranking_reports,
         items=_heavy_hitters(collection, estimate),
@@ -80,14 +80,14 @@ def solve(collection: ItemCollection, question: Question[PhaseSeries, Ranking]) 
         ),
         next_phase=None if following is None else NextPhase.of(following),
         learnt=learnt,
-        earlier=earlier if collection.is_temporal and question.final else None,
+        earlier=earlier if collection.is_temporal and task.final else None,
         plausibility=oracle.plausibility(sums.values),
         privacy=EpochPrivacy(
             per_epoch=epoch_epsilon(method),
             phases=tuple(each.epsilon for each in method.phases),
             for_ever=None if for_ever == math.inf else for_ever,
             assumption=f"any two sets of items; {_of_other_epochs(for_ever)}",
-            published=_published(collection, ranking_reports) if question.final else None,
+            published=_published(collection, ranking_reports) if task.final else None,
         ),
     )
 

@@ -1,4 +1,4 @@
-"""The solver of collections of strings: it answers a question of the pipeline with the ranking of a window."""
+"""The solver of collections of strings: it answers a task of the pipeline with the ranking of a window."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from stream_ldp.strings.temporal import follow
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from stream_ldp.pipeline.question import Question
     from stream_ldp.pipeline.window_series import WindowSeries
+    from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.strings.collection import StringCollection
     from stream_ldp.strings.method import FoundStrings
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 ASSUMPTION = "any two strings; a user's string does not change, and every report repeats the same answer"
 
 
-def solve(collection: StringCollection, question: Question[WindowSeries, StringRanking]) -> StringRanking:
-    """Answer a question about one window."""
+def solve(collection: StringCollection, task: WindowTask[WindowSeries, StringRanking]) -> StringRanking:
+    """Solve a task about one window."""
     questions = collection.method.questions
-    windows = [(weight, RowCounts.sum(parts, bits=questions.bits)) for weight, parts in question.counts(RowCounts)]
+    windows = [(weight, RowCounts.sum(parts, bits=questions.bits)) for weight, parts in task.counts(RowCounts)]
     _, current = windows[0]
     counts = current.counts.astype(np.int64)
     found, alone, learnt = follow(
         collection,
-        question,
+        task,
         [(weight, questions.answers(each.rows, each.counts.astype(np.int64))) for weight, each in windows],
     )
     return StringRanking(
@@ -41,9 +41,9 @@ def solve(collection: StringCollection, question: Question[WindowSeries, StringR
         fingerprint=collection.fingerprint.hex(),
         attribute=collection.string.name,
         method=collection.method.name,
-        window=WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + collection.window.size_ms),
-        final=question.final,
-        reports=question.reports,
+        window=WindowBounds(start_ms=task.window_ms, end_ms=task.window_ms + collection.window.size_ms),
+        final=task.final,
+        reports=task.reports,
         questions=tuple(
             QuestionReports(asked=each.title, reports=reports)
             for each, reports in zip(questions.questions, questions.draws(current.rows, counts).tolist(), strict=True)
@@ -58,7 +58,7 @@ def solve(collection: StringCollection, question: Question[WindowSeries, StringR
             per_report=questions.epsilon,
             for_ever=questions.epsilon,
             assumption=ASSUMPTION,
-            published=published_of_window(question, collection, epsilon=questions.epsilon, inputs="any two strings"),
+            published=published_of_window(task, collection, epsilon=questions.epsilon, inputs="any two strings"),
         ),
     )
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.pipeline.question import Question
     from stream_ldp.pipeline.window_series import WindowSeries
+    from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.strings.answer import StringRanking
     from stream_ldp.strings.collection import StringCollection
     from stream_ldp.strings.method import FoundStrings, Windows
@@ -47,9 +47,7 @@ class Followed(NamedTuple):
     learnt: LearntStrings | None
 
 
-def follow(
-    collection: StringCollection, question: Question[WindowSeries, StringRanking], windows: Windows
-) -> Followed:
+def follow(collection: StringCollection, task: WindowTask[WindowSeries, StringRanking], windows: Windows) -> Followed:
     """Find the most frequent strings of a window, with what the windows before tell of them.
 
     windows: the answers of the window, and of remembered ones, with their weights.
@@ -58,7 +56,7 @@ def follow(
     returning = repeating(collection.window, collection.prior)
     if returning is None:
         return Followed(method.find(windows, k=k), {}, None)
-    past = None if question.earlier is None else question.earlier.learnt
+    past = None if task.earlier is None else task.earlier.learnt
     tried = method.candidates(windows, k=k)
     if tried is None:
         return Followed(None, {}, past)
@@ -74,9 +72,9 @@ def follow(
         supports.frequency,
         supports.standard_error,
         returning=returning,
-        reports=float(np.mean(supports.reports)) if names else float(question.reports),
-        elapsed=1 if past is None else max(1, (question.window_ms - past.start_ms) // collection.window.size_ms),
-        final=question.final,
+        reports=float(np.mean(supports.reports)) if names else float(task.reports),
+        elapsed=1 if past is None else max(1, (task.window_ms - past.start_ms) // collection.window.size_ms),
+        final=task.final,
         places=places,
         prior=tried.prior,
     )
@@ -97,8 +95,8 @@ def follow(
         LearntStrings(
             strings=tuple(names[number] for number in kept.tolist()),
             shares=shares.taken(kept),
-            found=tuple(names[number] for number in kept.tolist() if places[number] < 0) if question.final else (),
-            start_ms=question.window_ms,
+            found=tuple(names[number] for number in kept.tolist() if places[number] < 0) if task.final else (),
+            start_ms=task.window_ms,
         ),
     )
 

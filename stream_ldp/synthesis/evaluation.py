@@ -58,8 +58,8 @@ def measure(
         return Measured(series, metrics | {"accuracy_real": accuracy_real}, seconds)
 
     begun = trial.clock()
-    question = asked(trial)(whole(collection))
-    found = synthetic(collection, question, spec=spec, earlier={}, seed=trial.drawing)
+    task = asked(trial)(whole(collection))
+    found = synthetic(collection, task, spec=spec, earlier={}, seed=trial.drawing)
     yield measured("synthetic", found.structure, found.records, trial.clock() - begun)
     drawn = others[np.random.default_rng(trial.drawing).choice(len(others), len(people))]
     yield measured("real", "real", drawn, 0.0)

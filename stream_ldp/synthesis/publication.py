@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from stream_ldp.collection.synthesis import CHUNK_BYTES, record_bytes
 from stream_ldp.pipeline.answer import Status
-from stream_ldp.pipeline.question import Question
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.distribution import Axis
@@ -31,7 +31,7 @@ _PUBLISHED_CELLS = 128
 
 def synthetic(
     collection: JointCollection | ViewsCollection,
-    question: Question[Any, Any],
+    task: WindowTask[Any, Any],
     *,
     spec: SynthesisSpec,
     earlier: Mapping[str, Any],
@@ -39,44 +39,44 @@ def synthetic(
 ) -> SyntheticRecords:
     """Make the records of a window.
 
-    question: about `stream_ldp.synthesis.window.whole`.
+    task: about `stream_ldp.synthesis.window.whole`.
     earlier: the final before of each estimate that has one, by the estimate's name.
     seed: in place of the spec's and the window.
     """
     return synthesize(
-        marginals_of(collection, question, earlier=earlier, stop=spec.stop),
+        marginals_of(collection, task, earlier=earlier, stop=spec.stop),
         records=spec.records,
         # Each window has draws of its own, or what chance does to one would be done to all.
-        seed=(spec.seed, max(0, question.window_ms)) if seed is None else seed,
+        seed=(spec.seed, max(0, task.window_ms)) if seed is None else seed,
         method=spec.method,
         most_cells=_PUBLISHED_CELLS if spec.stop == "paper" else MOST_CELLS,
     )
 
 
-def are_due(question: Question[Any, Any], estimated: Question[Any, Any], final: Answer) -> bool:
+def are_due(task: WindowTask[Any, Any], estimated: WindowTask[Any, Any], final: Answer) -> bool:
     """Decide whether records are made with a final.
 
     None are made of a window without reports, nor of a part of its reports: of a window that was still open when its
     collection began to ask for records, or whose counts have expired, there may be less than the final has seen. The
     same goes for the earlier windows that an estimate of linked reports, or one with memory, is made of.
 
-    question: about `stream_ldp.synthesis.window.whole`.
+    task: about `stream_ldp.synthesis.window.whole`.
     estimated: about an estimate of the same window.
     """
-    same = question.reports_by_window == estimated.reports_by_window
-    return final.status is Status.ANSWERED and same and question.reports == final.reports > 0
+    same = task.reports_by_window == estimated.reports_by_window
+    return final.status is Status.ANSWERED and same and task.reports == final.reports > 0
 
 
 def published(
     collection: JointCollection | ViewsCollection,
-    question: Question[Any, Any],
+    task: WindowTask[Any, Any],
     final: Estimate,
     *,
     earlier: Mapping[str, Any],
 ) -> Iterator[SyntheticChunk]:
     """Make the records of a window, and yield the chunks that are published with its first final, in order.
 
-    question: about `stream_ldp.synthesis.window.whole`.
+    task: about `stream_ldp.synthesis.window.whole`.
     final: a final of the window, whose reports and privacy are those of the records.
     earlier: the final before of each estimate that has one, by the estimate's name.
 
@@ -86,7 +86,7 @@ def published(
     spec = collection.synthesis
     if spec is None:
         raise ValueError(f"{collection.name} asks for no records")
-    found = synthetic(collection, question, spec=spec, earlier=earlier)
+    found = synthetic(collection, task, spec=spec, earlier=earlier)
     length = max(1, CHUNK_BYTES // record_bytes(collection.record_sizes))
     parts = [found.records[begin : begin + length] for begin in range(0, spec.records, length)]
     axes = tuple(Axis(attribute=each.name, values=each.labels) for each in collection.attributes)
@@ -114,7 +114,7 @@ class WindowRecords:
     """The records of one window, as all that they are made of.
 
     spec: what the collection asks for.
-    question: about `stream_ldp.synthesis.window.whole`.
+    task: about `stream_ldp.synthesis.window.whole`.
     estimated: about an estimate of the same window.
     final: a final of the window.
     earlier: the final before of each estimate that has one, by the estimate's name.
@@ -122,8 +122,8 @@ class WindowRecords:
 
     collection: JointCollection | ViewsCollection
     spec: SynthesisSpec
-    question: Question[Any, Any]
-    estimated: Question[Any, Any]
+    task: WindowTask[Any, Any]
+    estimated: WindowTask[Any, Any]
     final: Estimate
     earlier: Mapping[str, Any]
 
@@ -139,8 +139,8 @@ class WindowRecords:
         return cls(
             collection=collection,
             spec=collection.synthesis,
-            question=merge.question(start_ms, whole(collection), final=True),
-            estimated=merge.question(start_ms, collection.series[0], final=True),
+            task=merge.task(start_ms, whole(collection), final=True),
+            estimated=merge.task(start_ms, collection.series[0], final=True),
             final=final,
             earlier=merge.earlier(start_ms),
         )
@@ -148,8 +148,8 @@ class WindowRecords:
     @property
     def are_due(self) -> bool:
         """Whether they are made; see `are_due`."""
-        return are_due(self.question, self.estimated, self.final)
+        return are_due(self.task, self.estimated, self.final)
 
     def chunks(self) -> Iterator[SyntheticChunk]:
         """Make them, and yield the chunks that are published, in order."""
-        return published(self.collection, self.question, self.final, earlier=self.earlier)
+        return published(self.collection, self.task, self.final, earlier=self.earlier)

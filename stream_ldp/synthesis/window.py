@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.collection import Collection, Series
-    from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.records.answer import Estimate
     from stream_ldp.records.series import EstimateSpec
     from stream_ldp.synthesis.marginals import Marginals
@@ -69,7 +69,7 @@ def all_pairs(collection: JointCollection, *, stop: str | None = None) -> JointC
 
 def marginals_of(
     collection: JointCollection | ViewsCollection,
-    question: Question[Any, Any],
+    task: WindowTask[Any, Any],
     *,
     earlier: Mapping[str, Any],
     stop: str | None = None,
@@ -79,18 +79,18 @@ def marginals_of(
     Those of views learn from the windows before as far as the collection's estimates do; those of joint distributions
     are of every pair, and no window before has estimated all of them.
 
-    question: about `whole`.
+    task: about `whole`.
     earlier: the final before of each estimate that has one, by the estimate's name.
     stop: see `SynthesisSpec`.
     """
     if isinstance(collection, ViewsCollection):
-        tables, fit = fitted(collection, question)
-        return OfViews(fit=follow_all(collection, question, tables, fit, earlier=earlier))
+        tables, fit = fitted(collection, task)
+        return OfViews(fit=follow_all(collection, task, tables, fit, earlier=earlier))
     asked = all_pairs(collection, stop=stop)
 
     def answer(series: EstimateSpec) -> Estimate:
-        windows = _selected(question, asked.row_bits_of(series.of))
-        return records.solve(asked, replace(question, series=series, windows=windows, before=None))
+        windows = _selected(task, asked.row_bits_of(series.of))
+        return records.solve(asked, replace(task, series=series, windows=windows, before=None))
 
     def direct(of: tuple[int, ...]) -> NDArray[np.float64]:
         names = tuple(asked.attributes[place].name for place in of)
@@ -113,11 +113,9 @@ def _fields(collection: JointCollection) -> dict[str, Any]:
     return {name: getattr(collection, name) for name in JointCollection.model_fields}
 
 
-def _selected(question: Question[Any, Any], bits: Sequence[int]) -> tuple[tuple[float, tuple[RowCounts, ...]], ...]:
+def _selected(task: WindowTask[Any, Any], bits: Sequence[int]) -> tuple[tuple[float, tuple[RowCounts, ...]], ...]:
     """Return the counts of some bits of whole rows."""
-    return tuple(
-        (weight, tuple(selected(part, bits) for part in parts)) for weight, parts in question.counts(RowCounts)
-    )
+    return tuple((weight, tuple(selected(part, bits) for part in parts)) for weight, parts in task.counts(RowCounts))
 
 
 def labels_of(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from stream_ldp.evaluation.completion import complete_estimates
 from stream_ldp.evaluation.trial import Evaluation
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import ReportSums
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.questions.asking import asked_sums
 from stream_ldp.records.evaluation import measure_joints
 from stream_ldp.views.solve import solve
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 _USERS_AT_ONCE = 2**14
 
 
-def _asked(trial: Trial[ViewsCollection]) -> Callable[[ViewEstimateSpec], Question[ViewEstimateSpec, Estimate]]:
+def _asked(trial: Trial[ViewsCollection]) -> Callable[[ViewEstimateSpec], WindowTask[ViewEstimateSpec, Estimate]]:
     """Let the users of a trial tell one view each, and return the question about any estimate."""
     questions = trial.collection.questions
     sums = asked_sums(questions, trial.people, entropy=SeededEntropy(trial.noise), at_once=_USERS_AT_ONCE)
     told = ReportSums(reports=len(trial.people), values=sums)
 
-    def question(series: ViewEstimateSpec) -> Question[ViewEstimateSpec, Estimate]:
-        return Question(series=series, window_ms=0, final=False, windows=((1.0, (told,)),), before=None)
+    def task(series: ViewEstimateSpec) -> WindowTask[ViewEstimateSpec, Estimate]:
+        return WindowTask(series=series, window_ms=0, final=False, windows=((1.0, (told,)),), before=None)
 
-    return question
+    return task
 
 
 def _measure(trial: Trial[ViewsCollection]) -> Iterator[Measured]:

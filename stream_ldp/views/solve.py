@@ -1,4 +1,4 @@
-"""The solver of collections of views: it answers a question of the pipeline with an estimate."""
+"""The solver of collections of views: it answers a task of the pipeline with an estimate."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.questions.questions import QuestionSet
     from stream_ldp.views.collection import ViewsCollection
     from stream_ldp.views.fitting import Joint
@@ -45,22 +45,22 @@ _LEAST_P_VALUE = 0.001
 _KEPT_FITS = 8
 
 
-def solve(collection: ViewsCollection, question: Question[ViewEstimateSpec, Estimate]) -> Estimate:
-    """Answer a question about one window of one estimate."""
-    spec, window, questions = question.series, collection.window, collection.questions
-    _, current = weighted_sums(question, counters=questions.counters)[0]
+def solve(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estimate]) -> Estimate:
+    """Solve a task about one window of one estimate."""
+    spec, window, questions = task.series, collection.window, collection.questions
+    _, current = weighted_sums(task, counters=questions.counters)[0]
     of, attributes = collection.positions_of(spec.of), collection.attributes_of(spec)
-    tables, alone = fitted(collection, question)
-    followed = follow(collection, question, tables, alone)
+    tables, alone = fitted(collection, task)
+    followed = follow(collection, task, tables, alone)
     fit = alone if followed is None else followed.fit
     joint = fit.joint(of)
     return Estimate(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
         estimate=spec.name,
-        window=WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + window.size_ms),
-        final=question.final,
-        reports=question.reports,
+        window=WindowBounds(start_ms=task.window_ms, end_ms=task.window_ms + window.size_ms),
+        final=task.final,
+        reports=task.reports,
         effective_reports=sum(table.reports for table in tables if _is_used(table.of, of)),
         axes=tuple(Axis(attribute=attribute.name, values=attribute.labels) for attribute in attributes),
         probability=joint.probability.tolist(),
@@ -72,21 +72,19 @@ def solve(collection: ViewsCollection, question: Question[ViewEstimateSpec, Esti
             per_report=questions.epsilon,
             for_ever=questions.for_ever,
             assumption=ASSUMPTION if questions.epsilon == questions.for_ever else REPEATED,
-            published=published_of_window(question, collection, epsilon=questions.epsilon, inputs="any two users"),
+            published=published_of_window(task, collection, epsilon=questions.epsilon, inputs="any two users"),
         ),
         temporal=None if followed is None else _temporal(followed, alone=alone.joint(of)),
         views=tuple(_views(questions, current, of)),
     )
 
 
-def fitted(
-    collection: ViewsCollection, question: Question[ViewEstimateSpec, Estimate]
-) -> tuple[list[ViewTable], Fit]:
-    """Fit the window of a question, once for all estimates and records that are made of it."""
+def fitted(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estimate]) -> tuple[list[ViewTable], Fit]:
+    """Fit the window of a task, once for all estimates and records that are made of it."""
     questions, window = collection.questions, collection.window
     return _fitted(
         questions,
-        tuple((weight, sums.tobytes()) for weight, sums in weighted_sums(question, counters=questions.counters)),
+        tuple((weight, sums.tobytes()) for weight, sums in weighted_sums(task, counters=questions.counters)),
         reports_per_user=window.reports_per_user,
         sizes=collection.record_sizes,
     )

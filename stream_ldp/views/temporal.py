@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.filtering.learnt import Learnt
-    from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.records.answer import Estimate
     from stream_ldp.views.collection import ViewsCollection
     from stream_ldp.views.fitting import Fit
@@ -67,7 +67,7 @@ class _Part(NamedTuple):
 
 def follow(
     collection: ViewsCollection,
-    question: Question[ViewEstimateSpec, Estimate],
+    task: WindowTask[ViewEstimateSpec, Estimate],
     tables: Sequence[ViewTable],
     fit: Fit,
 ) -> Followed | None:
@@ -78,13 +78,13 @@ def follow(
     Returns:
         None where nothing can be learnt, see `repeating`, or nobody has reported.
     """
-    spec, window = question.series, collection.window
+    spec, window = task.series, collection.window
     returning, asked = repeating(window, spec.prior), sorted(collection.positions_of(spec.of))
     parts = [] if returning is None else list(_parts(tables, fit, asked))
     if returning is None or not parts:
         return None
     of = tuple(tuple(collection.attributes[place].name for place in part.of) for part in parts)
-    before = _before(question)
+    before = _before(task)
     variance = np.concatenate([part.variance for part in parts])
     spread = np.concatenate([part.spread for part in parts])
     reports = sum(table.reports for table in tables if not set(table.of).isdisjoint(asked))
@@ -94,8 +94,8 @@ def follow(
         np.sqrt(variance),
         returning=returning,
         reports=reports,
-        elapsed=question.elapsed(window.size_ms),
-        final=question.final,
+        elapsed=task.elapsed(window.size_ms),
+        final=task.final,
         spread=spread,
         places=None if before is None else places_among(_names(of, collection), _names(before.of, collection)),
     )
@@ -106,7 +106,7 @@ def follow(
 
 def follow_all(
     collection: ViewsCollection,
-    question: Question[ViewEstimateSpec, Estimate],
+    task: WindowTask[ViewEstimateSpec, Estimate],
     tables: Sequence[ViewTable],
     fit: Fit,
     *,
@@ -116,13 +116,13 @@ def follow_all(
 
     Of an attribute or a pair that several estimates have, the first of them decides: each has its own past.
 
-    question: about any estimate of the window.
+    task: about any estimate of the window.
     fit: that of the window alone, made of `tables`.
     earlier: the final before of each estimate that has one, by the estimate's name.
     """
     told: Marginals = {}
     for spec in reversed(collection.series):
-        asked = replace(question, series=spec, before=earlier.get(spec.name))
+        asked = replace(task, series=spec, before=earlier.get(spec.name))
         followed = follow(collection, asked, tables, fit)
         if followed is not None:
             places = set(collection.positions_of(spec.of))
@@ -130,8 +130,8 @@ def follow_all(
     return fit.with_told(told) if told else fit
 
 
-def _before(question: Question[ViewEstimateSpec, Estimate]) -> LearntMarginals | None:
-    before = question.earlier
+def _before(task: WindowTask[ViewEstimateSpec, Estimate]) -> LearntMarginals | None:
+    before = task.earlier
     return None if before is None or before.temporal is None else before.temporal.views
 
 

@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.mechanisms import SeededEntropy, random_words
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.strings.collection import StringCollection
 from stream_ldp.strings.method import TriedStrings
 from stream_ldp.strings.pem import Pem
@@ -130,14 +130,14 @@ def hits(move: str, *, epsilon: int, windows: int = WINDOWS, users: int = USERS)
                     known=table[top] if form == "known" else table[:0],
                     past=past if form == "remembered" else {},
                 )
-            question = Question(
+            task = WindowTask(
                 series=collection.series[0],
                 window_ms=10_000 * window,
                 final=True,
                 windows=((1.0, (reports,)),),
                 before=before[form],
             )
-            before[form] = ranking = solve(collection, question)
+            before[form] = ranking = solve(collection, task)
             told[form] = len(
                 {each.string for each in ranking.strings or ()} & {texts[place] for place in top.tolist()}
             )

@@ -18,8 +18,8 @@ from rich.console import Console
 
 from stream_ldp.kinds import solve
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.service.admin import AdminServer
 from stream_ldp.service.metrics import Metrics
@@ -50,11 +50,13 @@ estimates: [{{name: all, of: [a0, a1, a2, a3]}}]
 """)
 
 
-def question_of(collection: JointCollection) -> Question[Any, Any]:
+def question_of(collection: JointCollection) -> WindowTask[Any, Any]:
     values = np.random.default_rng(1).integers(0, SIZES, size=(REPORTS, len(SIZES)))
     rows = collection.mechanism.perturb(values, entropy=SeededEntropy(1))
     counts = RowCounts.of(rows, bits=collection.mechanism.bits)
-    return Question(series=collection.estimates[0], window_ms=0, final=True, windows=((1.0, (counts,)),), before=None)
+    return WindowTask(
+        series=collection.estimates[0], window_ms=0, final=True, windows=((1.0, (counts,)),), before=None
+    )
 
 
 def ask(url: str, latencies: list[float], stop: threading.Event) -> None:
@@ -74,9 +76,9 @@ async def measure(collections: int, seconds: float) -> tuple[list[float], int]:
 
     async def solve_on(collection: JointCollection) -> None:
         nonlocal solved
-        question = question_of(collection)
+        task = question_of(collection)
         while True:
-            await solver.work(collection, question, partial(solve, collection, question))
+            await solver.work(collection, task, partial(solve, collection, task))
             solved += 1
 
     tasks = [asyncio.create_task(solve_on(wide(name))) for name in names]

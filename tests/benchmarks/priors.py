@@ -26,8 +26,8 @@ from rich.table import Table
 
 from stream_ldp.evaluation.distance import joint_of
 from stream_ldp.mechanisms import SeededEntropy, random_words
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.strings.collection import StringCollection
 from stream_ldp.strings.solve import solve as solve_strings
 from stream_ldp.views.collection import ViewsCollection
@@ -146,7 +146,7 @@ def strings(
         for prior, collection in collections.items():
             ranking = solve_strings(
                 collection,
-                Question(
+                WindowTask(
                     series=collection.series[0],
                     window_ms=10_000 * window,
                     final=True,
@@ -199,14 +199,14 @@ def views(
             for asked, of in zip(collection.series, _SETS, strict=True):
                 shape = tuple(len(columns[place]) for place in of)
                 truth = (1.0 - share) * joint_of(first[:, of], shape) + share * joint_of(second[:, of], shape)
-                question = Question(
+                task = WindowTask(
                     series=asked,
                     window_ms=10_000 * window,
                     final=True,
                     windows=((1.0, (sums,)),),
                     before=before.get((prior, asked.name)),
                 )
-                estimate = before[prior, asked.name] = solve_views(collection, question)
+                estimate = before[prior, asked.name] = solve_views(collection, task)
                 within = np.abs(estimate.joint() - truth) <= 1.96 * estimate.standard_errors()
                 measured.append((estimate.distance(truth), within.mean()))
             found[prior].append(Measured(*np.mean(measured, axis=0).tolist()))

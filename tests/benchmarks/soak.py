@@ -74,8 +74,8 @@ def soak(*, windows: int, reports: int, partitions: int = 2) -> Iterator[Sample]
                 merge.apply(partials.decode(partials.encode(partial, writer="soak")[1]))
             if changes.watermark is not None:
                 merge.apply(partials.decode(partials.encode(changes.watermark, writer="soak")[1]))
-        while (question := merge.due()) is not None:
-            answer = _answer(question, answer)
+        while (task := merge.due()) is not None:
+            answer = _answer(task, answer)
             merge.decide(answer)
             decided += 1
         merge.forget()
@@ -88,14 +88,14 @@ def soak(*, windows: int, reports: int, partitions: int = 2) -> Iterator[Sample]
             )
 
 
-def _answer(question: Any, before: Estimate | None) -> Estimate:
+def _answer(task: Any, before: Estimate | None) -> Estimate:
     """Answer the first question, and after that the same: what is soaked is not the solver."""
     if before is None:
-        solved = solve(COLLECTION, question)
+        solved = solve(COLLECTION, task)
         assert isinstance(solved, Estimate)
         return solved
-    bounds = WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + COLLECTION.window.size_ms)
-    return before.model_copy(update={"window": bounds, "reports": question.reports})
+    bounds = WindowBounds(start_ms=task.window_ms, end_ms=task.window_ms + COLLECTION.window.size_ms)
+    return before.model_copy(update={"window": bounds, "reports": task.reports})
 
 
 def main() -> None:

@@ -21,8 +21,8 @@ from rich.table import Table
 from stream_ldp.cli.timing import measured, solve_times
 from stream_ldp.kinds import kind_of, solve
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records.collection import JointCollection
 from tests.benchmarks.speed.counting import document_of
 from tests.records.estimators.examples import latent
@@ -64,7 +64,7 @@ def taken(collection: JointCollection, *, reports: int, seed: int) -> tuple[floa
             columns = collection.bits_of(spec.of)
             bits = np.unpackbits(rows, axis=1, bitorder="little")[:, list(columns)]
             counts = RowCounts.of(np.packbits(bits, axis=1, bitorder="little"), bits=len(columns))
-            question: Question[Any, Any] = Question(
+            task: WindowTask[Any, Any] = WindowTask(
                 series=spec,
                 window_ms=number * collection.window.size_ms,
                 final=True,
@@ -72,7 +72,7 @@ def taken(collection: JointCollection, *, reports: int, seed: int) -> tuple[floa
                 before=before,
             )
             answers: list[Any] = []
-            seconds = measured(lambda question=question, answers=answers: answers.append(solve(collection, question)))  # type: ignore[misc]
+            seconds = measured(lambda task=task, answers=answers: answers.append(solve(collection, task)))  # type: ignore[misc]
             (before,) = answers
             if number:
                 later_s += seconds

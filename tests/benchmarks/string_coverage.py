@@ -19,8 +19,8 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.mechanisms import SeededEntropy, random_words
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.strings.collection import StringCollection
 from stream_ldp.strings.solve import solve
 from tests.benchmarks.zipf_strings import zipf_words
@@ -103,7 +103,7 @@ def windows(
         reports = RowCounts.of(np.concatenate([same, rows(users - len(same))]), bits=collection.bits)
         before = solve(
             collection,
-            Question(
+            WindowTask(
                 series=collection.series[0],
                 window_ms=10_000 * window,
                 final=True,

@@ -9,9 +9,9 @@ import numpy as np
 
 from stream_ldp.kinds import solve
 from stream_ldp.pipeline.answer import Status
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.sets.answer import Ranking
@@ -118,7 +118,7 @@ def _offline(expected: Expected, collection: Any, answered: Mapping[int, Answer]
         rows = np.array([list(row) for row in expected.windows[start]], dtype=np.uint8)
         try:
             counts[start] = _counted(collection, rows, before)
-            question: Question[Any, Any] = Question(
+            task: WindowTask[Any, Any] = WindowTask(
                 series=collection.series[_phase(collection, start)],
                 window_ms=start,
                 final=True,
@@ -128,7 +128,7 @@ def _offline(expected: Expected, collection: Any, answered: Mapping[int, Answer]
                 ),
                 before=before,
             )
-            exact[start] = answers[start] = solve(collection, question)
+            exact[start] = answers[start] = solve(collection, task)
         except ValueError:
             # A phase whose phase before has no final that asks it: that is among the problems already.
             continue

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from stream_ldp.kinds import solve
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
 from tests.chaos.checks import differences_of_finals, differences_of_letters, late_places
@@ -26,7 +26,7 @@ def finals() -> list[Estimate]:
     series, before, answers = COLLECTION.estimates[0], None, list[Estimate]()
     for start, rows in ((NOW, ROWS), (NOW + 1_000, []), (NOW + 2_000, ROWS[:3])):
         counts = RowCounts.of(np.array([[row[0] & 3] for row in rows], dtype=np.uint8).reshape(-1, 1), bits=2)
-        question: Question[Any, Any] = Question(
+        task: WindowTask[Any, Any] = WindowTask(
             series=series,
             window_ms=start,
             final=True,
@@ -34,7 +34,7 @@ def finals() -> list[Estimate]:
             before=before,
             silent_until_ms=None if rows else start + 1_000,
         )
-        answer = solve(COLLECTION, question)
+        answer = solve(COLLECTION, task)
         assert isinstance(answer, Estimate)
         before = answer if rows else before
         answers.append(answer)
@@ -119,14 +119,14 @@ def test_linked_reports_are_held_against_those_of_their_period_until_then() -> N
         for start, rows in windows.items()
     }
     for start, earlier in ((at, []), (at + 1_000, [at]), (at + 4_000, [])):
-        question: Question[Any, Any] = Question(
+        task: WindowTask[Any, Any] = WindowTask(
             series=series,
             window_ms=start,
             final=True,
             windows=((1.0, (counts[start],)), *((1.0, (counts[each],)) for each in earlier)),
             before=before,
         )
-        before = solve(linked, question)
+        before = solve(linked, task)
         assert isinstance(before, Estimate)
         answers.append(before)
     silent = answers[1].without_reports(until_ms=at + 4_000)

@@ -10,9 +10,9 @@ import pytest
 
 from stream_ldp.kinds import kind_of, parse_collection, solve
 from stream_ldp.pipeline import wire
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.sets.rounds import Round
 from tests.chaos.checks import differences_of_finals
 from tests.chaos.kinds import KINDS, answers, forms, text_of
@@ -84,10 +84,10 @@ def test_a_final_of_another_kind_with_other_numbers_is_found() -> None:
     expected = Expected(windows={NOW: [row.tobytes() for row in rows]}, final={NOW})
 
     def final(counts: RowCounts) -> Any:
-        question: Question[Any, Any] = Question(
+        task: WindowTask[Any, Any] = WindowTask(
             series=collection.series[0], window_ms=NOW, final=True, windows=((1.0, (counts,)),), before=None
         )
-        return solve(collection, question)
+        return solve(collection, task)
 
     honest = final(counted(collection, rows))
     assert honest.strings

@@ -37,11 +37,11 @@ from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.answer import final_of
 from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts
 from stream_ldp.pipeline.statistics.report_sums import MAX_COUNTERS
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.places.answer import PlaceCounts
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
@@ -241,10 +241,10 @@ def _estimates() -> list[bytes]:
     collection = JointCollection.load(GOLDEN / "care-survey.yaml")
     bits = len(collection.bits_of(collection.estimates[0].of))
     counts = RowCounts.of(np.zeros((9, (bits + 7) // 8), dtype=np.uint8), bits=bits)
-    question: Question[Any, Any] = Question(
+    task: WindowTask[Any, Any] = WindowTask(
         series=collection.estimates[0], window_ms=0, final=True, windows=((1.0, (counts,)),), before=None
     )
-    return [solve(collection, question).to_bytes()]
+    return [solve(collection, task).to_bytes()]
 
 
 def _answers(name: str) -> list[bytes]:

@@ -134,10 +134,10 @@ def answers_from(collection: Collection, data: bytes) -> None:
         time_ms = choices.of([3 * size_ms, *_LIMITS])
         _apply(merge, Watermark(**_source(collection, choices) | {"partition": partition}, time_ms=time_ms))
     for _ in range(4):
-        question = merge.due()
-        if question is None:
+        task = merge.due()
+        if task is None:
             break
-        answer = solve(collection, question)
+        answer = solve(collection, task)
         assert str(answer.window)
         assert type(answer).from_bytes(answer.to_bytes()) == answer, "what is published can be read"
         merge.decide(answer)
@@ -297,7 +297,7 @@ def follow(name: str, kind: str, data: bytes) -> None:
         _apply(merge, partial)
     _apply(merge, Watermark(**source, time_ms=min(answer.window.end_ms + 10**9, 253_402_300_799_999)))
     for _ in range(4):
-        question = merge.due()
-        if question is None:
+        task = merge.due()
+        if task is None:
             break
-        merge.decide(solve(collection, question))
+        merge.decide(solve(collection, task))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
-    from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.records.answer import Estimate
     from stream_ldp.records.collection import JointCollection
 
@@ -169,9 +169,9 @@ class Cluster:
         """List the layouts that are needed to read records, besides that of the collection."""
         return []
 
-    def answer(self, question: Question[Any, Any]) -> Any:
+    def answer(self, task: WindowTask[Any, Any]) -> Any:
         """Solve a question."""
-        return answer(self.collection, question)
+        return answer(self.collection, task)
 
     def tell(self, answer: Any) -> None:
         """Publish what follows from a final."""
@@ -196,30 +196,30 @@ class Cluster:
             if isinstance(record := partials.decode(value), partials.Watermark) or record.pane_ms >= kept_from
         ]
 
-    def publish(self, estimate: Any, question: Question[Any, Any]) -> None:
+    def publish(self, estimate: Any, task: WindowTask[Any, Any]) -> None:
         """Publish a final; it has to be the oracle's, and the only one of its window."""
-        self.check(question)
+        self.check(task)
         content = self._content.setdefault(estimate.key, estimate.to_bytes())
-        require(content == estimate.to_bytes(), f"window {question.window_ms} has two finals with other content")
+        require(content == estimate.to_bytes(), f"window {task.window_ms} has two finals with other content")
         self.finals.append(estimate)
 
-    def check(self, question: Question[Any, Any]) -> None:
+    def check(self, task: WindowTask[Any, Any]) -> None:
         """Check that the counts of a question are the oracle's."""
         replays = [self.replay(partition) for partition in range(self.partitions)]
-        truth = window_counts(self.collection, replays, question.series.of)
-        if question.silent_until_ms is not None:
-            last_ms = question.silent_until_ms - self.collection.window.size_ms
-            spoken = [start for start, counts in truth.items() if question.window_ms <= start <= last_ms and counts]
+        truth = window_counts(self.collection, replays, task.series.of)
+        if task.silent_until_ms is not None:
+            last_ms = task.silent_until_ms - self.collection.window.size_ms
+            spoken = [start for start, counts in truth.items() if task.window_ms <= start <= last_ms and counts]
             require(not spoken, f"windows {spoken} are said to be without reports")
-        for age, (_, parts) in enumerate(question.counts(RowCounts)):
-            start = question.window_ms - age * self.collection.window.size_ms
+        for age, (_, parts) in enumerate(task.counts(RowCounts)):
+            start = task.window_ms - age * self.collection.window.size_ms
             counted: Counter[Bits] = Counter()
             for part in parts:
                 for row, count in zip(part.unpacked().tolist(), part.counts.tolist(), strict=True):
                     counted[tuple(row)] += count
             require(
                 counted == truth.get(start, Counter()),
-                f"final of window {question.window_ms}: counts of {start} differ from the batch answer",
+                f"final of window {task.window_ms}: counts of {start} differ from the batch answer",
             )
 
     def windows_missing(self) -> list[tuple[str, int]]:
@@ -355,7 +355,7 @@ class Holder:
 class LooksAtEverything(Merge):
     """A merge that compares the windows it keeps track of with those found by looking at all its panes."""
 
-    def due(self) -> Question[Any, Any] | None:
+    def due(self) -> WindowTask[Any, Any] | None:
         """Return what the merge returns, after the comparison."""
         found = UndecidedWindows(self.collection.series, self.collection.window)
         for final in self._finals.all():
@@ -403,11 +403,11 @@ class Merger:
 
     def speak(self) -> None:
         """Publish every final that is due."""
-        while (question := self.merge.due()) is not None:
-            estimate = self.cluster.answer(question)
-            if question.silent_until_ms is not None:
-                estimate = estimate.without_reports(until_ms=question.silent_until_ms)
-            self.cluster.publish(estimate, question)
+        while (task := self.merge.due()) is not None:
+            estimate = self.cluster.answer(task)
+            if task.silent_until_ms is not None:
+                estimate = estimate.without_reports(until_ms=task.silent_until_ms)
+            self.cluster.publish(estimate, task)
             self.cluster.tell(estimate)
             self.merge.decide(estimate, offset=len(self.cluster.finals) - 1)
         self.merge.forget()
@@ -420,24 +420,24 @@ class Merger:
         self._next = max(self._next, offset + 1)
 
 
-def answer(collection: JointCollection, question: Question[Any, Any]) -> Estimate:
+def answer(collection: JointCollection, task: WindowTask[Any, Any]) -> Estimate:
     """Stand in for the solver: any pure function of the counts and the final before shows what it was given."""
-    spec = question.series
+    spec = task.series
     assert isinstance(spec, EstimateSpec)
     sizes = collection.sizes_of(spec)
-    counts = row_counts(question, bits=len(collection.bits_of(spec.of)))
+    counts = row_counts(task, bits=len(collection.bits_of(spec.of)))
     joint = np.ones(sizes)
     for axis, ones in enumerate(
         np.split(counts.counts.astype(np.float64) @ counts.unpacked(), np.cumsum(sizes)[:-1])
     ):
         joint *= (ones + 1.0).reshape([-1 if each == axis else 1 for each in range(len(sizes))])
     joint /= joint.sum()
-    if (start := warm_start(question, sizes=sizes)) is not None:
+    if (start := warm_start(task, sizes=sizes)) is not None:
         joint = 0.5 * (joint + start)
     return estimate_of(
         estimate=spec.name,
-        window=WindowBounds(start_ms=question.window_ms, end_ms=question.window_ms + collection.window.size_ms),
-        reports=question.reports,
+        window=WindowBounds(start_ms=task.window_ms, end_ms=task.window_ms + collection.window.size_ms),
+        reports=task.reports,
         effective_reports=float(counts.reports),
         axes=tuple(
             Axis(attribute=attribute.name, values=attribute.values) for attribute in collection.attributes_of(spec)

@@ -30,7 +30,7 @@ from tests.profiles import examples
 from tests.sets.examples import inquiry_of
 
 if TYPE_CHECKING:
-    from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.sets.answer import Ranking
     from stream_ldp.sets.phases import Inquiry
 
@@ -99,8 +99,8 @@ class ItemCluster(Cluster):
         found = [self.by_fingerprint.get(each) for each in sorted(wire.fingerprints(records))]
         return [PhaseLayout(self.collection, each) for each in found if each is not None]
 
-    def answer(self, question: Question[Any, Any]) -> Any:
-        return solve(self.collection, question)
+    def answer(self, task: WindowTask[Any, Any]) -> Any:
+        return solve(self.collection, task)
 
     def tell(self, answer: Ranking) -> None:
         if self.deaths:
@@ -121,19 +121,19 @@ class ItemCluster(Cluster):
     def expire(self) -> None:
         """Delete nothing, since retention lasts for days."""
 
-    def check(self, question: Question[Any, Any]) -> None:
+    def check(self, task: WindowTask[Any, Any]) -> None:
         # A first phase takes from the result before what it says of the items, but not what is asked.
-        before: Any = None if question.series.number == 1 else question.before
+        before: Any = None if task.series.number == 1 else task.before
         fingerprint = self.collection.fingerprint if before is None else before.next_fingerprint
         oracle = self.collection.method.oracle(
             self.collection.method.first() if before is None else before.next_inquiry
         )
-        rows = [row for answers in self._answers(question.window_ms) for row in answers.get(fingerprint, ())]
+        rows = [row for answers in self._answers(task.window_ms) for row in answers.get(fingerprint, ())]
         packed = np.array(rows, dtype=np.uint8).reshape(-1, -(-oracle.bits // 8))
         truth = ReportSums(reports=len(rows), values=oracle.sums(packed))
-        ((_, parts),) = question.counts(ReportSums)
+        ((_, parts),) = task.counts(ReportSums)
         counted = ReportSums.sum(parts, counters=oracle.counters)
-        require(counted == truth, f"final of window {question.window_ms} differs from the batch answer")
+        require(counted == truth, f"final of window {task.window_ms} differs from the batch answer")
 
     def _answers(self, window_ms: int) -> list[dict[bytes, list[tuple[int, ...]]]]:
         replays = [self.replay(partition) for partition in range(self.partitions)]

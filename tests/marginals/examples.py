@@ -11,8 +11,8 @@ from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.marginals.solve import solve
 from stream_ldp.marginals.spec import AnySampledSpec, SampledSpec, with_oracle
 from stream_ldp.mechanisms import SeededEntropy, random_words
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import ReportSums
+from stream_ldp.pipeline.window_task import WindowTask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,14 +78,14 @@ def sums_of(collection: SampledCollection, rows: NDArray[np.uint8]) -> ReportSum
 
 
 def solved(collection: SampledCollection, *windows: tuple[float, ReportSums], final: bool = True) -> Marginals:
-    question: Question[WindowSeries, Marginals] = Question(
+    task: WindowTask[WindowSeries, Marginals] = WindowTask(
         series=collection.series[0],
         window_ms=20_000,
         final=final,
         windows=tuple((weight, (sums,)) for weight, sums in windows),
         before=None,
     )
-    return solve(collection, question)
+    return solve(collection, task)
 
 
 def marginals_of(collection: SampledCollection, count: int = 20_000, *, final: bool = True) -> Marginals:

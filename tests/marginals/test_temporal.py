@@ -11,7 +11,7 @@ from stream_ldp.client.table import table_of
 from stream_ldp.collection import CollectionError
 from stream_ldp.marginals.answer import Frequencies, Marginals, Numbers
 from stream_ldp.marginals.solve import solve
-from stream_ldp.pipeline.question import Question
+from stream_ldp.pipeline.window_task import WindowTask
 from tests.marginals.examples import collection_of, rows_of, sums_of, users
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ def windows(
     solved: list[Marginals] = []
     for number in range(count):
         table = users(1_500, seed=1_000 * seed + number)
-        question = Question(
+        task = WindowTask(
             series=collection.series[0],
             window_ms=10_000 * (number if starts is None else starts[number]),
             final=True,
             windows=((1.0, (sums_of(collection, rows_of(collection, table, seed=5_000 * seed + number)),)),),
             before=Marginals.from_bytes(solved[-1].to_bytes()) if solved else None,
         )
-        solved.append(solve(collection, question))
+        solved.append(solve(collection, task))
     return solved
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from stream_ldp.collection import Window
 from stream_ldp.pipeline.fewest_users import fewest_users
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import ReportSums
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records.collection import JointCollection
 from tests.records.examples import TEXT
 
@@ -19,7 +19,7 @@ COLLECTION = JointCollection.parse(TEXT)
 
 
 def found(*windows: int, reports_per_user: float, memory: float | None = None) -> int:
-    question: Question[Any, Any] = Question(
+    task: WindowTask[Any, Any] = WindowTask(
         series=COLLECTION.series[0],
         window_ms=0,
         final=True,
@@ -27,7 +27,7 @@ def found(*windows: int, reports_per_user: float, memory: float | None = None) -
         before=None,
     )
     window = Window(size_ms=60_000, reports_per_user=reports_per_user, memory=memory)
-    return fewest_users(COLLECTION.model_copy(update={"window": window}), question)
+    return fewest_users(COLLECTION.model_copy(update={"window": window}), task)
 
 
 @given(reports=st.lists(st.integers(1, 50), min_size=1, max_size=20))

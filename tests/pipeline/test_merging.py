@@ -84,8 +84,8 @@ def merge_of(*records: Partial | Watermark, partitions: int = 1, collection: Joi
 
 def due(merge: Merge) -> tuple[int, Series] | None:
     """Return the window with reports, by its start, and the series that have to be made final next."""
-    question = merge.due()
-    return None if question is None or question.silent_until_ms else (question.window_ms, question.series)
+    task = merge.due()
+    return None if task is None or task.silent_until_ms else (task.window_ms, task.series)
 
 
 def decide(merge: Merge, start_ms: int, series: Series, *, size_ms: int = MINUTE_MS) -> None:
@@ -146,9 +146,9 @@ def test_reports_of_a_phase_in_a_pane_that_does_not_ask_it_are_refused() -> None
 def test_the_last_windows_that_can_be_written_are_answered() -> None:
     last_ms = (LAST_MS // MINUTE_MS - 1) * MINUTE_MS
     merge = merge_of(partial(1, pane_ms=last_ms), watermark(LAST_MS))
-    question = merge.due()
-    assert question is not None
-    assert str(solve(SURVEY, question).window) == "9999-12-31T23:58:00Z/9999-12-31T23:59:00Z"
+    task = merge.due()
+    assert task is not None
+    assert str(solve(SURVEY, task).window) == "9999-12-31T23:58:00Z/9999-12-31T23:59:00Z"
 
 
 def test_a_window_is_final_only_once_all_partitions_have_passed_it() -> None:
@@ -187,7 +187,7 @@ def test_the_warm_start_is_from_the_latest_final_not_the_one_read_last() -> None
     latest = estimate_of(window=WindowBounds(start_ms=MINUTE_MS, end_ms=2 * MINUTE_MS))
     merge.decide(latest)
     merge.decide(estimate_of(probability=[[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
-    start = warm_start(merge.question(2 * MINUTE_MS, JOINT, final=True), sizes=(2, 3))
+    start = warm_start(merge.task(2 * MINUTE_MS, JOINT, final=True), sizes=(2, 3))
     assert start is not None
     assert np.array_equal(start, latest.joint())
 
@@ -199,10 +199,10 @@ def test_panes_of_another_length_are_ignored() -> None:
 
 def test_a_final_starts_from_the_one_before() -> None:
     merge = merge_of(partial(1, pane_ms=MINUTE_MS), watermark(10 * MINUTE_MS))
-    assert warm_start(merge.question(MINUTE_MS, JOINT, final=True), sizes=(2, 3)) is None
+    assert warm_start(merge.task(MINUTE_MS, JOINT, final=True), sizes=(2, 3)) is None
     before = estimate_of()
     merge.decide(before)
-    start = warm_start(merge.question(MINUTE_MS, JOINT, final=True), sizes=(2, 3))
+    start = warm_start(merge.task(MINUTE_MS, JOINT, final=True), sizes=(2, 3))
     assert start is not None
     assert np.array_equal(start, before.joint())
 
@@ -222,7 +222,7 @@ def test_a_final_does_not_start_from_one_of_another_shape() -> None:
     """An earlier version of the collection had an estimate of this name with other attributes."""
     merge = merge_of(partial(1, spec=MARGINAL, pane_ms=MINUTE_MS), watermark(10 * MINUTE_MS))
     merge.decide(estimate_of(estimate=MARGINAL.name))
-    assert warm_start(merge.question(MINUTE_MS, MARGINAL, final=True), sizes=SURVEY.sizes_of(MARGINAL)) is None
+    assert warm_start(merge.task(MINUTE_MS, MARGINAL, final=True), sizes=SURVEY.sizes_of(MARGINAL)) is None
 
 
 def test_every_segment_is_counted_exactly_once() -> None:
@@ -234,7 +234,7 @@ def test_every_segment_is_counted_exactly_once() -> None:
         partial(11, partition=1, end=5),
         partitions=2,
     )
-    assert merge.question(0, JOINT, final=False).reports == 7 + 2 + 11
+    assert merge.task(0, JOINT, final=False).reports == 7 + 2 + 11
 
 
 def test_a_former_owner_adds_nothing_to_what_its_successor_closed() -> None:
@@ -245,7 +245,7 @@ def test_a_former_owner_adds_nothing_to_what_its_successor_closed() -> None:
         partial(1, generation=1, segment=1, end=99),
     )
     merge.apply(watermark(CLOSED_MS, generation=2))
-    assert merge.question(0, JOINT, final=True).reports == 5
+    assert merge.task(0, JOINT, final=True).reports == 5
 
 
 def test_a_window_that_only_a_former_owner_counted_is_not_published() -> None:
@@ -271,7 +271,7 @@ def test_what_a_former_owner_closed_itself_is_kept() -> None:
     decide(merge, 0, spec)
     assert due(merge) == (MINUTE_MS, spec)
     merge.forget()
-    (_, own), (_, before), _ = merge.question(MINUTE_MS, spec, final=True).windows
+    (_, own), (_, before), _ = merge.task(MINUTE_MS, spec, final=True).windows
     assert [part.reports for part in own] == [4]
     assert [part.reports for part in before] == [9]
 
@@ -286,10 +286,10 @@ def test_the_weight_of_remembered_windows_decays_with_age() -> None:
         ),
         collection=REMEMBERING,
     )
-    question = merge.question(3 * MINUTE_MS, REMEMBERING.estimates[0], final=False)
-    assert [weight for weight, _ in question.windows] == pytest.approx([1, 0.2, 0.04])
-    assert question.reports == 40
-    counts = row_counts(question, bits=5)
+    task = merge.task(3 * MINUTE_MS, REMEMBERING.estimates[0], final=False)
+    assert [weight for weight, _ in task.windows] == pytest.approx([1, 0.2, 0.04])
+    assert task.reports == 40
+    counts = row_counts(task, bits=5)
     effective = (40 + 20 + 20) ** 2 / (40 + 4 + 0.8)
     assert counts.reports == pytest.approx(effective)
     assert counts.rows[:, 0].tolist() == [1, 2, 3]
@@ -297,8 +297,8 @@ def test_the_weight_of_remembered_windows_decays_with_age() -> None:
 
 
 def test_a_window_without_reports_has_an_effective_number_of_zero() -> None:
-    question = Merge(REMEMBERING, partitions=1).question(0, REMEMBERING.estimates[0], final=False)
-    assert (question.reports, row_counts(question, bits=5).reports) == (0, 0)
+    task = Merge(REMEMBERING, partitions=1).task(0, REMEMBERING.estimates[0], final=False)
+    assert (task.reports, row_counts(task, bits=5).reports) == (0, 0)
 
 
 def test_a_window_counted_by_a_former_owner_alone_is_withdrawn_when_its_successor_closes_it() -> None:
@@ -442,12 +442,12 @@ def test_what_changed_is_looked_at_without_what_did_not(window: str) -> None:
 
 def silence(merge: Merge) -> tuple[int, int, str] | None:
     """Return the first and last minute of windows of which nobody reported has to be said next, and the series."""
-    question = merge.due()
-    if question is None or question.silent_until_ms is None:
+    task = merge.due()
+    if task is None or task.silent_until_ms is None:
         return None
-    assert question.final
-    assert question.reports == 0
-    return question.window_ms // MINUTE_MS, question.silent_until_ms // MINUTE_MS, question.series.name
+    assert task.final
+    assert task.reports == 0
+    return task.window_ms // MINUTE_MS, task.silent_until_ms // MINUTE_MS, task.series.name
 
 
 def fall_silent(merge: Merge, start_minute: int, end_minute: int) -> None:
@@ -488,10 +488,10 @@ def test_all_other_windows_without_reports_are_told_together_when_somebody_has_r
     fall_silent(merge, 2, 500)
     assert due(merge) == (500 * MINUTE_MS, JOINT)
     # The silence is no answer from which the next one could start.
-    question = merge.due()
-    assert question is not None
-    assert question.before is not None
-    assert question.before.window.start_ms == 0
+    task = merge.due()
+    assert task is not None
+    assert task.before is not None
+    assert task.before.window.start_ms == 0
 
 
 def test_a_merge_that_finds_silences_on_the_log_tells_them_no_second_time() -> None:
@@ -519,17 +519,17 @@ def test_a_sliding_window_is_without_reports_if_all_its_panes_are() -> None:
     for start_ms in (-40_000, -20_000, 0):
         assert due(merge) == (start_ms, collection.estimates[0])
         decide(merge, start_ms, collection.estimates[0])
-    question = merge.due()
-    assert question is not None
-    assert (question.window_ms, question.silent_until_ms) == (20_000, 80_000)
+    task = merge.due()
+    assert task is not None
+    assert (task.window_ms, task.silent_until_ms) == (20_000, 80_000)
 
 
 def test_the_answer_to_windows_without_reports_says_so_and_nothing_else() -> None:
     merge = merge_of(partial(1), closed_before(2))
     decide(merge, 0, JOINT)
-    question = merge.due()
-    assert question is not None
-    answer = solve(SURVEY, question)
+    task = merge.due()
+    assert task is not None
+    answer = solve(SURVEY, task)
     assert isinstance(answer, Estimate)
     assert (answer.status, answer.final, answer.reports) == (Status.NO_REPORTS, True, 0)
     assert answer.window == WindowBounds(start_ms=MINUTE_MS, end_ms=2 * MINUTE_MS)

@@ -15,10 +15,10 @@ EVERY_S = JOINT.every_ms / 1_000
 def answered(provisionals: Provisionals, *, now: float, seconds: float = 0.0) -> list[int]:
     """Answer all that is to be answered now, and return the windows, by the minute of their start."""
     windows = []
-    while (question := provisionals.next(now=now)) is not None:
-        assert not question.final
-        windows.append(question.window_ms // MINUTE_MS)
-        provisionals.answer(question, seconds=seconds, now=now)
+    while (task := provisionals.next(now=now)) is not None:
+        assert not task.final
+        windows.append(task.window_ms // MINUTE_MS)
+        provisionals.answer(task, seconds=seconds, now=now)
     return windows
 
 
@@ -29,7 +29,7 @@ def begun(*minutes: int, cold: bool = False) -> tuple[Merge, Provisionals]:
         report(merge, minute)
     provisionals = Provisionals(merge, JOINT, now=0.0)
     if not cold:
-        provisionals.answer(merge.question(60 * MINUTE_MS, JOINT, final=False), seconds=0.0, now=0.0)
+        provisionals.answer(merge.task(60 * MINUTE_MS, JOINT, final=False), seconds=0.0, now=0.0)
     return merge, provisionals
 
 

@@ -11,8 +11,8 @@ from stream_ldp.collection import CollectionError, Window
 from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
 from stream_ldp.pipeline.answer import Published
 from stream_ldp.pipeline.published import published_of_window
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records.collection import JointCollection
 from tests.records.examples import TEXT
 
@@ -24,11 +24,11 @@ def published(
     *, final: bool = True, reports: int = 10_000, delta: float | None = None, **window: Any
 ) -> Published | None:
     counts = RowCounts.of(np.ones((reports, 1), dtype=np.uint8), bits=5)
-    question: Question[Any, Any] = Question(
+    task: WindowTask[Any, Any] = WindowTask(
         series=SERIES, window_ms=0, final=final, windows=((1.0, (counts,)),), before=None
     )
     collection = COLLECTION.model_copy(update={"window": Window(size_ms=60_000, **window), "delta": delta})
-    return published_of_window(question, collection, epsilon=2.0, inputs="any two records")
+    return published_of_window(task, collection, epsilon=2.0, inputs="any two records")
 
 
 def test_a_final_states_the_bound_of_its_reports_and_its_conditions() -> None:

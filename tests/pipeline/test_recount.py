@@ -31,8 +31,8 @@ def reports(collection: JointCollection, window_ms: int, records: list[tuple[int
     """The reports of a window, and of those that it remembers."""
     recount = Recount(collection, layouts=[JointLayout(collection)], window_ms=window_ms, partitions=[0, 3])
     recount.add(0, records)
-    question = recount.question(collection.estimates[0], before=None)
-    return [sum(int(part.reports) for part in parts) for _, parts in question.windows]
+    task = recount.task(collection.estimates[0], before=None)
+    return [sum(int(part.reports) for part in parts) for _, parts in task.windows]
 
 
 def test_the_batches_of_the_window_are_counted_and_no_others() -> None:

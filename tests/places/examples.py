@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import ReportSums
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.places.collection import PlaceCollection
 from stream_ldp.places.solve import solve
 
@@ -62,14 +62,14 @@ def sums_of(collection: PlaceCollection, rows: NDArray[np.uint8]) -> ReportSums:
 
 
 def solved(collection: PlaceCollection, *windows: tuple[float, ReportSums], final: bool = True) -> PlaceCounts:
-    question: Question[WindowSeries, PlaceCounts] = Question(
+    task: WindowTask[WindowSeries, PlaceCounts] = WindowTask(
         series=collection.series[0],
         window_ms=20_000,
         final=final,
         windows=tuple((weight, (sums,)) for weight, sums in windows),
         before=None,
     )
-    return solve(collection, question)
+    return solve(collection, task)
 
 
 def counts_of(collection: PlaceCollection, count: int = 20_000, *, final: bool = True) -> PlaceCounts:

@@ -9,7 +9,7 @@ import pytest
 
 from stream_ldp.client.table import table_of
 from stream_ldp.collection import CollectionError
-from stream_ldp.pipeline.question import Question
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.places.answer import PlaceCounts
 from stream_ldp.places.collection import PlaceCollection
 from stream_ldp.places.solve import solve
@@ -26,14 +26,14 @@ def windows(
     solved: list[PlaceCounts] = []
     for number, start in enumerate(starts):
         people = users(1_000, seed=1_000 * seed + number)
-        question = Question(
+        task = WindowTask(
             series=collection.series[0],
             window_ms=10_000 * start,
             final=True,
             windows=((1.0, (sums_of(collection, rows_of(collection, people, 5_000 * seed + number)),)),),
             before=PlaceCounts.from_bytes(solved[-1].to_bytes()) if solved else None,
         )
-        solved.append(solve(collection, question))
+        solved.append(solve(collection, task))
     return solved
 
 
@@ -69,7 +69,7 @@ def test_shares_of_users_who_report_several_times_have_the_error_of_as_many_user
     first, repeated = (
         solve(
             collection,
-            Question(
+            WindowTask(
                 series=collection.series[0],
                 window_ms=0,
                 final=True,

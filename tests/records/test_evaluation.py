@@ -82,8 +82,8 @@ def trial_of(collection: JointCollection, population: Any = PEOPLE, *, users: in
 
 def test_each_user_reports_their_own_record_once() -> None:
     collection = collection_of(NOISELESS)
-    question = asked(trial_of(collection))(collection.estimates[0])
-    ((_, (counts,)),) = question.counts(RowCounts)
+    task = asked(trial_of(collection))(collection.estimates[0])
+    ((_, (counts,)),) = task.counts(RowCounts)
     bits = counts.unpacked()
     columns = (bits[:, :2].argmax(axis=1), bits[:, 2:].argmax(axis=1), counts.counts)
     assert sorted(zip(*(column.tolist() for column in columns), strict=True)) == [(0, 0, 5), (0, 1, 2), (1, 2, 3)]

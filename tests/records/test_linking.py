@@ -149,12 +149,12 @@ def finals(
     for record in records:
         merge.apply(record)
     answered = []
-    while (question := merge.due()) is not None:
-        answer = solve(COLLECTION, question)
-        if question.silent_until_ms is not None:
-            answer = answer.without_reports(until_ms=question.silent_until_ms)
+    while (task := merge.due()) is not None:
+        answer = solve(COLLECTION, task)
+        if task.silent_until_ms is not None:
+            answer = answer.without_reports(until_ms=task.silent_until_ms)
         else:
-            answered.append((question.window_ms, answer.to_bytes()))
+            answered.append((task.window_ms, answer.to_bytes()))
         merge.decide(answer)
     return answered
 

@@ -15,9 +15,9 @@ from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.mechanisms.shuffling import shuffled_epsilon
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.merging import Merge
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records import solve as records_solve
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.bit_selection import selected
@@ -76,11 +76,11 @@ def test_reports_become_the_final_estimate_of_their_window(mechanism: str) -> No
             merge.apply(partial)
         if changes.watermark is not None:
             merge.apply(changes.watermark)
-    question = merge.due()
-    assert question is not None
-    assert question.window_ms == 0
+    task = merge.due()
+    assert task is not None
+    assert task.window_ms == 0
 
-    estimate = kind_of(collection).solve(collection, question)
+    estimate = kind_of(collection).solve(collection, task)
     assert isinstance(estimate, Estimate)
     assert [axis.attribute for axis in estimate.axes] == ["mobility", "bathing"]
     assert estimate.fit.certified
@@ -134,10 +134,10 @@ def test_an_estimate_among_attributes_with_a_factor_is_nearer_to_the_truth_than_
         answers = []
         for spec in collection.estimates:
             (counts,) = tallies[spec.counted].take_changed(closing=True).values()
-            question: Question[EstimateSpec, Estimate] = Question(
+            task: WindowTask[EstimateSpec, Estimate] = WindowTask(
                 series=spec, window_ms=0, final=True, windows=((1.0, (counts,)),), before=None
             )
-            answers.append(solve(collection, question))
+            answers.append(solve(collection, task))
         assert [each.fit.prior_centre for each in answers] == ["factor", "independence"]
         assert [each.reports for each in answers] == [4_000, 4_000]
         assert answers[0].independence == answers[1].independence, "what its own reports say of it"
@@ -163,10 +163,10 @@ def test_of_all_estimates_that_are_among_the_same_attributes_of_a_window_one_lea
         rng = np.random.default_rng(100 + seed)
         records = np.repeat(rng.integers(2, size=(900 + seed, 1)), 10, axis=1)
         rows = collection.mechanism.perturb(records, entropy=SeededEntropy(100 + seed))
-        question: Question[EstimateSpec, Estimate] = Question(
+        task: WindowTask[EstimateSpec, Estimate] = WindowTask(
             series=spec, window_ms=0, final=True, windows=((1.0, (RowCounts.of(rows, bits=20),)),), before=None
         )
-        assert solve(collection, question).fit.prior_centre == "factor"
+        assert solve(collection, task).fit.prior_centre == "factor"
     assert learnt == [901, 902]
 
 
@@ -179,10 +179,10 @@ def test_an_estimate_among_attributes_is_the_same_however_their_rows_are_parted_
     parts = tuple(RowCounts.from_bytes(RowCounts.of(part, bits=20).to_bytes()) for part in np.split(rows[::-1], 3))
     answers = []
     for windows in (((1.0, (whole,)),), ((1.0, parts),)):
-        question: Question[EstimateSpec, Estimate] = Question(
+        task: WindowTask[EstimateSpec, Estimate] = WindowTask(
             series=spec, window_ms=0, final=True, windows=windows, before=None
         )
-        answers.append(solve(collection, question))
+        answers.append(solve(collection, task))
     assert answers[0].fit.prior_centre == "factor"
     assert answers[0] == answers[1]
 
@@ -208,14 +208,14 @@ def test_a_factor_is_seen_by_any_mechanism_and_goes_with_what_earlier_windows_te
         rows = collection.mechanism.perturb(records, entropy=SeededEntropy(minute))
         windows.append(selected(RowCounts.of(rows, bits=20), collection.row_bits_of(spec.counted)))
         earlier = [(remembered, (windows[0],))] if remembered and minute else []
-        question = Question(
+        task = WindowTask(
             series=spec,
             window_ms=minute * MINUTE_MS,
             final=True,
             windows=((1.0, (windows[-1],)), *earlier),
             before=answers[-1] if answers else None,
         )
-        answers.append(solve(collection, question))
+        answers.append(solve(collection, task))
     assert [each.fit.prior_centre for each in answers] == ["factor", "factor"]
     temporal = answers[1].temporal
     assert (temporal is not None and temporal.users > 0) == learns
@@ -224,23 +224,23 @@ def test_a_factor_is_seen_by_any_mechanism_and_goes_with_what_earlier_windows_te
 def test_an_estimate_among_attributes_of_nobody_is_answered() -> None:
     collection = among()
     nobody = RowCounts.empty(20)
-    question: Question[EstimateSpec, Estimate] = Question(
+    task: WindowTask[EstimateSpec, Estimate] = WindowTask(
         series=collection.estimates[0], window_ms=0, final=True, windows=((1.0, (nobody,)),), before=None
     )
-    assert solve(collection, question).reports == 0
+    assert solve(collection, task).reports == 0
 
 
 def test_sums_of_reports_are_refused_and_not_left_out() -> None:
     collection = collection_with(MECHANISMS[0])
     sums = ReportSums(reports=1, values=np.zeros(1, dtype=np.int64))
-    question: Question[EstimateSpec, Estimate] = Question(
+    task: WindowTask[EstimateSpec, Estimate] = WindowTask(
         series=collection.estimates[0], window_ms=0, final=True, windows=((1.0, (sums,)),), before=None
     )
     with pytest.raises(TypeError, match="answered from RowCounts"):
-        solve(collection, question)
+        solve(collection, task)
 
 
-def _window(minute: int, before: Estimate | None, *, seed: int) -> Question[EstimateSpec, Estimate]:
+def _window(minute: int, before: Estimate | None, *, seed: int) -> WindowTask[EstimateSpec, Estimate]:
     """Ask about one minute of 5,000 users, whose joint is the same in every minute."""
     collection = collection_with(MECHANISMS[0])
     cells = np.random.default_rng(seed).choice(6, size=5_000, p=[0.4, 0.1, 0.1, 0.15, 0.05, 0.2])
@@ -249,7 +249,7 @@ def _window(minute: int, before: Estimate | None, *, seed: int) -> Question[Esti
     rows = collection.mechanism.perturb(records, entropy=SeededEntropy(seed))
     bits = np.unpackbits(rows, axis=1, bitorder="little")[:, list(collection.bits_of(("mobility", "bathing")))]
     counts = RowCounts.of(np.packbits(bits, axis=1, bitorder="little"), bits=bits.shape[1])
-    return Question(
+    return WindowTask(
         series=collection.estimates[0],
         window_ms=minute * MINUTE_MS,
         final=True,
@@ -311,7 +311,7 @@ def solved(window: str, *, final: bool = True, reports: int = 10_000) -> Estimat
     bits = len(changed.bits_of(spec.of))
     counts = RowCounts.of(np.ones((reports, 1), dtype=np.uint8), bits=bits)
     windows = tuple((0.5**age, (counts,)) for age in range(changed.window.memory_windows))
-    return solve(changed, Question(series=spec, window_ms=0, final=final, windows=windows, before=None))
+    return solve(changed, WindowTask(series=spec, window_ms=0, final=final, windows=windows, before=None))
 
 
 def test_a_final_states_what_readers_of_finals_could_learn_beside_what_the_service_could() -> None:
@@ -357,14 +357,14 @@ def linked_windows(windows: int, *, users: int = 2_000, seed: int = 1) -> tuple[
 def solved_linked(windows: list[RowCounts]) -> Estimate:
     collection = JointCollection.parse(LINKED)
     (spec,) = collection.estimates
-    question: Question[EstimateSpec, Estimate] = Question(
+    task: WindowTask[EstimateSpec, Estimate] = WindowTask(
         series=spec,
         window_ms=15 * MINUTE_MS,
         final=True,
         windows=tuple((1.0, (counts,)) for counts in windows),
         before=None,
     )
-    return solve(collection, question)
+    return solve(collection, task)
 
 
 def test_linked_reports_of_a_period_tell_more_than_those_of_a_window_and_errors_say_so() -> None:
@@ -415,10 +415,10 @@ def test_a_linked_estimate_is_the_same_in_whatever_order_and_pieces_its_reports_
         )
         for counts in windows
     ]
-    question: Question[EstimateSpec, Estimate] = Question(
+    task: WindowTask[EstimateSpec, Estimate] = WindowTask(
         series=collection.estimates[0], window_ms=15 * MINUTE_MS, final=True, windows=tuple(pieces), before=None
     )
-    assert solve(collection, question).to_bytes() == whole.to_bytes()
+    assert solve(collection, task).to_bytes() == whole.to_bytes()
 
 
 def loud(report: int, *, reports: int) -> RowCounts:

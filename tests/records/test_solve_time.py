@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records import solve_time
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.solve import solve
@@ -45,9 +45,9 @@ def solved(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, Estimate]]:
     """List the number of distinct rows and the answer of each solve."""
     done: list[tuple[int, Estimate]] = []
 
-    def noted(collection: JointCollection, question: Question[EstimateSpec, Estimate]) -> Estimate:
-        answer = solve(collection, question)
-        ((_, (counts,)),) = question.windows
+    def noted(collection: JointCollection, task: WindowTask[EstimateSpec, Estimate]) -> Estimate:
+        answer = solve(collection, task)
+        ((_, (counts,)),) = task.windows
         done.append((rows_of(counts), answer))
         return answer
 
@@ -90,10 +90,10 @@ def test_the_time_is_within_a_factor_of_two_of_the_cost_of_a_solve(
     (counts,), (later,) = (sample(collection, collection.estimates[0], reports, seed=seed) for seed in (11, 12))
     before = None
     for predicted_s, each in ((time.first_s, counts), (time.later_s, later)):
-        question: Question[EstimateSpec, Estimate] = Question(
+        task: WindowTask[EstimateSpec, Estimate] = WindowTask(
             series=collection.estimates[0], window_ms=0, final=True, windows=((1.0, (each,)),), before=before
         )
-        before = solve(collection, question)
+        before = solve(collection, task)
         assert 0.5 < predicted_s / cost(rows_of(each), before) < 2.0
 
 

@@ -24,8 +24,8 @@ from stream_ldp.service.worker import Worker
 if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.answer import Answer
-    from stream_ldp.pipeline.question import Question
     from stream_ldp.pipeline.source_partition import Changes
+    from stream_ldp.pipeline.window_task import WindowTask
 
 _take_changes = SourcePartition.take_changes
 
@@ -55,10 +55,10 @@ async def _end_always(self: Ingest) -> None:
     raise KafkaError("Unexpected error during coordination KeyError(7)")
 
 
-def _solve_no_seven(collection: Collection, question: Question[Any, Any]) -> Answer:
-    if question.reports == 7 and collection.name == "survey":
+def _solve_no_seven(collection: Collection, task: WindowTask[Any, Any]) -> Answer:
+    if task.reports == 7 and collection.name == "survey":
         raise MemoryError("Unable to allocate 24.0 GiB")
-    return solve(collection, question)
+    return solve(collection, task)
 
 
 async def _hang(self: Worker) -> None:

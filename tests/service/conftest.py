@@ -9,7 +9,7 @@ import pytest
 
 from stream_ldp.kafka.memory import connected
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.pipeline.question import Question
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.service import collection_merger, finals, holding
 from stream_ldp.service.merger import Merger
@@ -68,10 +68,10 @@ def finish(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """Let every solve of the wide collection last until this is set."""
     done = threading.Event()
 
-    def slow(collection: JointCollection, question: Question[Any, Any]) -> Answer:
+    def slow(collection: JointCollection, task: WindowTask[Any, Any]) -> Answer:
         if collection.name == "wide":
             done.wait()
-        return quick_answer(collection, question)
+        return quick_answer(collection, task)
 
     monkeypatch.setattr("stream_ldp.merge_step.solve", slow)
     yield done

@@ -27,8 +27,8 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import TopicNames, topic_specs
 from stream_ldp.kinds import load_collection, solve
 from stream_ldp.pipeline import wire
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.pipeline.windows import pane_of, windows_of
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.layout import JointLayout
@@ -242,14 +242,14 @@ class JointDeployment(Deployment):
         before = None
         answers = []
         for window, counts in (await self.expected()).items():
-            question: Question[Any, Any] = Question(
+            task: WindowTask[Any, Any] = WindowTask(
                 series=self.collection.estimates[0],
                 window_ms=window,
                 final=True,
                 windows=((1.0, (counts,)),),
                 before=before,
             )
-            before = solve(self.collection, question)
+            before = solve(self.collection, task)
             assert isinstance(before, Estimate)
             answers.append(before)
         return answers

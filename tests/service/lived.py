@@ -15,9 +15,9 @@ from stream_ldp.kafka.registry import Registration, register
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.kinds import solve
 from stream_ldp.pipeline import partials, wire
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.service.dead_letters import Refused, dead_letter
 from tests.pipeline.test_merging import partial, watermark
 
@@ -59,14 +59,14 @@ async def live(settings: Settings, collection: JointCollection, *, now_ms: int) 
         partial(2, collection=collection, spec=series, partition=PARTITION, pane_ms=second_ms),
         *(watermark(second_ms + window.grace_ms, partition=each, collection=collection) for each in range(4)),
     ]
-    question: Question[Any, Any] = Question(
+    task: WindowTask[Any, Any] = WindowTask(
         series=series,
         window_ms=start_ms,
         final=True,
         windows=((1.0, (first.counts,)),),
         before=None,
     )
-    final = solve(collection, question)
+    final = solve(collection, task)
     refused = Refused(topic=reports, partition=PARTITION, offset=1, value=b"not a batch, and a secret")
     place = partials.partition_of(collection.name, partitions=settings.partials_partitions)
     encoded = [partials.encode(each, writer="w") for each in counted]

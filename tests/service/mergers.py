@@ -11,8 +11,8 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.answer import is_provisional
 from stream_ldp.pipeline.quarantine import LogEntry
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.topic_identity import TopicIdentity
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.service.merger import Merger
@@ -210,7 +210,7 @@ class Installation:
         await self.tell(watermark(pane_ms + window.size_ms + window.grace_ms, collection=SMALL), *mergers)
 
 
-def quick_answer(collection: JointCollection, question: Question[Any, Any]) -> Answer:
-    answer = simulation.answer(collection, question)
-    about = {"collection": collection.name, "fingerprint": collection.fingerprint.hex(), "final": question.final}
+def quick_answer(collection: JointCollection, task: WindowTask[Any, Any]) -> Answer:
+    answer = simulation.answer(collection, task)
+    about = {"collection": collection.name, "fingerprint": collection.fingerprint.hex(), "final": task.final}
     return answer.model_copy(update=about)

@@ -16,9 +16,9 @@ import pytest
 from stream_ldp.kinds import solve
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.answer import Status
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.statistics import ReportSums
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.service.replay import compare
 from stream_ldp.sets.rounds import Round
 from tests.service.epochs import FILMS, FORGER, ItemDeployment, Users, at, film_sets
@@ -97,14 +97,14 @@ async def test_an_epoch_continues_if_a_worker_dies_before_it_publishes_the_next_
     first = await deployment.round(epoch, 1)
     await users.answer(first)
     (answer, *_) = await deployment.batch_answers(epoch)
-    question: Question[Any, Any] = Question(
+    task: WindowTask[Any, Any] = WindowTask(
         series=collection.series[0],
         window_ms=first.start_ms,
         final=True,
         windows=((1.0, (ReportSums(reports=answer.reports, values=answer.sums),)),),
         before=None,
     )
-    died = solve(collection, question)
+    died = solve(collection, task)
     await deployment.send(
         [died.to_bytes()], topic=deployment.names.answers_of("survey", "heavy-hitters"), key=died.key
     )

@@ -14,8 +14,8 @@ from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.kinds import solve
 from stream_ldp.pipeline import wire
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.pipeline.windows import pane_of
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.layout import JointLayout
@@ -46,9 +46,9 @@ class LinkedDeployment(JointDeployment):
             windows[pane_of(int(decoded.time_ms[0]), self.collection.window)].append(decoded.rows[0])
         return {start: np.concatenate(rows) for start, rows in sorted(windows.items())}
 
-    def question(
+    def task(
         self, series: EstimateSpec, windows: dict[int, NDArray[np.uint8]], start: int, before: Estimate | None
-    ) -> Question[Any, Any]:
+    ) -> WindowTask[Any, Any]:
         """Ask about a window: all windows of its period count, the newest first."""
         columns, size_ms = self.collection.row_bits_of(series.of), self.collection.window.size_ms
 
@@ -60,7 +60,7 @@ class LinkedDeployment(JointDeployment):
 
         of_period = range(start, start - start % 6_000 - 1, -size_ms)
         weighted = tuple((1.0, parts(each)) for each in of_period)
-        return Question(series=series, window_ms=start, final=True, windows=weighted, before=before)
+        return WindowTask(series=series, window_ms=start, final=True, windows=weighted, before=before)
 
     async def chunks(self) -> set[tuple[bytes, bytes]]:
         """What an ordinary subscriber to records receives."""
@@ -74,10 +74,10 @@ class LinkedDeployment(JointDeployment):
         finals, records = list[Estimate](), set[tuple[bytes, bytes]]()
         for start in windows:
             before = finals[-1] if finals else None
-            final = solve(self.collection, self.question(self.collection.estimates[0], windows, start, before))
+            final = solve(self.collection, self.task(self.collection.estimates[0], windows, start, before))
             assert isinstance(final, Estimate)
             finals.append(final)
-            asked = self.question(self.collection.whole, windows, start, None)
+            asked = self.task(self.collection.whole, windows, start, None)
             records |= {
                 (chunk.key, chunk.to_bytes()) for chunk in published(self.collection, asked, final, earlier={})
             }

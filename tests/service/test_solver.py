@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from stream_ldp.pipeline.answer import Answer
-    from stream_ldp.pipeline.question import Question
+    from stream_ldp.pipeline.window_task import WindowTask
 
 SMALL, WIDE, WIDER = (JointCollection.parse(SURVEY.format(name=name)) for name in ("small", "wide", "wider"))
 
@@ -28,8 +28,8 @@ SMALL, WIDE, WIDER = (JointCollection.parse(SURVEY.format(name=name)) for name i
 SOON = 20.0
 
 
-def question(collection: JointCollection, *, final: bool = True) -> Question[Any, Any]:
-    return Merge(collection, partitions=1).question(0, collection.estimates[0], final=final)
+def task(collection: JointCollection, *, final: bool = True) -> WindowTask[Any, Any]:
+    return Merge(collection, partitions=1).task(0, collection.estimates[0], final=final)
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ async def solved(
     solver: Solver, collection: JointCollection, *, final: bool = True, until: threading.Event | None = None
 ) -> Solved[Answer]:
     """Solve a question; that lasts until an event is set."""
-    asked = question(collection, final=final)
+    asked = task(collection, final=final)
 
     def work() -> Answer:
         if until is not None:
@@ -127,7 +127,7 @@ async def test_what_a_solve_raises_reaches_whoever_asked_and_the_next_one_has_it
 
     solver = Solver(metrics=metrics.solve, places=1)
     with pytest.raises(ZeroDivisionError, match="a bug"):
-        await solver.work(SMALL, question(SMALL), broken)
+        await solver.work(SMALL, task(SMALL), broken)
     assert (await asyncio.wait_for(solved(solver, SMALL), SOON)).made.reports == 0
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from stream_ldp.kinds import KINDS, solve
 from stream_ldp.pipeline import wire
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.pipeline.windows import pane_of
 from tests import toy
 from tests.paths import REPOSITORY
@@ -63,10 +63,10 @@ class CoinDeployment(Deployment):
         answers = []
         for start, rows in sorted(windows.items()):
             counts = RowCounts.of(np.concatenate(rows), bits=1)
-            question: Question[Any, Any] = Question(
+            task: WindowTask[Any, Any] = WindowTask(
                 series=toy.Heads(), window_ms=start, final=True, windows=((1.0, (counts,)),), before=None
             )
-            share = solve(self.collection, question)
+            share = solve(self.collection, task)
             assert isinstance(share, toy.Share)
             answers.append(share)
         return answers

@@ -22,7 +22,7 @@ from stream_ldp.synthesis.publication import published
 from stream_ldp.views.collection import ViewsCollection
 from stream_ldp.views.solve import solve
 from tests.service.harness import Deployment
-from tests.views.examples import TEXT, joint_of, question_of, users
+from tests.views.examples import TEXT, joint_of, task_of, users
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,8 +91,8 @@ class ViewsDeployment(Deployment):
         for series in sorted(self.collection.series, key=lambda each: each.name):
             before = None
             for start, sums in windows.items():
-                question = question_of(self.collection, series, sums, window_ms=start)
-                before = solve(self.collection, replace(question, before=before))
+                task = task_of(self.collection, series, sums, window_ms=start)
+                before = solve(self.collection, replace(task, before=before))
                 finals.append(before)
         return finals
 
@@ -104,8 +104,8 @@ class ViewsDeployment(Deployment):
         finals = await self.computed()
         for start, sums in (await self.windows()).items():
             of_window = {each.estimate: each for each in finals if each.window.start_ms == start}
-            question = question_of(self.collection, series, sums, window_ms=start)
-            chunks = published(self.collection, question, of_window[series.name], earlier=earlier)
+            task = task_of(self.collection, series, sums, window_ms=start)
+            chunks = published(self.collection, task, of_window[series.name], earlier=earlier)
             records += [(chunk.key, chunk.to_bytes()) for chunk in chunks]
             earlier = of_window
         return records

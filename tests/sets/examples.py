@@ -85,7 +85,7 @@ def flush(state: SourcePartition) -> list[Partial]:
 def decided(merge: Merge, window_ms: int, phase: str) -> Ranking:
     """Solve the final of a window, and decide it."""
     (series,) = (each for each in merge.collection.series if each.name == phase)
-    answer = solve(merge.collection, merge.question(window_ms, series, final=True))
+    answer = solve(merge.collection, merge.task(window_ms, series, final=True))
     assert isinstance(answer, Ranking)
     merge.decide(answer)
     return answer

@@ -95,8 +95,8 @@ def test_reports_for_a_forged_round_are_not_merged_with_those_for_the_true_one(
 
 def due(merge: Merge) -> tuple[int, str] | None:
     """Return the window with reports, by its start, and the name of the series that have to be made final next."""
-    question = merge.due()
-    return None if question is None or question.silent_until_ms else (question.window_ms, question.series.name)
+    task = merge.due()
+    return None if task is None or task.silent_until_ms else (task.window_ms, task.series.name)
 
 
 def test_reports_for_a_round_that_no_final_asked_are_neither_awaited_nor_solved() -> None:
@@ -128,13 +128,13 @@ def test_epochs_that_are_due_at_once_keep_their_later_phases() -> None:
     merge = closed(merge_of(*partials), 100 * SIZE_MS)
     finals: list[Ranking] = []
     while len(finals) < 8:
-        question = merge.due()
-        assert question is not None
-        if question.silent_until_ms is None:
-            finals.append(decided(merge, question.window_ms, question.series.name))
+        task = merge.due()
+        assert task is not None
+        if task.silent_until_ms is None:
+            finals.append(decided(merge, task.window_ms, task.series.name))
         else:
-            assert question.series.name == "phase-3"
-            merge.decide(solve(merge.collection, question))
+            assert task.series.name == "phase-3"
+            merge.decide(solve(merge.collection, task))
     assert [(each.epoch, each.phase) for each in finals] == [(epoch, phase) for epoch in range(4) for phase in (1, 2)]
     assert [each.next_fingerprint for each in finals[::2]] == [each.fingerprint for each in rounds]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import ReportSums
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.sets.answer import EarlierEpochs, Learnt, Ranking
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.item_sets import ItemSets
@@ -40,14 +40,14 @@ def epochs(collection: ItemCollection, *, seed: int, count: int = 8) -> list[Ran
             number = 1_000 * seed + phases * epoch + phase
             rows = respond(method, inquiry, ItemSets.of(sets_of(1_000, number)), entropy=SeededEntropy(number))
             sums = ReportSums(reports=len(rows), values=method.oracle(inquiry).sums(rows))
-            question: Question[PhaseSeries, Ranking] = Question(
+            task: WindowTask[PhaseSeries, Ranking] = WindowTask(
                 series=collection.series[phase - 1],
                 window_ms=(phases * epoch + phase - 1) * SIZE_MS,
                 final=True,
                 windows=((1.0, (sums,)),),
                 before=before,
             )
-            before = Ranking.from_bytes(solve(collection, question).to_bytes())
+            before = Ranking.from_bytes(solve(collection, task).to_bytes())
         assert before is not None
         results.append(before)
     return results

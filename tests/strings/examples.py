@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms import SeededEntropy, random_words
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.strings.collection import StringCollection
 from stream_ldp.strings.solve import solve
 
@@ -56,14 +56,14 @@ def rows_of(collection: StringCollection, table: NDArray[np.uint16], seed: int =
 def solved(
     collection: StringCollection, *windows: tuple[float, Sequence[RowCounts]], final: bool = True
 ) -> StringRanking:
-    question: Question[WindowSeries, StringRanking] = Question(
+    task: WindowTask[WindowSeries, StringRanking] = WindowTask(
         series=collection.series[0],
         window_ms=20_000,
         final=final,
         windows=tuple((weight, tuple(parts)) for weight, parts in windows),
         before=None,
     )
-    return solve(collection, question)
+    return solve(collection, task)
 
 
 def counted(collection: StringCollection, rows: NDArray[np.uint8]) -> RowCounts:

@@ -7,9 +7,9 @@ import pytest
 
 from stream_ldp.kinds import solve
 from stream_ldp.pipeline.answer import Status
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.window_series import WindowSeries
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.strings.answer import StringRanking
 from tests.strings.examples import collection_of, counted, ranking_of, rows_of, solved, users
 
@@ -69,7 +69,7 @@ def test_remembered_windows_lower_the_error() -> None:
 
 
 def test_a_window_without_reports_has_no_ranking() -> None:
-    question: Question[WindowSeries, StringRanking] = Question(
+    task: WindowTask[WindowSeries, StringRanking] = WindowTask(
         series=COLLECTION.series[0],
         window_ms=20_000,
         final=True,
@@ -77,7 +77,7 @@ def test_a_window_without_reports_has_no_ranking() -> None:
         before=None,
         silent_until_ms=40_000,
     )
-    silent = solve(COLLECTION, question)
+    silent = solve(COLLECTION, task)
     assert isinstance(silent, StringRanking)
     assert silent.status is Status.NO_REPORTS
     assert silent.strings is None

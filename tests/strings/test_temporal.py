@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stream_ldp.collection import CollectionError
-from stream_ldp.pipeline.question import Question
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.strings.answer import StringRanking
 from stream_ldp.strings.solve import solve
 from tests.strings.examples import SHARES, WORDS, collection_of, counted, rows_of, users
@@ -39,14 +39,14 @@ def windows(
     for number, start in enumerate(starts):
         new = users(collection, count - same, seed=1_000 * seed + number)
         rows = np.concatenate([of_same, rows_of(collection, new, seed=5_000 * seed + number)])
-        question = Question(
+        task = WindowTask(
             series=collection.series[0],
             window_ms=10_000 * start,
             final=True,
             windows=((1.0, (counted(collection, rows),)),),
             before=StringRanking.from_bytes(solved[-1].to_bytes()) if solved else None,
         )
-        solved.append(solve(collection, question))
+        solved.append(solve(collection, task))
     return solved
 
 
@@ -128,14 +128,14 @@ def test_a_window_in_which_nobody_answers_a_question_passes_on_what_was_learnt()
     collection = collection_of(window=", returning: 0")
     second = windows(collection, seed=1, starts=range(2), count=3_000)[-1]
     table = users(collection, 1)
-    question = Question(
+    task = WindowTask(
         series=collection.series[0],
         window_ms=20_000,
         final=True,
         windows=((1.0, (counted(collection, rows_of(collection, table)),)),),
         before=second,
     )
-    third = solve(collection, question)
+    third = solve(collection, task)
     assert third.strings is None
     assert third.learnt == second.learnt
 

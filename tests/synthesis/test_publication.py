@@ -12,8 +12,8 @@ import pytest
 from stream_ldp.collection.synthesis import SynthesisSpec
 from stream_ldp.kinds import solve
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records.answer import Linked
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.synthesis import publication
@@ -67,21 +67,21 @@ def parts_of_records(sizes: Sequence[int]) -> list[Statistic]:
     return parts
 
 
-def question_of(collection: Any, parts: Sequence[Statistic], *, window_ms: int = 20_000) -> Question[Any, Any]:
-    return Question(
+def task_of(collection: Any, parts: Sequence[Statistic], *, window_ms: int = 20_000) -> WindowTask[Any, Any]:
+    return WindowTask(
         series=whole(collection), window_ms=window_ms, final=True, windows=((1.0, tuple(parts)),), before=None
     )
 
 
-def final_of(question: Question[Any, Any]) -> Estimate:
+def final_of(task: WindowTask[Any, Any]) -> Estimate:
     """A final of the same reports."""
-    answer = solve(CARE, question_of(CARE, parts_of_views([300]), window_ms=question.window_ms))
-    return answer.model_copy(update={"reports": question.reports})  # type: ignore[attr-defined,no-any-return]
+    answer = solve(CARE, task_of(CARE, parts_of_views([300]), window_ms=task.window_ms))
+    return answer.model_copy(update={"reports": task.reports})  # type: ignore[attr-defined,no-any-return]
 
 
 def bytes_of(collection: Any, parts: Sequence[Statistic], *, window_ms: int = 20_000) -> list[tuple[bytes, bytes]]:
-    question = question_of(collection, parts, window_ms=window_ms)
-    return [(each.key, each.to_bytes()) for each in published(collection, question, final_of(question), earlier={})]
+    task = task_of(collection, parts, window_ms=window_ms)
+    return [(each.key, each.to_bytes()) for each in published(collection, task, final_of(task), earlier={})]
 
 
 PARTS: dict[str, tuple[Any, list[Statistic]]] = {
@@ -108,9 +108,9 @@ def test_reports_that_have_been_added_up_make_the_same_bytes_as_their_parts() ->
 def test_records_have_the_distributions_of_the_users(name: str) -> None:
     collection, _ = PARTS[name]
     parts = parts_of_views([20_000]) if name == "views" else parts_of_records([20_000])
-    question = question_of(collection, parts)
+    task = task_of(collection, parts)
     spec = SynthesisSpec(records=5_000, seed=1)
-    (chunk,) = published(collection.model_copy(update={"synthesis": spec}), question, final_of(question), earlier={})
+    (chunk,) = published(collection.model_copy(update={"synthesis": spec}), task, final_of(task), earlier={})
     columns = chunk.columns()
     assert (chunk.total, chunk.reports, len(columns["diet"])) == (5_000, 20_000, 5_000)
     alike = np.mean([walks == bathes for walks, bathes in zip(columns["walks"], columns["bathes"], strict=True)])
@@ -121,14 +121,12 @@ def test_records_have_the_distributions_of_the_users(name: str) -> None:
 
 def test_records_say_what_the_pseudonyms_of_their_reports_tell() -> None:
     collection, parts = PARTS["views"]
-    question = question_of(collection, parts)
-    final = final_of(question)
+    task = task_of(collection, parts)
+    final = final_of(task)
     told = Linked(users=840, reports=840, reports_per_user=1.0, returning=None, privacy="the same pseudonym for 7d")
     linked = final.model_copy(update={"linked": told})
-    assert {each.linking for each in published(collection, question, linked, earlier={})} == {
-        "the same pseudonym for 7d"
-    }
-    assert {each.linking for each in published(collection, question, final, earlier={})} == {None}
+    assert {each.linking for each in published(collection, task, linked, earlier={})} == {"the same pseudonym for 7d"}
+    assert {each.linking for each in published(collection, task, final, earlier={})} == {None}
 
 
 def test_records_of_views_are_those_of_the_published_estimates_which_know_the_windows_before() -> None:
@@ -140,11 +138,11 @@ def test_records_of_views_are_those_of_the_published_estimates_which_know_the_wi
     finals: list[Any] = []
     for start in range(6):
         sums = ReportSums(reports=2_000, values=sums_of(care.questions, users(2_000, seed=start), seed=start))
-        question = replace(question_of(care, [sums], window_ms=10_000 * start), before=finals[-1] if finals else None)
-        finals.append(solve(care, question))
+        task = replace(task_of(care, [sums], window_ms=10_000 * start), before=finals[-1] if finals else None)
+        finals.append(solve(care, task))
     *_, before, final = finals
-    made = [each.to_bytes() for each in published(care, question, final, earlier={"all": before})]
-    assert [each.to_bytes() for each in published(care, question, final, earlier={"all": before})] == made
+    made = [each.to_bytes() for each in published(care, task, final, earlier={"all": before})]
+    assert [each.to_bytes() for each in published(care, task, final, earlier={"all": before})] == made
     chunks = [SyntheticChunk.from_bytes(each) for each in made]
     walks, bathes = ([value for each in chunks for value in each.columns()[name]] for name in ("walks", "bathes"))
     drawn = np.array(
@@ -160,11 +158,11 @@ def test_each_seed_and_each_window_has_draws_of_its_own() -> None:
     collection, parts = PARTS["views"]
     other = collection.model_copy(update={"synthesis": SynthesisSpec(records=100, seed=6)})
     records = [
-        tuple(chunk.records for chunk in published(each, question, final_of(question), earlier={}))
-        for each, question in (
-            (collection, question_of(collection, parts)),
-            (other, question_of(collection, parts)),
-            (collection, question_of(collection, parts, window_ms=30_000)),
+        tuple(chunk.records for chunk in published(each, task, final_of(task), earlier={}))
+        for each, task in (
+            (collection, task_of(collection, parts)),
+            (other, task_of(collection, parts)),
+            (collection, task_of(collection, parts, window_ms=30_000)),
         )
     ]
     assert len(set(records)) == 3
@@ -172,10 +170,10 @@ def test_each_seed_and_each_window_has_draws_of_its_own() -> None:
 
 def test_chunks_hold_all_records_in_order_under_keys_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     collection, parts = PARTS["views"]
-    question = question_of(collection, parts)
-    (together,) = published(collection, question, final_of(question), earlier={})
+    task = task_of(collection, parts)
+    (together,) = published(collection, task, final_of(task), earlier={})
     monkeypatch.setattr(publication, "CHUNK_BYTES", 40 * 10)
-    chunks = list(published(collection, question, final_of(question), earlier={}))
+    chunks = list(published(collection, task, final_of(task), earlier={}))
     assert [(each.chunk, each.chunks, len(each.records)) for each in chunks] == [(0, 3, 40), (1, 3, 40), (2, 3, 20)]
     assert sum((each.records for each in chunks), ()) == together.records
     assert [each.key for each in chunks] == [f"auto-100-5-{chunk}|final|20000".encode() for chunk in range(3)]
@@ -183,26 +181,26 @@ def test_chunks_hold_all_records_in_order_under_keys_of_their_own(monkeypatch: p
 
 def test_records_are_made_of_all_reports_of_a_final_or_not_at_all() -> None:
     collection, parts = PARTS["views"]
-    question = question_of(collection, parts)
-    final = final_of(question)
-    assert are_due(question, question, final)
-    some = question_of(collection, parts[:1])
+    task = task_of(collection, parts)
+    final = final_of(task)
+    assert are_due(task, task, final)
+    some = task_of(collection, parts[:1])
     assert not are_due(some, some, final)
     nobody = final.model_copy(update={"reports": 0})
-    none = question_of(collection, [])
+    none = task_of(collection, [])
     assert not are_due(none, none, nobody.without_reports(until_ms=30_000))
     # Of an estimate that remembers the window before, of which nothing was counted for records.
-    remembers = replace(question, windows=(*question.windows, (0.5, question.windows[0][1])))
-    forgets = replace(question, windows=(*question.windows, (0.5, ())))
+    remembers = replace(task, windows=(*task.windows, (0.5, task.windows[0][1])))
+    forgets = replace(task, windows=(*task.windows, (0.5, ())))
     assert are_due(remembers, remembers, final)
     assert not are_due(forgets, remembers, final)
 
 
 def test_a_collection_that_asks_for_no_records_gets_none() -> None:
     collection, parts = PARTS["views"]
-    question = question_of(collection, parts)
+    task = task_of(collection, parts)
     with pytest.raises(ValueError, match="care asks for no records"):
-        list(published(collection.model_copy(update={"synthesis": None}), question, final_of(question), earlier={}))
+        list(published(collection.model_copy(update={"synthesis": None}), task, final_of(task), earlier={}))
 
 
 def test_records_of_linked_reports_are_made_of_what_users_have_told_in_the_period() -> None:
@@ -217,11 +215,11 @@ def test_records_of_linked_reports_are_made_of_what_users_have_told_in_the_perio
         names = linked.pseudonyms(len(people), secrets=secrets, time_ms=start_ms, entropy=entropy)
         rows = np.concatenate([names, linked.mechanism.perturb(people, entropy=entropy)], axis=1)
         windows.append((1.0, (RowCounts.of(rows, bits=linked.bits),)))
-    question: Question[Any, Any] = Question(
+    task: WindowTask[Any, Any] = WindowTask(
         series=whole(linked), window_ms=30_000, final=True, windows=tuple(windows), before=None
     )
-    (chunk,) = published(linked, question, final_of(question), earlier={})
-    alone = replace(question, windows=(windows[0], (1.0, ())))
+    (chunk,) = published(linked, task, final_of(task), earlier={})
+    alone = replace(task, windows=(windows[0], (1.0, ())))
     (other,) = published(linked, alone, final_of(alone), earlier={})
     assert (chunk.reports, len(chunk.records)) == (400, 100)
     assert chunk.records != other.records

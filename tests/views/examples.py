@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms import SeededEntropy, random_words
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import ReportSums
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.views.collection import ViewsCollection
 from stream_ldp.views.question import ViewQuestion
 from stream_ldp.views.solve import solve
@@ -70,15 +70,15 @@ def solved(
     collection: ViewsCollection, series: ViewEstimateSpec, values: NDArray[np.int64], *, window_ms: int = 20_000
 ) -> Estimate:
     """The final estimate of a series from the sums of a window."""
-    return solve(collection, question_of(collection, series, values, window_ms=window_ms))
+    return solve(collection, task_of(collection, series, values, window_ms=window_ms))
 
 
-def question_of(
+def task_of(
     collection: ViewsCollection, series: ViewEstimateSpec, values: NDArray[np.int64], *, window_ms: int = 20_000
-) -> Question[ViewEstimateSpec, Estimate]:
+) -> WindowTask[ViewEstimateSpec, Estimate]:
     """The question about the sums of a window."""
     reports = int(collection.questions.draws(values).sum())
-    return Question(
+    return WindowTask(
         series=series,
         window_ms=window_ms,
         final=True,

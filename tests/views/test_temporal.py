@@ -12,7 +12,7 @@ from stream_ldp.collection import CollectionError
 from stream_ldp.records.answer import Estimate, LearntMarginals
 from stream_ldp.views.solve import fitted, solve
 from stream_ldp.views.temporal import follow_all
-from tests.views.examples import collection_of, question_of, sums_of, users
+from tests.views.examples import collection_of, sums_of, task_of, users
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,9 +50,9 @@ def windows(
         if number >= turned:
             people["0"] = 1 - people["0"]
         sums = sums_of(collection.questions, people, seed=5_000 * seed + number)
-        question = question_of(collection, collection.series[0], sums, window_ms=10_000 * start)
+        task = task_of(collection, collection.series[0], sums, window_ms=10_000 * start)
         before = Estimate.from_bytes(solved[-1].to_bytes()) if solved else None
-        solved.append(solve(collection, replace(question, before=before, final=final)))
+        solved.append(solve(collection, replace(task, before=before, final=final)))
     return solved
 
 
@@ -117,10 +117,10 @@ def test_attributes_that_the_window_before_did_not_tell_have_no_past() -> None:
     narrow = left.model_copy(update={"of": left.of[:2], "coefficients": left.coefficients.taken(np.arange(2))})
     before = first.model_copy(update={"temporal": temporal(first).model_copy(update={"views": narrow})})
     people = users(2_000, seed=1_001)
-    question = question_of(
+    task = task_of(
         collection, collection.series[0], sums_of(collection.questions, people, seed=5_001), window_ms=10_000
     )
-    found = solve(collection, replace(question, before=before))
+    found = solve(collection, replace(task, before=before))
     assert found.effective_reports == second.effective_reports
     estimates, whole = learnt(found).coefficients, learnt(second).coefficients
     assert estimates.estimate[2:] != whole.estimate[2:]
@@ -138,14 +138,14 @@ def test_the_fit_of_all_estimates_is_the_published_one_of_each_attribute_that_it
     for start, told in enumerate(sums):
         earlier = dict(finals)
         for series in (first, second):
-            question = question_of(collection, series, told, window_ms=10_000 * start)
-            finals[series.name] = solve(collection, replace(question, before=earlier.get(series.name), final=True))
-    tables, alone = fitted(collection, question)
-    fit = follow_all(collection, question, tables, alone, earlier=earlier)
+            task = task_of(collection, series, told, window_ms=10_000 * start)
+            finals[series.name] = solve(collection, replace(task, before=earlier.get(series.name), final=True))
+    tables, alone = fitted(collection, task)
+    fit = follow_all(collection, task, tables, alone, earlier=earlier)
     for name, of in (("first", (0, 1)), ("second", (2,))):
         np.testing.assert_allclose(fit.joint(of).probability, finals[name].joint(), atol=1e-3)
         assert np.abs(alone.joint(of).probability - finals[name].joint()).max() > 3e-3
-    assert follow_all(collection, question, tables, alone, earlier={}).joint((0, 1)).probability.tolist() == (
+    assert follow_all(collection, task, tables, alone, earlier={}).joint((0, 1)).probability.tolist() == (
         alone.joint((0, 1)).probability.tolist()
     )
 

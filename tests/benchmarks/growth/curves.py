@@ -16,9 +16,9 @@ from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import Partial, Watermark
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.pipeline.windows import closes_at
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.layout import JointLayout
@@ -136,10 +136,10 @@ def _solving(sizes: tuple[int, ...], reports: int) -> Callable[[], float]:
     document = document_of(sizes)
     document["estimates"] = [{"name": "all", "of": [f"a{j}" for j in range(len(sizes))]}]
     collection = JointCollection.model_validate(document)
-    question: Question[Any, Any] = Question(
+    task: WindowTask[Any, Any] = WindowTask(
         series=collection.estimates[0], window_ms=0, final=True, windows=((1.0, (counts,)),), before=None
     )
-    return lambda: 1e3 * _seconds(lambda: solve(collection, question))
+    return lambda: 1e3 * _seconds(lambda: solve(collection, task))
 
 
 def _of_cells(scale: float) -> Iterator[tuple[int, Callable[[], float]]]:

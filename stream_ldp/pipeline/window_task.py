@@ -1,4 +1,4 @@
-"""The question that the pipeline asks about one window."""
+"""What the pipeline asks a kind to solve: one window of one series."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ StatisticT = TypeVar("StatisticT", bound="Statistic")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Question(Generic[SeriesT, AnswerT]):
+class WindowTask(Generic[SeriesT, AnswerT]):
     """All that the answer to one window depends on.
 
     series: the series of answers that asks it.

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_ldp.pipeline.question import Question
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts
+from stream_ldp.pipeline.window_task import WindowTask
 from tests.client.examples import collection_of
 
 
@@ -17,8 +17,8 @@ def sums(reports: int) -> ReportSums:
 
 
 @pytest.fixture
-def question() -> Question[Any, Any]:
-    return Question(
+def task() -> WindowTask[Any, Any]:
+    return WindowTask(
         series=collection_of().estimates[0],
         window_ms=0,
         final=True,
@@ -27,11 +27,11 @@ def question() -> Question[Any, Any]:
     )
 
 
-def test_reports_are_those_of_the_window_itself_from_all_its_parts(question: Question[Any, Any]) -> None:
-    assert question.reports == 5
+def test_reports_are_those_of_the_window_itself_from_all_its_parts(task: WindowTask[Any, Any]) -> None:
+    assert task.reports == 5
 
 
-def test_counts_of_another_statistic_are_refused_and_not_left_out(question: Question[Any, Any]) -> None:
-    assert question.counts(ReportSums) == question.windows
+def test_counts_of_another_statistic_are_refused_and_not_left_out(task: WindowTask[Any, Any]) -> None:
+    assert task.counts(ReportSums) == task.windows
     with pytest.raises(TypeError, match=r"bathing-mobility is answered from RowCounts, .* holds ReportSums"):
-        question.counts(RowCounts)
+        task.counts(RowCounts)

@@ -144,9 +144,9 @@ class BloomResponse(Randomizer):
         """See `Randomizer.valid`: all filters are possible."""
         return unused_clear(rows, self.bits)
 
-    def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Count the reports in which each bit is 1, int64, shape (size,)."""
-        return bit_sums(rows, self.bits)
+    def add(self, rows: NDArray[np.uint8], *, to: NDArray[np.int64]) -> None:
+        """Count the reports in which each bit is 1, shape (size,)."""
+        to += bit_sums(rows, self.bits)
 
     def stated(self) -> OutputDistribution:
         """See `Randomizer.stated`: the bits are independent."""

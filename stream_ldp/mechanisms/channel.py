@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
+from stream_ldp.mechanisms.packing import count, pack, unpack, unused_clear
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
 from stream_ldp.mechanisms.randomizer import OutputDistribution, ValueRandomizer, checked_values, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
@@ -155,10 +155,10 @@ class ChannelResponse(ValueRandomizer):
         valid: NDArray[np.bool_] = unused_clear(rows, self.bits) & possible[sent]
         return valid
 
-    def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Count the reports with each output, int64, shape (counters,)."""
+    def add(self, rows: NDArray[np.uint8], *, to: NDArray[np.int64]) -> None:
+        """Count the reports with each output, shape (counters,)."""
         (sent,) = unpack(rows, [self.bits])
-        return np.bincount(sent, minlength=self.counters)
+        count(sent, to=to)
 
     def estimate(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:
         """See `ValueRandomizer.estimate`; reports must be positive."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
 from stream_ldp.mechanisms.odds import kept_inside, loss_of
-from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
+from stream_ldp.mechanisms.packing import count, pack, unpack, unused_clear
 from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 
@@ -119,10 +119,10 @@ class DirectResponse(FrequencyOracle):
         (named,) = unpack(rows, [self.bits])
         return unused_clear(rows, self.bits) & (named < self.counters)
 
-    def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Count the reports that name each choice, int64, shape (counters,)."""
+    def add(self, rows: NDArray[np.uint8], *, to: NDArray[np.int64]) -> None:
+        """Count the reports that name each choice, shape (counters,)."""
         (named,) = unpack(rows, [self.bits])
-        return np.bincount(named, minlength=self.counters)
+        count(named, to=to)
 
     def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:  # noqa: ARG002
         return sums[: self.size].astype(np.float64)

@@ -13,7 +13,7 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import walsh
 from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
-from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
+from stream_ldp.mechanisms.packing import count, pack, unpack, unused_clear
 from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, no_outputs
 from stream_ldp.mechanisms.row_draws import check_draws, uneven_draws
 
@@ -176,14 +176,23 @@ class HadamardResponse(FrequencyOracle):
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
         return unused_clear(rows, self.bits)
 
-    def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Return the signed sum of each row, and then how often each row was drawn, int64, shape (counters,)."""
+    def add(self, rows: NDArray[np.uint8], *, to: NDArray[np.int64]) -> None:
+        """Add to the signed sum of each row, and then to how often each row was drawn."""
         *indices, hashes = unpack(rows, self._widths)
         # A row and its sign make one number, so that the exclusive or of several is their product with its sign.
         signed = [index | (hashes >> bit & 1) << self._index_bits for bit, index in enumerate(indices)]
-        drawn = self._by_sign(signed).sum(axis=0)
-        plus, minus = self._by_sign(_products(signed))
-        return np.concatenate([plus - minus, drawn])
+        agreement, drawn = to[: self.rows], to[self.rows :]
+        for index in indices:
+            count(index, to=drawn)
+        if len(rows) * 2**self.hash_bits < self.rows:
+            # Few reports change few of very many sums.
+            for product in _products(signed):
+                np.add.at(agreement, product & (self.rows - 1), 1 - 2 * (product >> self._index_bits))
+            return
+        by_sign = np.zeros(2 * self.rows, dtype=np.int64)
+        for product in _products(signed):
+            by_sign += np.bincount(product, minlength=2 * self.rows)
+        agreement += by_sign[: self.rows] - by_sign[self.rows :]
 
     def possible(self, sums: NDArray[np.int64], *, reports: NDArray[np.int64]) -> bool:
         """See `Randomizer.possible`: a report draws t rows, and adds 2^t - 1 signs to them and their products."""
@@ -276,13 +285,6 @@ class HadamardResponse(FrequencyOracle):
     @property
     def _widths(self) -> list[int]:
         return [self._index_bits] * self.hash_bits + [self.hash_bits]
-
-    def _by_sign(self, signed: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
-        """Count how often each row comes with + and with -, int64, shape (2, rows)."""
-        counts = np.zeros(2 * self.rows, dtype=np.int64)
-        for each in signed:
-            counts += np.bincount(each, minlength=2 * self.rows)
-        return counts.reshape(2, -1)
 
 
 def hash_of(value: int, indices: Sequence[int]) -> int:

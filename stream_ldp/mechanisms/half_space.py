@@ -114,9 +114,9 @@ class HalfSpaceResponse(Randomizer):
         """See `Randomizer.valid`: all vectors are possible."""
         return unused_clear(rows, self.bits)
 
-    def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Count the reports with each sign +, int64, shape (dimensions,)."""
-        return bit_sums(rows, self.bits)
+    def add(self, rows: NDArray[np.uint8], *, to: NDArray[np.int64]) -> None:
+        """Count the reports with each sign +, shape (dimensions,)."""
+        to += bit_sums(rows, self.bits)
 
     def means(self, sums: NDArray[np.float64], *, reports: float) -> NDArray[np.float64]:
         """Estimate the mean of each number, without bias, float64, shape (dimensions,); reports must be positive."""

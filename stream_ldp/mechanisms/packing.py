@@ -62,6 +62,17 @@ def bits_at(rows: NDArray[np.uint8], positions: NDArray[np.integer], bits: int) 
     return np.unpackbits(rows, axis=1, count=bits, bitorder="little")[:, positions].astype(np.bool_)
 
 
+def count(numbers: NDArray[np.integer], *, to: NDArray[np.int64]) -> None:
+    """Add how often each number occurs to counts, int64, shape (most + 1,), in place.
+
+    The time is that of the numbers if they are few, however many counts there are.
+    """
+    if len(numbers) < len(to):
+        np.add.at(to, numbers, 1)
+    else:
+        to += np.bincount(numbers, minlength=len(to))
+
+
 def bit_sums(rows: NDArray[np.uint8], bits: int) -> NDArray[np.int64]:
     """Count the rows in which each bit is 1, int64, shape (bits,)."""
     # Each of the 256 values of a byte is counted, and the counts are multiplied by the value's bits, so that no row

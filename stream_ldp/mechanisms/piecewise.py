@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.odds import kept_inside, loss_of
-from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
+from stream_ldp.mechanisms.packing import count, pack, unpack, unused_clear
 from stream_ldp.mechanisms.randomizer import OutputDistribution, Randomizer, checked_values, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 
@@ -101,10 +101,10 @@ class PiecewiseResponse(Randomizer):
         (sent,) = unpack(rows, [self.bits])
         return unused_clear(rows, self.bits) & (sent < self.counters)
 
-    def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Count the reports with each outcome, int64, shape (counters,)."""
+    def add(self, rows: NDArray[np.uint8], *, to: NDArray[np.int64]) -> None:
+        """Count the reports with each outcome, shape (counters,)."""
         (sent,) = unpack(rows, [self.bits])
-        return np.bincount(sent, minlength=self.counters)
+        count(sent, to=to)
 
     @cached_property
     def numbers(self) -> NDArray[np.float64]:

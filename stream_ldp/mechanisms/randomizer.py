@@ -98,8 +98,14 @@ class Randomizer(ABC):
         """Decide which rows are reports that `perturb` can make, bool, shape (n,)."""
 
     @abstractmethod
+    def add(self, rows: NDArray[np.uint8], *, to: NDArray[np.int64]) -> None:
+        """Add what valid rows count to sums, int64, shape (counters,), in a time that few rows keep short."""
+
     def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Count valid rows, int64, shape (counters,); the sums of several batches add up."""
+        sums = np.zeros(self.counters, dtype=np.int64)
+        self.add(rows, to=sums)
+        return sums
 
     def possible(self, sums: NDArray[np.int64], *, reports: NDArray[np.int64]) -> bool:
         """Decide whether so many reports can have these sums: 0 or 1 of each in every counter, unless it says others.

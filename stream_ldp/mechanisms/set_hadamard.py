@@ -155,8 +155,8 @@ class SetHadamardResponse(FrequencyOracle):
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
         return self.code.valid(rows)
 
-    def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
-        return self.code.sums(rows)
+    def add(self, rows: NDArray[np.uint8], *, to: NDArray[np.int64]) -> None:
+        self.code.add(rows, to=to)
 
     def possible(self, sums: NDArray[np.int64], *, reports: NDArray[np.int64]) -> bool:
         return self.code.possible(sums, reports=reports)

@@ -135,9 +135,9 @@ class SubsetResponse(FrequencyOracle):
         )
         return valid
 
-    def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Count the reports whose set holds each value, int64, shape (size,)."""
-        return bit_sums(rows, self.size)
+    def add(self, rows: NDArray[np.uint8], *, to: NDArray[np.int64]) -> None:
+        """Count the reports whose set holds each value, shape (size,)."""
+        to += bit_sums(rows, self.size)
 
     def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:  # noqa: ARG002
         return sums.astype(np.float64)

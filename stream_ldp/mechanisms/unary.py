@@ -94,9 +94,9 @@ class UnaryResponse(FrequencyOracle):
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
         return unused_clear(rows, self.bits)
 
-    def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Count the reports in which each bit is 1, int64, shape (size,)."""
-        return bit_sums(rows, self.size)
+    def add(self, rows: NDArray[np.uint8], *, to: NDArray[np.int64]) -> None:
+        """Count the reports in which each bit is 1, shape (size,)."""
+        to += bit_sums(rows, self.size)
 
     def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:  # noqa: ARG002
         return sums.astype(np.float64)

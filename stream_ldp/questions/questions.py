@@ -170,6 +170,11 @@ class QuestionSet(Allocation, Generic[QuestionT_co]):
     def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Count valid rows, int64, shape (counters,); the sums of several batches add up."""
         sums = np.zeros(self.counters, dtype=np.int64)
+        self.add(rows, to=sums)
+        return sums
+
+    def add(self, rows: NDArray[np.uint8], *, to: NDArray[np.int64]) -> None:
+        """Add what valid rows count to sums, int64, shape (counters,), in a time that few rows keep short."""
         if self._of_bytes is not None:
             # All rows are counted at once, however many questions there are: a number and an answer make 16 bits.
             pairs = np.ascontiguousarray(rows).view("<u2").reshape(-1)
@@ -179,17 +184,17 @@ class QuestionSet(Allocation, Generic[QuestionT_co]):
                 found = np.rint(counts[members].astype(np.float64) @ sums_of_answers).astype(np.int64)
                 for number, each in zip(members, found, strict=True):
                     start, end = self._starts[number : number + 2]
-                    sums[start], sums[start + 1 : end] = counts[number].sum(), each
-            return sums
+                    to[start] += counts[number].sum()
+                    to[start + 1 : end] += each
+            return
         order, groups = _in_order(self._numbers_of(rows))
         # To take rows is several times faster than to index them.
         ordered = rows if isinstance(order, slice) else rows.take(order, axis=0)
         for number, part in groups:
             start, end = self._starts[number : number + 2]
             answers, _ = self._answers(ordered[part], number)
-            sums[start] = len(answers)
-            sums[start + 1 : end] = self.questions[number].randomizer.sums(answers)
-        return sums
+            to[start] += len(answers)
+            self.questions[number].randomizer.add(answers, to=to[start + 1 : end])
 
     def part(self, sums: NDArray[Any], number: int) -> tuple[Any, NDArray[Any]]:
         """Return the number of reports to one question, and the sums of its randomizer."""

@@ -217,6 +217,17 @@ def test_counts_of_values_merge(randomizer: Randomizer) -> None:
     assert np.array_equal(whole.values, randomizer.sums(rows))
 
 
+@of_randomizers
+def test_reports_count_the_same_one_by_one(randomizer: Randomizer) -> None:
+    """Few reports are added to many sums in another way than many are."""
+    values = np.random.default_rng(7).integers(randomizer.inputs, size=500)
+    rows = randomizer.perturb(values, entropy=SeededEntropy(7))
+    sums = np.zeros(randomizer.counters, dtype=np.int64)
+    for row in range(len(rows)):
+        randomizer.add(rows[[row]], to=sums)
+    assert np.array_equal(sums, randomizer.sums(rows))
+
+
 @of_values
 def test_the_sums_of_no_reports_are_neutral(oracle: FrequencyOracle) -> None:
     assert not oracle.neutral_sums(0).any()

@@ -25,7 +25,7 @@ class _Oracle(Protocol):
     @property
     def counters(self) -> int: ...
 
-    def sums(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]: ...
+    def add(self, rows: NDArray[np.uint8], *, to: NDArray[np.int64]) -> None: ...
 
     def possible(self, sums: NDArray[np.int64], *, reports: NDArray[np.int64]) -> bool: ...
 
@@ -41,7 +41,7 @@ class SumTally:
 
     def update(self, rows: NDArray[np.uint8]) -> None:
         """Count packed rows, uint8, shape (n, width), all of them valid."""
-        self._values += self._oracle.sums(rows)
+        self._oracle.add(rows, to=self._values)
         self._reports += len(rows)
 
     def take_changed(self, *, closing: bool) -> dict[int, ReportSums]:

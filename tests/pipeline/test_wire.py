@@ -15,13 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from stream_ldp.audit.wire.batch import encoded
+from stream_ldp.audit.wire.records import Records
 from stream_ldp.mechanisms import RRLDP, GivenWords
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.printable import UNSEEN
 from stream_ldp.records.collection import JointCollection
 from tests.paths import GOLDEN, REPOSITORY, vectors
-from tests.wire import reader
 
 SPECIFICATION = (REPOSITORY / "docs" / "wire.md").read_text(encoding="utf-8")
 
@@ -309,8 +310,8 @@ def test_a_client_written_from_the_specification_alone_sends_the_same_bytes(
     )
     ours = wire.encode(wire.Batch(fingerprint=collection.fingerprint, batch_id=batch_id, time_ms=1, rows=rows))
 
-    client = reader.Records(file)
+    client = Records(file)
     row = client.report(secret, record, time_ms=1, fresh_words=words)
     assert row is not None
-    theirs = reader.batch([row], fingerprint=client.fingerprint, batch_id=batch_id, time_ms=1)
+    theirs = encoded([row], fingerprint=client.fingerprint, batch_id=batch_id, time_ms=1)
     assert ours.hex() == theirs.hex()

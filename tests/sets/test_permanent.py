@@ -8,13 +8,13 @@ import json
 import numpy as np
 import pytest
 
+from stream_ldp.audit.wire.sets import Sets
 from stream_ldp.mechanisms import SECRET_BYTES, GivenWords, LolohaResponse
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.permanent import held_sign, permanent_words, sign_words
 from stream_ldp.sets.sampling import respond
 from tests.paths import GOLDEN
-from tests.wire.reader import Sets
 
 MEMOISED = ItemCollection.load(GOLDEN / "memoised-films.yaml")
 SECRET, OTHER = bytes(SECRET_BYTES), bytes([1]) * SECRET_BYTES

@@ -14,6 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream_ldp.audit.wire.batch import encoded
+from stream_ldp.audit.wire.notation import fingerprint_of, signs_of, width
+from stream_ldp.audit.wire.sets import Sets
 from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardResponse, UnaryResponse
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
 from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
@@ -24,7 +27,6 @@ from stream_ldp.sets.phases import Inquiry, RankingEstimate
 from stream_ldp.sets.rounds import Round, RoundRefused
 from tests.paths import GOLDEN, REPOSITORY, vectors
 from tests.pipeline.test_wire import label
-from tests.wire import reader
 
 SPECIFICATION = (REPOSITORY / "docs" / "wire.md").read_text(encoding="utf-8")
 
@@ -120,7 +122,7 @@ def test_a_worker_reads_golden_responses_as_they_were_sent(vector: dict[str, Any
     elif vector["kind"] == "unary":
         expected = [value for value, bit in enumerate(vector["said"]) if bit == "1"]
     else:
-        hashes = [reader.signs_of(vector["rows"], value) for value in range(oracle.size)]
+        hashes = [signs_of(vector["rows"], value) for value in range(oracle.size)]
         assert sorted({hashes[value] for value in vector["values"]}) == vector["hashes"]
         expected = [value for value, each in enumerate(hashes) if each == vector["said"]]
     assert supported(oracle, bytes.fromhex(vector["row"])) == expected
@@ -169,7 +171,7 @@ def test_the_examples_of_the_specification_are_golden_vectors() -> None:
 # A client from the specification.
 
 
-class SpecifiedClient(reader.Sets):
+class SpecifiedClient(Sets):
     """A client of one user, which draws what the page lets it draw.
 
     The generator is given, so that its tests can be repeated; a real one uses the operating system's.
@@ -185,9 +187,9 @@ class SpecifiedClient(reader.Sets):
         restricted = self.restricted(held, asked)
         n, slots = self.values_of(phase, asked)
         kind, t, dummies, kept = self.response(phase, asked)
-        rows = [self.generator.getrandbits(reader.width(n)) for _ in range(t)]
+        rows = [self.generator.getrandbits(width(n)) for _ in range(t)]
         if kind == "set-hadamard":
-            hashes = sorted({reader.signs_of(rows, value) for value in restricted})
+            hashes = sorted({signs_of(rows, value) for value in restricted})
             if len(hashes) > slots:
                 hashes = self.generator.sample(hashes, slots)
             favoured = self.generator.getrandbits(32) < len(hashes) * kept
@@ -201,7 +203,7 @@ class SpecifiedClient(reader.Sets):
         elif kind == "direct":
             sent = value if self.keeps(kept) else self.other_than([value], n + dummies)
         else:
-            true = reader.signs_of(rows, value) if value < n else self.generator.getrandbits(t)
+            true = signs_of(rows, value) if value < n else self.generator.getrandbits(t)
             sent = true if self.keeps(kept) else self.other_than([true], 2**t)
         return self.row(phase, asked, {"rows": rows, "sent": sent})
 
@@ -281,12 +283,12 @@ def test_a_client_written_from_the_specification_alone_reports_as_it_is_asked(
         assert client.is_asked(secret, epoch, number) == bool(phase.asks(words)[0])
         asked, fingerprint = asked_by(inquiry, epoch), client.fingerprint
         if asked is not None:
-            fingerprint = reader.fingerprint_of(client.round_meaning(asked))
+            fingerprint = fingerprint_of(client.round_meaning(asked))
             assert client.trusts(json.loads(round_.to_bytes()))
         layout = PhaseLayout(collection, None if number == 1 else round_)
         assert client.response(number, asked)[:2] == kind_of(layout.oracle)
         row = client.answer(held, number, asked)
-        batch = reader.batch([row], fingerprint=fingerprint, batch_id=bytes(16), time_ms=round_.start_ms)
+        batch = encoded([row], fingerprint=fingerprint, batch_id=bytes(16), time_ms=round_.start_ms)
         assert wire.decode([batch], formats={layout.fingerprint: layout}).rejected == []
 
 

@@ -13,15 +13,26 @@ from typing import Any
 
 import pytest
 
+from stream_ldp.audit import wire
+from stream_ldp.audit.wire.batch import encoded, reason_of, rounded_time
+from stream_ldp.audit.wire.notation import fingerprint_of, packed, signs_of, width
+from stream_ldp.audit.wire.places import Places
+from stream_ldp.audit.wire.questions import Sampled
+from stream_ldp.audit.wire.randomizers import kept_of, kept_place, loss_of
+from stream_ldp.audit.wire.records import Records, fresh_chance
+from stream_ldp.audit.wire.sets import Sets, response_kept
+from stream_ldp.audit.wire.strings import Strings
 from tests.paths import GOLDEN, REPOSITORY, vectors
-from tests.wire import reader
 
 PAGE = (REPOSITORY / "docs" / "wire.md").read_text(encoding="utf-8")
+
+#: Where the client is.
+ROOM = Path(wire.__file__).parent
 
 #: Files of tests/golden that are none of a client's, as section 21 says.
 OF_THE_SERVICE = {"estimates", "oracles"}
 
-Asking = reader.Sampled | reader.Strings | reader.Places
+Asking = Sampled | Strings | Places
 
 
 def rows_of(written: list[str]) -> list[bytes]:
@@ -29,7 +40,7 @@ def rows_of(written: list[str]) -> list[bytes]:
 
 
 def same_batch(vector: dict[str, Any], fingerprint: bytes) -> bool:
-    made = reader.batch(
+    made = encoded(
         rows_of(vector["rows"]),
         fingerprint=fingerprint,
         batch_id=bytes.fromhex(vector["batch_id"]),
@@ -38,32 +49,33 @@ def same_batch(vector: dict[str, Any], fingerprint: bytes) -> bool:
     return made.hex() == str(vector["bytes" if "bytes" in vector else "encoded"])
 
 
-def records_of(name: str, **changes: Any) -> reader.Records:
-    return reader.Records({**vectors("collections")[name], **changes})
+def records_of(name: str, **changes: Any) -> Records:
+    return Records({**vectors("collections")[name], **changes})
 
 
-def sets_of(name: str, **changes: Any) -> reader.Sets:
-    return reader.Sets({**vectors("collections")[name], **changes})
+def sets_of(name: str, **changes: Any) -> Sets:
+    return Sets({**vectors("collections")[name], **changes})
 
 
 # That it is independent, and complete.
 
 
-def test_the_reader_imports_the_standard_library_alone() -> None:
-    source = Path(reader.__file__).read_text(encoding="utf-8")
+def test_the_client_shares_no_function_with_the_package() -> None:
+    """It imports the standard library and itself, and nothing else comes with these."""
     modules = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            modules |= {each.name.partition(".")[0] for each in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0
-            modules.add(str(node.module).partition(".")[0])
-    assert modules <= sys.stdlib_module_names
-    # And what comes with these, by whatever means.
-    program = "import runpy, sys; runpy.run_path(sys.argv[1]); print(sorted(sys.modules))"
-    command = [sys.executable, "-I", "-c", program, reader.__file__]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert not {name for name in ast.literal_eval(done.stdout) if name.partition(".")[0] in {"stream_ldp", "numpy"}}
+    for path in ROOM.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                modules |= {each.name for each in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0
+                modules.add(str(node.module))
+    foreign = {name for name in modules if name.partition(".")[0] not in sys.stdlib_module_names}
+    assert all(name.startswith("stream_ldp.audit.wire.") for name in foreign)
+    program = "import sys\n" + "".join(f"import {name}\n" for name in sorted(foreign)) + "print(sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = {name for name in ast.literal_eval(done.stdout) if name.partition(".")[0] in {"stream_ldp", "numpy"}}
+    assert loaded - foreign == {"stream_ldp", "stream_ldp.audit", "stream_ldp.audit.wire"}
 
 
 def test_every_golden_file_is_reproduced_and_described() -> None:
@@ -108,16 +120,16 @@ def batches() -> None:
 def malformed_batches() -> None:
     for vector in vectors("malformed"):
         record = bytes.fromhex(vector["record"])
-        assert reader.reason_of(record, fingerprint=records_of("care-survey").fingerprint, bits=5) == vector["reason"]
+        assert reason_of(record, fingerprint=records_of("care-survey").fingerprint, bits=5) == vector["reason"]
     for vector in vectors("batches"):
         record = bytes.fromhex(vector["encoded"])
         collection = records_of(vector["collection"])
-        assert reader.reason_of(record, fingerprint=collection.fingerprint, bits=sum(collection.sizes)) is None
+        assert reason_of(record, fingerprint=collection.fingerprint, bits=sum(collection.sizes)) is None
 
 
 def k_rr() -> None:
     golden = vectors("k_rr")
-    collection = reader.Records(golden["file"])
+    collection = Records(golden["file"])
     assert (collection.runs, collection.kept) == (golden["runs"], golden["kept"])
     assert (collection.meaning, collection.fingerprint.hex()) == (golden["canonical"], golden["fingerprint"])
     for vector in golden["reports"]:
@@ -130,7 +142,7 @@ def k_rr() -> None:
 
 def k_rr_with_fresh_noise() -> None:
     golden = vectors("k_rr_fresh")
-    collection = reader.Records(golden["file"])
+    collection = Records(golden["file"])
     assert (collection.kept, collection.fresh) == (golden["kept"], golden["fresh"])
     assert collection.fingerprint.hex() == golden["fingerprint"]
     for vector in golden["reports"]:
@@ -143,7 +155,7 @@ def k_rr_with_fresh_noise() -> None:
     for attribute, *parameters in zip(
         collection.attributes, collection.sizes, golden["kept"], golden["fresh"], strict=True
     ):
-        found = [reader.loss_of("repeated", parameters, reports=reports) for reports in losses["reports"]]
+        found = [loss_of("repeated", parameters, reports=reports) for reports in losses["reports"]]
         assert found == pytest.approx(losses[attribute.name], abs=1e-12)
 
 
@@ -179,7 +191,7 @@ def samples() -> None:
 
 def reports_of_records() -> None:
     for vector in vectors("record_reports"):
-        collection = reader.Records(vector["file"])
+        collection = Records(vector["file"])
         assert (collection.meaning, collection.fingerprint.hex()) == (vector["meaning"], vector["fingerprint"])
         secret, values = bytes.fromhex(vector["secret"]), collection.values_of(vector["record"])
         assert collection.permanent_words(secret, values) == vector["words"]
@@ -190,7 +202,7 @@ def reports_of_records() -> None:
         assert (row and row.hex()) == vector["row"]
         if row is not None:
             sent = vector["batch"]
-            assert sent["time_ms"] == reader.rounded_time(vector["file"]["window"], vector["time_ms"])
+            assert sent["time_ms"] == rounded_time(vector["file"]["window"], vector["time_ms"])
             assert sent["rows"] == [vector["row"]]
             assert same_batch(sent, collection.fingerprint)
 
@@ -220,7 +232,7 @@ def rounds() -> None:
         asked = json.loads(vector["round"])
         collection = sets_of(asked["collection"])
         meaning = collection.round_meaning(asked)
-        assert (meaning, reader.fingerprint_of(meaning).hex()) == (vector["canonical"], vector["fingerprint"])
+        assert (meaning, fingerprint_of(meaning).hex()) == (vector["canonical"], vector["fingerprint"])
         assert collection.trusts(asked) == (asked["candidates"] == sorted(asked["candidates"]))
         assert not collection.trusts({**asked, "epsilon": asked["epsilon"] * 1.01})
 
@@ -237,17 +249,17 @@ def responses() -> None:
         given, kind = vector["parameters"], vector["kind"]
         n, t, dummies = given["size"], given.get("hash_bits", 0), given.get("dummies", 0)
         slots = given.get("slots", 1)
-        kept = reader.response_kept(kind, n=n, epsilon=given["epsilon"], t=t, slots=slots, dummies=dummies)
+        kept = response_kept(kind, n=n, epsilon=given["epsilon"], t=t, slots=slots, dummies=dummies)
         assert kept == vector["kept"]
         if kind == "direct":
-            fields = [(vector["said"], reader.width(n + dummies))]
+            fields = [(vector["said"], width(n + dummies))]
         elif kind == "unary":
             fields = [(int(bit), 1) for bit in vector["said"]]
         else:
-            assert sorted({reader.signs_of(vector["rows"], value) for value in vector["values"]}) == vector["hashes"]
-            fields = [*((row, reader.width(n)) for row in vector["rows"]), (vector["said"], t)]
+            assert sorted({signs_of(vector["rows"], value) for value in vector["values"]}) == vector["hashes"]
+            fields = [*((row, width(n)) for row in vector["rows"]), (vector["said"], t)]
         assert sum(bits for _, bits in fields) == vector["bits"]
-        assert reader.packed(fields).hex() == vector["row"]
+        assert packed(fields).hex() == vector["row"]
 
 
 def item_batches() -> None:
@@ -271,7 +283,7 @@ def memoised_sets() -> None:
 
 def reports_of_sets() -> None:
     for vector in vectors("item_reports"):
-        collection, phase, asked = reader.Sets(vector["file"]), vector["phase"], vector["round"]
+        collection, phase, asked = Sets(vector["file"]), vector["phase"], vector["round"]
         assert (collection.meaning, collection.fingerprint.hex()) == (vector["meaning"], vector["fingerprint"])
         secret, epoch = bytes.fromhex(vector["secret"]), vector["epoch"]
         assert collection.word(secret, epoch) == vector["word"]
@@ -298,15 +310,15 @@ def reports_of_sets() -> None:
         assert value == vector["value"]
         if kind in ("hadamard", "set-hadamard"):
             hashed = held if value is None else [value] if value < n else []
-            assert sorted({reader.signs_of(draws["rows"], each) for each in hashed}) == vector["hashes"]
+            assert sorted({signs_of(draws["rows"], each) for each in hashed}) == vector["hashes"]
         row = collection.row(phase, asked, draws)
         carried = collection.fingerprint
         if asked is not None:
-            carried = reader.fingerprint_of(collection.round_meaning(asked))
+            carried = fingerprint_of(collection.round_meaning(asked))
         assert (row.hex(), carried.hex()) == (vector["row"], vector["carried"])
         start_ms, end_ms = collection.bounds_ms(epoch, phase)
         assert start_ms <= vector["batch"]["time_ms"] < end_ms
-        assert vector["batch"]["time_ms"] == reader.rounded_time(vector["file"]["window"], vector["time_ms"])
+        assert vector["batch"]["time_ms"] == rounded_time(vector["file"]["window"], vector["time_ms"])
         assert vector["batch"]["rows"] == [vector["row"]]
         assert same_batch(vector["batch"], carried)
 
@@ -322,7 +334,7 @@ def answers(name: str, client: Callable[[str, dict[str, Any]], Asking]) -> None:
         rows = [[asking.row(secret, record).hex() for secret in secrets] for record in vector["records"]]
         assert rows == vector["rows"]
         for fresh in vector.get("fresh", ()):
-            assert isinstance(asking, reader.Sampled)
+            assert isinstance(asking, Sampled)
             record, secret = vector["records"][fresh["record"]], secrets[fresh["secret"]]
             assert asking.row(secret, record, fresh["words"]).hex() == fresh["row"]
         assert same_batch(vector["batch"], asking.fingerprint)
@@ -345,15 +357,15 @@ REPRODUCED: dict[str, Callable[[], None]] = {
     "loloha": memoised_sets,
     "malformed": malformed_batches,
     "permanent_response": permanent_responses,
-    "places": lambda: answers("places", reader.Places),
+    "places": lambda: answers("places", Places),
     "record_reports": reports_of_records,
     "records": synthetic_records,
     "responses": responses,
     "rounds": rounds,
-    "sampled": lambda: answers("sampled", reader.Sampled),
+    "sampled": lambda: answers("sampled", Sampled),
     "samples": samples,
-    "strings": lambda: answers("strings", lambda meaning, _: reader.Strings(meaning)),
-    "views": lambda: answers("views", reader.Sampled),
+    "strings": lambda: answers("strings", lambda meaning, _: Strings(meaning)),
+    "views": lambda: answers("views", Sampled),
 }
 
 
@@ -380,7 +392,7 @@ def test_no_answer_costs_more_than_the_file_says_and_its_chance_is_that_of_the_p
         mechanism = vector["file"]["mechanism"]
         told = mechanism.get("epsilon")
         for number, (kind, parameters) in enumerate(made := randomizers(vector)):
-            loss = reader.loss_of(kind, parameters)
+            loss = loss_of(kind, parameters)
             if told is None:
                 assert 0 < loss < math.inf
                 continue
@@ -389,8 +401,8 @@ def test_no_answer_costs_more_than_the_file_says_and_its_chance_is_that_of_the_p
                 epsilon /= len(made)
             assert epsilon - 1e-6 < loss <= epsilon
             if kind != "channel":
-                assert parameters[reader.kept_place(kind)] == reader.kept_of(kind, parameters, epsilon)
+                assert parameters[kept_place(kind)] == kept_of(kind, parameters, epsilon)
             if kind == "repeated":
-                fresh = reader.fresh_chance(parameters[1], parameters[0], mechanism["per_report"])
+                fresh = fresh_chance(parameters[1], parameters[0], mechanism["per_report"])
                 assert parameters[2] == fresh
-                assert reader.loss_of(kind, parameters, reports=1) <= mechanism["per_report"]
+                assert loss_of(kind, parameters, reports=1) <= mechanism["per_report"]

@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from stream_ldp.audit.wire.places import Places
+from stream_ldp.audit.wire.questions import Sampled
+from stream_ldp.audit.wire.strings import Strings
 from stream_ldp.collection import Collection
 from stream_ldp.kinds import kind_of, load_collection, parse_collection
 from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, GivenWords, HadamardResponse, UnaryResponse
@@ -25,7 +28,6 @@ from stream_ldp.sets.rounds import Round
 from stream_ldp.strings import permanent as string_answers
 from stream_ldp.strings.collection import StringCollection
 from tests.paths import GOLDEN, REPOSITORY, vectors
-from tests.wire import reader
 
 PAGE = (REPOSITORY / "docs" / "wire.md").read_text(encoding="utf-8")
 ASKING = ["sampled", "views", "strings", "places"]
@@ -72,14 +74,14 @@ def _permanent_rows(collection: Collection, record: dict[str, Any], secrets: lis
     raise AssertionError(collection)
 
 
-def client_of(vector: dict[str, Any]) -> reader.Sampled | reader.Strings | reader.Places:
+def client_of(vector: dict[str, Any]) -> Sampled | Strings | Places:
     match json.loads(vector["meaning"])[1]:
         case "sampled":
-            return reader.Sampled(vector["meaning"], vector["file"])
+            return Sampled(vector["meaning"], vector["file"])
         case "strings":
-            return reader.Strings(vector["meaning"])
+            return Strings(vector["meaning"])
         case _:
-            return reader.Places(vector["meaning"], vector["file"])
+            return Places(vector["meaning"], vector["file"])
 
 
 @pytest.mark.parametrize("name", sorted(vectors("collections")))
@@ -192,7 +194,7 @@ def test_the_examples_of_the_page_are_those_of_its_client() -> None:
         "window": {"size": "10s"},
     }
     meaning = collection_of(diets).meaning
-    asking = reader.Sampled(meaning, diets)
+    asking = Sampled(meaning, diets)
     row = asking.row(SECRET, {"diet": "fish", "age": 41, "smokes": "no"}).hex()
     assert f"question is {asking.word(SECRET)}: the user is asked question {asking.question(SECRET)}." in PAGE
     for text in (*shown, asking.fingerprint.hex(), row):

@@ -1,0 +1,182 @@
+"""Records: sections 1 to 6 of docs/wire.md."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import struct
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, localcontext
+
+from stream_ldp.audit.wire.batch import pane_ms
+from stream_ldp.audit.wire.notation import (
+    WHOLE,
+    Json,
+    canonical,
+    duration_ms,
+    e_to,
+    fingerprint_of,
+    floored,
+    keyed,
+    packed,
+    threshold,
+    word_of,
+)
+from stream_ldp.audit.wire.values import Values
+
+
+class Records:
+    """A collection of records, from its file."""
+
+    def __init__(self, file: Mapping[str, Json]) -> None:
+        self.name: str = file["collection"]
+        self.mechanism = file["mechanism"]
+        self.attributes = [Values(each) for each in file["attributes"]]
+        self.window = file["window"]
+        self.sample = threshold(file.get("sample", 1.0))
+        self.linked_ms = duration_ms(file["linked"]) if "linked" in file else None
+
+    @property
+    def sizes(self) -> list[int]:
+        return [len(each.values) for each in self.attributes]
+
+    @property
+    def is_k_rr(self) -> bool:
+        return bool(self.mechanism["kind"] == "k-rr")
+
+    @property
+    def thresholds(self) -> list[int]:
+        """t_f, t_p, t_q."""
+        given = self.mechanism
+        return [threshold(given["f"] / 2), threshold(given.get("p", 0.0)), threshold(given.get("q", 1.0))]
+
+    @property
+    def runs(self) -> list[int]:
+        with localcontext(prec=80):
+            return [math.ceil(WHOLE / (e_to(self.mechanism["epsilon"]) + r - 1)) for r in self.sizes]
+
+    @property
+    def kept(self) -> list[int]:
+        return [WHOLE - (r - 1) * run for r, run in zip(self.sizes, self.runs, strict=True)]
+
+    @property
+    def fresh(self) -> list[int] | None:
+        """With `per_report`, the chance that what is named is sent; for each attribute."""
+        if "per_report" not in self.mechanism:
+            return None
+        found = []
+        for r, kept in zip(self.sizes, self.kept, strict=True):
+            fresh_run = -(-(WHOLE - fresh_chance(kept, r, self.mechanism["per_report"])) // (r - 1))
+            found.append(WHOLE - (r - 1) * fresh_run)
+        return found
+
+    @property
+    def chances(self) -> list[Json]:
+        """What the fingerprint of k-rr has for each attribute."""
+        if self.fresh is None:
+            return list(self.kept)
+        return [list(pair) for pair in zip(self.kept, self.fresh, strict=True)]
+
+    @property
+    def meaning(self) -> str:
+        noise = self.chances if self.is_k_rr else self.thresholds
+        meaning: list[Json] = [
+            self.name,
+            self.mechanism["kind"],
+            noise,
+            [[each.name, each.values] for each in self.attributes],
+        ]
+        if self.sample < WHOLE:
+            meaning += [self.sample, pane_ms(self.window)]
+        if self.linked_ms is not None:
+            meaning.append(["linked", self.linked_ms])
+        return canonical(meaning)
+
+    @property
+    def fingerprint(self) -> bytes:
+        return fingerprint_of(self.meaning)
+
+    def values_of(self, record: Mapping[str, Json]) -> list[int]:
+        return [each.number_of(record[each.name]) for each in self.attributes]
+
+    def one_hot(self, values: Sequence[int]) -> list[int]:
+        return [int(value == place) for value, size in zip(values, self.sizes, strict=True) for place in range(size)]
+
+    def permanent_words(self, secret: bytes, values: Sequence[int]) -> list[int]:
+        found: list[int] = []
+        for place, (attribute, value) in enumerate(zip(self.attributes, values, strict=True)):
+            named: list[Json] = [self.name, attribute.name, attribute.values]
+            if self.is_k_rr:
+                fresh = [] if self.fresh is None else [self.fresh[place]]
+                named += ["k-rr", self.kept[place], *fresh]
+            else:
+                named.append(self.thresholds[0])
+            context = hashlib.sha256(canonical(named).encode()).digest()
+            count = 1 if self.is_k_rr else len(attribute.values)
+            for block in range(-(-count // 16)):
+                length = min(64, 4 * count - 64 * block)
+                data = context + struct.pack("<II", value, block)
+                digest = keyed(secret, "stream-ldp prr 1", data, length)
+                found += struct.unpack(f"<{length // 4}I", digest)
+        return found
+
+    def permanent(self, values: Sequence[int], words: Sequence[int]) -> list[int]:
+        """The permanent response: bits, or the values that k-rr names."""
+        if self.is_k_rr:
+            drawn = zip(values, words, self.sizes, self.kept, self.runs, strict=True)
+            return [_other(v, word, r, kept, run) for v, word, r, kept, run in drawn]
+        inverted = self.thresholds[0]
+        return [bit ^ (word < inverted) for bit, word in zip(self.one_hot(values), words, strict=True)]
+
+    def instantaneous(self, permanent: Sequence[int], fresh_words: Sequence[int]) -> list[int]:
+        """What is sent, made of fresh words; none are drawn where there is no second noise."""
+        if self.is_k_rr:
+            if self.fresh is None:
+                return list(permanent)
+            drawn = zip(permanent, fresh_words, self.sizes, self.fresh, strict=True)
+            return [_other(v, word, r, fresh, (WHOLE - fresh) // (r - 1)) for v, word, r, fresh in drawn]
+        _, t_p, t_q = self.thresholds
+        if "p" not in self.mechanism:
+            return list(permanent)
+        return [int(word < (t_q if bit else t_p)) for bit, word in zip(permanent, fresh_words, strict=True)]
+
+    def row(self, sent: Sequence[int]) -> bytes:
+        """The row without a pseudonym."""
+        if self.is_k_rr:
+            return packed((v, (r - 1).bit_length()) for v, r in zip(sent, self.sizes, strict=True))
+        return packed((bit, 1) for bit in sent)
+
+    def asked(self, secret: bytes, time_ms: int) -> tuple[int, int, bool]:
+        """The number of the pane, the user's word, and whether the user is asked."""
+        pane = time_ms // pane_ms(self.window)
+        word = word_of(keyed(secret, "stream-ldp grp 1", self.fingerprint + struct.pack("<q", pane), 4))
+        return pane, word, word < self.sample
+
+    def pseudonym(self, secret: bytes, period: int) -> bytes:
+        return keyed(secret, "stream-ldp lnk 1", self.fingerprint + struct.pack("<q", period), 8)
+
+    def report(
+        self, secret: bytes, record: Mapping[str, Json], *, time_ms: int, fresh_words: Sequence[int]
+    ) -> bytes | None:
+        """The whole row of a report; None if the user is not asked."""
+        if not self.asked(secret, time_ms)[2]:
+            return None
+        values = self.values_of(record)
+        named = self.permanent(values, self.permanent_words(secret, values))
+        row = self.row(self.instantaneous(named, fresh_words))
+        if self.linked_ms is None:
+            return row
+        return self.pseudonym(secret, time_ms // self.linked_ms) + row
+
+
+def _other(value: int, word: int, r: int, kept: int, run: int) -> int:
+    return value if word < kept else (value + 1 + (word - kept) // run) % r
+
+
+def fresh_chance(kept: int, r: int, per_report: float) -> int:
+    """a, section 5."""
+    with localcontext(prec=80):
+        odds, p = e_to(per_report), Decimal(kept) / WHOLE
+        q = (1 - p) / (r - 1)
+        x = odds * (1 - q) - (1 - p)
+        return floored(WHOLE * x / (x + (r - 1) * (p - odds * q)))

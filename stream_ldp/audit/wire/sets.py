@@ -1,0 +1,235 @@
+"""Item sets: sections 9 to 14 of docs/wire.md."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal, localcontext
+from itertools import pairwise
+
+from stream_ldp.audit.wire.notation import (
+    WHOLE,
+    Json,
+    Words,
+    canonical,
+    duration_ms,
+    e_to,
+    exact,
+    fingerprint_of,
+    floored,
+    keyed,
+    packed,
+    threshold,
+    uniform,
+    width,
+    word_of,
+    words_of,
+)
+
+
+def response_kept(kind: str, *, n: int, epsilon: float, t: int = 0, slots: int = 1, dummies: int = 0) -> int:
+    """Kept of a response of section 12; of `direct`, with the epsilon of the slot, whose odds are E."""
+    with localcontext(prec=80):
+        odds = e_to(epsilon)
+        match kind:
+            case "direct":
+                share = odds / (odds + n + dummies - 1)
+            case "hadamard":
+                share = odds / (odds + 2**t - 1)
+            case "set-hadamard":
+                share = odds / (2**t - slots + slots * odds)
+            case _:
+                odds = odds if n == 1 else e_to(exact(epsilon) / 2)
+                share = odds / (odds + 1)
+        return floored(WHOLE * share)
+
+
+class Sets:
+    """A collection of item sets, from its file."""
+
+    def __init__(self, file: Mapping[str, Json]) -> None:
+        mechanism = file["mechanism"]
+        self.name: str = file["collection"]
+        self.epsilon = float(mechanism["epsilon"])
+        self.kind: str = mechanism.get("kind", "gfim-users" if self.epsilon <= 2 else "svim")
+        self.set_size: int = mechanism.get("set_size", 1)
+        self.split: Sequence[float] = mechanism.get("split", (0.6, 0.4))
+        self.hash_bits: int | None = 1 if self.kind == "loloha" else mechanism.get("hash_bits")
+        self.for_ever = float(mechanism.get("for_ever", min(2 * self.epsilon, 22.0)))
+        items = file["items"]
+        self.names: list[str] | None = items.get("names")
+        self.count: int = items["size"] if self.names is None else len(self.names)
+        self.size_ms = duration_ms(file["window"]["size"])
+        self.epochs: str = file.get("epochs", "sequential")
+        self.sample = threshold(file.get("sample", 1.0))
+
+    @property
+    def phases(self) -> list[tuple[str, int, int, float]]:
+        """What each phase asks for, its interval, and its epsilon."""
+        epsilon, (s_0, s_1) = self.epsilon, self.split
+        match self.kind:
+            case "gfim":
+                first = epsilon * s_0 if s_0 >= s_1 else epsilon - epsilon * s_1
+                later = epsilon - first if s_0 >= s_1 else epsilon * s_1
+                found = [("item", 0, WHOLE, first), ("item", 0, 2**31, later), ("item", 2**31, WHOLE, later)]
+            case "gfim-users":
+                a = threshold(s_0)
+                b = (a + WHOLE) // 2
+                found = [("item", 0, a, epsilon), ("item", a, b, epsilon), ("item", b, WHOLE, epsilon)]
+            case "ldpminer":
+                found = [("item", 0, WHOLE, epsilon / 2)] * 2
+            case "svim":
+                a, b = 1717986918, 2147483648
+                found = [("item", 0, a, epsilon), ("count", a, b, epsilon), ("item", b, WHOLE, epsilon)]
+            case _:
+                found = [("item", 0, WHOLE, epsilon)]
+        return [
+            (asked, low * self.sample // WHOLE, high * self.sample // WHOLE, each) for asked, low, high, each in found
+        ]
+
+    @property
+    def signs(self) -> tuple[int, int]:
+        """Permanent and fresh of `loloha`."""
+        with localcontext(prec=80):
+            odds = e_to(self.for_ever)
+            permanent = floored(WHOLE * odds / (odds + 1))
+            big, one = Decimal(permanent) / (WHOLE - permanent), e_to(self.epsilon)
+            within = (big * one - 1) / (big - one)
+            return permanent, floored(WHOLE * within / (within + 1))
+
+    @property
+    def meaning(self) -> str:
+        phases = [[*phase, *(self.signs if self.kind == "loloha" else ())] for phase in self.phases]
+        items = self.count if self.names is None else self.names
+        return canonical(
+            [self.name, self.kind, phases, self.set_size, self.hash_bits, items, self.size_ms, self.epochs]
+        )
+
+    @property
+    def fingerprint(self) -> bytes:
+        return fingerprint_of(self.meaning)
+
+    def round_meaning(self, asked: Mapping[str, Json]) -> str:
+        return canonical(
+            [self.fingerprint.hex(), asked["epoch"], asked["phase"], asked["candidates"], asked["padding"]]
+        )
+
+    def trusts(self, asked: Mapping[str, Json]) -> bool:
+        """Rules 1 to 4 of section 10."""
+        phase, candidates = asked["phase"], asked["candidates"]
+        return (
+            asked["schema_version"] == 1
+            and asked["collection_fingerprint"] == self.fingerprint.hex()
+            and 2 <= phase <= len(self.phases)
+            and asked["epsilon"] <= self.phases[phase - 1][3]
+            and (asked["start_ms"], asked["end_ms"]) == self.bounds_ms(asked["epoch"], phase)
+            and len(candidates) > 0
+            and all(0 <= each < self.count for each in candidates)
+            and all(one < other for one, other in pairwise(candidates))
+            and 1 <= asked["padding"] <= len(candidates)
+        )
+
+    def bounds_ms(self, epoch: int, phase: int) -> tuple[int, int]:
+        first = epoch * len(self.phases) if self.epochs == "sequential" else epoch
+        start = (first + phase - 1) * self.size_ms
+        return start, start + self.size_ms
+
+    def word(self, secret: bytes, epoch: int) -> int:
+        data = self.fingerprint + struct.pack("<q", epoch)
+        return word_of(keyed(secret, "stream-ldp grp 1", data, 4))
+
+    def is_asked(self, secret: bytes, epoch: int, phase: int) -> bool:
+        _, low, high, _ = self.phases[phase - 1]
+        return low <= self.word(secret, epoch) < high
+
+    def numbers_of(self, items: Iterable[str]) -> list[int]:
+        return sorted(int(item) if self.names is None else self.names.index(item) for item in items)
+
+    def restricted(self, items: Iterable[int], asked: Mapping[str, Json] | None) -> list[int]:
+        if asked is None:
+            return sorted(items)
+        return sorted(asked["candidates"].index(item) for item in items if item in asked["candidates"])
+
+    def values_of(self, phase: int, asked: Mapping[str, Json] | None) -> tuple[int, int]:
+        """n, the number of values, and l."""
+        n = self.count if asked is None else len(asked["candidates"])
+        counts = self.phases[phase - 1][0] == "count"
+        return n + counts, self.set_size if asked is None else asked["padding"]
+
+    def response(self, phase: int, asked: Mapping[str, Json] | None) -> tuple[str, int, int, int]:
+        """Which response is made: its kind, t, the number of dummies, and kept."""
+        target, _, _, epsilon = self.phases[phase - 1]
+        n, slots = self.values_of(phase, asked)
+        counts = target == "count"
+        if self.kind == "loloha":
+            return "loloha", 1, 0, self.signs[0]
+        kind, t = self._response(phase, n, slots, epsilon, counts=counts)
+        dummies = slots if kind == "direct" and not counts else 0
+        if kind == "direct" and not counts:
+            with localcontext(prec=80):
+                odds = slots * (e_to(epsilon) - 1) + 1
+                return kind, t, dummies, floored(WHOLE * odds / (odds + n + slots - 1))
+        return kind, t, dummies, response_kept(kind, n=n, epsilon=epsilon, t=t, slots=slots)
+
+    def _response(self, phase: int, n: int, slots: int, epsilon: float, *, counts: bool) -> tuple[str, int]:
+        if self.kind == "ldpminer" and phase == 2:
+            return "unary", 0
+        if self.hash_bits is not None:
+            return "hadamard", self.hash_bits
+        e, m = math.exp(epsilon), 0.0 if counts else min(slots / n, 1.0)
+
+        def variance(p: float, q: float, f: float) -> float:
+            s = q + f * (p - q)
+            return s * (1 - s) / (p - q) ** 2
+
+        size = 1 if counts else slots
+        k, odds = (n, e) if counts else (n + slots, slots * (e - 1) + 1)
+        p = odds / (odds + k - 1)
+        found = [(size**2 * variance(p, (1 - p) / (k - 1), m / size), "direct", 0)]
+        found += [(size**2 * variance(e / (e + 2**t - 1), 2.0**-t, m / size), "hadamard", t) for t in range(1, 9)]
+        if not counts and slots > 1:
+            found += [
+                (variance(e / (2**t - slots + slots * e), 2.0**-t, m), "set-hadamard", t)
+                for t in range(1, 9)
+                if 2**t >= 2 * slots
+            ]
+        _, kind, t = min(found, key=lambda each: each[0])
+        return kind, t
+
+    def slot_value(self, restricted: Sequence[int], slot: int, n: int) -> int:
+        return restricted[slot] if slot < len(restricted) else n + slot - len(restricted)
+
+    def row(self, phase: int, asked: Mapping[str, Json] | None, draws: Mapping[str, Json]) -> bytes:
+        """The row of what was drawn and sent."""
+        n, _ = self.values_of(phase, asked)
+        kind, t, dummies, _ = self.response(phase, asked)
+        if kind == "direct":
+            return packed([(draws["sent"], width(n + dummies))])
+        if kind == "unary":
+            return packed((int(bit), 1) for bit in draws["sent"])
+        return packed([*((row, width(n)) for row in draws["rows"]), (draws["sent"], t)])
+
+    # loloha
+
+    def purpose(self, secret: bytes, purpose: bytes) -> Words:
+        return words_of(secret, "stream-ldp lol 1", self.fingerprint + purpose)
+
+    def row_index(self, secret: bytes) -> int:
+        return uniform(self.purpose(secret, b"row"), 2 ** width(self.count))
+
+    def sign(self, secret: bytes, items: Sequence[int]) -> int:
+        words = self.purpose(secret, b"set" + b"".join(struct.pack("<I", each) for each in sorted(items)))
+        slot = uniform(words, max(self.set_size, len(items)))
+        if slot < len(items):
+            return (self.row_index(secret) & sorted(items)[slot]).bit_count() & 1
+        return uniform(words, 2)
+
+    def permanent_sign(self, secret: bytes, sign: int) -> int:
+        word = next(self.purpose(secret, b"sign" + bytes([sign])))
+        return sign if word < self.signs[0] else 1 - sign
+
+    def memoised_row(self, secret: bytes, items: Sequence[int], fresh_word: int) -> bytes:
+        sign = self.permanent_sign(secret, self.sign(secret, items))
+        sent = sign if fresh_word < self.signs[1] else 1 - sign
+        return packed([(self.row_index(secret), width(self.count)), (sent, 1)])

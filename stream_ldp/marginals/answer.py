@@ -48,7 +48,10 @@ class Frequencies(MessagePart):
     values: tuple[str, ...]
     raw: tuple[Finite, ...] = Field(description="unbiased estimates, which may be negative or above 1")
     standard_error: tuple[Error, ...] = Field(description="of each raw estimate: noise, and the sampling of users")
-    projected: tuple[Probability, ...] = Field(description="the nearest distribution to the raw estimates (norm-sub)")
+    projected: tuple[Probability, ...] = Field(
+        description="the nearest distribution to the raw estimates (norm-sub); of 12 values or more, to what these "
+        "suggest of each other"
+    )
     others: Probability | None = Field(
         default=None, description="projected share of users with none of these values; null where there are no others"
     )

@@ -24,6 +24,7 @@ from stream_ldp.marginals.candidates import (
     solve_cohorts,
 )
 from stream_ldp.marginals.estimates import FrequencyEstimate
+from stream_ldp.marginals.projection import likely_distribution
 from stream_ldp.marginals.question import AttributeQuestion
 from stream_ldp.mechanisms import BloomResponse, DirectResponse, FrequencyOracle, UnaryResponse
 from stream_ldp.mechanisms.hashing import bucket_of
@@ -102,7 +103,10 @@ class BucketQuestion(AttributeQuestion):
             others=is_open,
         )
         projected = np.zeros(len(found.raw))
-        if found.kept.any():
+        if found.kept.all():
+            projected = likely_distribution(found.raw, found.standard_error)
+        elif found.kept.any():
+            # Those that stand out do not say what all frequencies are like.
             projected[found.kept] = on_simplex(found.raw[found.kept])
         count = len(attribute.labels)
         return FrequencyEstimate(

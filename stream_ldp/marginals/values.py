@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stream_ldp.marginals.estimates import FrequencyEstimate, OutputEstimate
+from stream_ldp.marginals.projection import likely_distribution
 from stream_ldp.marginals.question import AttributeQuestion, with_sampling
 from stream_ldp.mechanisms import ValueRandomizer
-from stream_ldp.mechanisms.simplex import on_simplex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,10 +47,11 @@ class ValueQuestion(AttributeQuestion):
                 standard_error=np.sqrt(shares * (1 - shares) / given.reports),
             )
         raw = self.randomizer.estimate(given.sums, reports=given.reports)
+        error = self.randomizer.standard_errors(raw, reports=given.reports)
         return FrequencyEstimate(
             raw=raw,
-            standard_error=self.randomizer.standard_errors(raw, reports=given.reports),
-            projected=on_simplex(raw),
+            standard_error=error,
+            projected=likely_distribution(raw, error),
             kept=np.ones(len(raw), dtype=np.bool_),
         )
 

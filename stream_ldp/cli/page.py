@@ -36,37 +36,49 @@ def page(
         str, typer.Option(help="Address to serve the page on; whoever can reach it sees the answers.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port of the page; 0 for any free one.")] = 8080,
-    finals: Annotated[int, typer.Option(min=1, help="Number of final answers of each series to keep.")] = FINALS,
+    finals: Annotated[
+        bool,
+        typer.Option("--finals", help="Leave out answers of open windows, and of the earlier phases of an epoch."),
+    ] = False,
+    keep: Annotated[int, typer.Option(min=1, help="Number of final answers of each series to keep.")] = FINALS,
     settings: Settings,
 ) -> None:
     """Serve the page until Ctrl-C or SIGTERM.
 
     It shows each collection's answers as they come, and those of past windows that the topic still has. It only
     reads answers, so it may run anywhere and as often as one likes; it needs no worker on its machine.
+
+    Answers of open windows are on a topic of their own, since they tell more of each user: who may read final answers
+    alone has --finals.
     """
     begin_log(settings)
     require_descriptors(LEAST)
-    run_client(until_signal(_page(load_collections(files).values(), settings, host=host, port=port, finals=finals)))
-
-
-async def _page(collections: Iterable[Collection], settings: Settings, *, host: str, port: int, finals: int) -> None:
-    collections = list(collections)
-    known = {each.name: _known(each) for each in collections}
+    collections = list(load_collections(files).values())
     server = PageServer(
-        History(known, finals=finals),
+        History({each.name: _known(each) for each in collections}, finals=keep),
         host=host,
         port=port,
         hosts=Hosts.of(settings.allowed_hosts),
         proxies=Proxies.of(settings.trusted_proxies),
     )
-    await server.start()
-    echo(f"The page is at {server.url}; Ctrl-C ends it.")
-    following = [
-        asyncio.create_task(
-            _follow(Subscriber(each.name, kind_of(each).answer, settings=settings, from_beginning=True), server)
+    subscribers = [
+        Subscriber(
+            each.name,
+            kind_of(each).answer,
+            settings=settings,
+            finals_only=finals,
+            provisional=not finals,
+            from_beginning=True,
         )
         for each in collections
     ]
+    run_client(until_signal(_page(server, subscribers)))
+
+
+async def _page(server: PageServer, subscribers: Iterable[Subscriber[Any]]) -> None:
+    await server.start()
+    echo(f"The page is at {server.url}; Ctrl-C ends it.")
+    following = [asyncio.create_task(_follow(each, server)) for each in subscribers]
     try:
         # A task group would hide the error of one of them in a group of errors, which nobody explains to the user.
         await asyncio.gather(*following)

@@ -91,7 +91,7 @@ def query(
             known,
             settings=settings,
             series=estimate,
-            finals_only=not provisional,
+            provisional=provisional,
             last=last if last is not None or everything else 1,
             since=since,
             until=until,

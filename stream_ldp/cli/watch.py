@@ -67,6 +67,9 @@ def watch(
     For a collection of records, these are joint distributions; for a collection of item sets, the ranking of the last
     epoch and that of the epoch which is under way. On a terminal they are redrawn in place, as many as
     fit; in a pipe each is a line.
+
+    Answers of open windows are on a topic of their own, since they tell more of each user: who may read final answers
+    alone has --finals.
     """
     known = collection_or_name(collection)
     require_series(known, estimate)
@@ -75,7 +78,15 @@ def watch(
     async def run() -> None:
         kind = await published_kind(known, settings=settings) if isinstance(known, str) else kind_of(known)
         display: Display[Answer] = Display(partial(truth_in, truth), rows=cells)
-        subscriber = partial(Subscriber, known, kind.answer, settings=settings, series=estimate, finals_only=finals)
+        subscriber = partial(
+            Subscriber,
+            known,
+            kind.answer,
+            settings=settings,
+            series=estimate,
+            finals_only=finals,
+            provisional=not finals,
+        )
         answers = _answers(display, subscriber, once=once, since_ms=milliseconds(since))
         await _show(name, display, answers, once=once, as_json=as_json)
 

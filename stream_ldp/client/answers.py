@@ -64,7 +64,7 @@ async def fetch_answers(
     *,
     settings: Settings,
     series: Container[str] | None = None,
-    finals_only: bool = True,
+    provisional: bool = False,
     last: int | None = 1,
     since: datetime | None = None,
     until: datetime | None = None,
@@ -74,8 +74,8 @@ async def fetch_answers(
 
     collection: a collection of any kind, or its name.
     series: names of the series wanted, which are those of its estimates; None for all.
-    finals_only: leave out answers that a later one replaces: of windows that are still open, and those of the earlier
-        phases of an epoch.
+    provisional: return answers that a later one replaces, too: of windows that are still open, which are on a topic
+        of their own, and those of the earlier phases of an epoch.
     last: number of the newest answers of each series to return; None for all that the topic still has.
     since, until: return answers of windows that begin at this time or later, and end at that one or earlier.
     on_unreadable: called for each record that is not an answer, which is then passed over; None to raise it.
@@ -91,7 +91,13 @@ async def fetch_answers(
         raise ValueError(f"last must be at least 1, got {last}")
     since_ms, until_ms = _ms(since, -math.inf), _ms(until, math.inf)
     subscriber: Subscriber[Any] = Subscriber(
-        collection, settings=settings, series=series, finals_only=finals_only, from_beginning=True, follow=False
+        collection,
+        settings=settings,
+        series=series,
+        finals_only=not provisional,
+        provisional=provisional,
+        from_beginning=True,
+        follow=False,
     )
     async with subscriber:
         found = await _newest(

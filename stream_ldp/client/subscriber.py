@@ -15,6 +15,7 @@ from stream_ldp.collection import Collection
 from stream_ldp.collection.located import NAME_PATTERN
 from stream_ldp.errors import ParameterError
 from stream_ldp.kafka.connection import check_connection
+from stream_ldp.kafka.joined_logs import JoinedLogs
 from stream_ldp.kafka.log import LogReader, existing_topics
 from stream_ldp.kafka.topics import absent
 from stream_ldp.kinds import KINDS, kind_of
@@ -38,13 +39,13 @@ AnswerT = TypeVar("AnswerT", bound=Answer, default=Any)
 class Subscriber(Generic[AnswerT]):
     """A subscriber hands out the answers of a collection, as an asynchronous iterator.
 
-        async with Subscriber("care-survey", Estimate, settings=Settings.load(), finals_only=True) as estimates:
+        async with Subscriber("care-survey", Estimate, settings=Settings.load()) as estimates:
             async for estimate in estimates:
                 print(estimate.estimate, estimate.window, estimate.joint())
 
     A topic of answers has one partition, on which the finals of a series follow each other in the order of their
-    windows. Repeats by a delayed worker are left out: every answer, final or not, of a window that is not newer than
-    that of the last final answer of its series.
+    windows. The answers of open windows are on a topic of their own, which fewer may read. Left out is what is out of
+    date: every answer, final or not, of a window that is not newer than that of the last final answer of its series.
 
     Synthetic records are on a topic of their own, some thousands in a `SyntheticChunk`: every chunk of a window is
     handed out once, in order, also if a worker has published it again after a crash.
@@ -60,6 +61,7 @@ class Subscriber(Generic[AnswerT]):
         settings: Settings,
         series: Container[str] | None = None,
         finals_only: bool = False,
+        provisional: bool = False,
         silences: bool = False,
         from_beginning: bool = False,
         follow: bool = True,
@@ -71,8 +73,8 @@ class Subscriber(Generic[AnswerT]):
         answers: the class of the answers, or `SyntheticChunk`; None for that of the collection's kind, which is found
             by the topic that exists where there is only a name.
         series: names of the series to hand out, such as those of estimates; None for all.
-        finals_only: leave out answers that a later one replaces: of windows that are still open, and those of the
-            earlier phases of an epoch.
+        finals_only: leave out answers that a later one replaces, which are those of the earlier phases of an epoch.
+        provisional: hand out answers of windows that are still open, too.
         silences: hand out, too, the messages that nobody reported in a window or several, of status `no-reports`; an
             epoch with such a message ends without a result.
         from_beginning: begin with the oldest answer that the topic still has, not with the next one.
@@ -83,7 +85,8 @@ class Subscriber(Generic[AnswerT]):
         Raises:
             TypeError: this is no collection and no name, or no class of answers.
             ParameterError: no collection can have this name.
-            ValueError: a group is given, but `follow` is False.
+            ValueError: a group is given, but `follow` is False; or provisional answers are wanted by a group, or with
+                `finals_only`, or with a class that is none of answers.
         """
         known = collection if isinstance(collection, Collection) else None
         name = collection if known is None else known.name
@@ -95,6 +98,11 @@ class Subscriber(Generic[AnswerT]):
             )
         if group is not None and not follow:
             raise ValueError("a group member has to follow: it does not know how far the other members have read")
+        if provisional and (finals_only or group is not None or answers is SyntheticChunk):
+            raise ValueError(
+                "provisional answers are for a subscriber to all answers: not with finals_only, since the next one "
+                "replaces each, nor in a group, which would remember answers that nobody replaces"
+            )
         self._name = name
         self._known = known
         self._answers: type[Any] | None = kind_of(known).answer if known is not None and answers is None else answers
@@ -104,15 +112,13 @@ class Subscriber(Generic[AnswerT]):
             raise TypeError(f"Subscriber takes the class of answers, such as Estimate, not {answers!r}")
         self._series = series
         self._finals_only = finals_only
+        self._provisional = provisional
         self._silences = silences
         self._from_beginning = from_beginning
         self._follow = follow
         self._group = group
         self._topic = ""
-        self._opened: LogReader | None = None
-        # The wait for the next record of a group; a caller that is cancelled leaves it to the next one.
-        self._coming: asyncio.Task[Any] | None = None
-        self._end: int | None = None
+        self._opened: JoinedLogs | None = None
         self._last_final: dict[tuple[str, str], int] = {}
         self._handed_out: int | None = None
         self._commit_due = 0.0
@@ -129,18 +135,20 @@ class Subscriber(Generic[AnswerT]):
         await check_connection(self._settings)
         if self._known is not None:
             await require_registered(self._known, settings=self._settings)
-        self._topic = self._topic_among(await existing_topics(self._settings))
-        reader = LogReader(
-            self._topic, settings=self._settings, group=self._group, from_beginning=self._from_beginning
+        existing = await existing_topics(self._settings)
+        self._topic = self._topic_among(existing)
+        topics = [self._topic]
+        if self._provisional:
+            topics.append(self._provisional_topic(existing))
+        logs = JoinedLogs(
+            [
+                LogReader(each, settings=self._settings, group=self._group, from_beginning=self._from_beginning)
+                for each in topics
+            ],
+            follow=self._follow,
         )
-        try:
-            await reader.start()
-            if not self._follow:
-                self._end = await reader.end()
-        except BaseException:
-            await reader.stop()
-            raise
-        self._opened = reader
+        await logs.start()
+        self._opened = logs
         return self
 
     async def __aexit__(
@@ -151,9 +159,7 @@ class Subscriber(Generic[AnswerT]):
             if error is None:
                 await self._commit()
         finally:
-            if self._coming is not None:
-                self._coming.cancel()
-            await self._reader.stop()
+            await self._logs.stop()
 
     def __aiter__(self) -> Self:
         return self
@@ -167,7 +173,7 @@ class Subscriber(Generic[AnswerT]):
         while True:
             if asyncio.get_running_loop().time() >= self._commit_due:
                 await self._commit()
-            record = await (self._next() if self._end is None else self._reader.next_before(self._end))
+            record = await self._next()
             if record is None:
                 raise StopAsyncIteration
             self._handed_out = record.offset + 1
@@ -176,7 +182,7 @@ class Subscriber(Generic[AnswerT]):
                 return answer
 
     @property
-    def _reader(self) -> LogReader:
+    def _logs(self) -> JoinedLogs:
         if self._opened is None:
             raise RuntimeError("the subscriber is not open: use it inside its `async with` block")
         return self._opened
@@ -206,33 +212,40 @@ class Subscriber(Generic[AnswerT]):
         require_topic(topic, existing, self._settings)
         return topic
 
+    def _provisional_topic(self, existing: Container[str]) -> str:
+        topic = self._settings.topic_names.provisional(self._name)
+        if topic not in existing:
+            why = "who may read final answers alone leaves provisional ones out, as --finals does; else, "
+            raise MissingTopic(absent(topic, self._settings.flags(), why=why))
+        return topic
+
     async def _next(self) -> Any:
         """Wait for the next record; a group meanwhile takes note of the answer before, which has been processed."""
-        if self._group is None:
-            return await self._reader.next()
-        if self._coming is None:
-            self._coming = asyncio.create_task(self._reader.next())
-        if self._handed_out is not None:
-            seconds = self._commit_due - asyncio.get_running_loop().time()
-            arrived, _ = await asyncio.wait([self._coming], timeout=max(0.0, seconds))
-            if not arrived:
-                await self._commit()
-        await asyncio.wait([self._coming])
-        coming, self._coming = self._coming, None
-        return coming.result()
+        if self._group is not None and self._handed_out is not None:
+            seconds = max(0.0, self._commit_due - asyncio.get_running_loop().time())
+            if (record := await self._logs.next(seconds=seconds)) is not None:
+                return record
+            await self._commit()
+        return await self._logs.next()
 
     def _read(self, record: Any) -> AnswerT:
         answers: type[Any] = self._messages[self._topic]
         try:
             answer: AnswerT = answers.from_bytes(record.value)
-            problem = (
-                None if answer.collection == self._name else f"it is of {answer.collection}, not of {self._name}"
-            )
+            problem = self._misplaced(answer, final=record.topic == self._topic)
         except ValidationError as error:
             problem = problem_of(error)
         if problem is not None:
-            raise UnreadableAnswer(self._topic, record.partition, record.offset, problem, answer=answers.__name__)
+            raise UnreadableAnswer(record.topic, record.partition, record.offset, problem, answer=answers.__name__)
         return answer
+
+    def _misplaced(self, answer: AnswerT, *, final: bool) -> str | None:
+        """Say why an answer does not belong on its topic, which is one of finals or not; None if it does."""
+        if answer.collection != self._name:
+            return f"it is of {answer.collection}, not of {self._name}"
+        if answer.final is not final:
+            return f"it is {'final' if answer.final else 'provisional'}, and such answers are on another topic"
+        return None
 
     def _is_news(self, answer: AnswerT) -> bool:
         # Another version of the collection has windows of its own.
@@ -256,7 +269,7 @@ class Subscriber(Generic[AnswerT]):
         self._commit_due = asyncio.get_running_loop().time() + COMMIT_INTERVAL
         if self._group is not None and self._handed_out is not None:
             offset, self._handed_out = self._handed_out, None
-            await self._reader.commit(offset)
+            await self._logs.commit(offset)
 
 
 def _messages(name: str, settings: Settings) -> dict[str, type[Any]]:

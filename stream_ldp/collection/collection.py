@@ -273,7 +273,7 @@ class Topics:
 
     The class of a kind's collections declares them, so that a producer finds their names without loading the solver.
 
-    answers: last part of the name of the topic of answers.
+    answers: last part of the name of the topic of final answers.
     rounds: whether the kind has a topic on which rounds are published.
     records: whether there is one for synthetic records; it depends on the collection, not on its kind. See
         `stream_ldp.collection.synthesis.topics_of`.

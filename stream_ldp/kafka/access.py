@@ -25,7 +25,9 @@ class Role(StrEnum):
     WORKER = "worker"
     """Workers."""
     READER = "reader"
-    """Subscribers, pages, `query`, `watch`, and `synthesize --published`."""
+    """Subscribers to final answers, `query`, `watch --finals`, `page --finals`, and `synthesize --published`."""
+    WATCHER = "watcher"
+    """Subscribers, pages, `watch`, and `query --provisional`: readers of the answers of open windows as well."""
     ANALYST = "analyst"
     """Whoever runs `replay` or `synthesize`: as much as the service sees."""
     DEPLOYER = "deployer"
@@ -40,7 +42,8 @@ class Role(StrEnum):
 COMMANDS = {
     Role.CLIENT: ("report", "simulate", "gateway"),
     Role.WORKER: ("worker",),
-    Role.READER: ("query", "watch", "page", "synthesize --published"),
+    Role.READER: ("query", "watch --finals", "page --finals", "synthesize --published"),
+    Role.WATCHER: ("query --provisional", "watch", "page"),
     Role.ANALYST: ("replay", "synthesize"),
     Role.DEPLOYER: ("topics create", "topics list", "topics acls"),
     Role.OPERATOR: (
@@ -114,7 +117,7 @@ def rules_of(
     """Yield what a kind of user needs for one collection, given by name and its topics."""
     read, write, configs = Operation.READ, Operation.WRITE, Operation.DESCRIBE_CONFIGS
     reports, letters = names.reports(collection), names.dead_letters(collection)
-    answers = names.answers_of(collection, topics.answers)
+    answers, provisional = names.answers_of(collection, topics.answers), names.provisional(collection)
     rounds = [names.rounds(collection)] if topics.rounds else []
     records = [names.records(collection)] if topics.records else []
     match role:
@@ -123,10 +126,9 @@ def rules_of(
             yield from _on_topics(read, *rounds)
         case Role.WORKER:
             yield from _on_topics(read, names.collections, names.partials, reports, answers, *rounds)
-            yield from _on_topics(write, names.partials, answers, letters, *rounds, *records)
-            yield from _on_topics(
-                configs, names.collections, names.partials, reports, answers, letters, *rounds, *records
-            )
+            yield from _on_topics(write, names.partials, answers, provisional, letters, *rounds, *records)
+            own = reports, answers, provisional, letters, *rounds, *records
+            yield from _on_topics(configs, names.collections, names.partials, *own)
             for group in groups.of(collection):
                 yield AccessRule(resource=Resource.GROUP, name=group, operation=read)
             yield AccessRule(resource=Resource.TRANSACTIONAL_ID, name=answers, operation=write)
@@ -134,6 +136,8 @@ def rules_of(
             yield _on_all(Resource.GROUP, groups.merges, read)
         case Role.READER:
             yield from _on_topics(read, answers, *records)
+        case Role.WATCHER:
+            yield from _on_topics(read, answers, provisional)
         case Role.ANALYST:
             yield from _on_topics(read, reports, answers, letters)
         case Role.DEPLOYER:
@@ -150,7 +154,7 @@ def rules_of(
         case Role.RESETTER:
             yield from _on_topics(read, names.collections, names.partials, reports, answers)
             yield _on_all(Resource.TOPIC, names.prefix, configs)
-            yield from _on_topics(Operation.DELETE, reports, answers, letters, *rounds, *records)
+            yield from _on_topics(Operation.DELETE, reports, answers, provisional, letters, *rounds, *records)
             for operation in (read, Operation.DELETE):
                 yield _on_all(Resource.GROUP, groups.prefix, operation)
 

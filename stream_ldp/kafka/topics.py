@@ -22,6 +22,8 @@ DAY_MS = 24 * _HOUR_MS
 OUTAGE_MS = 7 * DAY_MS
 #: Subscribers find the answers of a month.
 ANSWERS_MS = 30 * DAY_MS
+#: Anybody who asks for provisional answers looks at a window that is open; the newest are kept a little longer.
+PROVISIONAL_MS = DAY_MS
 #: Operators have this long to look at refused batches, weekends included.
 DEAD_LETTERS_MS = 14 * DAY_MS
 #: Subscribers may be down this long and still find the synthetic records that they have not read; older ones can be
@@ -69,12 +71,16 @@ class TopicNames:
         """Name the topic of the rounds of one item collection."""
         return f"{self.prefix}.{collection}.rounds"
 
+    def provisional(self, collection: str) -> str:
+        """Name the topic of the answers of open windows of one collection."""
+        return f"{self.prefix}.{collection}.provisional"
+
     def answers(self, collection: Collection) -> str:
-        """Name the topic of the answers of a collection of any kind."""
+        """Name the topic of the final answers of a collection of any kind."""
         return self.answers_of(collection.name, collection.topics.answers)
 
     def answers_of(self, collection: str, answers: str) -> str:
-        """Name the topic of the answers of a collection; both are given by name, see `Topics.answers`."""
+        """Name the topic of the final answers of a collection; both are given by name, see `Topics.answers`."""
         return f"{self.prefix}.{collection}.{answers}"
 
     def dead_letters(self, collection: str) -> str:
@@ -209,6 +215,11 @@ def _own(
             partitions=1,
             outlives=names.partials,
             config=_compacted_and_deleted(answers_ms),
+        ),
+        # On a topic of their own: two of them differ by few reports, and so their readers see more than readers of
+        # finals alone, about whom `privacy.published` is.
+        TopicSpec(
+            name=names.provisional(collection.name), partitions=1, config=_compacted_and_deleted(PROVISIONAL_MS)
         ),
         *made,
         TopicSpec(

@@ -282,21 +282,13 @@ def moment(time_ms: int) -> str:
     return time.isoformat(timespec="milliseconds" if time_ms % 1000 else "seconds").replace("+00:00", "Z")
 
 
-_LIVE = "live"
-
-
-def is_provisional(key: bytes) -> bool:
-    """Decide whether the record key is that of a provisional answer."""
-    return key.endswith(f"|{_LIVE}".encode())
-
-
 def answer_key(series: str, window: WindowBounds, *, final: bool) -> bytes:
     """Return the record key of an answer.
 
-    Every final answer has a key of its own, so that compaction keeps the history; all provisional answers of a series
-    share one, so that compaction keeps the newest.
+    Every final answer has a key of its own, so that compaction keeps the history; all provisional answers of a
+    series, which are on another topic, share one, so that compaction keeps the newest.
     """
-    return f"{series}|{f'final|{window.start_ms}' if final else _LIVE}".encode()
+    return f"{series}|{f'final|{window.start_ms}' if final else 'live'}".encode()
 
 
 def final_of(key: bytes) -> tuple[str, int] | None:

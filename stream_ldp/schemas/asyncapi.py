@@ -87,8 +87,13 @@ def _channels() -> _Json:
         topics = kind.collection.topics
         messages = [kind.answer.__name__]
         found[topics.answers] = _channel(
-            _NAMES.answers_of(_COLLECTION, topics.answers), messages, "Answers, of which final ones never change"
+            _NAMES.answers_of(_COLLECTION, topics.answers), messages, "Final answers, which never change"
         )
+    found["provisional"] = _channel(
+        _NAMES.provisional(_COLLECTION),
+        [kind.answer.__name__ for kind in KINDS.values()],
+        "Answers of windows that are open, each replaced by the next; for fewer readers than finals",
+    )
     return found
 
 
@@ -107,6 +112,7 @@ def _operations() -> dict[str, tuple[str, str, str]]:
     found = {
         "sendRecords": ("send", "records", "A worker publishes synthetic records"),
         "receiveReports": ("receive", "reports", "Clients and gateways report; a worker counts"),
+        "sendProvisional": ("send", "provisional", "A worker publishes answers of windows that are open"),
         "sendPartials": ("send", "partials", "A worker writes what it has counted"),
         "receivePartials": ("receive", "partials", "A worker merges what all have counted"),
         "sendDeadLetters": ("send", "dead-letters", "A worker puts what it refuses aside"),
@@ -124,7 +130,7 @@ def _operations() -> dict[str, tuple[str, str, str]]:
         found[f"send{word}"] = (
             "send",
             name,
-            "A worker publishes answers; a new owner reads them to go on from there",
+            "A worker publishes final answers; a new owner reads them to go on from there",
         )
     return {name: found[name] for name in sorted(found)}
 

@@ -1,4 +1,4 @@
-"""Publish the final answers of a collection, each exactly once, and the provisional ones.
+"""Publish the final answers of a collection, each exactly once, and the provisional ones on a topic of their own.
 
 Each final is on the log once, although two workers may merge a collection at a time: one has been frozen, or they
 serve different sets of collections and so are in different groups. Whoever has a final to publish takes the answers
@@ -51,6 +51,7 @@ class Finals:
         self._metrics = metrics
         self._name = merge.collection.name
         self._topic = settings.topic_names.answers(merge.collection)
+        self._provisional_topic = settings.topic_names.provisional(merge.collection.name)
         self._outage_seconds = settings.outage_seconds
 
     def begin(self, offset: int) -> None:
@@ -110,7 +111,8 @@ class Finals:
     async def _publish(self, answer: Answer, writer: Producer | ExclusiveWriter) -> int:
         kind = "final" if answer.final else "provisional"
         with span("publish", collection=self._name, series=answer.series, kind=kind, window=str(answer.window)):
-            offset = await writer.write(Record.of(answer, topic=self._topic))
+            topic = self._topic if answer.final else self._provisional_topic
+            offset = await writer.write(Record.of(answer, topic=topic))
         self._metrics.merge.estimates_published.labels(self._name, kind).inc()
         return offset
 

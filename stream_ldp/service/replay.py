@@ -17,7 +17,7 @@ from stream_ldp.kafka.topics import absent
 from stream_ldp.kafka.unreadable import UnreadableRecord
 from stream_ldp.kinds import KINDS, kind_of
 from stream_ldp.merge_step import MergeStep, next_round
-from stream_ldp.pipeline.answer import Status, is_provisional
+from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.recount import Recount, answer_before, differences
 from stream_ldp.service.dead_letters import DeadLetter
 
@@ -183,7 +183,7 @@ async def published_finals(collection: Collection, *, settings: Settings) -> lis
     found: dict[tuple[str, int], Answer] = {}
     async with LogReader(topic, settings=settings).opened(check=partial(_require, topic, settings)) as reader:
         async for record in reader.read_to_end():
-            if record.value is None or (record.key is not None and is_provisional(record.key)):
+            if record.value is None:
                 continue
             try:
                 answer: Answer = kind.answer.from_bytes(record.value)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.unreadable import UnreadableRecord
 from stream_ldp.kinds import kind_of
-from stream_ldp.pipeline.answer import Status, is_provisional
+from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.partials import partition_of
 from stream_ldp.pipeline.problem import problem_of
 from stream_ldp.pipeline.quarantine import NO_VALUE, LogEntry, Unread
@@ -50,8 +50,6 @@ class AnswersLog:
         """Take note of a record; return it if it cannot be read."""
         merge, collection = self._merge, self._merge.collection
         kind = kind_of(collection)
-        if record.key is not None and is_provisional(record.key):
-            return None
         answer, asked, why = None, None, _fault(record) or NO_VALUE
         if record.value is not None:
             try:
@@ -62,7 +60,7 @@ class AnswersLog:
             except Exception as error:  # noqa: BLE001  whatever is written there ends no reader
                 answer, why = None, f"not an answer that this release can go on from: {problem_of(error)}"
         if answer is not None and not answer.final:
-            answer, why = None, "a provisional answer, under a key that is not that of one"
+            answer, why = None, "a provisional answer, which belongs on a topic of its own"
         if answer is None:
             unread = _unread(record, why)
             if (place := self._quarantine.add_final(record.key, unread)) is not None:

@@ -11,9 +11,10 @@ import pytest
 
 from stream_ldp.cli import page as page_module
 from stream_ldp.client.errors import MissingTopic, UnreadableAnswer
-from stream_ldp.kafka.settings import Settings
+from stream_ldp.page.history import History
+from stream_ldp.page.server import PageServer
 from stream_ldp.records.answer import Estimate
-from tests.client.examples import collection_of, of_minute
+from tests.client.examples import of_minute
 
 
 class FakeSubscriber:
@@ -21,9 +22,7 @@ class FakeSubscriber:
 
     answers: ClassVar[list[Estimate | Exception]]
 
-    def __init__(self, name: str, answers: type[Estimate], *, settings: Settings, from_beginning: bool) -> None:
-        assert (name, answers) == ("care-survey", Estimate)
-        assert from_beginning
+    def __init__(self) -> None:
         self._answers = iter(self.answers)
 
     async def __aenter__(self) -> Self:
@@ -41,12 +40,14 @@ class FakeSubscriber:
         raise AssertionError
 
 
-async def served(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> tuple[asyncio.Task[Any], str]:
-    monkeypatch.setattr("stream_ldp.cli.page.Subscriber", FakeSubscriber)
-    work = page_module._page([collection_of()], Settings.load(), host="127.0.0.1", port=0, finals=5)
-    task = asyncio.create_task(work)
+def page_of_one() -> Any:
+    known = {"care-survey": {"kind": "records", "window_ms": 60_000}}
+    server = PageServer(History(known, finals=5), host="127.0.0.1", port=0)
+    return page_module._page(server, [FakeSubscriber()])  # type: ignore[list-item]
+
+
+async def served(capsys: pytest.CaptureFixture[str]) -> tuple[asyncio.Task[Any], str]:
+    task = asyncio.create_task(page_of_one())
     said = ""
     while "http://" not in said:
         await asyncio.sleep(0.01)
@@ -55,11 +56,11 @@ async def served(
 
 
 async def test_the_page_has_the_answers_of_the_topic_and_passes_over_what_is_none(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     broken = UnreadableAnswer("topic", 0, 7, "not JSON", answer="Estimate")
     FakeSubscriber.answers = [of_minute(1), broken, of_minute(2)]
-    task, url = await served(monkeypatch, capsys)
+    task, url = await served(capsys)
     async with aiohttp.ClientSession(url) as session, session.get("/events") as response:
         snapshot = (await response.content.readuntil(b"\n\n")).decode()
     assert '"kind": "records"' in snapshot
@@ -69,11 +70,9 @@ async def test_the_page_has_the_answers_of_the_topic_and_passes_over_what_is_non
     await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_the_command_closes_its_port_when_it_ends(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_the_command_closes_its_port_when_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
     FakeSubscriber.answers = []
-    task, url = await served(monkeypatch, capsys)
+    task, url = await served(capsys)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     async with aiohttp.ClientSession() as session:
@@ -81,11 +80,10 @@ async def test_the_command_closes_its_port_when_it_ends(
             await session.get(url)
 
 
-async def test_what_one_collection_lacks_is_told_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_ldp.cli.page.Subscriber", FakeSubscriber)
+async def test_what_one_collection_lacks_is_told_as_it_is() -> None:
     FakeSubscriber.answers = [MissingTopic("topic x does not exist")]
     with pytest.raises(MissingTopic, match="topic x does not exist"):
-        await page_module._page([collection_of()], Settings.load(), host="127.0.0.1", port=0, finals=5)
+        await page_of_one()
 
 
 def test_a_file_that_is_no_collection_is_an_error(command_line: Any, tmp_path: Path) -> None:

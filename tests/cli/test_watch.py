@@ -45,12 +45,14 @@ class FakeSubscriber:
         settings: Settings,
         series: list[str] | None,
         finals_only: bool,
+        provisional: bool,
         from_beginning: bool = False,
         follow: bool = True,
         silences: bool = False,
     ) -> None:
         assert (collection.name, answers) == ("care-survey", Estimate)
         assert from_beginning is not follow
+        assert provisional is not finals_only
         self._estimates = (
             each
             for each in (self.news if follow else self.history)
@@ -238,6 +240,7 @@ def test_a_file_and_a_name_alone_both_show_rankings(settings: Settings, command_
     async def published() -> None:
         topic = settings.topic_names.answers_of("films", "heavy-hitters")
         await create(settings, topic)
+        await create(settings, settings.topic_names.provisional("films"))
         async with AIOKafkaProducer(**settings.client_options()) as producer:
             for each in (result_of(5), result_of(6), ranking_of(epoch=7, phase=1)):
                 await producer.send_and_wait(topic, each.to_bytes())

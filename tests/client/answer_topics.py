@@ -17,12 +17,13 @@ SETTINGS = Settings.load(brokers="nowhere:1")
 @contextmanager
 def published(*answers: Answer | bytes, collection: Collection | None = None) -> Iterator[MemoryBroker]:
     """Let clients inside the block read these answers of a collection, or of the example of records."""
-    topic = SETTINGS.topic_names.answers(collection or collection_of())
-    broker = MemoryBroker(topics={topic}, now_ms=10**12)
+    collection, names = collection or collection_of(), SETTINGS.topic_names
+    topic, provisional = names.answers(collection), names.provisional(collection.name)
+    broker = MemoryBroker(topics={topic, provisional}, now_ms=10**12)
     for answer in answers:
         if isinstance(answer, bytes):
             broker.put(topic, answer)
         else:
-            broker.put(topic, answer.to_bytes(), key=answer.key)
+            broker.put(topic if answer.final else provisional, answer.to_bytes(), key=answer.key)
     with connected(broker):
         yield broker

@@ -40,10 +40,10 @@ def test_the_history_comes_whole_or_in_part() -> None:
 def test_a_provisional_answer_gives_way_to_later_ones_of_its_window() -> None:
     open_window = [of_minute(1, final=False, reports=count) for count in (10, 20)]
     with published(of_minute(0), *open_window):
-        answers = query("care-survey", settings=SETTINGS, finals_only=False, last=None)
+        answers = query("care-survey", settings=SETTINGS, provisional=True, last=None)
         assert list(answers) == [of_minute(0), open_window[1]]
     with published(of_minute(0), *open_window, of_minute(1)):
-        answers = query("care-survey", settings=SETTINGS, finals_only=False, last=None)
+        answers = query("care-survey", settings=SETTINGS, provisional=True, last=None)
         assert list(answers) == [of_minute(0), of_minute(1)]
 
 

@@ -42,6 +42,7 @@ async def create_topics(settings: Settings) -> None:
     names = settings.topic_names
     await create(settings, names.reports("care-survey"), partitions=PARTITIONS)
     await create(settings, names.answers_of("care-survey", "estimates"))
+    await create(settings, names.provisional("care-survey"))
 
 
 @pytest.fixture
@@ -223,8 +224,11 @@ async def test_when_the_broker_freezes_the_next_call_raises_what_is_lost_and_not
 
 async def publish(settings: Settings, *estimates: Estimate) -> None:
     async with AIOKafkaProducer(**settings.client_options()) as producer:
-        topic = settings.topic_names.answers_of("care-survey", "estimates")
+        names = settings.topic_names
         for estimate in estimates:
+            topic = (
+                names.answers_of("care-survey", "estimates") if estimate.final else names.provisional("care-survey")
+            )
             await producer.send_and_wait(topic, key=estimate.key, value=estimate.to_bytes())
 
 

@@ -30,11 +30,12 @@ RANKINGS = "stream-ldp.films.heavy-hitters"
 
 
 class FakeConsumer:
-    """The part of aiokafka's consumer that a subscriber without a group uses, on a list."""
+    """The part of aiokafka's consumer that a subscriber without a group uses, on lists."""
 
-    def __init__(self, log: list[bytes | None], topics: set[str]) -> None:
-        self._log = log
+    def __init__(self, logs: dict[str, list[bytes | None]], topics: set[str]) -> None:
+        self._logs = logs
         self._topics = topics
+        self._topic = ""
         self._position = 0
         self.stopped = False
 
@@ -49,22 +50,24 @@ class FakeConsumer:
 
     def assign(self, partitions: list[Any]) -> None:
         assert [each.partition for each in partitions] == [0]
-        assert {each.topic for each in partitions} <= self._topics
+        (self._topic,) = (each.topic for each in partitions)
+        assert self._topic in self._topics
 
     def seek(self, _: Any, offset: int) -> None:
         self._position = offset
 
     async def end_offsets(self, partitions: list[Any]) -> dict[Any, int]:
-        return {partition: len(self._log) for partition in partitions}
+        return {partition: len(self._logs[partition.topic]) for partition in partitions}
 
     async def position(self, _: Any) -> int:
         return self._position
 
     async def getone(self) -> Any:
-        while self._position >= len(self._log):
+        log = self._logs[self._topic]
+        while self._position >= len(log):
             await asyncio.sleep(0.001)
-        self._position += 1
-        return SimpleNamespace(partition=0, offset=self._position - 1, value=self._log[self._position - 1])
+        offset, self._position = self._position, self._position + 1
+        return SimpleNamespace(topic=self._topic, partition=0, offset=offset, value=log[offset])
 
     async def getmany(self, partition: Any, *, timeout_ms: int, max_records: int) -> dict[Any, list[Any]]:
         assert max_records == 1
@@ -76,20 +79,24 @@ class FakeConsumer:
 
 
 class Topic:
-    """The only topic of a cluster, in memory, and its subscribers."""
+    """The only topic of a cluster beside that of provisional answers, in memory, and their subscribers."""
 
     def __init__(self, name: str = TOPIC) -> None:
         self.log: list[bytes | None] = []
-        self.existing = {name}
+        self.provisional: list[bytes | None] = []
+        beside = f"{name.rpartition('.')[0]}.provisional"
+        self.logs = {name: self.log, beside: self.provisional}
+        self.existing = {name, beside}
         self.consumers: list[FakeConsumer] = []
 
     def write(self, *answers: Estimate | Ranking | SyntheticChunk) -> None:
-        self.log += [answer.to_bytes() for answer in answers]
+        for answer in answers:
+            (self.log if answer.final else self.provisional).append(answer.to_bytes())
 
     def consumer(self, **options: Any) -> FakeConsumer:
         assert options["group_id"] is None
         assert options["enable_auto_commit"] is False
-        self.consumers.append(FakeConsumer(self.log, self.existing))
+        self.consumers.append(FakeConsumer(self.logs, self.existing))
         return self.consumers[-1]
 
     async def read(self, **options: Any) -> list[Estimate]:
@@ -133,7 +140,7 @@ def subscribe(**options: Any) -> Subscriber[Estimate]:
 
 
 async def test_estimates_come_typed_and_in_order(topic: Topic) -> None:
-    written = [of_minute(0, final=False), of_minute(0), of_minute(1, final=False), of_minute(1)]
+    written = [of_minute(0), of_minute(1)]
     topic.write(*written)
     assert await topic.read() == written
     assert all(consumer.stopped for consumer in topic.consumers)
@@ -158,23 +165,71 @@ async def test_a_final_estimate_is_handed_out_once_and_no_provisional_one_after_
     final, newer = of_minute(1), of_minute(2, final=False)
     delayed = [of_minute(1, final=False), of_minute(0, final=False), of_minute(1), of_minute(0)]
     topic.write(final, *delayed, newer)
-    assert await topic.read() == [final, newer]
+    assert await topic.read() == [final]
+    assert await topic.read(provisional=True) == [final, newer]
 
 
 async def test_estimates_do_not_hide_each_other(topic: Topic) -> None:
     written = [
         of_minute(5),
-        of_minute(0, estimate="other", final=False),
         of_minute(0, fingerprint="0" * 32),
+        of_minute(0, estimate="other", final=False),
     ]
     topic.write(*written)
-    assert await topic.read() == written
+    assert await topic.read(provisional=True) == written
 
 
 async def test_a_provisional_estimate_of_a_window_that_is_open_may_be_revised(topic: Topic) -> None:
     written = [of_minute(0, final=False, reports=reports) for reports in (1, 2, 3)]
     topic.write(*written)
-    assert await topic.read() == written
+    assert await topic.read(provisional=True) == written
+    assert await topic.read() == []
+
+
+async def test_answers_of_open_windows_and_final_ones_come_while_they_are_followed(topic: Topic) -> None:
+    topic.write(of_minute(0), of_minute(1, final=False))
+    async with subscribe(from_beginning=True, provisional=True) as estimates:
+        assert [await anext(estimates) for _ in range(2)] == [of_minute(0), of_minute(1, final=False)]
+        for news in (of_minute(2, final=False), of_minute(2), of_minute(3, final=False)):
+            waiting = asyncio.ensure_future(anext(estimates))
+            await asyncio.sleep(0)
+            topic.write(news)
+            assert await waiting == news
+
+
+async def test_a_caller_who_gives_up_waiting_loses_no_answer(topic: Topic) -> None:
+    async with subscribe(from_beginning=True, provisional=True) as estimates:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(estimates), 0.01)
+        topic.write(of_minute(0), of_minute(1, final=False))
+        assert [await anext(estimates) for _ in range(2)] == [of_minute(0), of_minute(1, final=False)]
+
+
+@pytest.mark.parametrize("final", [False, True])
+async def test_an_answer_on_the_topic_of_the_others_is_not_believed(topic: Topic, final: bool) -> None:
+    (topic.provisional if final else topic.log).append(of_minute(0, final=final).to_bytes())
+    with pytest.raises(UnreadableAnswer, match=r"(final|provisional), and such answers are on another topic"):
+        await topic.read(provisional=True)
+    topic.existing -= {"stream-ldp.care-survey.provisional"}
+    if final:
+        assert await topic.read() == []
+    else:
+        with pytest.raises(UnreadableAnswer):
+            await topic.read()
+
+
+async def test_who_may_read_finals_alone_is_told_how(topic: Topic) -> None:
+    topic.existing -= {"stream-ldp.care-survey.provisional"}
+    with pytest.raises(MissingTopic, match=r"provisional does not exist, .*\n.* finals? .*--finals"):
+        await topic.read(provisional=True)
+    topic.write(of_minute(0))
+    assert await topic.read() == [of_minute(0)]
+
+
+@pytest.mark.parametrize("others", [{"finals_only": True}, {"group": "readers"}])
+def test_provisional_answers_are_refused_where_they_would_be_left_out_or_remembered(others: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="provisional answers are for a subscriber to all answers"):
+        subscribe(provisional=True, **others)
 
 
 @pytest.mark.parametrize("stranger", [b"{}", b"\x00", None, estimate_of().to_bytes()[:-2]])
@@ -258,7 +313,8 @@ async def test_each_chunk_of_records_is_handed_out_once_in_order(topic: Topic) -
     first, second, third, fourth = chunks
     # One worker died after the first chunk of the second window, and a delayed one repeats the first window.
     topic.write(first, second, third, third, fourth, first, second)
-    topic.existing = {"stream-ldp.care-survey.records"}
+    records = "stream-ldp.care-survey.records"
+    topic.existing, topic.logs[records] = {records}, topic.log
     assert await topic.records() == chunks
 
 
@@ -268,7 +324,7 @@ async def test_a_collection_without_records_has_no_topic_of_them(topic: Topic) -
 
 
 async def test_rankings_come_typed_and_can_be_limited_to_results(heavy_hitters: Topic) -> None:
-    written = [ranking_of(epoch=3, phase=1), result_of(3, final=False), result_of(3), ranking_of(epoch=4, phase=1)]
+    written = [ranking_of(epoch=3, phase=1), result_of(3), ranking_of(epoch=4, phase=1)]
     heavy_hitters.write(*written)
     assert await heavy_hitters.rankings() == written
     assert await heavy_hitters.rankings(finals_only=True) == [result_of(3)]
@@ -287,7 +343,7 @@ async def test_a_delayed_ranking_is_left_out_and_the_phases_do_not_hide_each_oth
     news = [result_of(3), ranking_of(epoch=3, phase=1), ranking_of(epoch=4, phase=1, final=False)]
     delayed = [result_of(3), result_of(3, final=False), ranking_of(epoch=2, phase=1)]
     heavy_hitters.write(*news, *delayed)
-    assert await heavy_hitters.rankings() == news
+    assert await heavy_hitters.rankings(provisional=True) == news
 
 
 async def test_a_record_that_is_not_a_ranking_is_named(heavy_hitters: Topic) -> None:
@@ -334,7 +390,8 @@ class Member:
         self.commits: asyncio.Queue[int] = asyncio.Queue()
 
     def write(self, minute: int) -> None:
-        self.coming.put_nowait(SimpleNamespace(partition=0, offset=minute, value=of_minute(minute).to_bytes()))
+        value = of_minute(minute).to_bytes()
+        self.coming.put_nowait(SimpleNamespace(topic=TOPIC, partition=0, offset=minute, value=value))
 
     async def next(self) -> Any:
         return await self.coming.get()

@@ -59,7 +59,7 @@ def test_the_page_on_deploying_has_the_rules_of_all_users() -> None:
 def test_every_command_that_reaches_the_brokers_is_that_of_a_role() -> None:
     having = [command.partition(" --")[0] for commands in COMMANDS.values() for command in commands]
     assert set(having) == set(_commands(typer.main.get_command(app)))
-    assert {each for each in having if having.count(each) > 1} == {"synthesize"}
+    assert {each for each in having if having.count(each) > 1} == {"synthesize", "query", "watch", "page"}
 
 
 def _commands(command: Any, *path: str) -> Iterator[str]:
@@ -111,7 +111,13 @@ def _resources(prefix: str, collection: str) -> list[tuple[Resource, str]]:
     """Name what a deployment with one collection has, of every kind."""
     names, groups = TopicNames(prefix=prefix), GroupNames(prefix=prefix)
     topics = [names.reports(collection), names.answers_of(collection, ALL.answers), names.rounds(collection)]
-    topics += [names.records(collection), names.dead_letters(collection), names.partials, names.collections]
+    topics += [
+        names.provisional(collection),
+        names.records(collection),
+        names.dead_letters(collection),
+        names.partials,
+        names.collections,
+    ]
     found = [*groups.of(collection), groups.merge([collection])]
     return [
         *((Resource.TOPIC, name) for name in topics),

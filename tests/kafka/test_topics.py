@@ -87,9 +87,11 @@ def test_collections_share_partials_and_registry_and_nothing_else() -> None:
     assert sorted(names) == [
         "p.a.dead-letters",
         "p.a.estimates",
+        "p.a.provisional",
         "p.a.reports",
         "p.b.dead-letters",
         "p.b.estimates",
+        "p.b.provisional",
         "p.b.reports",
         "p.collections",
         "p.partials",
@@ -102,6 +104,7 @@ def test_even_the_longest_topic_names_are_valid_in_kafka() -> None:
     for name in (
         names.reports(longest),
         names.answers_of(longest, "estimates"),
+        names.provisional(longest),
         names.dead_letters(longest),
         names.partials,
     ):
@@ -111,7 +114,7 @@ def test_even_the_longest_topic_names_are_valid_in_kafka() -> None:
 def _own(names: TopicNames, collection: str) -> dict[str, str]:
     """Return the topics of one collection, whatever its kind."""
     answers = {kind.collection.topics.answers for kind in kinds.KINDS.values()}
-    own = (names.reports, names.records, names.rounds, names.dead_letters)
+    own = (names.reports, names.provisional, names.records, names.rounds, names.dead_letters)
     return {each: names.answers_of(collection, each) for each in answers} | {
         each.__name__: each(collection) for each in own
     }

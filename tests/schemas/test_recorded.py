@@ -11,7 +11,7 @@ import pytest
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kinds import KINDS, kind_of, parse_collection
 from stream_ldp.pipeline import partials, wire
-from stream_ldp.pipeline.answer import final_of, is_provisional
+from stream_ldp.pipeline.answer import final_of
 from stream_ldp.service.dead_letters import DeadLetter
 from stream_ldp.synthesis.chunk import SyntheticChunk
 from tests.schemas.recorded import COLLECTIONS, Recorded, record, recorded, versions
@@ -42,7 +42,7 @@ def read(each: Recorded, *, rounds: list[Any]) -> None:
         case _:
             answer = kind.answer.from_bytes(each.value)
             assert answer.key == each.key
-            assert is_provisional(each.key) or final_of(each.key) == (answer.series, answer.window.start_ms)
+            assert final_of(each.key) == (answer.series, answer.window.start_ms)
 
 
 def read_all(records: tuple[Recorded, ...]) -> None:

@@ -76,8 +76,13 @@ class ItemDeployment(Deployment):
         return {(each.epoch, each.phase): each for each in rounds}
 
     async def rankings(self) -> list[Ranking]:
-        """Return all rankings on the log, in its order."""
+        """Return all final rankings on the log, in its order."""
         records = await self.records(self.names.answers_of(self.collection.name, "heavy-hitters"))
+        return [Ranking.from_bytes(record.value) for record in records]
+
+    async def provisional(self) -> list[Ranking]:
+        """Return all provisional rankings on the log, in its order."""
+        records = await self.records(self.names.provisional(self.collection.name))
         return [Ranking.from_bytes(record.value) for record in records]
 
     async def finals(self) -> dict[tuple[int, int], Ranking]:

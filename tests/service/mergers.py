@@ -9,7 +9,6 @@ from stream_ldp.kafka.fenced_producer import Fenced
 from stream_ldp.kafka.memory import MemoryBroker, Stored
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline import partials
-from stream_ldp.pipeline.answer import is_provisional
 from stream_ldp.pipeline.quarantine import LogEntry
 from stream_ldp.pipeline.topic_identity import TopicIdentity
 from stream_ldp.pipeline.window_task import WindowTask
@@ -69,7 +68,6 @@ class Published:
                 answer.reports
                 for record in self.records
                 if record.topic.endswith(".estimates")
-                and not is_provisional(record.key or b"")
                 and (answer := Estimate.from_bytes(record.value)).collection == collection.name
             ]
             if len(answers) >= number:

@@ -192,6 +192,7 @@ class RecordInstallation(Installation):
             Role.CLIENT: self.report,
             Role.WORKER: self.work,
             Role.READER: self.read,
+            Role.WATCHER: self.watch,
             Role.ANALYST: self.replay,
             Role.DEPLOYER: self.deploy,
             Role.OPERATOR: self.operate,
@@ -258,20 +259,27 @@ class RecordInstallation(Installation):
             assert [answer async for answer in answers]
         for collection in (self.deployment.file, "survey"):
             await self.run(Role.READER, "query", collection, says=["bathing"])
-        await self.run(Role.READER, "watch", self.deployment.file, "--once", says=["bathing"])
+        await self.run(Role.READER, "watch --finals", self.deployment.file, "--once", says=["bathing"])
         await self.run(Role.READER, "synthesize --published", self.deployment.file, says=["50 records"])
-        await self.look()
+        await self.look(Role.READER, "page --finals")
 
-    async def look(self) -> None:
+    async def watch(self) -> None:
+        """Look at answers of open windows."""
+        for command in ("watch", "query --provisional"):
+            once = ["--once"] if command == "watch" else []
+            await self.run(Role.WATCHER, command, self.deployment.file, *once, says=["bathing"])
+        await self.look(Role.WATCHER, "page")
+
+    async def look(self, role: Role, command: str) -> None:
         """Read an answer from the page, as a browser does."""
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            *("-m", "stream_ldp", "page", str(self.deployment.file), "--port", "0"),
-            env={**self.environment(Role.READER)},
+            *("-m", "stream_ldp", *command.split(), str(self.deployment.file), "--port", "0"),
+            env={**self.environment(role)},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        self.commands.add("page")
+        self.commands.add(command)
         assert process.stdout is not None
         try:
             async with asyncio.timeout(60), aiohttp.ClientSession() as session:
@@ -314,7 +322,7 @@ class RecordInstallation(Installation):
 
     async def operate(self) -> None:
         """Look at everything, send dead letters again, and release what holds finals back."""
-        for topic in ("reports", "partials", "dead-letters", "collections", "records"):
+        for topic in ("reports", "partials", "dead-letters", "collections", "records", "provisional"):
             await self.run(Role.OPERATOR, "inspect record", self.deployment.file, "--topic", topic, says=["offset"])
         file, role = self.deployment.file, Role.OPERATOR
         answers, start_ms = self.deployment.names.answers_of("survey", "estimates"), now_ms() // 2_000 * 2_000

@@ -59,15 +59,14 @@ async def test_finals_are_taken_note_of_and_what_is_no_answer_of_the_collection_
             (b"junk", b"junk"),
             (foreign.key, foreign.to_bytes()),
             (hidden.key, None),
-            (f"{JOINT.name}|live".encode(), b"nobody needs it"),
             (final(4).key, provisional.to_bytes()),
         ],
     )
     merge, quarantine = Merge(SURVEY, partitions=1), Quarantine()
     unread = [each async for each in AnswersLog(merge, quarantine, settings=settings).read()]
-    assert [each.offset for each in unread] == [1, 2, 3, 5]
+    assert [each.offset for each in unread] == [1, 2, 3, 4]
     assert [each.window.start_ms for each in merge.decided] == [MINUTE_MS]
-    assert [each.offset for each in quarantine.holding(merge)] == [3, 5]
+    assert [each.offset for each in quarantine.holding(merge)] == [3, 4]
     assert merge._undecided.is_decided(3 * MINUTE_MS, JOINT), "it is on the log, although it cannot be read"
 
 

@@ -33,7 +33,7 @@ class Films:
         self._reports = 0
 
     def subscriber(self, settings: Settings) -> Subscriber[Ranking]:
-        return Subscriber(self.collection.name, Ranking, settings=settings, from_beginning=True)
+        return Subscriber(self.collection.name, Ranking, settings=settings, provisional=True, from_beginning=True)
 
     async def report(self, settings: Settings) -> None:
         """Let the users report in every phase that asks them."""

@@ -46,7 +46,7 @@ class Survey:
         self._sent = 0
 
     def subscriber(self, settings: Settings) -> Subscriber[Estimate]:
-        return Subscriber(self.collection.name, Estimate, settings=settings, from_beginning=True)
+        return Subscriber(self.collection.name, Estimate, settings=settings, provisional=True, from_beginning=True)
 
     async def report(self, settings: Settings) -> None:
         """Let some users report at every tick."""

@@ -108,7 +108,10 @@ async def _followed(
     total = len(values) * _REPORTS
     consumer = AIOKafkaConsumer(**deployment.settings.client_options(), enable_auto_commit=False)
     producer = AIOKafkaProducer(**deployment.settings.client_options(), acks="all", max_batch_size=2**20)
-    consumer.assign([TopicPartition(deployment.names.answers_of(deployment.collection.name, "estimates"), 0)])
+    names, name = deployment.names, deployment.collection.name
+    consumer.assign(
+        [TopicPartition(each, 0) for each in (names.answers_of(name, "estimates"), names.provisional(name))]
+    )
     await consumer.start()
     await producer.start()
     try:

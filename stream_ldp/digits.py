@@ -10,7 +10,7 @@ DECIMALS = 4
 _MOST = 9
 
 #: A smaller probability of a test depends on tails that no approximation gets right.
-_LEAST_P = 1e-6
+_MIN_P = 1e-6
 
 
 def decimals(error: float | None) -> int:
@@ -28,7 +28,7 @@ def shown(number: float | None, error: float | None) -> str:
     return "" if number is None else f"{number:.{decimals(error)}f}"
 
 
-def shown_p(p: float, *, least: float = _LEAST_P) -> str:
+def shown_p(p: float, *, least: float = _MIN_P) -> str:
     """Write the probability of a test, after `p`, and as a bound where the test can say no less.
 
     least: the smallest probability that the test can tell from smaller ones.

@@ -35,7 +35,7 @@ hypothesis.settings.load_profile(QUICK)
 
 
 #: A broker of its own is started in each process, with half a gigabyte.
-MOST_PROCESSES = 8
+MAX_PROCESSES = 8
 
 #: Files and folders that take three quarters of the processor's time of all tests without a broker, each with the
 #: reason: `make test-fast` leaves them out.
@@ -88,7 +88,7 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Number of processes of `-n auto`: two more than cores, since tests on Kafka wait more than they work."""
-    return min((os.cpu_count() or 1) + 2, MOST_PROCESSES)
+    return min((os.cpu_count() or 1) + 2, MAX_PROCESSES)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -81,7 +81,7 @@ class Exact:
         return [claim for claim in (*self.claims, *self.wide) if not claim.holds]
 
 
-class Audited(Protocol):
+class AuditSubject(Protocol):
     """A collection or mechanism to audit.
 
     collection: the collection; None if it is a mechanism by itself, without clients.

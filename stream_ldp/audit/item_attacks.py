@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.audit.attacks import SINGLE_USERS, Attack
-from stream_ldp.audit.item_enumeration import inquiries, together
+from stream_ldp.audit.item_enumeration import inquiries, phases_by_group
 from stream_ldp.audit.lower_bound import CHUNK
 from stream_ldp.mechanisms import FrequencyOracle, Values, random_words
 from stream_ldp.sets.item_sets import ItemSets
@@ -40,7 +40,7 @@ _LOOKED_AT = 8
 
 #: Most items of a set whose support is counted, and most items of the largest set that is attacked.
 _COUNTED = 256
-_MOST_ITEMS = 2**16
+_MAX_ITEMS = 2**16
 
 #: Items of all sets of an attack on larger sets, and of those in one call: some seconds, and some hundred megabytes.
 _ALL_ITEMS = 2**26
@@ -192,7 +192,7 @@ def set_attacks(method: Method, *, noise: Callable[[], Entropy]) -> tuple[Attack
     slots = max(inquiry.padding for inquiry in asked)
     sides = opposite_sets(items, slots=slots)
     epsilons = [phase.epsilon for phase in method.phases]
-    parts = together(method.phases)
+    parts = phases_by_group(method.phases)
     spent, reports = max(sum(epsilons[number - 1] for number in part) for part in parts), max(map(len, parts))
 
     def of_sets(compared: Sets, *to: Inquiry) -> EpochReports:
@@ -260,7 +260,7 @@ def opposite_sets(items: NDArray[np.intp], *, slots: int) -> Sets:
 def _larger(items: NDArray[np.intp], *, slots: int) -> Sets:
     """Return sets that do not fit the slots: one item more, twice as many, as many others, and all."""
     sizes = dict.fromkeys(
-        size for size in (slots + 1, 2 * slots, min(len(items), _MOST_ITEMS)) if slots < size <= len(items)
+        size for size in (slots + 1, 2 * slots, min(len(items), _MAX_ITEMS)) if slots < size <= len(items)
     )
     sets = [items[:size] for size in sizes]
     if 4 * slots <= len(items):

@@ -1,6 +1,6 @@
 """Epsilon of the reports of item sets, by enumeration of all sets and all reports of a small domain.
 
-A method over more items is enumerated in miniature: over `DOMAIN` of them, with paddings of at most `MOST_PADDING`,
+A method over more items is enumerated in miniature: over `DOMAIN` of them, with paddings of at most `MAX_PADDING`,
 and with oracles of the same kinds and epsilon. The promise does not depend on the candidates and the padding that the
 server sends to clients: of those that it may send, the worst are taken.
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 #: Number of items of the domain in miniature, and most slots that its sets are padded to. Two disjoint sets can fill
 #: all slots, and such sets are the easiest to distinguish. All pairs of the 64 sets are looked at.
 DOMAIN = 6
-MOST_PADDING = 3
+MAX_PADDING = 3
 
 #: Candidates that a server may name, in any order: all items, or some of them.
 _CANDIDATES = ((5, 4, 3, 2, 1, 0), (4, 1, 3))
@@ -63,30 +63,30 @@ class PhaseEnumeration:
     number: of the phase.
     allowed: epsilon that the method's phase may spend.
     claimed: epsilon that the oracles of the reports state, of whole sets.
-    parts: the output distributions for each inquiry that was enumerated, sampling and oracle each by itself.
-    whole: the output distributions over fewer items, from the set to the packed report.
+    stages: the output distributions for each inquiry that was enumerated, sampling and oracle each by itself.
+    end_to_end: the output distributions over fewer items, from the set to the packed report.
     """
 
     number: int
     allowed: float
     claimed: float
-    parts: tuple[SetDistribution, ...]
-    whole: tuple[SetDistribution, ...]
+    stages: tuple[SetDistribution, ...]
+    end_to_end: tuple[SetDistribution, ...]
 
     @property
     def epsilon(self) -> float:
         """Epsilon of one report, whatever the inquiry; never rounded down."""
         with localcontext(PRECISION):
-            return round_up(max(each.largest_loss() for each in (*self.parts, *self.whole)))
+            return round_up(max(each.largest_loss() for each in (*self.stages, *self.end_to_end)))
 
     def losses(self) -> NDArray[np.float64]:
         """Return ln of the largest ratio for each pair of sets, float64, shape (sets, sets)."""
-        losses: NDArray[np.float64] = np.max([each.losses() for each in self.parts], axis=0)
+        losses: NDArray[np.float64] = np.max([each.losses() for each in self.stages], axis=0)
         return losses
 
     def loss(self, first: int, second: int) -> Decimal:
         """Return ln of the largest ratio for one pair of sets, with 50 digits."""
-        return max(each.loss(first, second) for each in self.parts)
+        return max(each.loss(first, second) for each in self.stages)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,16 +140,16 @@ class ItemEnumeration:
     """The privacy loss of the reports to a method's epoch.
 
     phases: in order.
-    together: the numbers of the phases that ask the same user, for each part of the user partition.
+    phases_by_group: the numbers of the phases that ask the same user, for each part of the user partition.
     """
 
     phases: tuple[PhaseEnumeration, ...]
-    together: tuple[tuple[int, ...], ...]
+    phases_by_group: tuple[tuple[int, ...], ...]
 
     @classmethod
     def stated(cls, method: Method) -> Self:
         """Enumerate the probabilities that the sampling and the oracles state."""
-        return cls._of(method, parts=_SmallInquiry.stated, whole=_SmallInquiry.stated)
+        return cls._of(method, stages=_SmallInquiry.stated, end_to_end=_SmallInquiry.stated)
 
     @classmethod
     def realised(cls, method: Method) -> Self:
@@ -158,20 +158,20 @@ class ItemEnumeration:
         Raises:
             UnknownDistribution: they cannot be enumerated.
         """
-        return cls._of(method, parts=_SmallInquiry.realised, whole=_SmallInquiry.whole)
+        return cls._of(method, stages=_SmallInquiry.realised, end_to_end=_SmallInquiry.end_to_end)
 
     @classmethod
     def _of(
         cls,
         method: Method,
         *,
-        parts: Callable[[_SmallInquiry], SetDistribution],
-        whole: Callable[[_SmallInquiry], SetDistribution],
+        stages: Callable[[_SmallInquiry], SetDistribution],
+        end_to_end: Callable[[_SmallInquiry], SetDistribution],
     ) -> Self:
-        parts, whole = lru_cache(parts), lru_cache(whole)
+        stages, end_to_end = lru_cache(stages), lru_cache(end_to_end)
         phases = []
         for inquiry in inquiries(method):
-            small = list(_in_miniature(method, inquiry, items=DOMAIN, most_padding=MOST_PADDING, lists=_CANDIDATES))
+            small = list(_in_miniature(method, inquiry, items=DOMAIN, most_padding=MAX_PADDING, lists=_CANDIDATES))
             narrow = list(
                 _in_miniature(
                     method, inquiry, items=_WHOLE_DOMAIN, most_padding=_WHOLE_PADDING, lists=_WHOLE_CANDIDATES
@@ -182,11 +182,11 @@ class ItemEnumeration:
                     number=inquiry.phase,
                     allowed=method.phases[inquiry.phase - 1].epsilon,
                     claimed=max(each.oracle.set_epsilon(padding=each.padding) for each in (*small, *narrow)),
-                    parts=tuple(parts(each) for each in small),
-                    whole=tuple(whole(each) for each in narrow),
+                    stages=tuple(stages(each) for each in small),
+                    end_to_end=tuple(end_to_end(each) for each in narrow),
                 )
             )
-        return cls(phases=tuple(phases), together=together(method.phases))
+        return cls(phases=tuple(phases), phases_by_group=phases_by_group(method.phases))
 
     @property
     def allowed(self) -> float:
@@ -204,7 +204,7 @@ class ItemEnumeration:
         losses = [phase.losses() for phase in self.phases]
         with localcontext(PRECISION):
             found = Decimal(0)
-            for part in self.together:
+            for part in self.phases_by_group:
                 first, second = _worst(np.sum([losses[number - 1] for number in part], axis=0))
                 together = sum((self.phases[number - 1].loss(first, second) for number in part), start=Decimal(0))
                 found = max(found, together)
@@ -213,13 +213,13 @@ class ItemEnumeration:
     def differences(self, stated: ItemEnumeration) -> Iterator[str]:
         """Yield which part of which phase is not as it is stated; nothing if all is."""
         for one, other in zip(self.phases, stated.phases, strict=True):
-            if one.parts != other.parts:
+            if one.stages != other.stages:
                 yield f"phase {one.number}: the oracle, or how it draws an item of a set, is not as stated"
-            if one.whole != other.whole:
+            if one.end_to_end != other.end_to_end:
                 yield f"phase {one.number}: `reports_of`, from the set to the packed report, is not as stated"
 
     def _most(self, spent: Sequence[float]) -> float:
-        return max(math.fsum(spent[number - 1] for number in part) for part in self.together)
+        return max(math.fsum(spent[number - 1] for number in part) for part in self.phases_by_group)
 
 
 def inquiries(method: Method) -> Iterator[Inquiry]:
@@ -274,7 +274,7 @@ class _SmallInquiry:
                 row[min(value, len(reports) - 1)] += probability
         return SetDistribution.through(values, reports)
 
-    def whole(self) -> SetDistribution:
+    def end_to_end(self) -> SetDistribution:
         """Return the output distribution as a client's code realises it, from the set to the packed report."""
 
         def report(held: tuple[int, ...]) -> Callable[[Entropy], bytes]:
@@ -341,7 +341,7 @@ def _whole(outputs: OutputDistribution) -> tuple[NDArray[np.object_], int]:
     return np.array([[int(chance * unit) for chance in row] for row in outputs.tolist()], dtype=object), unit
 
 
-def together(phases: tuple[Phase, ...]) -> tuple[tuple[int, ...], ...]:
+def phases_by_group(phases: tuple[Phase, ...]) -> tuple[tuple[int, ...], ...]:
     """Return the numbers of the phases that ask the same user, for each part of the user partition that is asked.
 
     Raises:

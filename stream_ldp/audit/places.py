@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stream_ldp.audit.attacks import Attack
-    from stream_ldp.audit.audited import Audited
+    from stream_ldp.audit.audited import AuditSubject
     from stream_ldp.mechanisms import Entropy, Randomizer
     from stream_ldp.places.collection import PlaceCollection
     from stream_ldp.places.questions import PlaceQuestion
 
 
-def audited(collection: PlaceCollection) -> Audited:
+def subject(collection: PlaceCollection) -> AuditSubject:
     """Return the questions of a collection of places."""
     return _Places(collection=collection)
 

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stream_ldp.audit.attacks import Attack
-    from stream_ldp.audit.audited import Audited
+    from stream_ldp.audit.audited import AuditSubject
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.questions.collection import AskingCollection
 
 
-def audited(collection: AskingCollection) -> Audited:
+def subject(collection: AskingCollection) -> AuditSubject:
     """Return the questions of a sampled collection."""
     return _Sampled(collection=collection)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from stream_ldp.audit.attacks import Attack
-    from stream_ldp.audit.audited import Audited
+    from stream_ldp.audit.audited import AuditSubject
     from stream_ldp.mechanisms import Entropy, Mechanism, PermanentWords
     from stream_ldp.records.collection import JointCollection
 
@@ -26,7 +26,7 @@ _CHANGING_REPORTS = (2, 3, 4, 5, 6)
 _MAX_SYMBOL = 32
 
 
-def audited(collection: JointCollection) -> Audited:
+def subject(collection: JointCollection) -> AuditSubject:
     """Return the mechanism of a collection of records, with the permanent words of its clients."""
     return AuditedRecords(mechanism=collection.mechanism, words=collection.permanent_words(), collection=collection)
 

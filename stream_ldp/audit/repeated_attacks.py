@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: Reports of a user over which an attacker averages, and the users who are attacked: some seconds.
 _REPORTS = 31
-_MOST_TRIALS = 5_000
+_MAX_TRIALS = 5_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,6 +82,6 @@ def repeated_attacks(
             claimed=oracle.response.loss(reports=_REPORTS),
             system=system,
             pairs=pairs_of_sets(compared, domain=method.domain),
-            most_trials=_MOST_TRIALS,
+            most_trials=_MAX_TRIALS,
         ),
     )

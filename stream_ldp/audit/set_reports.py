@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 #: Most outcomes of one decision that are all played (of those with more, only the outer ones are), and the number of
 #: ways in which the decisions that come first are given. With so many, an oracle takes some seconds.
-_MOST_OUTCOMES = 4_096
+_MAX_OUTCOMES = 4_096
 _DRAWS = 2
 
 #: Most items of a domain among which sets with different codes are sought.
@@ -129,7 +129,7 @@ def _outputs(oracle: FrequencyOracle, given: Sequence[int]) -> Iterator[Outputs]
     last = oracle.size - 1
     values = {0, 1, 2, oracle.size // 2, last - 1, last, oracle.size, oracle.inputs - 1}
     for value in sorted(value for value in values if 0 <= value < oracle.inputs):
-        yield distribution(partial(_report_of_value, oracle, value), given=given, most=_MOST_OUTCOMES)
+        yield distribution(partial(_report_of_value, oracle, value), given=given, most=_MAX_OUTCOMES)
 
 
 def _sets(oracle: FrequencyOracle, given: Sequence[int], *, slots: int) -> list[list[int]]:
@@ -172,11 +172,11 @@ def _sampling_differences(oracle: FrequencyOracle, *, padding: int) -> Iterator[
         ) -> int:
             return int(oracle.sampled(offsets, values, padding=padding, entropy=entropy)[0])
 
-        found = distribution(sampled, most=_MOST_OUTCOMES)
+        found = distribution(sampled, most=_MAX_OUTCOMES)
         slots = max(size, padding)
         slot = Fraction(1, slots)
         known = all(0 <= value < size or oracle.size <= value < oracle.size + slots - size for value in found)
-        all_played = slots > _MOST_OUTCOMES or len(found) == slots
+        all_played = slots > _MAX_OUTCOMES or len(found) == slots
         if not known or not all_played or set(found.values()) != {slot}:
             yield (
                 f"{type(oracle).__name__}.sampled, a set of {size} of {oracle.size} values: it does not draw each of "

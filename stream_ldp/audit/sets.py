@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from stream_ldp.audit.audited import Claim, Exact
 from stream_ldp.audit.item_attacks import set_attacks
-from stream_ldp.audit.item_enumeration import DOMAIN, MOST_PADDING, ItemEnumeration
+from stream_ldp.audit.item_enumeration import DOMAIN, MAX_PADDING, ItemEnumeration
 from stream_ldp.audit.repeated_attacks import repeated_attacks
 from stream_ldp.audit.repeated_reports import changing_losses, repeated_differences, repeated_losses
 from stream_ldp.audit.set_reports import method_differences, wide_claims
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stream_ldp.audit.attacks import Attack
-    from stream_ldp.audit.audited import Audited
+    from stream_ldp.audit.audited import AuditSubject
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.sets.collection import ItemCollection
 
 
-def audited(collection: ItemCollection) -> Audited:
+def subject(collection: ItemCollection) -> AuditSubject:
     """Return the method of a collection of item sets."""
     return _Sets(collection=collection)
 
@@ -73,7 +73,7 @@ class _Sets:
                 *repeated_differences(method),
             ),
             wide=wide_claims(method),
-            miniature=f"{DOMAIN} items, sets padded to at most {MOST_PADDING}, oracles of the same kinds and epsilon",
+            miniature=f"{DOMAIN} items, sets padded to at most {MAX_PADDING}, oracles of the same kinds and epsilon",
         )
 
     def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Randomizer
 
 #: Most probabilities of one user's reports where those of two users are enumerated: the square of what one takes.
-_MOST_ENTRIES = 96
+_MAX_ENTRIES = 96
 
 
 def several_users_differences(randomizer: Randomizer) -> Iterator[str]:
@@ -33,7 +33,7 @@ def several_users_differences(randomizer: Randomizer) -> Iterator[str]:
         UnknownDistribution: the probabilities cannot be found.
     """
     small = randomizer
-    while small.inputs * 2**small.bits > _MOST_ENTRIES and small.small() != small:
+    while small.inputs * 2**small.bits > _MAX_ENTRIES and small.small() != small:
         small = small.small()
 
     def reports(*inputs: int) -> dict[bytes, Fraction]:

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stream_ldp.audit.attacks import Attack
-    from stream_ldp.audit.audited import Audited
+    from stream_ldp.audit.audited import AuditSubject
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.strings.collection import StringCollection
     from stream_ldp.strings.questions import StringQuestions
 
 
-def audited(collection: StringCollection) -> Audited:
+def subject(collection: StringCollection) -> AuditSubject:
     """Return the questions of a collection of strings."""
     return _Strings(collection=collection)
 

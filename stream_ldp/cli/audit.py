@@ -30,7 +30,7 @@ from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from stream_ldp.audit.audited import Audited
+    from stream_ldp.audit.audited import AuditSubject
 
 _TRIALS = 100_000
 _CONFIDENCE = 0.99
@@ -108,7 +108,7 @@ def audit(
         )
 
 
-def _enumerate(audited: Audited, *, as_json: bool) -> None:
+def _enumerate(audited: AuditSubject, *, as_json: bool) -> None:
     with _examining("the code"):
         found = audited.enumerated()
     if as_json:
@@ -148,7 +148,7 @@ def _enumerate(audited: Audited, *, as_json: bool) -> None:
         echo("Every claim holds to 1e-9, and every decision has the stated probabilities to 2^-32.")
 
 
-def _run_client(audited: Audited, subject: str, *, as_json: bool) -> None:
+def _run_client(audited: AuditSubject, subject: str, *, as_json: bool) -> None:
     # Imported here, since other audits need not wait for the import of clients.
     from stream_ldp.client.audit.audits import audit_clients  # noqa: PLC0415
 
@@ -200,7 +200,7 @@ def _examining(target: str) -> Iterator[None]:
         fail(f"DISPROVED: {target} fails in {place}: {type(error).__name__}: {error}")
 
 
-def _attack(audited: Audited, *, trials: int, confidence: float, seed: int | None, as_json: bool) -> None:
+def _attack(audited: AuditSubject, *, trials: int, confidence: float, seed: int | None, as_json: bool) -> None:
     entropy = OSEntropy() if seed is None else SeededEntropy(seed)
     with _examining("the code"):
         planned = audited.attacks(noise=lambda: entropy, secrets=entropy)

@@ -14,7 +14,7 @@ from stream_ldp.collection import CollectionError, shown_duration
 from stream_ldp.kinds import kind_of, load_collection
 from stream_ldp.pipeline.solve_time import too_slow
 from stream_ldp.records.collection import JointCollection
-from stream_ldp.records.solve_time import MOST_VALUES
+from stream_ldp.records.solve_time import MAX_VALUES
 
 if TYPE_CHECKING:
     from stream_ldp.collection import Collection
@@ -73,7 +73,7 @@ def _too_slow(collection: Collection) -> list[str]:
         return list(too_slow(collection, times))
     return [
         "how long a solve takes is not measured: it may grow with the cube of the values of an attribute, and one "
-        f"has more than {MOST_VALUES:,}"
+        f"has more than {MAX_VALUES:,}"
     ]
 
 

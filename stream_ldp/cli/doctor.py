@@ -23,7 +23,7 @@ from stream_ldp.kafka.offsets import bounds_of, last_records
 from stream_ldp.kafka.registry import RegistryError, read_registry
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
-from stream_ldp.service.diagnosis import Facts, Finding, GroupFacts, Level, diagnose
+from stream_ldp.service.diagnosis import Diagnosis, Facts, GroupFacts, Severity, diagnose
 from stream_ldp.service.groups import groups_left_behind
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ async def _doctor(settings: Settings, collections: Mapping[str, Collection], *, 
         findings = diagnose(await _facts(settings, collections), settings, collections)
     except BrokerUnreachable as error:
         what = "; ".join(str(error).splitlines())
-        findings = [Finding(level=Level.PROBLEM, what=what, cure="correct --brokers and the security settings")]
+        findings = [Diagnosis(level=Severity.PROBLEM, what=what, cure="correct --brokers and the security settings")]
     if as_json:
         echo_json(json.dumps([asdict(each) for each in findings], indent=2))
     else:
@@ -69,7 +69,7 @@ async def _doctor(settings: Settings, collections: Mapping[str, Collection], *, 
             echo(f"{each.level}: {each.what}")
             if each.cure:
                 echo(f"  -> {each.cure}")
-    if any(each.level is Level.PROBLEM for each in findings):
+    if any(each.level is Severity.PROBLEM for each in findings):
         raise typer.Exit(1)
 
 

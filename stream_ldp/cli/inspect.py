@@ -39,7 +39,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 SETTINGS = (*TOPICS, "group")
 
 #: Most undecided windows that are told one by one.
-MOST_WINDOWS = 20
+MAX_WINDOWS = 20
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.", show_default=False)]
 
@@ -110,10 +110,10 @@ def _lines(known: Collection, state: CollectionState) -> Iterator[str]:
     yield f"{known.name}: {workers}; still to be counted: {quantity(behind, 'record')}; {until}"
     for each in state.sources:
         yield f"  partition {each.number}: {_source(each)}"
-    for window in state.undecided[:MOST_WINDOWS]:
+    for window in state.undecided[:MAX_WINDOWS]:
         takes = "takes no more reports, and is due" if window.closed else "is open"
         yield f"  window {window.bounds} of {window.series} {takes}; {quantity(window.reports, 'report')} so far"
-    if (more := len(state.undecided) - MOST_WINDOWS) > 0:
+    if (more := len(state.undecided) - MAX_WINDOWS) > 0:
         yield f"  and {more:,} more windows without a final answer"
     for final in state.finals:
         yield f"  last final: {AnswerText.of(final).line()}"

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
 
-#: By kind, what makes a `stream_ldp.audit.audited.Audited` of a collection.
+#: By kind, what makes a `stream_ldp.audit.audited.AuditSubject` of a collection.
 AUDITED: Mapping[str, Deferred] = {
-    kind: Deferred(f"stream_ldp.audit.{module}:audited")
+    kind: Deferred(f"stream_ldp.audit.{module}:subject")
     for kind, module in {
         "records": "records",
         "sets": "sets",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Description = tuple[str, dict[str, Any]]
 
 #: Most parts of a list that are told one by one.
-MOST_PARTS = 10
+MAX_PARTS = 10
 
 
 def describe(
@@ -171,7 +171,7 @@ def _fingerprint(
 
 
 def _few(part: Any) -> Any:
-    return f"{len(part):,} in all" if isinstance(part, list) and len(part) > MOST_PARTS else part
+    return f"{len(part):,} in all" if isinstance(part, list) and len(part) > MAX_PARTS else part
 
 
 def _key(record: ConsumerRecord) -> str | None:

@@ -21,7 +21,7 @@ from stream_ldp.cli.inputs.table import BINS, MISSING, Binning
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.progress import progress_bar
 from stream_ldp.cli.running import run_client, until_signal
-from stream_ldp.cli.simulation.truth import Tally
+from stream_ldp.cli.simulation.truth import TruthTally
 from stream_ldp.client.item_population import ItemPopulation
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.sender import now_ms
@@ -183,7 +183,7 @@ def _simulate_records(collection: CollectionOfRecords, options: _Options) -> Non
         rate=options.rate,
         step=_step(count, windows, options.rate),
         entropy=OSEntropy() if options.seed is None else SeededEntropy(noise),
-        tally=Tally(collection, population),
+        tally=TruthTally(collection, population),
         truth_file=options.truth_file,
     )
     run_client(simulation.play(options.settings))
@@ -229,7 +229,7 @@ class _Simulation:
     rate: float | None
     step: int
     entropy: Entropy
-    tally: Tally
+    tally: TruthTally
     truth_file: Path | None
 
     async def play(self, settings: Settings) -> None:
@@ -284,7 +284,7 @@ def _simulate_sets(collection: ItemCollection, options: _Options) -> None:
     given = load_item_sets(options.data, collection)
     sampling, noise = np.random.SeedSequence(seed).spawn(2)
     sets = given.take(sample(np.arange(len(given)), users or len(given), np.random.default_rng(sampling)))
-    truth = Tally(collection, sets).truth()
+    truth = TruthTally(collection, sets).truth()
     if options.truth_file is not None:
         truth.save(options.truth_file)
     population = ItemPopulation(

@@ -17,15 +17,15 @@ from stream_ldp.mechanisms.notation import EXAMPLES, read_mechanism
 from stream_ldp.sets.methods import METHODS
 
 if TYPE_CHECKING:
-    from stream_ldp.audit.audited import Audited
+    from stream_ldp.audit.audited import AuditSubject
 
 
-def read(subject: str) -> Audited:
+def read(subject: str) -> AuditSubject:
     """Read a collection file or a mechanism, or end the command with what is wrong with it."""
     kind, colon, _ = subject.partition(":")
     if Path(subject).exists() or not (colon or kind in EXAMPLES):
         (collection,) = load_collections([Path(subject)]).values()
-        audited: Audited = audited_of(collection)
+        audited: AuditSubject = audited_of(collection)
         return audited
     if kind in METHODS:
         fail(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from stream_ldp.views.collection import ViewsCollection
 
 #: Most records: they are in memory all at once, with 8 bytes for each of up to a few dozen attributes.
-_MOST_RECORDS = 10_000_000
+_MAX_RECORDS = 10_000_000
 
 
 @with_settings(CLIENT)
@@ -48,7 +48,7 @@ def synthesize(
         int | None,
         typer.Option(
             min=1,
-            max=_MOST_RECORDS,
+            max=_MAX_RECORDS,
             help="Number of records.",
             show_default="that of the file, or one for each report",
         ),

@@ -139,7 +139,7 @@ async def _answers(
         for answer in past:
             display.add(answer)
         known = display.newest()
-        for answer in known if since_ms is None else _still_said(past):
+        for answer in known if since_ms is None else _current(past):
             yield answer
         if once and known:
             return
@@ -157,7 +157,7 @@ async def _answers(
                     return
 
 
-def _still_said(answers: Iterable[AnswerT]) -> list[AnswerT]:
+def _current(answers: Iterable[AnswerT]) -> list[AnswerT]:
     """Return the answers without the provisional ones that another of their window has replaced."""
     newest = {(each.fingerprint, each.series, each.window.start_ms): each for each in answers}
     return sorted(newest.values(), key=lambda each: each.window.start_ms)

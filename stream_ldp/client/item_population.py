@@ -161,7 +161,7 @@ class ItemPopulation(Sender):
         phase = asked.check(self._collection)
         await self._outbox.check()
         await self._registration.check()
-        self._say_uncounted()
+        self._warn_untracked()
         users = np.flatnonzero(phase.asks(self._words_in(asked.epoch)))
         # In random order: otherwise the time of a report would show the user's place among the users.
         users = users[random_order(len(users), entropy=self._entropy)]

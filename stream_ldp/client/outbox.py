@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 #: Milliseconds by which a clock may be ahead of the brokers' without a warning.
-MOST_AHEAD_MS = 60_000
+MAX_AHEAD_MS = 60_000
 
 #: Kafka's mark of a record's time that is the broker's own.
 _LOG_APPEND_TIME = 1
@@ -183,7 +183,7 @@ class Outbox:
         if self._clock_told or getattr(acknowledged, "timestamp_type", None) != _LOG_APPEND_TIME:
             return
         ahead_ms = batch.time_ms - acknowledged.timestamp
-        if ahead_ms > MOST_AHEAD_MS:
+        if ahead_ms > MAX_AHEAD_MS:
             self._clock_told = True
             log.warning(
                 "%s: this machine's clock is %.0f s ahead of the brokers': reports from the future are refused, and "

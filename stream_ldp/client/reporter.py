@@ -221,7 +221,7 @@ class Reporter(Sender):
         table = known.encode_many(records).table if is_table(records) else known.table(records)
         require_users(len(table), secrets=secrets, ledgers=ledgers, other=self._secret)
         if ledgers is None:
-            self._say_uncounted()
+            self._warn_untracked()
         reported = 0
         refused: dict[int, ReportRefused | LedgerError] = {}
         for start in range(0, len(table), self._max_reports):

@@ -77,7 +77,7 @@ class Sender:
         self._also = also
         self._connections = AsyncExitStack()
 
-    def _say_uncounted(self) -> None:
+    def _warn_untracked(self) -> None:
         """Say once that what many users spend is not counted here, unless they are simulated."""
         if self._uncounted:
             self._uncounted = False

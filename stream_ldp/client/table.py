@@ -120,7 +120,7 @@ def _rows(answer: Answer, *, level: float, of: Sequence[str], given: Sequence[st
         "final": answer.final,
         "reports": answer.reports,
     }
-    cells = list(answer.about(of, given=given) if of or given else answer.cells())
+    cells = list(answer.narrowed_to(of, given=given) if of or given else answer.cells())
     if not cells:
         yield window
     for cell in cells:

@@ -45,13 +45,13 @@ MEMORY_CUTOFF = 0.01
 
 #: Bounds of the chance that a stated epsilon does not hold. Below the least, the rounding of float64 would show in
 #: what is computed; above the most, it would be that of one user of a small collection.
-LEAST_DELTA, MOST_DELTA = 1e-12, 1e-4
+MIN_DELTA, MAX_DELTA = 1e-12, 1e-4
 
 #: By default, event times are rounded to this part of a pane, and to a minute at most. A window closes when event
 #: time has passed its end, so it closes later by as much: by a tenth of a window at most. Clocks that are set by the
 #: network are hardly ever wrong by more than a minute.
 PRECISION_PART = 10
-MOST_PRECISION_MS = 60_000
+MAX_PRECISION_MS = 60_000
 
 _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 #: Longest duration, a century: added to event times, it stays far within 64 bits.
@@ -61,7 +61,7 @@ _UNIT = "(ms|s|m|h|d)"
 _DURATION = re.compile(rf"(\d+)\s*{_UNIT}", re.ASCII)
 
 #: Digits of a century in milliseconds. Of thousands of digits, Python makes no number.
-_MOST_DIGITS = 13
+_MAX_DIGITS = 13
 
 #: Characters of what is no duration that a message shows.
 _SHOWN = 40
@@ -81,7 +81,7 @@ def milliseconds(value: object) -> Any:
             f"{value[:_SHOWN]!r} is not a duration; write a whole number and a unit, such as 500ms, 60s, 5m, 2h or 1d"
         )
     digits = match[1].lstrip("0")
-    milliseconds = int(digits[: _MOST_DIGITS + 1] or 0) * _UNITS_MS[match[2]]
+    milliseconds = int(digits[: _MAX_DIGITS + 1] or 0) * _UNITS_MS[match[2]]
     if milliseconds > _MAX_DURATION_MS:
         raise ParameterError(f"{value[:_SHOWN]!r} is too long; at most {_MAX_DURATION}")
     return milliseconds
@@ -194,7 +194,7 @@ class Window(Part):
 
     def rounded(self, time_ms: int) -> int:
         """Return the event time that a client writes for a time: rounded down, within the same pane."""
-        precision_ms = self.time_precision_ms or min(max(1, self.pane_ms // PRECISION_PART), MOST_PRECISION_MS)
+        precision_ms = self.time_precision_ms or min(max(1, self.pane_ms // PRECISION_PART), MAX_PRECISION_MS)
         within_ms = time_ms % self.pane_ms
         return time_ms - within_ms % precision_ms
 
@@ -304,7 +304,7 @@ class Collection(Part):
     name: Name = Field(alias="collection")
     window: Window
     min_reports: Annotated[int, Field(ge=1)] | None = None
-    delta: Annotated[float, Field(ge=LEAST_DELTA, le=MOST_DELTA)] | None = None
+    delta: Annotated[float, Field(ge=MIN_DELTA, le=MAX_DELTA)] | None = None
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

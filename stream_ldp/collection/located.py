@@ -29,11 +29,11 @@ NAME_PATTERN = r"^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$"
 #: The keys whose value is a name, and how YAML writes that there is none. Such a word among values is one.
 _NAMED, _NULLS = frozenset({"collection", "name"}), frozenset({"", "~", "null", "Null", "NULL"})
 #: Bytes of the longest file that is read. One with a name for each bit of the largest report has 10 MB.
-MOST_BYTES = 32 * 2**20
+MAX_BYTES = 32 * 2**20
 #: Characters of a problem that are told, of its beginning and of its end: a key may be as long as the file.
 _SHOWN, _SHOWN_END = 500, 200
 #: Most problems of one text that are told: to find the place of each takes as long as to read the text.
-_MOST_PROBLEMS = 20
+_MAX_PROBLEMS = 20
 
 _UNNAMED = "a name is required, and this is null; put the word in quotes if it is the name"
 
@@ -78,11 +78,11 @@ def read_text(path: str | Path) -> str:
     """
     try:
         with open(path, "rb", opener=_opened_at_once) as file:
-            content = file.read(MOST_BYTES + 1)
+            content = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise CollectionError([f"{path}: cannot be read: {error.strerror}"]) from error
-    if len(content) > MOST_BYTES:
-        raise CollectionError([f"{path}: more than {MOST_BYTES >> 20} MiB, which no collection has"])
+    if len(content) > MAX_BYTES:
+        raise CollectionError([f"{path}: more than {MAX_BYTES >> 20} MiB, which no collection has"])
     try:
         return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
@@ -198,8 +198,8 @@ def place_of(root: yaml.Node, path: Sequence[str | int], *, source: str) -> str:
 
 def _first(found: Sequence[T], told: Callable[[T], str]) -> list[str]:
     """Tell the first of what was found, and how many more there are."""
-    more = len(found) - _MOST_PROBLEMS
-    return [told(each) for each in found[:_MOST_PROBLEMS]] + (
+    more = len(found) - _MAX_PROBLEMS
+    return [told(each) for each in found[:_MAX_PROBLEMS]] + (
         [f"and {quantity(more, 'more problem')}"] if more > 0 else []
     )
 

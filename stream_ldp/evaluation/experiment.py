@@ -82,7 +82,7 @@ class Experiment:
             yield [found._replace(series=self.group(found.series)) for found in self.measure(trial)]
 
     def users_needed(self, series: str, *, wanted: float, repeats: int, seed: int) -> Needed | None:
-        """Find the number of users with which the mean distance of a series is as wanted; None beyond MOST_USERS."""
+        """Find the number of users with which the mean distance of a series is as wanted; None beyond MAX_USERS."""
 
         def distance(users: int, count: int, step: int) -> Distance:
             found = scores(self.repeats(count, seed=seed + step, users=users))[series].metrics

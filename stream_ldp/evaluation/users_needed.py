@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 #: Most users that are tried: their reports are in memory all at once.
-MOST_USERS = 1_000_000
+MAX_USERS = 1_000_000
 #: Most numbers of users that are tried.
 _STEPS = 24
 #: Logarithm of the ratio to the wanted distance within which the line is fitted: a factor of two.
@@ -27,13 +27,13 @@ _SLOPE, _SLOPE_DEVIATION = -0.5, 0.2
 #: Relative standard error of a distance that is measured near the wanted one. The number of users has twice as much.
 _PRECISION = 0.025
 #: Least relative error of a measured distance: that of repeats without any deviation.
-_LEAST_ERROR = 0.002
+_MIN_ERROR = 0.002
 #: Relative standard error of the number of users at which the search ends.
 _ENOUGH = 0.06
 #: Logarithm of the ratio to the wanted distance within which it is taken to be reached, whatever its error.
 _REACHED = 0.02
 #: Fewest repeats, of which a standard deviation tells something, and most, as a multiple of those asked for.
-_LEAST_REPEATS, _MOST_REPEATS = 5, 20
+_MIN_REPEATS, _MAX_REPEATS = 5, 20
 #: Largest logarithm of a ratio of distances: beyond, a distance is as good as 0, or a wanted one is.
 _FAR = 10.0
 
@@ -92,17 +92,17 @@ def users_needed(
         are drawn anew.
 
     Returns:
-        None if it is above `MOST_USERS`, or if a distance that hardly falls any more does not come to it.
+        None if it is above `MAX_USERS`, or if a distance that hardly falls any more does not come to it.
     """
     points: list[_Point] = []
-    number, times = min(users, MOST_USERS), max(repeats, _LEAST_REPEATS)
+    number, times = min(users, MAX_USERS), max(repeats, _MIN_REPEATS)
     for step in range(_STEPS):
         found = measure(number, times, step)
         last = _point(number, found, wanted=wanted, repeats=times)
         points.append(last)
         if number == 1 and last.height <= 0.0:
             return Needed(1, 0)
-        if number == MOST_USERS and last.height > 2.0 * last.error:
+        if number == MAX_USERS and last.height > 2.0 * last.error:
             return None
         low, high = _bounds(points)
         if high - low < _ENOUGH:
@@ -113,7 +113,7 @@ def users_needed(
             if error < _ENOUGH and abs(last.height) < max(2.0 * last.error, _REACHED):
                 return _needed(place, error)
             enough = math.ceil((found.deviation / (_PRECISION * wanted)) ** 2)
-            times = min(max(enough, repeats, _LEAST_REPEATS), _MOST_REPEATS * max(repeats, _LEAST_REPEATS))
+            times = min(max(enough, repeats, _MIN_REPEATS), _MAX_REPEATS * max(repeats, _MIN_REPEATS))
         elif math.isfinite(low + high):
             place = (low + high) / 2.0
         else:
@@ -123,7 +123,7 @@ def users_needed(
             place = min(max(place, 0.9 * low + 0.1 * high), 0.1 * low + 0.9 * high)
         else:
             place = min(max(place, low + _ENOUGH), high - _ENOUGH)
-        number = min(max(1, round(math.exp(min(place, math.log(MOST_USERS))))), MOST_USERS)
+        number = min(max(1, round(math.exp(min(place, math.log(MAX_USERS))))), MAX_USERS)
     _, high = _bounds(points)
     return None if math.isinf(high) else _needed(high, 1.0)
 
@@ -138,7 +138,7 @@ def _bounds(points: list[_Point]) -> tuple[float, float]:
 def _point(number: int, found: Distance, *, wanted: float, repeats: int) -> _Point:
     mean = max(found.mean, wanted * math.exp(-_FAR))
     error = found.deviation / (mean * math.sqrt(repeats))
-    return _Point(math.log(number), min(math.log(mean) - math.log(wanted), _FAR), max(error, _LEAST_ERROR))
+    return _Point(math.log(number), min(math.log(mean) - math.log(wanted), _FAR), max(error, _MIN_ERROR))
 
 
 def _needed(place: float, error: float) -> Needed:

@@ -19,9 +19,9 @@ without p_k, which stays, is
 
 The drift is learnt from how far each window is from what was expected, y_k - m_k ~ Normal(0, V_k + Var e_k + (1 -
 b_k)^2 Var p_k), with older windows counting less. Numbers that were chosen because they look large are expected to be
-less, by what all of them suggest (`Frequencies`). If a window fits no drift seen so far, the population has jumped:
-that window is estimated alone, and says nothing of the drift. Numbers that move while the others stay have more
-variance than the drift gives them (`tracking`).
+less, by what all of them suggest (`FrequencyPrior`). If a window fits no drift seen so far, the population has
+jumped: that window is estimated alone, and says nothing of the drift. Numbers that move while the others stay have
+more variance than the drift gives them (`tracking`).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_ldp.filtering.tracking import followed, unexpected
+from stream_ldp.filtering.tracking import filtered_scores, unexpected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_ldp.filtering.shrinkage import Frequencies
+    from stream_ldp.filtering.shrinkage import FrequencyPrior
 
 FloatArray = NDArray[np.float64]
 
@@ -230,7 +230,7 @@ class Updated:
     level: Level
 
 
-def follow(
+def filter_step(
     past: Level | None,
     found: FloatArray,
     noise: Noise,
@@ -238,7 +238,7 @@ def follow(
     scale: FloatArray,
     reports: float,
     elapsed: int = 1,
-    prior: Frequencies | None = None,
+    prior: FrequencyPrior | None = None,
 ) -> Updated:
     """Estimate numbers from a window, with the gains of least error, and from those before it.
 
@@ -273,7 +273,7 @@ def follow(
         )
     spread = known + drift.variance * steps
     innovations = (found - expected) / np.sqrt(spread)
-    scores = followed(past.scores, innovations)
+    scores = filtered_scores(past.scores, innovations)
     moved = spread * unexpected(scores, innovations, np.zeros(len(found), dtype=np.intp))
     errors = Errors(variances=past.variances + drift.variance * steps + moved, held=past.permanent, noise=noise)
     gain = errors.best_gain
@@ -291,7 +291,7 @@ def follow(
     )
 
 
-def follow_known(
+def filter_known(
     past: Level,
     places: NDArray[np.intp],
     found: FloatArray,
@@ -300,17 +300,17 @@ def follow_known(
     scale: FloatArray,
     reports: float,
     elapsed: int = 1,
-    prior: Frequencies | None = None,
+    prior: FrequencyPrior | None = None,
 ) -> Updated:
-    """Estimate numbers as `follow` does, of which only some have a past; the others are estimated alone.
+    """Estimate numbers as `filter_step` does, of which only some have a past; the others are estimated alone.
 
     places: the place of each number in `past`, -1 for one that is not there, shape (numbers,).
     """
     known = places >= 0
-    alone = follow(None, found, noise, scale=scale, reports=reports)
+    alone = filter_step(None, found, noise, scale=scale, reports=reports)
     if not known.any():
         return replace(alone, level=replace(alone.level, evidence=past.evidence))
-    after = follow(
+    after = filter_step(
         past.taken(places[known]),
         found[known],
         noise.taken(known),
@@ -339,7 +339,7 @@ def follow_known(
     )
 
 
-def _expected(past: Level, noise: Noise, prior: Frequencies | None) -> tuple[FloatArray, FloatArray]:
+def _expected(past: Level, noise: Noise, prior: FrequencyPrior | None) -> tuple[FloatArray, FloatArray]:
     """Compute mean and variance of y_k given m_k, without drift.
 
     Of the error of m_k, of variance s_k + b_k^2 Var p_k, y_k has the part b_k Var p_k / (s_k + b_k^2 Var p_k) again.

@@ -21,7 +21,7 @@ DOUBT = 0.5
 #: The least a_k, in standard errors, below which uniform distributions look alike; others grow by a factor of 1.4.
 _NARROWEST = 0.25
 #: How far beyond the largest estimate the widest a_k reaches.
-_BEYOND = 1.2
+_WIDEST = 1.2
 #: EM steps to the weights: the likelihood is flat at its top, and what the last steps add changes no mean.
 _STEPS = 100
 #: Number of bins into which more estimates than that are counted before the weights are learnt.
@@ -30,7 +30,7 @@ _BINS = 4_000
 _TINY = 1e-300
 #: Least probability of [0, a_k] given an estimate at which the moments of what is left of a normal distribution there
 #: are computed; below, all of it is taken to be at the nearer end.
-_LEAST_INSIDE = 1e-12
+_MIN_INSIDE = 1e-12
 
 
 class Drawn(NamedTuple):
@@ -50,7 +50,7 @@ class Drawn(NamedTuple):
         return np.hypot(self.standard_deviation, DOUBT * self.moved)
 
 
-class Frequencies(NamedTuple):
+class FrequencyPrior(NamedTuple):
     """The distribution of frequencies.
 
     widths: a_k, ascending, shape (k,).
@@ -70,7 +70,7 @@ class Frequencies(NamedTuple):
         if not len(frequency):
             return cls(np.ones(1), np.ones(1))
         least = _NARROWEST * float(error.min())
-        most = max(_BEYOND * float(frequency.max()), 2.0 * least)
+        most = max(_WIDEST * float(frequency.max()), 2.0 * least)
         widths = np.geomspace(least, most, 1 + int(np.ceil(2.0 * np.log2(most / least))))
         count = np.ones(len(frequency))
         if len(frequency) > _BINS:
@@ -104,7 +104,7 @@ class Frequencies(NamedTuple):
         low, high = -x / s, (self.widths - x) / s
         inside = ndtr(high) - ndtr(low)
         at_low, at_high = (np.exp(-0.5 * end**2) / np.sqrt(2.0 * np.pi) for end in (low, high))
-        within = inside > _LEAST_INSIDE
+        within = inside > _MIN_INSIDE
         scale = np.where(within, inside, 1.0)
         shift = (at_low - at_high) / scale
         means = np.where(within, x + s * shift, np.where(x < 0.0, 0.0, self.widths))
@@ -118,7 +118,7 @@ def _densities(
     frequency: NDArray[np.float64], error: NDArray[np.float64], widths: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Compute the density of each estimate if f is uniform on [0, a_k], shape (estimates, k)."""
-    from scipy.special import ndtr  # noqa: PLC0415  see Frequencies.drawn
+    from scipy.special import ndtr  # noqa: PLC0415  see FrequencyPrior.drawn
 
     x, s = frequency[:, None], error[:, None]
     density: NDArray[np.float64] = np.maximum(ndtr(x / s) - ndtr((x - widths) / s), _TINY) / widths

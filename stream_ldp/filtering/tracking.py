@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 #: Weight of a window's score relative to the next window's, as that of its evidence of the drift.
 _FORGETTING = 0.9
 #: Square of a lag in every window, in squares of the score that it leads to.
-_LAG = (1.0 - _FORGETTING) / (1.0 + _FORGETTING)
+_SQUARED_LAG = (1.0 - _FORGETTING) / (1.0 + _FORGETTING)
 #: Chance that a number, or a group, lags behind: as likely as not. Where dependence drifts and marginals stay, 0.1
 #: errs up to 8 % more, and covers up to 7 % less; where nothing moves, 0.5 errs 0 to 3 % more than 0.1.
 _CHANCE_OF_LAG = 0.5
@@ -51,7 +51,7 @@ _MOST = 1e6
 _EXCESSES = np.geomspace(1.0, 2_500.0, 12)
 
 
-def followed(scores: FloatArray, innovations: FloatArray) -> FloatArray:
+def filtered_scores(scores: FloatArray, innovations: FloatArray) -> FloatArray:
     """Compute the scores h_k' after a window.
 
     scores: h_k, 0 if nothing is known of a number.
@@ -74,7 +74,7 @@ def unexpected(scores: FloatArray, innovations: FloatArray, groups: NDArray[np.i
     scores, innovations = np.clip(scores, -_MOST, _MOST), np.clip(innovations, -_MOST, _MOST)
     squares, sizes = scores**2, np.maximum(_sums(np.ones_like(scores), groups), 1.0)
     lag = np.maximum(_of_numbers(squares, groups, sizes), _of_groups(squares, groups, sizes, _CHANCE_OF_LAG))
-    return np.maximum(_LAG * lag, _of_groups(innovations**2, groups, sizes, _CHANCE_OF_JUMP))
+    return np.maximum(_SQUARED_LAG * lag, _of_groups(innovations**2, groups, sizes, _CHANCE_OF_JUMP))
 
 
 def _of_numbers(squares: FloatArray, groups: NDArray[np.intp], sizes: FloatArray) -> FloatArray:

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 #: Bytes of the largest batch: as much as brokers accept of a record by default, less the key and the record's frame.
-MOST_BYTES = 2**20 - 1024
+MAX_BYTES = 2**20 - 1024
 
 #: Seconds that a client waits for the brokers. Then it tries again with the same bytes, which are counted once.
 PATIENCE = 10.0
@@ -66,8 +66,8 @@ BODY_SECONDS = 30.0
 
 #: Bytes of batches that may be under way at once, as far as they have come, and bytes of them of one client. While a
 #: batch waits for the brokers, its bytes are in memory twice.
-MOST_UNDER_WAY = 128 * 2**20
-SHARE_UNDER_WAY = MOST_UNDER_WAY // 4
+MAX_UNDER_WAY = 128 * 2**20
+SHARE_UNDER_WAY = MAX_UNDER_WAY // 4
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,14 +128,14 @@ class Gateway:
             name: Admission(source.collection, rounds=self._rounds.get(name))
             for name, source in self._sources.items()
         }
-        self._under_way = Quota(most=MOST_UNDER_WAY, share=SHARE_UNDER_WAY)
+        self._under_way = Quota(most=MAX_UNDER_WAY, share=SHARE_UNDER_WAY)
         self._looking: asyncio.Task[None] | None = None
         self._up = False
         self._problem: str | None = "starting"
 
     def application(self) -> web.Application:
         """Return the application, whose start connects and whose end disconnects."""
-        application = web.Application(middlewares=[self._guard], client_max_size=MOST_BYTES)
+        application = web.Application(middlewares=[self._guard], client_max_size=MAX_BYTES)
         application.cleanup_ctx.append(self._connected)
         route = application.router
         route.add_get("/v1/collections", self._list)
@@ -219,7 +219,7 @@ class Gateway:
         # Scripts of any page may send a body of another type without being asked whether they may.
         if request.headers.get("Content-Type", "").partition(";")[0].strip().lower() != BATCH_TYPE:
             raise Refused(415, "wrong_content_type", f"the Content-Type of a batch is {BATCH_TYPE}")
-        if (request.content_length or 0) > MOST_BYTES:
+        if (request.content_length or 0) > MAX_BYTES:
             raise _too_large(f"{request.content_length} bytes")
         return client
 
@@ -252,7 +252,7 @@ class Gateway:
         return bytes(body)
 
     def _grow(self, body: bytearray, part: bytes, client: str) -> None:
-        if len(body) + len(part) > MOST_BYTES:
+        if len(body) + len(part) > MAX_BYTES:
             raise _too_large("more")
         if not self._under_way.take(client, len(part)):
             raise Refused(503, "busy", "too many batches are under way", retry_after=0)
@@ -367,7 +367,7 @@ def _require_origin(*, known: bool) -> None:
 
 
 def _too_large(found: str) -> Refused:
-    return Refused(413, "too_large", f"{found}; a batch has at most {MOST_BYTES} bytes")
+    return Refused(413, "too_large", f"{found}; a batch has at most {MAX_BYTES} bytes")
 
 
 def _digest(token: str) -> bytes:

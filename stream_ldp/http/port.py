@@ -47,7 +47,7 @@ LINGER_SECONDS = 2.0
 #: Connections at once: with TLS, each has 0.3 MB. At most half of the descriptors are for them, since without one the
 #: process could neither accept any nor reach its brokers. A client may have a quarter, as connections or as requests
 #: that a trusted proxy passes on; the proxy may have all but a quarter, which is left for probes and other callers.
-MOST_CONNECTIONS, DESCRIPTORS_PART, SHARES = 1_024, 2, 4
+MAX_CONNECTIONS, DESCRIPTORS_PART, SHARES = 1_024, 2, 4
 
 #: Seconds until connections are accepted again after that has failed, for want of descriptors or memory.
 ACCEPT_SECONDS = 1.0
@@ -334,10 +334,10 @@ def abort(request: web.Request) -> None:
 def _most_connections() -> int:
     """Return the number of connections that the descriptors of this process are enough for."""
     if sys.platform == "win32":
-        return MOST_CONNECTIONS  # which has no such limit
+        return MAX_CONNECTIONS  # which has no such limit
     import resource  # noqa: PLC0415  not on every system
 
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
-        return MOST_CONNECTIONS
-    return max(1, min(MOST_CONNECTIONS, soft // DESCRIPTORS_PART))
+        return MAX_CONNECTIONS
+    return max(1, min(MAX_CONNECTIONS, soft // DESCRIPTORS_PART))

@@ -9,7 +9,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from stream_ldp.http.network import address_of
 
 #: Addresses of a header that are looked at, from its end: more proxies than stand in a row anywhere.
-MOST_HOPS = 16
+MAX_HOPS = 16
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,7 +49,7 @@ class Proxies:
         >>> Proxies.of("10.0.0.0/8").client("192.0.2.7", ["198.51.100.9"])
         '192.0.2.7'
         """
-        hops = ",".join(forwarded[-MOST_HOPS:]).rsplit(",", MOST_HOPS)[-MOST_HOPS:]
+        hops = ",".join(forwarded[-MAX_HOPS:]).rsplit(",", MAX_HOPS)[-MAX_HOPS:]
         while hops and self.trust(peer) and (found := address_of(_without_port(hops.pop()))) is not None:
             peer = str(found)
         return peer

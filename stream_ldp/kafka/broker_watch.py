@@ -28,7 +28,7 @@ from stream_ldp.kafka.connection import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from stream_ldp.kafka.connection import Answer
+    from stream_ldp.kafka.connection import BrokerReply
     from stream_ldp.kafka.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -162,7 +162,7 @@ class BrokerWatch:
         if connection is not None:
             await connection.close()
 
-    def _answered(self, address: str, answer: Answer) -> None:
+    def _answered(self, address: str, answer: BrokerReply) -> None:
         now = self._clock()
         # Only what has come twice: no checksum covers an answer, which may have been damaged on its way.
         cluster = answer.cluster if answer.cluster == self._heard else None

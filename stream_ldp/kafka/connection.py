@@ -46,7 +46,7 @@ class AccessRefused(BrokerUnreachable):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
+class BrokerReply:
     """What a broker tells of its cluster.
 
     cluster: the cluster's id; None if the broker does not tell it.
@@ -87,12 +87,12 @@ class Connection:
             self._reached = False
             raise
 
-    async def ask(self) -> Answer:
+    async def ask(self) -> BrokerReply:
         """Ask for the cluster; it is a request that only those with access can make."""
         # A broker that wants a password still tells anyone its versions.
         metadata = await self._connection.send(MetadataRequest([]))
         # Brokers before Kafka 0.10.1 do not tell the id.
-        return Answer(
+        return BrokerReply(
             cluster=getattr(metadata, "cluster_id", None),
             brokers=tuple(f"{broker[1]}:{broker[2]}" for broker in metadata.brokers),
         )
@@ -147,7 +147,7 @@ async def check_connection(settings: Settings, *, timeout_seconds: float = TIMEO
     failures = {}
     for address in advertised:
         found = await _ask(address, settings, timeout_seconds)
-        if isinstance(found, Answer):
+        if isinstance(found, BrokerReply):
             return
         failures[address] = found
     error = _unreachable(failures)
@@ -171,13 +171,13 @@ def _require_one_cluster(clusters: dict[str, str | None]) -> None:
         raise AccessRefused(f"the brokers are not those of one cluster: {what}; name those of one (--brokers)")
 
 
-async def _answers(settings: Settings, timeout_seconds: float) -> dict[str, Answer]:
+async def _answers(settings: Settings, timeout_seconds: float) -> dict[str, BrokerReply]:
     """Ask all given addresses at once, and return the answers, in the order of the addresses."""
     addresses = list(dict.fromkeys(settings.broker_addresses))
     asking = [asyncio.create_task(_ask(address, settings, timeout_seconds)) for address in addresses]
     try:
         for found in asyncio.as_completed(asking):
-            if isinstance(await found, Answer):
+            if isinstance(await found, BrokerReply):
                 await asyncio.wait(asking, timeout=OTHERS_SECONDS)
                 break
         results = {address: task.result() for address, task in zip(addresses, asking, strict=True) if task.done()}
@@ -185,7 +185,7 @@ async def _answers(settings: Settings, timeout_seconds: float) -> dict[str, Answ
         for task in asking:
             task.cancel()
         await asyncio.gather(*asking, return_exceptions=True)
-    answers = {address: found for address, found in results.items() if isinstance(found, Answer)}
+    answers = {address: found for address, found in results.items() if isinstance(found, BrokerReply)}
     if not answers:
         raise _unreachable({address: found for address, found in results.items() if isinstance(found, _Failure)})
     return answers
@@ -198,7 +198,7 @@ def _unreachable(failures: Mapping[str, _Failure]) -> BrokerUnreachable:
     )
 
 
-async def _ask(address: str, settings: Settings, timeout_seconds: float) -> Answer | _Failure:
+async def _ask(address: str, settings: Settings, timeout_seconds: float) -> BrokerReply | _Failure:
     """Ask one address for its cluster."""
     try:
         async with asyncio.timeout(timeout_seconds):
@@ -238,7 +238,7 @@ async def _mismatch(address: str, settings: Settings, timeout_seconds: float) ->
         return None
 
 
-async def ask(address: str, options: Mapping[str, Any]) -> Answer:
+async def ask(address: str, options: Mapping[str, Any]) -> BrokerReply:
     """Ask one address for its cluster, by a connection of its own.
 
     options: see `Settings.connection_options`.

@@ -57,12 +57,12 @@ class Record:
     headers: tuple[tuple[str, bytes], ...] = ()
 
     @classmethod
-    def of(cls, message: Message, *, topic: str) -> Self:
+    def of(cls, message: KafkaMessage, *, topic: str) -> Self:
         """Make the record of a message, for a topic of one partition."""
         return cls(topic=topic, key=message.key, value=message.to_bytes(), partition=0, headers=message.headers)
 
 
-class Message(Protocol):
+class KafkaMessage(Protocol):
     """What a record may say: an answer, a round, a part of the synthetic records of a window."""
 
     @property

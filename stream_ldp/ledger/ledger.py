@@ -44,10 +44,10 @@ _DAY_MS = 86_400_000
 
 #: Most days whose spending is remembered. The budget of a day that is forgotten would begin anew if a clock went back
 #: to it; a clock that is wrong in turns by so many different days is not to be expected.
-MOST_DAYS = 8
+MAX_DAYS = 8
 
 #: Most ranges of epochs that an account of a phase remembers; beyond it, the two that are nearest become one.
-MOST_RANGES = 64
+MAX_RANGES = 64
 
 
 class AlreadyReported(ReportRefused):
@@ -102,7 +102,7 @@ class PhaseAccount(_Part):
 
     epochs: the epochs with a report, as ranges (first, last), ascending. One wrong clock must not end a user's
         reports for decades, so there is no newest epoch behind which all others are over; where there are more than
-        `MOST_RANGES`, the epochs between the two nearest ranges are over too.
+        `MAX_RANGES`, the epochs between the two nearest ranges are over too.
     reports: their number.
     """
 
@@ -121,7 +121,7 @@ class PhaseAccount(_Part):
         """Return the account with one more report, in an epoch that is not over."""
         ranges = sorted((*self.epochs, (epoch, epoch)))
         gaps = [begin - end for (_, end), (begin, _) in itertools.pairwise(ranges)]
-        while gaps and (min(gaps) <= 1 or len(ranges) > MOST_RANGES):
+        while gaps and (min(gaps) <= 1 or len(ranges) > MAX_RANGES):
             place = gaps.index(min(gaps))
             ranges[place : place + 2] = [(ranges[place][0], ranges[place + 1][1])]
             del gaps[place]
@@ -144,7 +144,7 @@ class Spending(_Part):
 
     What reports of records have cost is computed by their mechanisms.
 
-    days: what the last `MOST_DAYS` days on which anything was spent have cost, the latest last.
+    days: what the last `MAX_DAYS` days on which anything was spent have cost, the latest last.
     """
 
     accounts: tuple[Account, ...] = ()
@@ -232,7 +232,7 @@ class Spending(_Part):
         cost = Fraction(self.epsilon) - Fraction(since.epsilon)
         spent = Day(day=day, spent=round_up(Fraction(since.spent_on(day)) + cost))
         others = [each for each in since.days if each.day != day]
-        return self.model_copy(update={"days": (*others, spent)[-MOST_DAYS:]})
+        return self.model_copy(update={"days": (*others, spent)[-MAX_DAYS:]})
 
     def spent_on(self, day: int) -> float:
         """Return the nats spent on a day."""

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
-from stream_ldp.filtering.learnt import Learnt, columns
+from stream_ldp.filtering.filtered import FilteredEstimate, columns
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
@@ -28,7 +28,7 @@ from stream_ldp.pipeline.answer import (
     answer_key,
 )
 from stream_ldp.pipeline.cells import Cell
-from stream_ldp.pipeline.judgement import Judgement, Look, learnt_previously
+from stream_ldp.pipeline.judgement import Judgement, Look, filtered_lines
 from stream_ldp.quantity import quantity
 
 Error = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -55,7 +55,7 @@ class Frequencies(MessagePart):
     others: Probability | None = Field(
         default=None, description="projected share of users with none of these values; null where there are no others"
     )
-    learnt: Learnt | None = Field(
+    learnt: FilteredEstimate | None = Field(
         default=None,
         description="the frequencies with the windows before; null where nothing can be learnt from them",
     )
@@ -100,7 +100,7 @@ class Frequencies(MessagePart):
 
     def previous(self, attribute: str) -> tuple[str, ...]:
         """Say what previous windows contribute."""
-        return learnt_previously(self.learnt, self.values, about=attribute, unit="answer")
+        return filtered_lines(self.learnt, self.values, about=attribute, unit="answer")
 
     @property
     def subject(self) -> tuple[str, Any]:
@@ -112,7 +112,7 @@ class Frequencies(MessagePart):
         """The numbers that may be filtered; None where they are only those that stand out in this window."""
         return None if self.dropped else (np.array(self.raw), np.array(self.standard_error), None)
 
-    def with_past(self, learnt: Learnt | None) -> Self:
+    def with_past(self, learnt: FilteredEstimate | None) -> Self:
         """Return it with what it and the windows before say."""
         return self.model_copy(update={"learnt": learnt})
 
@@ -166,7 +166,7 @@ class Outputs(MessagePart):
         """See `Frequencies.measured`: nothing is filtered."""
         return
 
-    def with_past(self, learnt: Learnt | None) -> Self:  # noqa: ARG002
+    def with_past(self, learnt: FilteredEstimate | None) -> Self:  # noqa: ARG002
         """See `Frequencies.with_past`: as it is."""
         return self
 
@@ -199,7 +199,7 @@ class Numbers(MessagePart):
     range: tuple[Finite, Finite]
     mean: Mean
     distribution: Distribution | None = None
-    learnt: Learnt | None = Field(
+    learnt: FilteredEstimate | None = Field(
         default=None, description="the mean with the windows before; null where nothing can be learnt from them"
     )
 
@@ -233,7 +233,7 @@ class Numbers(MessagePart):
 
     def previous(self, attribute: str) -> tuple[str, ...]:
         """Say what previous windows contribute."""
-        return learnt_previously(self.learnt, ("mean",), about=attribute, unit="answer")
+        return filtered_lines(self.learnt, ("mean",), about=attribute, unit="answer")
 
     @property
     def subject(self) -> tuple[str, Any]:
@@ -249,7 +249,7 @@ class Numbers(MessagePart):
             np.array([((largest - least) / 2) ** 2]),
         )
 
-    def with_past(self, learnt: Learnt | None) -> Self:
+    def with_past(self, learnt: FilteredEstimate | None) -> Self:
         return self.model_copy(update={"learnt": learnt})
 
 
@@ -353,7 +353,7 @@ class Marginals(AnswerMessage):
         for each in self.attributes:
             yield from each.cells()
 
-    def about(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterator[Cell]:
+    def narrowed_to(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterator[Cell]:
         """Iterate over the numbers of some attributes; see `AnswerMessage`."""
         if given:
             raise ParameterError(

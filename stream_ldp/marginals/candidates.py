@@ -30,14 +30,14 @@ MAX_COHORTS = 2**12
 MAX_ENTRIES = 2**25
 
 #: Probability that any candidate that nobody has is kept (Bonferroni's bound).
-_FALSE = 0.05
+_FAMILY_ERROR = 0.05
 
 #: What the penalty of LASSO is relative to the largest correlation with noise alone, sqrt(2 ln candidates) standard
 #: deviations: it shrinks estimates by as much, and the test after the refit drops what it lets through.
 _PENALTY = 0.5
 
 #: Weight of the others beside a candidate in LASSO, so that their share is hardly shrunk.
-_OTHERS = 1e3
+_OTHERS_WEIGHT = 1e3
 
 
 class Cohort(Protocol):
@@ -213,7 +213,7 @@ def solve_candidates(
         kept = _selected(design, estimates, oracle, reports=reports, others=others)
         if kept.any():
             raw, errors = solve_cohorts(design[:, :, kept], estimates, oracle, reports=reports)
-            least = NormalDist().inv_cdf(1 - _FALSE / unknowns)
+            least = NormalDist().inv_cdf(1 - _FAMILY_ERROR / unknowns)
             stands_out = raw > least * errors
             if others:
                 stands_out[-1] = True
@@ -246,7 +246,7 @@ def _selected(
     rows = design.reshape(-1, unknowns) * scale[:, None]
     norm = float(np.sqrt((rows**2).sum(axis=0)).max())
     if others:
-        rows[:, -1] *= _OTHERS
+        rows[:, -1] *= _OTHERS_WEIGHT
     penalty = _PENALTY * norm * math.sqrt(2 * math.log(unknowns))
     lasso = Lasso(alpha=penalty / len(rows), positive=True, fit_intercept=False, max_iter=10_000, tol=1e-6)
     found = np.asarray(lasso.fit(rows, estimates.reshape(-1) * scale).coef_)

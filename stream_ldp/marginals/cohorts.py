@@ -46,7 +46,7 @@ COHORT_ORACLES = ("o-rr", "o-rappor")
 COHORTS = 64
 
 #: Most buckets of k-RR, and those of a one-hot code, whose error does not depend on their number.
-_MOST_BUCKETS = 256
+_MAX_BUCKETS = 256
 _BITS = 32
 
 
@@ -181,5 +181,5 @@ def cohort_oracle(name: str, *, epsilon: float) -> FrequencyOracle:
     """
     if name == "o-rappor":
         return UnaryResponse(size=_BITS, epsilon=epsilon)
-    buckets = min(max(2, round(math.exp(min(epsilon, math.log(_MOST_BUCKETS))) + 1)), _MOST_BUCKETS)
+    buckets = min(max(2, round(math.exp(min(epsilon, math.log(_MAX_BUCKETS))) + 1)), _MAX_BUCKETS)
     return DirectResponse(size=buckets, epsilon=epsilon)

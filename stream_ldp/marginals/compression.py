@@ -29,10 +29,10 @@ MAX_VALUES = 64
 #: Epsilon is a multiple of 2^-20 before the table is rounded, far above the error of a programme's solution, so that
 #: every solver finds the same. Above the largest one, e^-epsilon is near that error.
 _STEPS_PER_NAT = 2**20
-_MOST_EPSILON = 14
+_MAX_EPSILON = 14
 
 #: Probabilities below are taken for 0: the errors of a programme's solution.
-_NOTHING = 1e-7
+_ZERO_PROBABILITY = 1e-7
 
 
 def distortions(size: int, alphabet: int, measure: str) -> NDArray[np.float64]:
@@ -76,10 +76,10 @@ def least_epsilon(distortion: float, *, size: int, alphabet: int, measure: str) 
         raise ParameterError(
             f"a distortion of {distortion:g}, {measure}, is that of reports that say nothing: give less than {most:g}"
         )
-    low, high = 0, _MOST_EPSILON * _STEPS_PER_NAT
-    if (reached := _solved(costs, _MOST_EPSILON)[0]) > distortion:
+    low, high = 0, _MAX_EPSILON * _STEPS_PER_NAT
+    if (reached := _solved(costs, _MAX_EPSILON)[0]) > distortion:
         raise ParameterError(
-            f"a distortion of {distortion:g}, {measure}, takes more than epsilon {_MOST_EPSILON}, which reaches "
+            f"a distortion of {distortion:g}, {measure}, takes more than epsilon {_MAX_EPSILON}, which reaches "
             f"{reached:.4g}: give more distortion"
         )
     while high - low > 1:
@@ -89,7 +89,7 @@ def least_epsilon(distortion: float, *, size: int, alphabet: int, measure: str) 
     channel = _solved(costs, epsilon)[1]
     largest = channel.max(axis=0)
     # What the errors of the solution have put beyond the odds of epsilon is put back.
-    channel = np.where(largest > _NOTHING, np.maximum(channel, largest * math.exp(-epsilon)), 0.0)
+    channel = np.where(largest > _ZERO_PROBABILITY, np.maximum(channel, largest * math.exp(-epsilon)), 0.0)
     channel /= channel.sum(axis=1, keepdims=True)
     return ChannelResponse(table=exact_rows(channel.tolist()))
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stream_ldp.questions.attributes import AskedAttribute
 
 
-class Estimate(Protocol):
+class AttributeEstimate(Protocol):
     """What the answers about an attribute say."""
 
     def message(self, attribute: AskedAttribute) -> Frequencies | Numbers | Outputs:
@@ -65,7 +65,7 @@ class FrequencyEstimate:
         )
 
     def errors(self, truth: NDArray[np.float64]) -> tuple[float, float]:
-        """See `Estimate.errors`: the distance is half the sum of |projected - true| frequencies."""
+        """See `AttributeEstimate.errors`: the distance is half the sum of |projected - true| frequencies."""
         return float(((self.raw - truth) ** 2).mean()), 0.5 * float(np.abs(self.projected - truth).sum())
 
 
@@ -83,7 +83,7 @@ class NumberEstimate:
     distribution: NDArray[np.float64] | None
 
     def message(self, attribute: AskedAttribute) -> Numbers:
-        """See `Estimate.message`: in units of the attribute."""
+        """See `AttributeEstimate.message`: in units of the attribute."""
         least, largest = attribute.bounds
         half = (largest - least) / 2
         raw = least + (self.raw + 1) * half
@@ -99,7 +99,7 @@ class NumberEstimate:
         )
 
     def errors(self, truth: NDArray[np.float64]) -> tuple[float, float]:
-        """See `Estimate.errors`: the distance is the absolute error of the mean, held to its range."""
+        """See `AttributeEstimate.errors`: the distance is the absolute error of the mean, held to its range."""
         (mean,) = truth.tolist()
         return (self.raw - mean) ** 2, abs(min(max(self.raw, -1.0), 1.0) - mean)
 
@@ -126,5 +126,5 @@ class OutputEstimate:
         )
 
     def errors(self, truth: NDArray[np.float64]) -> tuple[float, float]:
-        """See `Estimate.errors`: there are none."""
+        """See `AttributeEstimate.errors`: there are none."""
         raise ParameterError(f"the frequencies of {len(truth)} values do not follow from outputs of rank {self.rank}")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Where the distribution of a number has converged: no probability changes by more in a step. A standard error of as
 #: little takes 10^10 reports.
 _TOLERANCE = 1e-5
-_MOST_STEPS = 2_000
+_MAX_STEPS = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +160,7 @@ def estimate_distribution(
     channel = np.concatenate([_on_grid(response, steps) for response, _ in on_grids], axis=1)
     counts = np.concatenate([sums for _, sums in on_grids])
     distribution = np.full(steps + 1, 1 / (steps + 1))
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         posterior = distribution * (channel @ (counts / (distribution @ channel)))
         padded = np.pad(posterior / posterior.sum(), 1, mode="edge")
         smooth = (padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4

@@ -1,7 +1,7 @@
 """The likeliest distribution given estimates of its frequencies.
 
 Of many values, most estimates are noise, and their nearest distribution (norm-sub; Wang et al., 2020) is mostly what
-was lucky. So each is first drawn to what all of them suggest (`Frequencies`), as far as its error leaves it open.
+was lucky. So each is first drawn to what all of them suggest (`FrequencyPrior`), as far as its error leaves it open.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.filtering.shrinkage import Frequencies
+from stream_ldp.filtering.shrinkage import FrequencyPrior
 from stream_ldp.mechanisms.simplex import on_simplex
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: Fewest values of which a distribution of frequencies is learnt: fewer say too little of it. Over ten shapes, four
 #: epsilons, and 1,000 and 20,000 users, the distance of the nearest distribution falls to 0.93 with 8 values, to 0.87
 #: with 12, and to 0.47 with 200; the worst of these settings rises to 1.6 with 8, and to 1.15 with 16.
-LEAST_LEARNT = 12
+MIN_LEARNT = 12
 #: Floor of an error: estimates without noise are left as they are.
 _TINY = 1e-12
 
@@ -33,7 +33,7 @@ def likely_distribution(frequency: NDArray[np.float64], error: NDArray[np.float6
     Returns:
         Shares in [0, 1], same shape, whose sum is 1 to rounding.
     """
-    if len(frequency) < LEAST_LEARNT:
+    if len(frequency) < MIN_LEARNT:
         return on_simplex(frequency)
     errors = np.maximum(error, _TINY)
-    return on_simplex(Frequencies.learn(frequency, errors).drawn(frequency, errors).mean)
+    return on_simplex(FrequencyPrior.learn(frequency, errors).drawn(frequency, errors).mean)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.marginals.estimates import Estimate
+    from stream_ldp.marginals.estimates import AttributeEstimate
     from stream_ldp.questions.answers import Answers
 
 
@@ -31,7 +31,7 @@ class AttributeQuestion(Question):
         """What is estimated: `frequencies`, `mean`, or `outputs` from which no frequencies follow."""
 
     @abstractmethod
-    def estimate(self, answers: Sequence[Answers[Any]], *, of: int) -> Estimate:
+    def estimate(self, answers: Sequence[Answers[Any]], *, of: int) -> AttributeEstimate:
         """Estimate an attribute from the answers to all questions about it.
 
         of: position of the attribute.

@@ -11,7 +11,7 @@ from stream_ldp.marginals.answer import (
     Marginal,
     Marginals,
 )
-from stream_ldp.marginals.temporal import learnt
+from stream_ldp.marginals.temporal import filtered_estimate
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.weighted_sums import weighted_sums
@@ -64,7 +64,9 @@ def _marginal(
     estimate = None
     if answers:
         found = answers[0].question.estimate(answers, of=place).message(attribute)
-        estimate = found.with_past(learnt(collection, task, found, attribute=attribute.name, reports=reports))
+        estimate = found.with_past(
+            filtered_estimate(collection, task, found, attribute=attribute.name, reports=reports)
+        )
     return Marginal(
         attribute=attribute.name,
         mechanism=" and ".join(dict.fromkeys(questions.questions[number].title for number in about)),

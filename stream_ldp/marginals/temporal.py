@@ -8,24 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stream_ldp.filtering.learnt import learn, repeating
+from stream_ldp.filtering.filtered import filter_window, returning_share
 
 if TYPE_CHECKING:
-    from stream_ldp.filtering.learnt import Learnt
+    from stream_ldp.filtering.filtered import FilteredEstimate
     from stream_ldp.marginals.answer import Frequencies, Marginals, Numbers, Outputs
     from stream_ldp.marginals.collection import SampledCollection
     from stream_ldp.pipeline.window_series import WindowSeries
     from stream_ldp.pipeline.window_task import WindowTask
 
 
-def learnt(
+def filtered_estimate(
     collection: SampledCollection,
     task: WindowTask[WindowSeries, Marginals],
     found: Frequencies | Numbers | Outputs,
     *,
     attribute: str,
     reports: float,
-) -> Learnt | None:
+) -> FilteredEstimate | None:
     """Estimate the frequencies of an attribute, or its mean, with the windows before.
 
     found: what the window alone says.
@@ -33,13 +33,13 @@ def learnt(
 
     Returns:
         The estimates, of the frequencies in the order of `values`, or of the mean. None where nothing can be learnt,
-        see `repeating`, or the candidates are only those that stand out in this window.
+        see `returning_share`, or the candidates are only those that stand out in this window.
     """
-    returning = repeating(collection.window, collection.prior)
+    returning = returning_share(collection.window, collection.prior)
     if returning is None or found.measured is None:
         return None
     estimates, errors, spread = found.measured
-    return learn(
+    return filter_window(
         _before(task, attribute, found),
         estimates,
         errors,
@@ -53,7 +53,7 @@ def learnt(
 
 def _before(
     task: WindowTask[WindowSeries, Marginals], attribute: str, found: Frequencies | Numbers | Outputs
-) -> Learnt | None:
+) -> FilteredEstimate | None:
     """Find what the final before says of the same values; a worker may have had other candidates then."""
     before = task.earlier
     if before is None:

@@ -18,7 +18,7 @@ from stream_ldp.mechanisms.loloha import LolohaResponse, SignCost
 from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec
 from stream_ldp.mechanisms.optimised_unary import OptimisedUnaryResponse
 from stream_ldp.mechanisms.piecewise import PiecewiseResponse
-from stream_ldp.mechanisms.plausibility import Plausibility
+from stream_ldp.mechanisms.plausibility import PlausibilityTest
 from stream_ldp.mechanisms.privacy_loss import NotCovered, PrivacyLoss, Values
 from stream_ldp.mechanisms.randomizer import AnswerCost, Randomizer, ValueRandomizer
 from stream_ldp.mechanisms.randomness.entropy import (
@@ -66,7 +66,7 @@ __all__ = [
     "OptimisedUnaryResponse",
     "PermanentWords",
     "PiecewiseResponse",
-    "Plausibility",
+    "PlausibilityTest",
     "PrivacyLoss",
     "RRLDPSpec",
     "Randomizer",

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms.plausibility import BATCH_FALSE_ALARM, MIN_EXPECTED, Plausibility, compared
+from stream_ldp.mechanisms.plausibility import BATCH_FALSE_ALARM, MIN_EXPECTED, PlausibilityTest, compared
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,7 @@ def check(
     sizes: Sequence[int],
     channel: Support,
     design_effect: float = 1.0,
-) -> Plausibility:
+) -> PlausibilityTest:
     """Test the reports of a window, or of any other collection of reports, against their channel.
 
     bits: 0 or 1, uint8, shape (n, sum of sizes): those of attributes of these sizes, in this order.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms.plausibility import Plausibility
+    from stream_ldp.mechanisms.plausibility import PlausibilityTest
     from stream_ldp.mechanisms.randomness.entropy import Entropy
 
 #: Most values: 2 * 2^24 counters take 256 MiB.
@@ -225,7 +225,7 @@ class HadamardResponse(FrequencyOracle):
         """See `FrequencyOracle.neutral_sums`: every row has as many signs + as -."""
         return np.zeros(self.counters, dtype=np.int64)
 
-    def plausibility(self, sums: NDArray[np.int64]) -> Plausibility:
+    def plausibility(self, sums: NDArray[np.int64]) -> PlausibilityTest:
         """See `FrequencyOracle.plausibility`: test which rows were drawn."""
         return check_draws(self.draws(sums))
 

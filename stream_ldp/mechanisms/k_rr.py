@@ -20,7 +20,7 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec, Symbol, TwoStages, checked_neighbours
 from stream_ldp.mechanisms.odds import loss_of, would_do
 from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
-from stream_ldp.mechanisms.plausibility import UNTESTED, Plausibility
+from stream_ldp.mechanisms.plausibility import UNTESTED, PlausibilityTest
 from stream_ldp.mechanisms.privacy_loss import (
     PRECISION,
     NotCovered,
@@ -325,7 +325,7 @@ class KRR(Mechanism):
         attributes: Sequence[int],  # noqa: ARG002
         *,
         reports_per_user: float,  # noqa: ARG002
-    ) -> Plausibility:
+    ) -> PlausibilityTest:
         """See `Mechanism.plausibility`: untested, since users' data can make any report as frequent as any other."""
         return UNTESTED
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms.plausibility import Plausibility
+    from stream_ldp.mechanisms.plausibility import PlausibilityTest
     from stream_ldp.mechanisms.randomness.entropy import Entropy
     from stream_ldp.mechanisms.support import Support
 
@@ -248,7 +248,7 @@ class Mechanism(ABC):
         attributes: Sequence[int],
         *,
         reports_per_user: float,
-    ) -> Plausibility:
+    ) -> PlausibilityTest:
         """Test whether reports look as honest ones do, whatever the users' records are.
 
         bits: of the `columns` of these attributes, uint8, shape (n, columns).

@@ -31,7 +31,7 @@ MIN_EXPECTED = 5.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Plausibility:
+class PlausibilityTest:
     """The result of a test whether reports agree with the mechanism that is said to have made them.
 
     statistic: corrected likelihood-ratio statistic, summed over the independent counts that were compared; about
@@ -51,10 +51,10 @@ class Plausibility:
 
 
 #: The result if there are too few reports for a test, or nothing in them that nobody's data can change.
-UNTESTED = Plausibility(statistic=0.0, degrees_of_freedom=0, p_value=1.0)
+UNTESTED = PlausibilityTest(statistic=0.0, degrees_of_freedom=0, p_value=1.0)
 
 
-def compared(sums: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]) -> Plausibility:
+def compared(sums: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]) -> PlausibilityTest:
     """Test independent multinomial counts, each an (observed, expected) pair with one sum."""
     # Not imported above: a program that only reads a collection tests nothing, and need not wait for SciPy.
     from scipy.special import chdtrc, kl_div  # noqa: PLC0415
@@ -69,7 +69,7 @@ def compared(sums: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]) ->
     if not degrees_of_freedom:
         return UNTESTED
     statistic = deviance / (1 + bias / degrees_of_freedom)
-    return Plausibility(
+    return PlausibilityTest(
         statistic=statistic,
         degrees_of_freedom=degrees_of_freedom,
         p_value=float(chdtrc(degrees_of_freedom, statistic)),

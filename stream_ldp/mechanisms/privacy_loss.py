@@ -20,7 +20,7 @@ PRECISION = Context(prec=50, Emin=-(10**12), Emax=10**12)
 
 #: Nats for which all larger losses are taken: a larger exponential may be no number, and no chance in units of 2^-32
 #: has odds near either.
-MOST_EPSILON = 1_000
+MAX_EPSILON = 1_000
 
 #: Nats from which on a float64 has no decimals to round: it is shown as it is.
 _NO_DECIMALS = 1e15
@@ -82,7 +82,7 @@ def likelihood_ratio(epsilon: float | Decimal) -> Decimal:
 
     Far beyond the resolution of probabilities, it is one number for every epsilon.
     """
-    return Decimal(min(epsilon, MOST_EPSILON)).exp()
+    return Decimal(min(epsilon, MAX_EPSILON)).exp()
 
 
 def surest_guess(epsilon: float) -> float:

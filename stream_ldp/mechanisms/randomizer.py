@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from stream_ldp.collection import Part
-from stream_ldp.mechanisms.plausibility import UNTESTED, Plausibility
+from stream_ldp.mechanisms.plausibility import UNTESTED, PlausibilityTest
 from stream_ldp.mechanisms.privacy_loss import round_up
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class Randomizer(ABC):
         del sums
         return None
 
-    def plausibility(self, sums: NDArray[np.int64]) -> Plausibility:
+    def plausibility(self, sums: NDArray[np.int64]) -> PlausibilityTest:
         """Test whether reports of these sums look as honest ones do, whatever the users' inputs are.
 
         Reports stay untested unless they contain something that no user's data can change.

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_ldp.mechanisms.plausibility import BATCH_FALSE_ALARM, MIN_EXPECTED, Plausibility, compared
+from stream_ldp.mechanisms.plausibility import BATCH_FALSE_ALARM, MIN_EXPECTED, PlausibilityTest, compared
 
 #: Least expected reports of each of many equally likely cells, times the fourth root of their number. The corrected
 #: statistic is still too large by about 0.35 / e^2 for a cell of e reports (measured at e = 5), and 2^20 cells of 5
@@ -15,7 +15,7 @@ from stream_ldp.mechanisms.plausibility import BATCH_FALSE_ALARM, MIN_EXPECTED, 
 _EXPECTED_OF_MANY = 2.0
 
 
-def check_draws(draws: NDArray[np.int64]) -> Plausibility:
+def check_draws(draws: NDArray[np.int64]) -> PlausibilityTest:
     """Test the rows of a Hadamard matrix that reports have drawn.
 
     draws: how often each row was drawn, int64, shape (m,).

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms.mechanism import Symbols
-    from stream_ldp.mechanisms.plausibility import Plausibility
+    from stream_ldp.mechanisms.plausibility import PlausibilityTest
 
 #: Users whose one-hot codes are set at a time: the places of their bits stay in a core's cache.
 _BLOCK = 2**12
@@ -290,7 +290,7 @@ class RRLDP(Mechanism):
         attributes: Sequence[int],
         *,
         reports_per_user: float,
-    ) -> Plausibility:
+    ) -> PlausibilityTest:
         """See `Mechanism.plausibility`: test the numbers of set bits; see `bit_counts.check`."""
         return check(
             bits,

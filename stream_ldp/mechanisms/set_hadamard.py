@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms.plausibility import Plausibility
+    from stream_ldp.mechanisms.plausibility import PlausibilityTest
 
 #: Values and hash bits of an oracle whose sets and reports are all enumerated.
 _SMALL_SIZE = 5
@@ -178,7 +178,7 @@ class SetHadamardResponse(FrequencyOracle):
     def neutral_sums(self, reports: int) -> NDArray[np.int64]:
         return self.code.neutral_sums(reports)
 
-    def plausibility(self, sums: NDArray[np.int64]) -> Plausibility:
+    def plausibility(self, sums: NDArray[np.int64]) -> PlausibilityTest:
         """See `FrequencyOracle.plausibility`: test which rows were drawn."""
         return self.code.plausibility(sums)
 

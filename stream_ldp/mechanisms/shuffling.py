@@ -20,7 +20,7 @@ DELTA = 1e-8
 
 #: Reports beyond these are not taken into account, which makes the bound larger than it need be. They would take
 #: seconds, and of these an epsilon of hundredths is left where the local one is 3.
-MOST_REPORTS = 10**6
+MAX_REPORTS = 10**6
 
 #: Chance, relative to delta, of numbers of clones that are not looked at on either side: it is added to the result.
 _TAIL = 1e-3
@@ -55,7 +55,7 @@ def shuffled_delta(epsilon: float, *, local: float, reports: int, tail: float = 
     gain, loss = high - odds * (1.0 - high), odds * high - (1.0 - high)
     if gain <= 0.0:
         return 0.0
-    others, clone = min(reports, MOST_REPORTS) - 1, math.exp(-local)
+    others, clone = min(reports, MAX_REPORTS) - 1, math.exp(-local)
     spread = math.sqrt(2.0 * others * clone * -math.log(tail)) + -math.log(tail)
     low = max(0, math.floor(others * clone - spread))
     clones = np.arange(low, min(others, math.ceil(others * clone + spread)) + 1, dtype=np.float64)

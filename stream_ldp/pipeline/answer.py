@@ -174,7 +174,7 @@ class AnswerMessage(Message):
         """
         return {}
 
-    def about(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterable[Cell]:  # noqa: ARG002
+    def narrowed_to(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterable[Cell]:  # noqa: ARG002
         """Return the numbers that are about some attributes alone, or about them among those with given others.
 
         Raises:
@@ -259,7 +259,7 @@ class Answer(Protocol):
 
     def cells(self) -> Iterable[Cell]: ...
 
-    def about(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterable[Cell]: ...
+    def narrowed_to(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterable[Cell]: ...
 
     def without_reports(self, *, until_ms: int) -> Self: ...
 

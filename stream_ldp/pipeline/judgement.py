@@ -11,7 +11,7 @@ from stream_ldp.quantity import quantity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from stream_ldp.filtering.learnt import Learnt
+    from stream_ldp.filtering.filtered import FilteredEstimate
     from stream_ldp.pipeline.cells import CellKey
 
 #: The most numbers that a sentence lists.
@@ -90,7 +90,9 @@ def previous(weight: str, *, periods: str = "windows", about: str = "", more: st
     return f"{f'{about}: ' if about else ''}previous {periods} weigh as much as {weight}{more}"
 
 
-def learnt_previously(learnt: Learnt | None, names: Sequence[str], *, about: str, unit: str) -> tuple[str, ...]:
+def filtered_lines(
+    learnt: FilteredEstimate | None, names: Sequence[str], *, about: str, unit: str
+) -> tuple[str, ...]:
     """Say how much previous windows weigh in some numbers, and what these are with them; nothing if they do not.
 
     unit: that of the weight, in the singular.

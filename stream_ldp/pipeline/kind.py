@@ -180,8 +180,8 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     users: returns the least number of users who reported in a task's window.
     libraries: names the modules that nearly every solve of a collection needs, and that are imported when the first
         one does: see `stream_ldp.kinds.load_solver`.
-    about: makes a collection with the same reports whose only series is about other attributes, given by name, and
-        estimated by a method, or by the default one; raises ParameterError. None if there are no others.
+    narrowed_to: makes a collection with the same reports whose only series is about other attributes, given by name,
+        and estimated by a method, or by the default one; raises ParameterError. None if there are no others.
     evaluation: how its collections are evaluated on known populations.
     """
 
@@ -206,4 +206,4 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     fit: Callable[[AnswerT], Iteration] | None = None
     users: Callable[[CollectionT, WindowTask[SeriesT, AnswerT]], int] = fewest_users
     libraries: Callable[[CollectionT], tuple[str, ...]] = _special
-    about: Callable[[CollectionT, Sequence[str], str | None], CollectionT] | None = None
+    narrowed_to: Callable[[CollectionT, Sequence[str], str | None], CollectionT] | None = None

@@ -36,7 +36,7 @@ _FORMS = 256
 
 #: Most reports of a partial: a terabyte of the shortest ones in a single pane of a single partition. The sums of the
 #: partials of thousands of partitions stay within 64 bits.
-_MOST_REPORTS = 2**40
+_MAX_REPORTS = 2**40
 
 #: Most windows that `refresh` looks at in one call, and most panes that `forget` drops: some milliseconds of work, so
 #: that after a long outage the caller's event loop goes on turning.
@@ -169,7 +169,7 @@ class Merge:
         if windows[0] < FIRST_MS or windows[-1] + self.collection.window.size_ms > LAST_MS:
             raise PartialError(f"a partial of a pane that begins at {record.pane_ms} ms, beyond the years 1 to 9999")
         reports = record.counts.reports
-        if not 0 <= reports <= min(record.end * MAX_REPORTS, _MOST_REPORTS):
+        if not 0 <= reports <= min(record.end * MAX_REPORTS, _MAX_REPORTS):
             raise PartialError(
                 f"a partial of {reports} reports, more than the {record.end} records before it can hold"
             )

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
-from stream_ldp.filtering.learnt import Learnt, columns
+from stream_ldp.filtering.filtered import FilteredEstimate, columns
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
@@ -22,7 +22,7 @@ from stream_ldp.pipeline.answer import (
     answer_key,
 )
 from stream_ldp.pipeline.cells import Cell
-from stream_ldp.pipeline.judgement import Judgement, Look, learnt_previously
+from stream_ldp.pipeline.judgement import Judgement, Look, filtered_lines
 from stream_ldp.quantity import quantity
 
 #: The most regions of a sentence.
@@ -64,7 +64,7 @@ class PlaceCounts(AnswerMessage):
     )
     weights: str = Field(description="how answers at different epsilons were put together: users or variance")
     regions: tuple[RegionCount, ...] = Field(description="those that anybody has chosen")
-    learnt: Learnt | None = Field(
+    learnt: FilteredEstimate | None = Field(
         default=None,
         description="the share of all users at each place with the windows before; null where nothing can be learnt",
     )
@@ -98,7 +98,7 @@ class PlaceCounts(AnswerMessage):
                 f"{quantity(self.reports, 'report')}, by region: {regions}",
                 *((weighted,) if self.weights == "variance" else ()),
             ),
-            previous=learnt_previously(self.learnt, self.places, about="shares", unit="report"),
+            previous=filtered_lines(self.learnt, self.places, about="shares", unit="report"),
             privacy=(
                 f"epsilon {' or '.join(map(shown_epsilon, self.privacy.epsilons))} for ever: "
                 f"{self.privacy.assumption}",
@@ -125,7 +125,7 @@ class PlaceCounts(AnswerMessage):
                 names=(place,),
             )
 
-    def about(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterator[Cell]:
+    def narrowed_to(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterator[Cell]:
         """Iterate over the counts; the only attribute is the place."""
         for name in (*of, *given):
             if name != "place" or given:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.filtering.weighted_reports import WeightedReports
-from stream_ldp.mechanisms.plausibility import UNTESTED, Plausibility, compared
+from stream_ldp.mechanisms.plausibility import UNTESTED, PlausibilityTest, compared
 from stream_ldp.mechanisms.row_draws import even_cells
 from stream_ldp.mechanisms.simplex import on_simplex
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.places.answer import PlaceCounts, PlacePrivacy, RegionCount
-from stream_ldp.places.temporal import learnt
+from stream_ldp.places.temporal import filtered_shares
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +72,7 @@ def solve(collection: PlaceCollection, task: WindowTask[WindowSeries, PlaceCount
             for region, reports in zip(collection.tree.regions, by_region.tolist(), strict=True)
             if any(reports)
         ),
-        learnt=learnt(collection, task, counts.raw, counts.standard_error),
+        learnt=filtered_shares(collection, task, counts.raw, counts.standard_error),
         plausibility=_plausibility(collection, current),
         privacy=PlacePrivacy(epsilons=epsilons, assumption=ASSUMPTION),
     )
@@ -146,7 +146,7 @@ def _group(collection: PlaceCollection, windows: Sequence[tuple[float, NDArray[n
     )
 
 
-def _plausibility(collection: PlaceCollection, sums: NDArray[np.int64]) -> Plausibility:
+def _plausibility(collection: PlaceCollection, sums: NDArray[np.int64]) -> PlausibilityTest:
     """Test whether the rows of Hadamard matrices are drawn uniformly; which region users choose is theirs.
 
     Users who report several times draw a row once, so that nothing is tested where there are such.

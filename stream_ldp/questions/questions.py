@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from stream_ldp.mechanisms import Randomizer
-from stream_ldp.mechanisms.plausibility import MIN_EXPECTED, UNTESTED, Plausibility, compared
+from stream_ldp.mechanisms.plausibility import MIN_EXPECTED, UNTESTED, PlausibilityTest, compared
 from stream_ldp.mechanisms.randomness.allocation import Allocation
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ class QuestionSet(Allocation, Generic[QuestionT_co]):
             for members in self._families
         )
 
-    def plausibility(self, sums: NDArray[Any], *, reports_per_user: float) -> Plausibility:
+    def plausibility(self, sums: NDArray[Any], *, reports_per_user: float) -> PlausibilityTest:
         """Test whether the questions are drawn as honest users draw them, whatever they hold.
 
         reports_per_user: sum m^2 / sum m over users with m reports each, who answer the same question in all of them.

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from stream_ldp.digits import shown_p
-from stream_ldp.filtering.learnt import Learnt
+from stream_ldp.filtering.filtered import FilteredEstimate
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
@@ -107,7 +107,7 @@ class Independence(MessagePart):
         return f"{verdict} ({shown_p(self.p_value, least=0.001)})"
 
 
-class Filter(MessagePart):
+class JointFilter(MessagePart):
     """What a final estimate leaves to the next one; see records/estimators/temporal.py."""
 
     mean: list[Any] = Field(
@@ -124,11 +124,11 @@ class Filter(MessagePart):
     evidence: tuple[Finite, ...] = Field(description="log-likelihood of each drift, up to a constant")
 
 
-class LearntMarginals(MessagePart):
+class FilteredMarginals(MessagePart):
     """What windows tell of the attributes and pairs that a joint distribution is made of, where users tell views."""
 
     of: tuple[tuple[str, ...], ...] = Field(description="each of them, by the names of its attributes")
-    coefficients: Learnt = Field(
+    coefficients: FilteredEstimate = Field(
         description="orthonormal contrasts of each in turn (Helmert's), of a pair their products, those of the last "
         "attribute changing fastest"
     )
@@ -147,10 +147,10 @@ class Temporal(MessagePart):
         description="expected squared change of a coefficient from one window to the next; null in a first window"
     )
     jumped: bool = Field(description="whether the population has moved as never before; the past is then not used")
-    filter: Filter | None = Field(
+    filter: JointFilter | None = Field(
         description="what the next window starts from; null in a provisional estimate, and where users tell views"
     )
-    views: LearntMarginals | None = Field(
+    views: FilteredMarginals | None = Field(
         default=None, description="what the next window starts from where users tell views"
     )
 
@@ -294,7 +294,7 @@ class Estimate(AnswerMessage):
     def cells(self) -> Iterator[Cell]:
         return self.marginal(*(axis.attribute for axis in self.axes)).cells()
 
-    def about(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterator[Cell]:
+    def narrowed_to(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterator[Cell]:
         return distribution(self.axes, self.joint(), self.standard_errors(), of=of, given=given).cells()
 
     def judgement(self) -> Judgement:

@@ -360,7 +360,7 @@ class JointCollection(SynthesizingCollection):
         return entropy.below(np.full(count, self._asking_words))
 
 
-def about(collection: JointCollection, of: Sequence[str], method: str | None) -> JointCollection:
+def narrowed_to(collection: JointCollection, of: Sequence[str], method: str | None) -> JointCollection:
     """Make a collection with the same reports whose only estimate is of other attributes.
 
     The estimate is that of a window alone: there are no windows before it.

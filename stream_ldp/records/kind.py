@@ -8,7 +8,7 @@ from stream_ldp.mechanisms import MECHANISMS
 from stream_ldp.pipeline.kind import Kind
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.charges import charges
-from stream_ldp.records.collection import JointCollection, about
+from stream_ldp.records.collection import JointCollection, narrowed_to
 from stream_ldp.records.evaluation import EVALUATION
 from stream_ldp.records.layout import JointLayout
 from stream_ldp.records.plan import for_budget, plan, summary
@@ -42,6 +42,6 @@ RECORDS = Kind(
     fit=attrgetter("fit"),
     users=users,
     libraries=libraries,
-    about=about,
+    narrowed_to=narrowed_to,
     evaluation=EVALUATION,
 )

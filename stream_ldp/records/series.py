@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from stream_ldp.records.answer import Estimate
 
 #: Most attributes that have a hidden factor in common: it is learnt from all their pairs, 496 of 32.
-MOST_AMONG = 32
+MAX_AMONG = 32
 
 #: What a temporal prior cannot do without, for messages.
 NEEDED_BY_TEMPORAL = "needs method em or lremh, and stop certificate"
@@ -43,7 +43,7 @@ class EstimateSpec(Part):
 
     name: Name
     of: tuple[str, ...] = Field(min_length=1)
-    among: Annotated[tuple[str, ...], Field(min_length=3, max_length=MOST_AMONG)] | None = None
+    among: Annotated[tuple[str, ...], Field(min_length=3, max_length=MAX_AMONG)] | None = None
     method: Literal["em", "lasso", "lremh"] = "lremh"
     stop: Literal["certificate", "paper"] = "certificate"
     delta: float = Field(default=0.001, gt=0, allow_inf_nan=False)

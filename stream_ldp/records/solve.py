@@ -14,12 +14,12 @@ from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.fewest_users import fewest_users
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.records.answer import Estimate, Filter, Linked, Privacy, Temporal
+from stream_ldp.records.answer import Estimate, JointFilter, Linked, Privacy, Temporal
 from stream_ldp.records.bit_selection import selected
 from stream_ldp.records.distribution import Axis
 from stream_ldp.records.estimators import Likelihood, Past, Recurrence, estimator, fits, hidden_factor
-from stream_ldp.records.kept import Kept
 from stream_ldp.records.linking import LinkedUsers, each_user_once, users_of
+from stream_ldp.records.small_cache import SmallCache
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from stream_ldp.records.series import EstimateSpec
 
 #: The factors that were learnt last: a worker hardly answers among more than 64 sets of attributes at a time.
-_FACTORS: Kept[tuple[NDArray[np.float64], ...] | None] = Kept(most=64)
+_FACTORS: SmallCache[tuple[NDArray[np.float64], ...] | None] = SmallCache(most=64)
 #: Digits of the errors and weights that a final leaves, and of its mean, some of whose coefficients are ten thousand
 #: times as noisy as others, which must not drown in the rounding of these. Of scores, some are a hundredth of others.
 _DIGITS, _DIGITS_OF_MEAN, _DIGITS_OF_SCORES = 6, 12, 3
@@ -265,7 +265,7 @@ def _temporal(temporal: Solved | None, *, final: bool) -> Temporal | None:
         users=temporal.users,
         drift=temporal.drift,
         jumped=temporal.jumped,
-        filter=Filter(
+        filter=JointFilter(
             mean=_short(left.mean, digits=_DIGITS_OF_MEAN),
             variances=_short(left.variances),
             permanent=_short(left.permanent),

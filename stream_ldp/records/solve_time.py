@@ -47,9 +47,9 @@ _RATIO = 4
 _STEP = 10
 #: Values of an attribute beyond which nothing is measured: the time of a solve may grow with the cube of their
 #: number, and with so many it is a second.
-MOST_VALUES = 1_000
+MAX_VALUES = 1_000
 #: Largest sample, and most rows times cells of one: what is drawn and decoded in seconds, whatever its solve takes.
-_MOST, _MOST_ROW_CELLS = 1_000_000, 2 * 10**9
+_MOST, _MAX_ROW_CELLS = 1_000_000, 2 * 10**9
 #: Seconds that the solve of a sample may take, by the growth of those before it.
 _BUDGET_S = 1.0
 #: If the larger of two samples has not so many times the rows of the smaller, there are hardly more to come.
@@ -69,7 +69,7 @@ def solve_times(collection: JointCollection, *, populations: Sequence[int], time
 
     populations: numbers of reports in a window.
     """
-    if any(max(collection.sizes_of(spec)) > MOST_VALUES for spec in collection.estimates):
+    if any(max(collection.sizes_of(spec)) > MAX_VALUES for spec in collection.estimates):
         return
     # Where reports are linked, each user of the window is a row, whatever the reports before it.
     linked = collection.linked_ms is not None
@@ -120,7 +120,7 @@ def _measure(
     for reports in sorted(each for each in {*steps, *wanted} if each > small):
         last = found[-1]
         expected_s = max(last.first_s, last.later_s) * reports / last.reports
-        if reports > min(_MOST, _MOST_ROW_CELLS // cells) or expected_s > _BUDGET_S:
+        if reports > min(_MOST, _MAX_ROW_CELLS // cells) or expected_s > _BUDGET_S:
             break
         found.append(_measured(collection, spec, reports, timer, draw))
     return found

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms.mechanism import Symbols
 
 #: Share of the records, by the value that drifts, from which the first window's users come, and the last one's.
-_END = 0.4
+_DRIFT_SHARE = 0.4
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -95,5 +95,5 @@ class Stream:
             return rows, rows
         # Rows with equal numbers come in random order: that of a file may have a meaning.
         order = np.lexsort([rng.random(len(rows)), self.drift])
-        number = max(1, round(_END * len(rows)))
+        number = max(1, round(_DRIFT_SHARE * len(rows)))
         return rows[order[:number]], rows[order[-number:]]

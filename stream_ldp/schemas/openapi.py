@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import resources
 from typing import Any
 
-from stream_ldp.gateway.server import MOST_BYTES
+from stream_ldp.gateway.server import MAX_BYTES
 from stream_ldp.kinds import KINDS
 from stream_ldp.pipeline.content_type import BATCH_TYPE
 from stream_ldp.pipeline.rejection import Reason
@@ -123,7 +123,7 @@ _REFUSALS = {
     "403": "The request comes from a script of a page that the gateway does not let in",
     "404": "There is no collection of that name here",
     "408": "The batch has not come in time",
-    "413": f"The batch is larger than {MOST_BYTES} bytes",
+    "413": f"The batch is larger than {MAX_BYTES} bytes",
     "415": "The body has another type than that of batches, or a `Content-Encoding`",
     "429": "The client sends more batches than it may; `Retry-After` says when it may try again",
     "503": "Too much is under way, or the brokers do not answer. The batch may have arrived or not: send the same "
@@ -189,7 +189,7 @@ def gateway() -> _Json:
         "requestBody": {
             "required": True,
             "description": "One batch, in the bytes of docs/wire.md, section 6",
-            "content": {BATCH_TYPE: {"schema": {"type": "string", "maxLength": MOST_BYTES}}},
+            "content": {BATCH_TYPE: {"schema": {"type": "string", "maxLength": MAX_BYTES}}},
         },
         "responses": {
             "200": _answer("The brokers have the batch", _ref("Taken")),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CLOSE_CLOCKS_MS = 1_000
 
 
-class Level(StrEnum):
+class Severity(StrEnum):
     """How much a finding matters; `UNKNOWN` is what could not be found out without writing."""
 
     OK = "ok"
@@ -33,10 +33,10 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
+class Diagnosis:
     """One finding: what is, in one line, and what to do about it, which is empty if nothing is to be done."""
 
-    level: Level
+    level: Severity
     what: str
     cure: str = ""
 
@@ -85,7 +85,7 @@ class Facts:
     missing: Mapping[str, str] = field(default_factory=dict)
 
 
-def diagnose(facts: Facts, settings: Settings, collections: Mapping[str, Collection]) -> list[Finding]:
+def diagnose(facts: Facts, settings: Settings, collections: Mapping[str, Collection]) -> list[Diagnosis]:
     """Judge the facts for the collections, which are keyed by their files."""
     return [
         *_brokers(facts, settings),
@@ -98,22 +98,22 @@ def diagnose(facts: Facts, settings: Settings, collections: Mapping[str, Collect
     ]
 
 
-def _brokers(facts: Facts, settings: Settings) -> Iterator[Finding]:
-    yield Finding(level=Level.OK, what=f"{settings.brokers} answers; brokers: {facts.brokers}")
+def _brokers(facts: Facts, settings: Settings) -> Iterator[Diagnosis]:
+    yield Diagnosis(level=Severity.OK, what=f"{settings.brokers} answers; brokers: {facts.brokers}")
     if settings.sends_in_the_clear:
-        yield Finding(
-            level=Level.WARNING,
+        yield Diagnosis(
+            level=Severity.WARNING,
             what=f"the {settings.sends_in_the_clear} goes to the brokers in the clear",
             cure="use security_protocol SASL_SSL, or sasl_mechanism SCRAM-SHA-512, which sends none",
         )
-    yield Finding(
-        level=Level.UNKNOWN,
+    yield Diagnosis(
+        level=Severity.UNKNOWN,
         what="release of the brokers: unknown, since the protocol does not tell it",
         cure=f"ask a broker: kafka-broker-api-versions.sh --version --bootstrap-server {settings.brokers}",
     )
 
 
-def _topics(facts: Facts, settings: Settings, collections: Mapping[str, Collection]) -> Iterator[Finding]:
+def _topics(facts: Facts, settings: Settings, collections: Mapping[str, Collection]) -> Iterator[Diagnosis]:
     declared = topic_specs(
         collections.values(), prefix=settings.topic_prefix, partials_partitions=settings.partials_partitions
     )
@@ -122,51 +122,51 @@ def _topics(facts: Facts, settings: Settings, collections: Mapping[str, Collecti
             continue  # It is reported with the access rules.
         found = list(topic_problems([spec], facts.topics, create_command(settings, collections)))
         for each in found:
-            yield Finding(level=Level.PROBLEM, what=each.what, cure=each.cure)
+            yield Diagnosis(level=Severity.PROBLEM, what=each.what, cure=each.cure)
         if not found:
             partitions = facts.topics[spec.name].partitions
-            yield Finding(level=Level.OK, what=f"topic {spec.name} is as it should be; partitions: {partitions}")
+            yield Diagnosis(level=Severity.OK, what=f"topic {spec.name} is as it should be; partitions: {partitions}")
 
 
-def _access(facts: Facts, settings: Settings, collections: Mapping[str, Collection]) -> Iterator[Finding]:
+def _access(facts: Facts, settings: Settings, collections: Mapping[str, Collection]) -> Iterator[Diagnosis]:
     for name, why in facts.hidden.items():
-        yield Finding(
-            level=Level.PROBLEM,
+        yield Diagnosis(
+            level=Severity.PROBLEM,
             what=why,
             cure=f"allow it with kafka-acls.sh --add --topic {name}, or as another user",
         )
     for name in facts.topics:
         known = facts.operations.get(name)
         if known is None:
-            yield Finding(
-                level=Level.UNKNOWN,
+            yield Diagnosis(
+                level=Severity.UNKNOWN,
                 what=f"this user may describe topic {name}; what else is unknown, since its brokers do not tell it",
                 cure="look at the access rules: kafka-acls.sh --list",
             )
         elif Operation.READ not in known:
-            yield Finding(
+            yield Diagnosis(
                 # A worker only writes its dead letters.
-                level=Level.WARNING if name.endswith(".dead-letters") else Level.PROBLEM,
+                level=Severity.WARNING if name.endswith(".dead-letters") else Severity.PROBLEM,
                 what=f"this user may describe topic {name}, but not read it",
                 cure=f"allow it: kafka-acls.sh --add --operation Read --topic {name}",
             )
         else:
             writes = "and write" if Operation.WRITE in known else "but not write to"
-            yield Finding(level=Level.OK, what=f"this user may read {writes} topic {name}")
+            yield Diagnosis(level=Severity.OK, what=f"this user may read {writes} topic {name}")
     if facts.topics and facts.operations.keys() >= facts.topics.keys():
         yield _roles(facts, settings, collections)
 
 
-def _roles(facts: Facts, settings: Settings, collections: Mapping[str, Collection]) -> Finding:
+def _roles(facts: Facts, settings: Settings, collections: Mapping[str, Collection]) -> Diagnosis:
     """Say what the user's rules on topics are enough for."""
     enough = [role for role in Role if not _lacking(role, facts, settings, collections)]
     if enough:
-        return Finding(level=Level.OK, what=f"the rules on topics are enough for: {', '.join(enough)}")
+        return Diagnosis(level=Severity.OK, what=f"the rules on topics are enough for: {', '.join(enough)}")
     role, topic, operation = next(
         (role, *lack) for role in Role for lack in _lacking(role, facts, settings, collections)
     )
-    return Finding(
-        level=Level.WARNING,
+    return Diagnosis(
+        level=Severity.WARNING,
         what=f"the rules on topics are enough for nothing; a {role}, say, also needs {operation} on {topic}",
         cure="add the rules that this prints: stream-ldp topics acls COLLECTION --role ROLE --principal User:NAME",
     )
@@ -187,10 +187,10 @@ def _lacking(
     ]
 
 
-def _registry(facts: Facts, settings: Settings, collections: Mapping[str, Collection]) -> Iterator[Finding]:
+def _registry(facts: Facts, settings: Settings, collections: Mapping[str, Collection]) -> Iterator[Diagnosis]:
     if facts.registry_error:
-        yield Finding(
-            level=Level.PROBLEM,
+        yield Diagnosis(
+            level=Severity.PROBLEM,
             what=f"the registry cannot be read: {facts.registry_error}",
             cure=f"allow this user to read topic {settings.topic_names.collections}, or wait for its broker",
         )
@@ -199,86 +199,86 @@ def _registry(facts: Facts, settings: Settings, collections: Mapping[str, Collec
     for file, collection in collections.items():
         found = list(registry_problems([collection], facts.registry, create_command(settings, collections)))
         for each in found:
-            yield Finding(level=Level.PROBLEM, what=each.what, cure=each.cure)
+            yield Diagnosis(level=Severity.PROBLEM, what=each.what, cure=each.cure)
         if not found:
-            yield Finding(level=Level.OK, what=f"collection {collection.name} is registered as {file} says")
+            yield Diagnosis(level=Severity.OK, what=f"collection {collection.name} is registered as {file} says")
 
 
-def _clock(facts: Facts) -> Finding:
+def _clock(facts: Facts) -> Diagnosis:
     if facts.newest_ms is None:
-        return Finding(
-            level=Level.UNKNOWN,
+        return Diagnosis(
+            level=Severity.UNKNOWN,
             what="clock skew: unknown, since no record with the broker's time could be read",
             cure="ask again when there are reports",
         )
     behind_ms = facts.newest_ms - facts.now_ms
     if facts.ahead_ms is not None and facts.ahead_ms < -CLOSE_CLOCKS_MS:
-        return Finding(
-            level=Level.WARNING,
+        return Diagnosis(
+            level=Severity.WARNING,
             what=f"the clock of this machine is at least {-facts.ahead_ms / 1000:.1f} s ahead of that of the brokers",
             cure="synchronize both by NTP: reports with a wrong time are refused, or counted in the wrong window",
         )
     if behind_ms > CLOSE_CLOCKS_MS:
-        return Finding(
-            level=Level.WARNING,
+        return Diagnosis(
+            level=Severity.WARNING,
             what=f"the clock of this machine is at least {behind_ms / 1000:.1f} s behind that of the brokers",
             cure="synchronize both by NTP: reports with a wrong time are refused, or counted in the wrong window",
         )
     if facts.ahead_ms is not None:
-        return Finding(
-            level=Level.OK,
+        return Diagnosis(
+            level=Severity.OK,
             what=f"clock skew: this clock is at most {-behind_ms / 1000:.1f} s ahead of the brokers', and at most "
             f"{facts.ahead_ms / 1000:.1f} s behind it",
         )
-    return Finding(
-        level=Level.UNKNOWN,
+    return Diagnosis(
+        level=Severity.UNKNOWN,
         what=f"clock skew: unknown beyond that this clock is at most {-behind_ms / 1000:.1f} s ahead of the brokers'",
         cure="ask again while reports come in: the newest one bounds it",
     )
 
 
-def _groups(facts: Facts, settings: Settings, collections: Mapping[str, Collection]) -> Iterator[Finding]:
+def _groups(facts: Facts, settings: Settings, collections: Mapping[str, Collection]) -> Iterator[Diagnosis]:
     for collection in collections.values():
         name = settings.group_names.ingest(collection.name)
         group = facts.groups.get(name)
         if name in facts.hidden_groups:
-            yield Finding(
-                level=Level.WARNING,
+            yield Diagnosis(
+                level=Severity.WARNING,
                 what=f"what group {name} has committed cannot be read: {facts.hidden_groups[name]}",
                 cure=f"to see how far it is behind, allow it: kafka-acls.sh --add --operation Read --group {name}",
             )
         elif group is None:
-            yield Finding(
-                level=Level.WARNING,
+            yield Diagnosis(
+                level=Severity.WARNING,
                 what=f"group {name} is not there: no worker has run yet, or this user may not describe it",
                 cure="start a worker, or allow this user: kafka-acls.sh --add --operation Describe --group NAME",
             )
         elif group.members == 0:
-            yield Finding(
-                level=Level.WARNING,
+            yield Diagnosis(
+                level=Severity.WARNING,
                 what=f"group {name} has no running worker for {quantity(group.behind, 'record')} of reports",
                 cure="start a worker before retention deletes what it has not counted",
             )
         else:
-            yield Finding(
-                level=Level.OK,
+            yield Diagnosis(
+                level=Severity.OK,
                 what=f"group {name} has {quantity(group.members, 'member')}, and has not committed "
                 f"{quantity(group.behind, 'record')} yet",
             )
     for name in facts.strangers:
-        yield Finding(
-            level=Level.WARNING,
+        yield Diagnosis(
+            level=Severity.WARNING,
             what=f"group {name} was left behind: it has no member, and its collection is not registered",
             cure="if nobody needs its offsets: stream-ldp reset groups --yes",
         )
 
 
-def _packages(facts: Facts) -> Iterator[Finding]:
+def _packages(facts: Facts) -> Iterator[Diagnosis]:
     for package, extra in facts.missing.items():
-        yield Finding(
-            level=Level.WARNING,
+        yield Diagnosis(
+            level=Severity.WARNING,
             what=f"optional package {package} is not installed",
             cure=f"if you need it: pip install 'stream-ldp[{extra}]'",
         )
     if not facts.missing:
-        yield Finding(level=Level.OK, what="all optional packages are installed")
+        yield Diagnosis(level=Severity.OK, what="all optional packages are installed")

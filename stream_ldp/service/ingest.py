@@ -257,7 +257,7 @@ class Ingest(Service):
                     with span("count", links=links_of(records), batches=len(records), **about):
                         await self._count(partition, records)
         except (KafkaError, NoCoordinator) as error:
-            self._bear(error)
+            self._tolerate(error)
             self._ownership.read_again()
         idle = [
             partition
@@ -346,7 +346,7 @@ class Ingest(Service):
                     ends = await self._ownership.ends()
                     commits = await self._ownership.commits() if idle else {}
         except (KafkaError, ClusterError, TimeoutError) as error:
-            self._bear(error)
+            self._tolerate(error)
             # The absence of a broker is not the silence of producers: the idle time begins anew when it is back.
             for owned in partitions.values():
                 owned.state.interrupt_silence()
@@ -392,7 +392,7 @@ class Ingest(Service):
             f"{members} members for"
         )
 
-    def _bear(self, error: Exception) -> None:
+    def _tolerate(self, error: Exception) -> None:
         """Go on in spite of an error that passes with an outage; raise any other, and any once it lasts too long."""
         if isinstance(error, KafkaError) and not passes(error):
             raise error

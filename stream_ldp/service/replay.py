@@ -111,14 +111,14 @@ async def ad_hoc(
         BrokerUnreachable, SettingsError, KafkaError: the brokers cannot be used.
         NotReplayed: the log does not hold the reports of this window any more, or of too few users.
     """
-    about = kind_of(collection).about
-    if about is None:
-        having = " and ".join(name for name, kind in KINDS.items() if kind.about is not None)
+    narrowed_to = kind_of(collection).narrowed_to
+    if narrowed_to is None:
+        having = " and ".join(name for name, kind in KINDS.items() if kind.narrowed_to is not None)
         raise ParameterError(
             f"{collection.name} is of {kind_of(collection).name}: only collections of {having} have estimates of "
             "other attributes"
         )
-    other = about(collection, of, method)
+    other = narrowed_to(collection, of, method)
     recount, _ = await recounted(collection, other, settings=settings, window_ms=window_ms)
     (series,) = other.series
     return MergeStep(collection=other, task=recount(series)).solve()

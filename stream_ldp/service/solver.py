@@ -123,7 +123,7 @@ class Solver:
         def run() -> None:
             solved, failure = None, None
             try:
-                _step_back()
+                _lower_priority()
                 began = time.monotonic()
                 solved = Solved(made=work(), seconds=time.monotonic() - began)
             except BaseException as error:  # noqa: BLE001  raised where the answer is awaited
@@ -143,7 +143,7 @@ class Solver:
                 gauge.labels(kind).set(sum(job.final is final for job in jobs))
 
 
-def _step_back() -> None:
+def _lower_priority() -> None:
     """Let this thread come after the event loop, where that is possible."""
     if sys.platform == "linux":  # elsewhere, threads have no niceness of their own
         # A sandbox may forbid it: what is solved then is as right, and takes its share of the processor.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.quarantine import Unread
 
 #: Most times that the windows are read while workers come and go; a worker has started within seconds.
-MOST_READS = 3
+MAX_READS = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,7 +103,7 @@ async def read_state(settings: Settings, collection: Collection, partitions: Map
     """Read the state of a collection; nothing is written.
 
     Workers write what they have counted before they commit it, so windows that are read after the commits hold at
-    least what these say. If workers have come or gone meanwhile, both are read again, at most MOST_READS times.
+    least what these say. If workers have come or gone meanwhile, both are read again, at most MAX_READS times.
 
     partitions: number of partitions of every topic, as the preflight finds them.
 
@@ -111,7 +111,7 @@ async def read_state(settings: Settings, collection: Collection, partitions: Map
         KafkaError, ClusterError: the brokers cannot be asked.
     """
     workers = await _read_workers(settings, collection, partitions)
-    for _ in range(MOST_READS):
+    for _ in range(MAX_READS):
         merge, passed, held = await read_windows(settings, collection, partitions)
         now = await _read_workers(settings, collection, partitions)
         if now.owners == workers.owners:

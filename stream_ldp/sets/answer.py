@@ -101,7 +101,7 @@ class EpochPrivacy(MessagePart):
     )
 
 
-class Learnt(MessagePart):
+class FilteredCandidates(MessagePart):
     """What earlier epochs have contributed to the candidates of a result."""
 
     alone: tuple[Finite, ...] = Field(description="frequency of each candidate as the epoch alone gives it")
@@ -163,7 +163,9 @@ class Ranking(AnswerMessage):
     items: tuple[HeavyHitter, ...] = Field(description="the k best, most frequent first")
     candidates: tuple[Candidate, ...] = Field(description="all that may yet be among them, best first")
     next_phase: NextPhase | None
-    learnt: Learnt | None = Field(default=None, description="null before the last phase, and with `prior: window`")
+    learnt: FilteredCandidates | None = Field(
+        default=None, description="null before the last phase, and with `prior: window`"
+    )
     earlier: EarlierEpochs | None = Field(
         default=None, description="what earlier epochs have left: after the last phase, this one as well"
     )

@@ -15,7 +15,7 @@ from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.plan import Section
 from stream_ldp.pipeline.statistics import SUM_BYTES, row_width
 from stream_ldp.quantity import memory, quantity
-from stream_ldp.sets.methods.usual import MOST_EPSILON_OF_GFIM_USERS, usual_kind
+from stream_ldp.sets.methods.usual import MAX_EPSILON_OF_GFIM_USERS, usual_kind
 from stream_ldp.sets.phases import Target, epoch_epsilon, epochs_epsilon
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class Plan(AnyPlan):
         )
 
     def _choice(self, usual: str) -> str:
-        boundary = f"epsilon {MOST_EPSILON_OF_GFIM_USERS:g}"
+        boundary = f"epsilon {MAX_EPSILON_OF_GFIM_USERS:g}"
         why = {
             "gfim-users": f"up to {boundary}, it finds more than svim",
             "svim": f"above {boundary}, gfim-users finds less of some populations",

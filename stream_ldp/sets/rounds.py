@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stream_ldp.errors import StreamLDPError
-from stream_ldp.mechanisms.privacy_loss import MOST_EPSILON, shown_epsilon
+from stream_ldp.mechanisms.privacy_loss import MAX_EPSILON, shown_epsilon
 from stream_ldp.pipeline.answer import Count, EventTime, Integer, Positive
 from stream_ldp.pipeline.content_type import content_type_of
 from stream_ldp.sets.phases import MAX_CANDIDATES, Inquiry
@@ -47,7 +47,7 @@ class Round(BaseModel):
     phase: Positive
     start_ms: EventTime = Field(description="event time at which its window begins")
     end_ms: EventTime = Field(description="event time at which its window ends")
-    epsilon: float = Field(gt=0, le=MOST_EPSILON)
+    epsilon: float = Field(gt=0, le=MAX_EPSILON)
     candidates: tuple[Count, ...] | None
     padding: Positive
 

@@ -14,7 +14,7 @@ from stream_ldp.pipeline.answer import Published, WindowBounds
 from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.sets.answer import Candidate, EpochPrivacy, HeavyHitter, NextPhase, Ranking
 from stream_ldp.sets.phases import RankingEstimate, epoch_epsilon, epochs_epsilon, most_spent
-from stream_ldp.sets.temporal import learn
+from stream_ldp.sets.temporal import filter_epoch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _AS_MUCH = "another epoch costs as much again"
 
 #: What is known where nobody reported.
-_NOTHING = RankingEstimate(items=np.zeros(0, dtype=np.int64), frequency=np.zeros(0), standard_error=np.zeros(0))
+_NO_ITEMS = RankingEstimate(items=np.zeros(0, dtype=np.int64), frequency=np.zeros(0), standard_error=np.zeros(0))
 
 
 def solve(collection: ItemCollection, task: WindowTask[PhaseSeries, Ranking]) -> Ranking:
@@ -54,10 +54,10 @@ def solve(collection: ItemCollection, task: WindowTask[PhaseSeries, Ranking]) ->
             inquiry, sums=sums.values, reports=sums.reports, before=None if before is None else before.estimate
         )
     else:
-        estimate, following = _NOTHING, None
+        estimate, following = _NO_ITEMS, None
     learnt = None
     if collection.is_temporal and phase.number == schedule.phases and sums.reports:
-        estimate, learnt, earlier = learn(estimate, earlier, epoch=epoch, reports=sums.reports)
+        estimate, learnt, earlier = filter_epoch(estimate, earlier, epoch=epoch, reports=sums.reports)
     ranking_reports = (*(() if before is None else before.reports_per_phase), sums.reports)
     return Ranking(
         collection=collection.name,

@@ -13,21 +13,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_ldp.filtering.learnt import places_among, updated
+from stream_ldp.filtering.filtered import filter_numbers, places_among
 from stream_ldp.filtering.local_level import Level
-from stream_ldp.sets.answer import EarlierEpochs, Learnt
+from stream_ldp.sets.answer import EarlierEpochs, FilteredCandidates
 from stream_ldp.sets.phases import RankingEstimate
 
 
-class Result(NamedTuple):
+class FilteredEpoch(NamedTuple):
     """The result of an epoch: the estimate, what it has from earlier epochs, and what it leaves to the next one."""
 
     estimate: RankingEstimate
-    learnt: Learnt
+    learnt: FilteredCandidates
     left: EarlierEpochs
 
 
-def learn(estimate: RankingEstimate, earlier: EarlierEpochs | None, *, epoch: int, reports: int) -> Result:
+def filter_epoch(
+    estimate: RankingEstimate, earlier: EarlierEpochs | None, *, epoch: int, reports: int
+) -> FilteredEpoch:
     """Estimate the candidates of an epoch's last phase with the epochs before.
 
     estimate: that of the epoch alone.
@@ -37,7 +39,7 @@ def learn(estimate: RankingEstimate, earlier: EarlierEpochs | None, *, epoch: in
     items, alone = estimate.items, estimate.frequency
     doubt = np.zeros(len(items)) if estimate.unseen is None else estimate.unseen
     places = places_among(items.tolist(), () if earlier is None else earlier.items)
-    after = updated(
+    after = filter_numbers(
         None if earlier is None else _level(earlier),
         alone,
         estimate.standard_error,
@@ -52,9 +54,9 @@ def learn(estimate: RankingEstimate, earlier: EarlierEpochs | None, *, epoch: in
     error = np.hypot(np.sqrt(after.level.variances), doubt)
     order = np.argsort(-after.mean, kind="stable")
     items, frequency = items[order], after.mean[order]
-    return Result(
+    return FilteredEpoch(
         estimate=RankingEstimate(items=items, frequency=frequency, standard_error=error[order]),
-        learnt=Learnt(
+        learnt=FilteredCandidates(
             alone=tuple(alone[order].tolist()),
             weight=after.reports,
             drift=after.drift,

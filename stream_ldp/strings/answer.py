@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from stream_ldp.filtering.learnt import Learnt
+from stream_ldp.filtering.filtered import FilteredEstimate
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
@@ -57,11 +57,11 @@ class RankedString(MessagePart):
     )
 
 
-class LearntStrings(MessagePart):
+class FilteredStrings(MessagePart):
     """What windows tell of the strings that earlier ones have found; see `stream_ldp.strings.temporal`."""
 
     strings: tuple[str, ...]
-    shares: Learnt = Field(
+    shares: FilteredEstimate = Field(
         description="of the users who have each of them, as the windows measure them: with the luck by which the "
         "strings were chosen"
     )
@@ -110,7 +110,7 @@ class StringRanking(AnswerMessage):
         description="those that stand out of the noise, at most k, most frequent first; null where a question that "
         "they take has no answers"
     )
-    learnt: LearntStrings | None = Field(
+    learnt: FilteredStrings | None = Field(
         default=None, description="what the next window takes from this one; null where nothing can be learnt"
     )
     plausibility: PlausibilityField

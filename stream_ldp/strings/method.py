@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from stream_ldp.filtering.shrinkage import Frequencies
+from stream_ldp.filtering.shrinkage import FrequencyPrior
 from stream_ldp.filtering.weighted_reports import WeightedReports
 
 if TYPE_CHECKING:
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     Windows = Sequence[tuple[float, StringAnswers]]
 
 #: The most strings nobody has that may be expected to look as frequent as one that is told.
-MOST_FALSE = 1.0
+MAX_FALSE = 1.0
 
 #: The fewest standard errors above 0 of a string that is told, however few candidates there are.
-LEAST_SCORE = 2.0
+MIN_SCORE = 2.0
 
 #: The fewest standard errors above 0, drawn to what all candidates suggest, of a string that windows before have
 #: found. One that is there by luck is tried again in each of them: of 100,000 users, half of whom return, 3 to 4
 #: false strings were told in place of 1.
-_LEAST_AGAIN = 0.5
+_MIN_AGAIN = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,7 +90,7 @@ class Supports:
 
     @property
     def frequency(self) -> NDArray[np.float64]:
-        """Frequencies of the candidates, without bias; there must be reports (Wang et al., 2017, eq. 2)."""
+        """FrequencyPrior of the candidates, without bias; there must be reports (Wang et al., 2017, eq. 2)."""
         found: NDArray[np.float64] = (self.counts / self.reports - self.zero) / (self.one - self.zero)
         return found
 
@@ -154,13 +154,13 @@ class TriedStrings:
         return len(self.every.counts)
 
     @cached_property
-    def prior(self) -> Frequencies:
+    def prior(self) -> FrequencyPrior:
         """The distribution of the frequencies of all strings that were tried.
 
         What is told is chosen because it looks frequent, and what is known of it by this does not depend on that.
         """
         error = np.broadcast_to(self.every.absent_error, self.every.counts.shape)
-        return Frequencies.learn(self.every.frequency, error)
+        return FrequencyPrior.learn(self.every.frequency, error)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,7 +212,7 @@ class StringMethod(ABC):
         found = self.candidates(windows, k=k)
         if found is None:
             return None
-        return told(
+        return select_reported(
             found.symbols, self.supports(windows, found.symbols), prior=found.prior, candidates=found.tried, k=k
         )
 
@@ -221,19 +221,19 @@ class StringMethod(ABC):
         """Return the standard error of the frequency of a string that nobody has, with so many users."""
 
 
-def told(
+def select_reported(
     symbols: NDArray[np.integer],
     supports: Supports,
     *,
-    prior: Frequencies,
+    prior: FrequencyPrior,
     candidates: int,
     k: int,
     again: NDArray[np.bool_] | None = None,
 ) -> FoundStrings:
     """Return the k most frequent strings of those that stand out of the noise.
 
-    A string is told if it is `LEAST_SCORE` standard errors above 0, and if of the candidates, all of which might be
-    strings that nobody has, at most `MOST_FALSE` are expected to look as frequent (Bonferroni's bound on the number
+    A string is told if it is `MIN_SCORE` standard errors above 0, and if of the candidates, all of which might be
+    strings that nobody has, at most `MAX_FALSE` are expected to look as frequent (Bonferroni's bound on the number
     of false ones). Of those that are tried again, what is left after they are drawn to others has to stand out too.
 
     symbols: of the strings, shape (n, length).
@@ -244,9 +244,9 @@ def told(
     """
     expected = candidates * supports.chance
     drawn = prior.drawn(supports.frequency, supports.standard_error)
-    out = (supports.frequency >= LEAST_SCORE * supports.absent_error) & (expected <= MOST_FALSE)
+    out = (supports.frequency >= MIN_SCORE * supports.absent_error) & (expected <= MAX_FALSE)
     if again is not None:
-        out &= ~again | (drawn.mean >= _LEAST_AGAIN * drawn.standard_error)
+        out &= ~again | (drawn.mean >= _MIN_AGAIN * drawn.standard_error)
     order = np.argsort(-drawn.mean, kind="stable")
     order = order[out[order]][:k]
     return FoundStrings(

@@ -39,10 +39,10 @@ _GRAMS = 2
 _HASH_BITS = 7
 
 #: Most n-grams of a place, each of which has a bit: those of 63 letters.
-_MOST_GRAMS = 2**12
+_MAX_GRAMS = 2**12
 
 #: Longest strings: of 32 letters, 16 places make 120 pairs.
-_MOST_LENGTH = 32
+_MAX_LENGTH = 32
 
 #: N-grams of a place that are kept for each string that is asked for.
 _KEPT = 2
@@ -99,14 +99,14 @@ class RapporUnknown(StringMethod):
     def of(cls, attribute: StringAttribute, *, epsilon: float) -> RapporUnknown:
         """See `StringMethod.of`: the hash and the n-grams have equal parts of epsilon."""
         grams = attribute.symbols**_LETTERS
-        if grams > _MOST_GRAMS:
+        if grams > _MAX_GRAMS:
             raise ParameterError(
                 f"method rappor-unknown has a bit for every pair of letters: give an `alphabet` of at most "
-                f"{int(_MOST_GRAMS**0.5) - 1} letters, or take method pem"
+                f"{int(_MAX_GRAMS**0.5) - 1} letters, or take method pem"
             )
-        if not _LETTERS < attribute.length <= _MOST_LENGTH:
+        if not _LETTERS < attribute.length <= _MAX_LENGTH:
             raise ParameterError(
-                f"method rappor-unknown is for strings of 3 to {_MOST_LENGTH} letters, got length: "
+                f"method rappor-unknown is for strings of 3 to {_MAX_LENGTH} letters, got length: "
                 f"{attribute.length}; take method pem"
             )
         share = epsilon / (1 + _GRAMS)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 #: The most extensions of a beginning. With two letters of 26 at a time in place of one, half of the groups are left,
 #: each with twice the users: 21 of the top 32 in place of 19 (2,000 strings of 6 letters, 10^6 users, epsilon 2).
-_MOST_EXTENSIONS = 1_024
+_MAX_EXTENSIONS = 1_024
 
 #: Share of the users who answer with their whole strings, whose frequencies need the least error: beginnings are more
 #: frequent than the strings that they begin.
@@ -41,7 +41,7 @@ _WHOLE = 0.5
 _KEPT = 2
 
 #: Standard errors above 0 of a beginning that is kept.
-_LEAST_SCORE = 1.0
+_MIN_SCORE = 1.0
 
 #: Answers that are counted at once: 64 beginnings take 1 MB for each bit of their hashes.
 _CHUNK = 2**17
@@ -97,7 +97,7 @@ class Pem(StringMethod):
         if not found:
             DirectResponse(size=2, epsilon=epsilon)  # raises, and says what is possible
         bits, response = min(found, key=lambda each: _variance(*each))
-        step = next(step for step in itertools.count(1) if attribute.symbols ** (step + 1) > _MOST_EXTENSIONS)
+        step = next(step for step in itertools.count(1) if attribute.symbols ** (step + 1) > _MAX_EXTENSIONS)
         before = range(step, attribute.length, step)
         weights = [*((1 - _WHOLE) / len(before) for _ in before), _WHOLE]
         questions = tuple(
@@ -129,7 +129,7 @@ class Pem(StringMethod):
             every = supports.taken(possible)
             scores = every.frequency / every.absent_error
             best = np.argsort(-scores, kind="stable")[: _KEPT * k]
-            beginnings = extended[possible[best[scores[best] >= _LEAST_SCORE]]]
+            beginnings = extended[possible[best[scores[best] >= _MIN_SCORE]]]
             if not len(beginnings):
                 nothing = np.zeros((0, self.attribute.length), dtype=np.int64)
                 return TriedStrings(nothing, every.taken(np.zeros(0, dtype=np.intp)))

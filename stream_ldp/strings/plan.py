@@ -11,7 +11,7 @@ from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.plan import Section
 from stream_ldp.pipeline.statistics import row_width
 from stream_ldp.quantity import quantity
-from stream_ldp.strings.method import LEAST_SCORE
+from stream_ldp.strings.method import MIN_SCORE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ class Error:
     """The error to expect of so many users in a window.
 
     standard_error: of the frequency of a string that nobody has.
-    least: least frequency of a string that may be told: `LEAST_SCORE` standard errors. With many candidates it takes
+    least: least frequency of a string that may be told: `MIN_SCORE` standard errors. With many candidates it takes
         up to twice as much, so that at most one false string is expected.
     """
 
@@ -123,5 +123,5 @@ def plan(collection: StringCollection, *, populations: Sequence[int] = POPULATIO
             QuestionPlan(asked=each.title, share=share)
             for each, share in zip(questions.questions, questions.shares.tolist(), strict=True)
         ),
-        errors=tuple(Error(users=users, standard_error=error, least=LEAST_SCORE * error) for users, error in errors),
+        errors=tuple(Error(users=users, standard_error=error, least=MIN_SCORE * error) for users, error in errors),
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stream_ldp.mechanisms.hashing import SEED_BYTES
-from stream_ldp.mechanisms.plausibility import MIN_EXPECTED, UNTESTED, Plausibility, compared
+from stream_ldp.mechanisms.plausibility import MIN_EXPECTED, UNTESTED, PlausibilityTest, compared
 from stream_ldp.mechanisms.privacy_loss import round_up
 from stream_ldp.mechanisms.randomness.allocation import Allocation
 
@@ -193,7 +193,7 @@ class StringQuestions(Allocation):
 
     def plausibility(
         self, rows: NDArray[np.uint8], counts: NDArray[np.int64], *, reports_per_user: float
-    ) -> Plausibility:
+    ) -> PlausibilityTest:
         """Test whether the questions and the seeds are drawn as honest users draw them, whatever they hold.
 
         Of the seeds, the lowest 4 bits are compared with a uniform draw.

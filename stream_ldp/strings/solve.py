@@ -11,7 +11,7 @@ from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.strings.answer import QuestionReports, RankedString, StringPrivacy, StringRanking
-from stream_ldp.strings.temporal import follow
+from stream_ldp.strings.temporal import filter_strings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +31,7 @@ def solve(collection: StringCollection, task: WindowTask[WindowSeries, StringRan
     windows = [(weight, RowCounts.sum(parts, bits=questions.bits)) for weight, parts in task.counts(RowCounts)]
     _, current = windows[0]
     counts = current.counts.astype(np.int64)
-    found, alone, learnt = follow(
+    found, alone, learnt = filter_strings(
         collection,
         task,
         [(weight, questions.answers(each.rows, each.counts.astype(np.int64))) for weight, each in windows],

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stream_ldp.filtering.learnt import learn, places_among, repeating
-from stream_ldp.strings.answer import LearntStrings
-from stream_ldp.strings.method import LEAST_SCORE, told
+from stream_ldp.filtering.filtered import filter_window, places_among, returning_share
+from stream_ldp.strings.answer import FilteredStrings
+from stream_ldp.strings.method import MIN_SCORE, select_reported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 _KEPT = 2
 
 #: Standard errors above 0 of a string that is remembered. A string that nobody has falls below sooner or later.
-_LEAST_SCORE = LEAST_SCORE / 2
+_MIN_SCORE = MIN_SCORE / 2
 
 
-class Followed(NamedTuple):
+class FilteredRanking(NamedTuple):
     """The strings of a window, with what the windows before tell.
 
     found: None if a question that this takes has no answers.
@@ -44,22 +44,24 @@ class Followed(NamedTuple):
 
     found: FoundStrings | None
     alone: Mapping[str, float]
-    learnt: LearntStrings | None
+    learnt: FilteredStrings | None
 
 
-def follow(collection: StringCollection, task: WindowTask[WindowSeries, StringRanking], windows: Windows) -> Followed:
+def filter_strings(
+    collection: StringCollection, task: WindowTask[WindowSeries, StringRanking], windows: Windows
+) -> FilteredRanking:
     """Find the most frequent strings of a window, with what the windows before tell of them.
 
     windows: the answers of the window, and of remembered ones, with their weights.
     """
     method, k = collection.method, collection.mechanism_spec.k
-    returning = repeating(collection.window, collection.prior)
+    returning = returning_share(collection.window, collection.prior)
     if returning is None:
-        return Followed(method.find(windows, k=k), {}, None)
+        return FilteredRanking(method.find(windows, k=k), {}, None)
     past = None if task.earlier is None else task.earlier.learnt
     tried = method.candidates(windows, k=k)
     if tried is None:
-        return Followed(None, {}, past)
+        return FilteredRanking(None, {}, past)
     names = [collection.string.decode(each) for each in tried.symbols]
     others = sorted(set(() if past is None else past.strings) - set(names))
     encoded = np.array([collection.string.encode(each) for each in others], dtype=np.int64)
@@ -67,7 +69,7 @@ def follow(collection: StringCollection, task: WindowTask[WindowSeries, StringRa
     names += others
     supports = method.supports(windows, symbols)
     places = places_among(names, () if past is None else past.strings)
-    shares = learn(
+    shares = filter_window(
         None if past is None else past.shares,
         supports.frequency,
         supports.standard_error,
@@ -82,8 +84,8 @@ def follow(collection: StringCollection, task: WindowTask[WindowSeries, StringRa
     measured = np.flatnonzero(places >= 0)
     alone = tried.prior.drawn(supports.frequency[measured], supports.standard_error[measured]).mean
     kept = _best(estimate, error, most=_KEPT * k)
-    return Followed(
-        told(
+    return FilteredRanking(
+        select_reported(
             symbols,
             supports.known(measured, estimate[measured], error[measured]),
             prior=tried.prior,
@@ -92,7 +94,7 @@ def follow(collection: StringCollection, task: WindowTask[WindowSeries, StringRa
             again=places >= 0,
         ),
         dict(zip([names[number] for number in measured.tolist()], alone.tolist(), strict=True)),
-        LearntStrings(
+        FilteredStrings(
             strings=tuple(names[number] for number in kept.tolist()),
             shares=shares.taken(kept),
             found=tuple(names[number] for number in kept.tolist() if places[number] < 0) if task.final else (),
@@ -104,4 +106,4 @@ def follow(collection: StringCollection, task: WindowTask[WindowSeries, StringRa
 def _best(estimate: NDArray[np.float64], error: NDArray[np.float64], *, most: int) -> NDArray[np.intp]:
     """Return the numbers of the strings that are remembered, ascending."""
     best = np.argsort(-estimate, kind="stable")[:most]
-    return np.sort(best[estimate[best] >= _LEAST_SCORE * error[best]])
+    return np.sort(best[estimate[best] >= _MIN_SCORE * error[best]])

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.synthesis.marginals import Marginals
+    from stream_ldp.synthesis.marginals import MarginalModel
 
 #: Least probability of a cell beside those of the same separator: a separator that an estimate gives nothing has to
 #: be followed by something, since another clique may give it a little.
@@ -68,7 +68,7 @@ class JunctionTree:
         """Whether no clique has more than two attributes."""
         return all(len(node.clique) <= 2 for node in self.nodes)
 
-    def records(self, marginals: Marginals, *, count: int, generator: np.random.Generator) -> NDArray[np.int64]:
+    def records(self, marginals: MarginalModel, *, count: int, generator: np.random.Generator) -> NDArray[np.int64]:
         """Draw records with these distributions.
 
         Of the records with the same values of a separator, as many get each cell as its probability says, up to one

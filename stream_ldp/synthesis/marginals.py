@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stream_ldp.views.fitting import Fit
 
 
-class Marginals(Protocol):
+class MarginalModel(Protocol):
     """Estimated distributions of attributes, which agree on what they share.
 
     sizes: number of values of each attribute.
@@ -44,7 +44,7 @@ class Marginals(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfViews:
+class ViewMarginals:
     """The distributions that users have told in views."""
 
     fit: Fit
@@ -65,17 +65,17 @@ class OfViews:
         return self.fit.margin(place)
 
     def joint(self, of: tuple[int, ...]) -> NDArray[np.float64]:
-        """See `Marginals.joint`: that of the most entropy with the pairs."""
+        """See `MarginalModel.joint`: that of the most entropy with the pairs."""
         return self.fit.joint(of).probability
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfPairs:
+class PairMarginals:
     """The distributions that an estimator has found for every attribute and every pair.
 
     attributes: of each attribute, shape (values,).
     pairs: of all pairs at ascending positions, an axis for each attribute; they need not agree on their margins.
-    p_values: see `Marginals`.
+    p_values: see `MarginalModel`.
     direct: estimates a joint distribution of three or more attributes from the reports, as LoPub does; None to take
         that of the most entropy with the pairs.
     """

@@ -12,7 +12,7 @@ from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.distribution import Axis
 from stream_ldp.synthesis.chunk import SyntheticChunk
-from stream_ldp.synthesis.records import MOST_CELLS, synthesize
+from stream_ldp.synthesis.records import MAX_CELLS, synthesize
 from stream_ldp.synthesis.window import marginals_of, whole
 from stream_ldp.views.collection import ViewsCollection
 
@@ -49,7 +49,7 @@ def synthetic(
         # Each window has draws of its own, or what chance does to one would be done to all.
         seed=(spec.seed, max(0, task.window_ms)) if seed is None else seed,
         method=spec.method,
-        most_cells=_PUBLISHED_CELLS if spec.stop == "paper" else MOST_CELLS,
+        most_cells=_PUBLISHED_CELLS if spec.stop == "paper" else MAX_CELLS,
     )
 
 

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.synthesis.graph import Edge
-    from stream_ldp.synthesis.marginals import Marginals
+    from stream_ldp.synthesis.marginals import MarginalModel
 
 #: Most cells of a clique. The joint of one has to be fitted and drawn from; wider ones only spread the same evidence.
-MOST_CELLS = 5_000
+MAX_CELLS = 5_000
 #: Chance that attributes of which none depends on another have any edge at all; and, where some do depend, that two
 #: that do not have one. The noise of such an edge is what shrinking leaves of it, so a few cost little: with 1 in 20
 #: shared out to all pairs, records of NLTCS at epsilon 1 are as far off as independent ones, and half as far without.
@@ -44,12 +44,12 @@ class SyntheticRecords:
 
 
 def synthesize(
-    marginals: Marginals,
+    marginals: MarginalModel,
     *,
     records: int,
     seed: int | Sequence[int],
     method: Synthesis = Synthesis.AUTO,
-    most_cells: int = MOST_CELLS,
+    most_cells: int = MAX_CELLS,
 ) -> SyntheticRecords:
     """Draw records whose attributes have the estimated distributions (LoPub; Ren et al., 2018, algorithm 4).
 
@@ -67,13 +67,13 @@ def synthesize(
     )
 
 
-def tree_of(marginals: Marginals, *, method: Synthesis, most_cells: int = MOST_CELLS) -> JunctionTree:
+def tree_of(marginals: MarginalModel, *, method: Synthesis, most_cells: int = MAX_CELLS) -> JunctionTree:
     """Choose which attributes depend on each other, and return the tree of their cliques."""
     weights = _edges(marginals, method=method)
     return JunctionTree.of(cliques_of(marginals.sizes, weights, most_cells=most_cells))
 
 
-def _edges(marginals: Marginals, *, method: Synthesis) -> dict[Edge, float]:
+def _edges(marginals: MarginalModel, *, method: Synthesis) -> dict[Edge, float]:
     """Return the pairs that get an edge, with their mutual information in nats."""
     if method is Synthesis.INDEPENDENT:
         return {}
@@ -85,7 +85,7 @@ def _edges(marginals: Marginals, *, method: Synthesis) -> dict[Edge, float]:
     return evident if method is Synthesis.AUTO else {of: evident[of] for of in spanning_forest(evident)}
 
 
-def _least_information(marginals: Marginals, of: Edge) -> float:
+def _least_information(marginals: MarginalModel, of: Edge) -> float:
     fewest = min(marginals.sizes[place] for place in of)
     return (fewest - 1) * _LOPUB_PHI**2 / 2
 

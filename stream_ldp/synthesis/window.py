@@ -15,10 +15,10 @@ from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records import solve as records
 from stream_ldp.records.bit_selection import selected
 from stream_ldp.records.collection import JointCollection
-from stream_ldp.synthesis.marginals import OfPairs, OfViews, least_p_value
+from stream_ldp.synthesis.marginals import PairMarginals, ViewMarginals, least_p_value
 from stream_ldp.views.collection import ViewsCollection
 from stream_ldp.views.solve import fitted
-from stream_ldp.views.temporal import follow_all
+from stream_ldp.views.temporal import filter_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.records.answer import Estimate
     from stream_ldp.records.series import EstimateSpec
-    from stream_ldp.synthesis.marginals import Marginals
+    from stream_ldp.synthesis.marginals import MarginalModel
 
 
 def counting_all(collection: Collection) -> JointCollection | ViewsCollection:
@@ -73,7 +73,7 @@ def marginals_of(
     *,
     earlier: Mapping[str, Any],
     stop: str | None = None,
-) -> Marginals:
+) -> MarginalModel:
     """Estimate the distributions of a window.
 
     Those of views learn from the windows before as far as the collection's estimates do; those of joint distributions
@@ -85,7 +85,7 @@ def marginals_of(
     """
     if isinstance(collection, ViewsCollection):
         tables, fit = fitted(collection, task)
-        return OfViews(fit=follow_all(collection, task, tables, fit, earlier=earlier))
+        return ViewMarginals(fit=filter_all(collection, task, tables, fit, earlier=earlier))
     asked = all_pairs(collection, stop=stop)
 
     def answer(series: EstimateSpec) -> Estimate:
@@ -98,7 +98,7 @@ def marginals_of(
 
     answers = {asked.positions_of(each.of): answer(each) for each in asked.series}
     pairs = {(of[0], of[1]): each for of, each in answers.items() if len(of) == 2}
-    return OfPairs(
+    return PairMarginals(
         attributes=[answers[place,].joint() for place in range(len(asked.attributes))],
         pairs={of: each.joint() for of, each in pairs.items()},
         p_values={

@@ -108,7 +108,7 @@ class ViewsCollection(SynthesizingCollection, AskingCollection):
         return tuple(self._positions[name] for name in of)
 
 
-def about(collection: ViewsCollection, of: Sequence[str], method: str | None) -> ViewsCollection:
+def narrowed_to(collection: ViewsCollection, of: Sequence[str], method: str | None) -> ViewsCollection:
     """Make a collection with the same reports whose only estimate is of other attributes.
 
     of: names of the attributes, in the order of the axes.

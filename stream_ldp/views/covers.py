@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import combinations
 
 #: Most attributes of a view of a greedy cover.
-_MOST_ATTRIBUTES = 8
+_MAX_ATTRIBUTES = 8
 #: Most attributes for which covers are looked for; with more, the search takes seconds, and every client makes it.
-_MOST_COVERED = 40
+_MAX_COVERED = 40
 
 #: Products in the field of four elements, whose sums are exclusive or.
 _PRODUCTS: tuple[tuple[int, ...], ...] = ((0, 0, 0, 0), (0, 1, 2, 3), (0, 2, 3, 1), (0, 3, 1, 2))
@@ -24,7 +24,7 @@ def greedy_cover(sizes: Sequence[int], limit: int) -> list[tuple[int, ...]]:
 
     sizes: number of values of each attribute.
     """
-    if len(sizes) > _MOST_COVERED:
+    if len(sizes) > _MAX_COVERED:
         return []
     left = set(combinations(range(len(sizes)), 2))
     found = []
@@ -32,7 +32,7 @@ def greedy_cover(sizes: Sequence[int], limit: int) -> list[tuple[int, ...]]:
         first, second = max(left, key=lambda pair: (sizes[pair[0]] * sizes[pair[1]], pair))
         view = [first, second]
         cells = math.prod(sizes[place] for place in view)
-        while len(view) < _MOST_ATTRIBUTES:
+        while len(view) < _MAX_ATTRIBUTES:
             gains = [
                 (sum((min(place, other), max(place, other)) in left for other in view), place)
                 for place in range(len(sizes))

@@ -56,7 +56,7 @@ def standard_error(
         if set(table.of) & set(order)
     ]
     told = {
-        key: _as_told(fit, key, value, information)
+        key: _as_measured(fit, key, value, information)
         for key, (value, information) in combined(repeated, most=2).items()
         if set(key) <= set(order)
     }
@@ -74,7 +74,9 @@ def standard_error(
     return np.asarray(_fitted(fit, order, start, pairs).std(axis=0)).transpose(back)
 
 
-def _as_told(fit: Fit, of: tuple[int, ...], repeated: NDArray[np.float64], information: float) -> NDArray[np.float64]:
+def _as_measured(
+    fit: Fit, of: tuple[int, ...], repeated: NDArray[np.float64], information: float
+) -> NDArray[np.float64]:
     """Return repeated answers about an attribute or a pair with the noise of the fit, which may know more than they.
 
     information: inverse variance of a cell in one of the answers.

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 #: Most values of all attributes together for which factors are looked for: with as many, it takes seconds.
-MOST_VALUES = 500
+MAX_VALUES = 500
 
 #: The edge of the noise's eigenvalues, in units of its estimate: with 1, noise passes for factors where it is large,
 #: and the error of tables of few values grows by up to a sixth; with 1.5, small factors are lost.
@@ -24,7 +24,7 @@ _MARGIN = 1.2
 #: Most steps of the fit, and the relative change at which it ends.
 _STEPS, _CHANGE = 30, 1e-4
 #: Least mean of p (1 - p) over the values of an attribute, so that an attribute of one value does not outweigh all.
-_LEAST_SPREAD = 1e-3
+_MIN_SPREAD = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,10 +58,10 @@ def factors_of(
     values = int(ends[-1])
     unknowns = sum((len(margins[i]) - 1) * (len(margins[j]) - 1) for i, j in dependences)
     nothing = Factors(rank=0, dependences={}, share=0.0)
-    if values > MOST_VALUES or len(dependences) <= len(margins):
+    if values > MAX_VALUES or len(dependences) <= len(margins):
         return nothing
     blocks = [slice(start, end) for start, end in pairwise(ends.tolist())]
-    scales = [1 / math.sqrt(max(float((each * (1 - each)).mean()), _LEAST_SPREAD)) for each in margins]
+    scales = [1 / math.sqrt(max(float((each * (1 - each)).mean()), _MIN_SPREAD)) for each in margins]
     observed, precision = np.zeros((values, values)), np.zeros((values, values))
     for (i, j), (table, information) in dependences.items():
         scale = scales[i] * scales[j]

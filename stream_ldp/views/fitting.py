@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.views.tables import Marginals, ViewTable
+    from stream_ldp.views.tables import MarginalTables, ViewTable
 
 #: Weights of the uniform distribution in the mixtures with it that a margin is the likelihood-weighted mean of.
 _UNIFORM_WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
@@ -88,14 +88,14 @@ class Fit:
         self._joints: dict[tuple[int, ...], Joint] = {}
 
     @property
-    def told(self) -> Marginals:
+    def measured(self) -> MarginalTables:
         """The attributes and pairs as all tables tell them, without bias and with noise."""
         return self._raw
 
-    def with_told(self, told: Marginals) -> Fit:
+    def with_measured(self, measured: MarginalTables) -> Fit:
         """Return the fit in which some attributes and pairs are told otherwise."""
         found = Fit(self.tables, sizes=self.sizes)
-        found._raw |= told
+        found._raw |= measured
         return found
 
     @property
@@ -156,12 +156,12 @@ class Fit:
         start = np.ones(())
         for place in order:
             start = np.multiply.outer(start, self.margin(place))
-        told = [
+        measured = [
             ((axis, other), self.pair(order[axis], order[other]).probability)
             for axis, other in combinations(range(len(order)), 2)
             if (order[axis], order[other]) in self._raw
         ]
-        found, sweeps, change = proportional_fit(start, told)
+        found, sweeps, change = proportional_fit(start, measured)
         return Joint(probability=found, sweeps=sweeps, change=change)
 
 
@@ -178,25 +178,25 @@ def centred(table: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def proportional_fit(
     start: NDArray[np.float64],
-    told: Sequence[tuple[tuple[int, int], NDArray[np.float64]]],
+    measured: Sequence[tuple[tuple[int, int], NDArray[np.float64]]],
     *,
     sweeps: int = _SWEEPS,
 ) -> tuple[NDArray[np.float64], int, float]:
     """Fit a joint distribution to pairs, with the least divergence from the start.
 
     start: float64, an axis for each attribute.
-    told: axes of two attributes, ascending, and their joint distribution.
+    measured: axes of two attributes, ascending, and their joint distribution.
 
     Returns:
         The distribution, the number of sweeps, and the sum of the absolute changes in the last one.
     """
-    if len(told) == 1 and start.ndim == 2:
-        return told[0][1], 0, 0.0
+    if len(measured) == 1 and start.ndim == 2:
+        return measured[0][1], 0, 0.0
     found, change, swept = start, 0.0, 0
-    while told and swept < sweeps:
+    while measured and swept < sweeps:
         swept += 1
         before = found
-        for axes, pair in told:
+        for axes, pair in measured:
             others = tuple(axis for axis in range(start.ndim) if axis not in axes)
             sums = found.sum(axis=others, keepdims=True)
             # A pair that has come to 0 stays there: what is divided by is not 0 where anything is left.

@@ -43,7 +43,7 @@ def dependence(fit: Fit, *, of: Iterable[int]) -> Dependence:
     """
     statistic, freedom = 0.0, 0
     for pair in combinations(sorted(of), 2):
-        if pair in fit.told:
+        if pair in fit.measured:
             found = _dependence(fit, pair)
             # With the windows before, the noise is less.
             covariance = _covariance(fit, pair) * _alone(fit.tables, pair) / fit.information(pair)
@@ -62,8 +62,8 @@ def contrasts(size: int) -> NDArray[np.float64]:
 
 def _dependence(fit: Fit, pair: tuple[int, int]) -> NDArray[np.float64]:
     """Return the coefficients of a pair's dependence, without bias, shape (coefficients,)."""
-    table, _ = fit.told[pair]
-    rows, columns = (fit.told[place,][0] for place in pair)
+    table, _ = fit.measured[pair]
+    rows, columns = (fit.measured[place,][0] for place in pair)
     left, right = (contrasts(size) for size in table.shape)
     return np.asarray(left @ (table - np.outer(rows, columns)) @ right.T).ravel()
 
@@ -80,7 +80,7 @@ def _covariance(fit: Fit, pair: tuple[int, int]) -> NDArray[np.float64]:
     with the other attribute's distribution. To second order, it has the product of the noise of both margins.
     """
     tables = fit.tables
-    first, second = (on_simplex(fit.told[place,][0]) for place in pair)
+    first, second = (on_simplex(fit.measured[place,][0]) for place in pair)
     left, right = contrasts(len(first)), contrasts(len(second))
     product = np.outer(first, second).ravel()
     of_rows = np.kron(left, np.outer(right @ second, np.ones(len(second))))
@@ -89,14 +89,14 @@ def _covariance(fit: Fit, pair: tuple[int, int]) -> NDArray[np.float64]:
     for table in tables:
         row, column, both = (_weight(tables, table, of) for of in ((pair[0],), (pair[1],), pair))
         if row and column:
-            told = both * np.kron(left, right) - row * of_rows - column * of_columns
-            found += told @ marginal_covariance(table.oracle, product) @ told.T / table.reports
+            measured = both * np.kron(left, right) - row * of_rows - column * of_columns
+            found += measured @ marginal_covariance(table.oracle, product) @ measured.T / table.reports
         elif row:
-            told = row * np.kron(left, (right @ second)[:, None])
-            found += told @ marginal_covariance(table.oracle, first) @ told.T / table.reports
+            measured = row * np.kron(left, (right @ second)[:, None])
+            found += measured @ marginal_covariance(table.oracle, first) @ measured.T / table.reports
         elif column:
-            told = column * np.kron((left @ first)[:, None], right)
-            found += told @ marginal_covariance(table.oracle, second) @ told.T / table.reports
+            measured = column * np.kron((left @ first)[:, None], right)
+            found += measured @ marginal_covariance(table.oracle, second) @ measured.T / table.reports
     noise_left = left @ _of_margin(tables, pair[0], first) @ left.T
     noise_right = right @ _of_margin(tables, pair[1], second) @ right.T
     return found + np.kron(noise_left, noise_right)

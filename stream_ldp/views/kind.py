@@ -11,7 +11,7 @@ from stream_ldp.questions.layout import QuestionLayout
 from stream_ldp.questions.reports import reports
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.truth import totals
-from stream_ldp.views.collection import ViewsCollection, about
+from stream_ldp.views.collection import ViewsCollection, narrowed_to
 from stream_ldp.views.dependence import for_finals
 from stream_ldp.views.evaluation import EVALUATION
 from stream_ldp.views.plan import plan, summary
@@ -42,6 +42,6 @@ VIEWS = Kind(
     totals=totals,
     for_finals=for_finals,
     libraries=always("scipy.linalg", "scipy.special"),
-    about=about,
+    narrowed_to=narrowed_to,
     evaluation=EVALUATION,
 )

@@ -19,7 +19,7 @@ from stream_ldp.views.errors import standard_error
 from stream_ldp.views.fitting import CHANGE, Fit
 from stream_ldp.views.independence import dependence
 from stream_ldp.views.tables import view_tables
-from stream_ldp.views.temporal import follow
+from stream_ldp.views.temporal import filter_fit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from stream_ldp.views.question import ViewQuestion
     from stream_ldp.views.series import ViewEstimateSpec
     from stream_ldp.views.tables import ViewTable
-    from stream_ldp.views.temporal import Followed
+    from stream_ldp.views.temporal import FilteredFit
 
 #: Chance that attributes that are independent are found to be dependent, as for collections of records.
 SIGNIFICANCE = 0.05
 
 #: Least chance that is told, as for collections of records: so far out, the statistic is no chi-square.
-_LEAST_P_VALUE = 0.001
+_MIN_P_VALUE = 0.001
 
 #: Fits that are kept for the other estimates of a window, with some collections and windows in turn.
 _KEPT_FITS = 8
@@ -51,8 +51,8 @@ def solve(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estima
     _, current = weighted_sums(task, counters=questions.counters)[0]
     of, attributes = collection.positions_of(spec.of), collection.attributes_of(spec)
     tables, alone = fitted(collection, task)
-    followed = follow(collection, task, tables, alone)
-    fit = alone if followed is None else followed.fit
+    filtered = filter_fit(collection, task, tables, alone)
+    fit = alone if filtered is None else filtered.fit
     joint = fit.joint(of)
     return Estimate(
         collection=collection.name,
@@ -74,7 +74,7 @@ def solve(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estima
             assumption=ASSUMPTION if questions.epsilon == questions.for_ever else REPEATED,
             published=published_of_window(task, collection, epsilon=questions.epsilon, inputs="any two users"),
         ),
-        temporal=None if followed is None else _temporal(followed, alone=alone.joint(of)),
+        temporal=None if filtered is None else _temporal(filtered, alone=alone.joint(of)),
         views=tuple(_views(questions, current, of)),
     )
 
@@ -129,15 +129,15 @@ def _fit(joint: Joint) -> FitMessage:
     )
 
 
-def _temporal(followed: Followed, *, alone: Joint) -> Temporal:
-    coefficients = followed.learnt.coefficients
+def _temporal(filtered: FilteredFit, *, alone: Joint) -> Temporal:
+    coefficients = filtered.learnt.coefficients
     return Temporal(
         alone=alone.probability.tolist(),
-        users=followed.users,
+        users=filtered.users,
         drift=coefficients.drift,
         jumped=coefficients.jumped,
         filter=None,
-        views=followed.learnt,
+        views=filtered.learnt,
     )
 
 
@@ -151,6 +151,6 @@ def _independence(fit: Fit, of: Sequence[int]) -> Independence:
     return Independence(
         marginals=tuple(fit.margin(place) for place in of),
         statistic=shown.statistic,
-        p_value=max(p_value, _LEAST_P_VALUE),
+        p_value=max(p_value, _MIN_P_VALUE),
         dependent=p_value < SIGNIFICANCE and math.isfinite(shown.statistic),
     )

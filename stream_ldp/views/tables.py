@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from stream_ldp.questions.questions import QuestionSet
 
 #: Estimated distributions, with the inverse variance of a cell of each, by the ascending positions of the attributes.
-Marginals = dict[tuple[int, ...], tuple["NDArray[np.float64]", float]]
+MarginalTables = dict[tuple[int, ...], tuple["NDArray[np.float64]", float]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,9 +96,9 @@ def view_tables(
     return found
 
 
-def combined(tables: Sequence[ViewTable], *, most: int) -> Marginals:
+def combined(tables: Sequence[ViewTable], *, most: int) -> MarginalTables:
     """Combine the marginals of all tables, of one attribute up to `most`, by their inverse variances."""
-    found: Marginals = {}
+    found: MarginalTables = {}
     for table in tables:
         for size in range(1, most + 1):
             for of in combinations(table.of, size):

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stream_ldp.filtering.learnt import learn, places_among, repeating
-from stream_ldp.records.answer import LearntMarginals
+from stream_ldp.filtering.filtered import filter_window, places_among, returning_share
+from stream_ldp.records.answer import FilteredMarginals
 from stream_ldp.records.estimators.basis import transformed
 from stream_ldp.views.independence import contrasts
 from stream_ldp.views.variance import contrast_noise
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.filtering.learnt import Learnt
+    from stream_ldp.filtering.filtered import FilteredEstimate
     from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.records.answer import Estimate
     from stream_ldp.views.collection import ViewsCollection
     from stream_ldp.views.fitting import Fit
     from stream_ldp.views.series import ViewEstimateSpec
-    from stream_ldp.views.tables import Marginals, ViewTable
+    from stream_ldp.views.tables import MarginalTables, ViewTable
 
 #: Least variance of a coefficient among users, as a share of that among users with every value alike.
-_LEAST_SPREAD = 0.1
+_MIN_SPREAD = 0.1
 
 
-class Followed(NamedTuple):
+class FilteredFit(NamedTuple):
     """A fit with what the windows before tell.
 
     learnt: what the next window takes from it.
@@ -46,7 +46,7 @@ class Followed(NamedTuple):
     """
 
     fit: Fit
-    learnt: LearntMarginals
+    learnt: FilteredMarginals
     users: float
 
 
@@ -65,21 +65,21 @@ class _Part(NamedTuple):
     spread: NDArray[np.float64]
 
 
-def follow(
+def filter_fit(
     collection: ViewsCollection,
     task: WindowTask[ViewEstimateSpec, Estimate],
     tables: Sequence[ViewTable],
     fit: Fit,
-) -> Followed | None:
+) -> FilteredFit | None:
     """Estimate the margins and pairs of a window's attributes with the windows before.
 
     fit: that of the window alone, made of `tables`.
 
     Returns:
-        None where nothing can be learnt, see `repeating`, or nobody has reported.
+        None where nothing can be learnt, see `returning_share`, or nobody has reported.
     """
     spec, window = task.series, collection.window
-    returning, asked = repeating(window, spec.prior), sorted(collection.positions_of(spec.of))
+    returning, asked = returning_share(window, spec.prior), sorted(collection.positions_of(spec.of))
     parts = [] if returning is None else list(_parts(tables, fit, asked))
     if returning is None or not parts:
         return None
@@ -88,7 +88,7 @@ def follow(
     variance = np.concatenate([part.variance for part in parts])
     spread = np.concatenate([part.spread for part in parts])
     reports = sum(table.reports for table in tables if not set(table.of).isdisjoint(asked))
-    learnt = learn(
+    learnt = filter_window(
         None if before is None else before.coefficients,
         np.concatenate([part.found for part in parts]),
         np.sqrt(variance),
@@ -100,11 +100,11 @@ def follow(
         places=None if before is None else places_among(_names(of, collection), _names(before.of, collection)),
     )
     if learnt.weight:
-        fit = fit.with_told(_told(fit, parts, learnt))
-    return Followed(fit, LearntMarginals(of=of, coefficients=learnt), users=learnt.weight)
+        fit = fit.with_measured(_measured(fit, parts, learnt))
+    return FilteredFit(fit, FilteredMarginals(of=of, coefficients=learnt), users=learnt.weight)
 
 
-def follow_all(
+def filter_all(
     collection: ViewsCollection,
     task: WindowTask[ViewEstimateSpec, Estimate],
     tables: Sequence[ViewTable],
@@ -120,17 +120,17 @@ def follow_all(
     fit: that of the window alone, made of `tables`.
     earlier: the final before of each estimate that has one, by the estimate's name.
     """
-    told: Marginals = {}
+    measured: MarginalTables = {}
     for spec in reversed(collection.series):
         asked = replace(task, series=spec, before=earlier.get(spec.name))
-        followed = follow(collection, asked, tables, fit)
-        if followed is not None:
+        filtered = filter_fit(collection, asked, tables, fit)
+        if filtered is not None:
             places = set(collection.positions_of(spec.of))
-            told |= {of: found for of, found in followed.fit.told.items() if set(of) <= places}
-    return fit.with_told(told) if told else fit
+            measured |= {of: found for of, found in filtered.fit.measured.items() if set(of) <= places}
+    return fit.with_measured(measured) if measured else fit
 
 
-def _before(task: WindowTask[ViewEstimateSpec, Estimate]) -> LearntMarginals | None:
+def _before(task: WindowTask[ViewEstimateSpec, Estimate]) -> FilteredMarginals | None:
     before = task.earlier
     return None if before is None or before.temporal is None else before.temporal.views
 
@@ -141,12 +141,12 @@ def _parts(tables: Sequence[ViewTable], fit: Fit, places: Sequence[int]) -> Iter
         telling = [table for table in tables if set(of) <= set(table.of)]
         if not telling:
             continue
-        raw, information = fit.told[of]
+        raw, information = fit.measured[of]
         fitted = fit.margin(of[0]) if len(of) == 1 else fit.pair(of[0], of[1]).probability
         bases = [contrasts(size) for size in raw.shape]
         squares = transformed(fitted, [basis**2 for basis in bases]) - transformed(fitted, bases) ** 2
         # A cell that the fit has put to 0 may be held by somebody.
-        spread = np.maximum(squares.ravel(), _LEAST_SPREAD / raw.size)
+        spread = np.maximum(squares.ravel(), _MIN_SPREAD / raw.size)
         weights = [(table.marginal(of)[1] / information) ** 2 / table.reports for table in telling]
         noise = sum(
             weight * contrast_noise(table.oracle, raw.size) for weight, table in zip(weights, telling, strict=True)
@@ -154,21 +154,21 @@ def _parts(tables: Sequence[ViewTable], fit: Fit, places: Sequence[int]) -> Iter
         yield _Part(of, transformed(raw, bases).ravel(), noise + sum(weights) * spread, spread)
 
 
-def _told(fit: Fit, parts: Sequence[_Part], learnt: Learnt) -> Marginals:
+def _measured(fit: Fit, parts: Sequence[_Part], learnt: FilteredEstimate) -> MarginalTables:
     """Return margins and pairs with these coefficients, and the inverse variance of a cell of each."""
-    told: Marginals = {}
+    measured: MarginalTables = {}
     estimate, error = np.array(learnt.estimate), np.array(learnt.standard_error)
     start = 0
     for part in parts:
         which = slice(start, start + len(part.found))
         start = which.stop
-        raw, information = fit.told[part.of]
+        raw, information = fit.measured[part.of]
         coefficients = estimate[which].reshape([size - 1 for size in raw.shape])
         found = transformed(coefficients, [contrasts(size).T for size in raw.shape])
         if len(part.of) == 1:
             found = found + 1.0 / raw.size
-        told[part.of] = found, information * float(part.variance.sum() / (error[which] ** 2).sum())
-    return told
+        measured[part.of] = found, information * float(part.variance.sum() / (error[which] ** 2).sum())
+    return measured
 
 
 def _names(of: Sequence[tuple[str, ...]], collection: ViewsCollection) -> list[tuple[tuple[str, ...], int]]:

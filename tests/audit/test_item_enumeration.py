@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from stream_ldp.audit import item_enumeration
-from stream_ldp.audit.item_enumeration import ItemEnumeration, inquiries, together
+from stream_ldp.audit.item_enumeration import ItemEnumeration, inquiries, phases_by_group
 from stream_ldp.audit.output_distribution import stated_distribution
 from stream_ldp.mechanisms import RESOLUTION, DirectResponse, HadamardResponse, UnaryResponse
 from stream_ldp.mechanisms.direct import amplified
@@ -116,7 +116,7 @@ def test_the_costs_of_phases_that_ask_different_users_are_not_added_up() -> None
     """One pays 1 and 0.25, the other 1 and 2: no more than 3."""
     parts = phases((Target.ITEM, EVERYBODY, 1.0), (Target.COUNT, HALVES[0], 0.25), (Target.ITEM, HALVES[1], 2.0))
     found = ItemEnumeration.realised(Asking(phases=parts, make=hadamard))
-    assert found.together == ((1, 2), (1, 3))
+    assert found.phases_by_group == ((1, 2), (1, 3))
     assert found.allowed == 3.0
     assert found.epsilon == pytest.approx(found.claimed, abs=1e-9, rel=0)
     assert found.claimed == pytest.approx(3.0, abs=1e-8)
@@ -151,7 +151,7 @@ def test_the_costs_of_phases_that_ask_different_users_are_not_added_up() -> None
 def test_an_epoch_costs_epsilon_and_no_more(shipped: Method, answered: tuple[tuple[int, ...], ...]) -> None:
     found = ItemEnumeration.realised(shipped)
     assert found == ItemEnumeration.stated(shipped)
-    assert found.together == answered
+    assert found.phases_by_group == answered
     assert found.allowed == pytest.approx(shipped.epsilon)  # type: ignore[attr-defined]
     assert found.claimed <= found.allowed
     assert found.claimed == pytest.approx(found.allowed, abs=1e-7)
@@ -248,4 +248,4 @@ def test_an_epoch_without_users_asks_all_phases() -> None:
 def test_a_sample_of_the_users_loses_what_all_users_would() -> None:
     method = build("svim", domain=4, k=1, set_size=1)
     sample = UserSample(method, words=RESOLUTION // 10)
-    assert together(sample.phases) == together(method.phases) == ((1,), (2,), (3,))
+    assert phases_by_group(sample.phases) == phases_by_group(method.phases) == ((1,), (2,), (3,))

@@ -37,7 +37,7 @@ FORMS = ("alone", "temporal", "remembered", "known")
 EPSILONS = (1, 2, 4)
 WINDOWS, USERS, WORDS, K = 8, 100_000, 2_000, 32
 #: Beginnings that are kept for each string, and the least standard errors above 0 of one, as of PEM.
-_KEPT, _LEAST_SCORE = 2, 1.0
+_KEPT, _MIN_SCORE = 2, 1.0
 #: Variance of a frequency that is remembered, in units of that of the window before: it has moved by as much again.
 _MOVED = 2.0
 
@@ -74,7 +74,7 @@ class Remembering(Pem):
                 frequency[place] = before + gain * (frequency[place] - before)
                 variance[place] *= gain
             order = np.argsort(-frequency, kind="stable")
-            best = order[frequency[order] >= _LEAST_SCORE * np.sqrt(variance[order])][: _KEPT * k]
+            best = order[frequency[order] >= _MIN_SCORE * np.sqrt(variance[order])][: _KEPT * k]
             kept |= {names[place]: (float(frequency[place]), float(variance[place])) for place in best.tolist()}
             beginnings = extended[best]
             if len(self.known) and length < self.attribute.length:

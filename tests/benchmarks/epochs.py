@@ -20,7 +20,7 @@ from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sets.epoch import run_epoch
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.phases import RankingEstimate
-from stream_ldp.sets.temporal import learn
+from stream_ldp.sets.temporal import filter_epoch
 from tests.benchmarks.zipf_sets import long_tailed_sets, zipf_sets
 from tests.sets.methods.examples import method
 
@@ -78,7 +78,7 @@ def measured(kind: str, population: Population, *, epsilon: float) -> Measured:
             sets = population.drawn(seed)
             truth = sets.frequencies(population.domain)
             own = run_epoch(asked, sets, entropy=SeededEntropy(1_000 + seed))
-            result = learn(own, earlier, epoch=epoch, reports=reports)
+            result = filter_epoch(own, earlier, epoch=epoch, reports=reports)
             earlier = result.left
             if epoch >= FIRST_SCORED:
                 alone.append(_squares(own, truth))

@@ -13,12 +13,12 @@ Joint = NDArray[np.float64]
 Sizes = tuple[int, ...]
 
 #: Most values of an attribute, by the number of attributes.
-MOST_VALUES = {2: 8, 3: 6, 5: 4}
+MAX_VALUES = {2: 8, 3: 6, 5: 4}
 
 
 def generate(family: str, attributes: int, rng: np.random.Generator) -> Joint:
     """Generate a joint of 2, 3 or 5 attributes, each of a size that is drawn too."""
-    sizes = tuple(rng.integers(2, MOST_VALUES[attributes] + 1, size=attributes).tolist())
+    sizes = tuple(rng.integers(2, MAX_VALUES[attributes] + 1, size=attributes).tolist())
     joint = FAMILIES[family](sizes, rng)
     total: float = joint.sum()
     return joint / total

@@ -87,7 +87,7 @@ REORDERED = "nltcs"
 #: Numbers of attributes of generated tables.
 OF_GENERATED = (2, 3, 5)
 #: Most values of an attribute that is drawn: five of Adult's largest have more cells than anybody asks about.
-MOST_VALUES = 16
+MAX_VALUES = 16
 #: The forms that are compared with ours.
 PUBLISHED = ("em", "lasso", "lremh")
 #: All that ours is compared with.
@@ -365,7 +365,7 @@ def _every_form(
 
 def _usable(directory: Path, name: str) -> list[str]:
     header, records = _table(directory, name)
-    return [each for each in header if 2 <= len(set(records[:, header.index(each)].tolist())) <= MOST_VALUES]
+    return [each for each in header if 2 <= len(set(records[:, header.index(each)].tolist())) <= MAX_VALUES]
 
 
 @cache

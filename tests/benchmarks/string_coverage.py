@@ -37,7 +37,7 @@ ALONE, SERIES, WINDOWS, FIRST = 24, 4, 8, 2
 RETURNING = (None, 0.0, 0.5)
 
 
-class Told(NamedTuple):
+class Reported(NamedTuple):
     """What is told in one window.
 
     found: strings of the true top.
@@ -72,7 +72,7 @@ POPULATIONS = {
 
 def windows(
     population: str, *, epsilon: int, returning: float | None, seed: int, count: int, users: int = USERS
-) -> list[Told]:
+) -> list[Reported]:
     """Answer windows one after another; with `returning` None, each of them alone."""
     collection = StringCollection.parse(
         f"""
@@ -97,7 +97,7 @@ def windows(
         return questions.perturb(numbers, seeds, questions.inputs(numbers, seeds, strings), entropy=entropy)
 
     same = rows(round((returning or 0.0) * users))
-    told: list[Told] = []
+    told: list[Reported] = []
     before: StringRanking | None = None
     for window in range(count):
         reports = RowCounts.of(np.concatenate([same, rows(users - len(same))]), bits=collection.bits)
@@ -115,11 +115,11 @@ def windows(
         found = len({each.string for each in strings} & top)
         off = np.array([each.raw - known.get(each.string, 0.0) for each in strings])
         errors = np.array([each.standard_error for each in strings])
-        told.append(Told(found, len(strings) - found, off, np.abs(off) <= 1.96 * errors))
+        told.append(Reported(found, len(strings) - found, off, np.abs(off) <= 1.96 * errors))
     return told
 
 
-def _measured(of: tuple[str, int, float | None]) -> list[Told]:
+def _measured(of: tuple[str, int, float | None]) -> list[Reported]:
     population, epsilon, returning = of
     if returning is None:
         return windows(population, epsilon=epsilon, returning=None, seed=epsilon, count=ALONE)

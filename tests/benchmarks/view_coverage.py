@@ -33,7 +33,7 @@ DECIDED = (0.0, 0.3, 0.9)
 VIEWS = ((0, 1), (0, 2), (1, 2), (0,))
 USERS, EPSILONS, WINDOWS = (3_000, 30_000), (1.0, 4.0), 40
 ORACLES: tuple[Oracle, ...] = (DirectResponse, HadamardResponse)
-LEAST_SHARE, SIGNIFICANCE, LEAST = 0.01, 0.05, 0.92
+MIN_SHARE, SIGNIFICANCE, LEAST = 0.01, 0.05, 0.92
 
 
 class Population(NamedTuple):
@@ -72,7 +72,7 @@ class Window(NamedTuple):
 def windows(population: Population, oracle: Oracle, *, users: int, epsilon: float) -> list[Window]:
     """Estimate the joint distribution of the two attributes in each window."""
     truth, rng, found = population.joint, np.random.default_rng(1), []
-    often = truth >= LEAST_SHARE
+    often = truth >= MIN_SHARE
     for seed in range(WINDOWS):
         pair = np.unravel_index(rng.choice(truth.size, users, p=truth.ravel()), truth.shape)
         columns = [*pair, rng.choice(2, users, p=population.margins[2])]

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 TICK_SECONDS = 0.05
 
 #: Batches that clients keep for later at most: in an outage they say no more than that.
-MOST_WAITING = 400
+MAX_WAITING = 400
 
 #: Seconds after which a client sends again what has not been taken.
 RETRY_SECONDS = 0.2
 
 #: Requests that clients have under way at once.
-MOST_REQUESTS = 32
+MAX_REQUESTS = 32
 
 #: Seconds for which the answers to one phase are sent.
 PHASE_SECONDS = 1.0
@@ -105,7 +105,7 @@ class GatewayDoor:
     def __init__(self, name: str, *, urls: Sequence[str], chance: random.Random) -> None:
         self.accepted: set[bytes] = set()
         self._path, self._urls, self._chance = f"/v1/collections/{name}/batches", urls, chance
-        self._open = asyncio.Semaphore(MOST_REQUESTS)
+        self._open = asyncio.Semaphore(MAX_REQUESTS)
 
     async def start(self) -> None:
         self._session = aiohttp.ClientSession(
@@ -184,7 +184,7 @@ class BatchClients:
                 elapsed = time.monotonic() - began
                 if elapsed > seconds:
                     break
-                if len(self._waiting) < MOST_WAITING:
+                if len(self._waiting) < MAX_WAITING:
                     self._tick(open_to=self._open_to(elapsed, seconds))
                 await asyncio.sleep(max(0.0, began + (tick + 1) * TICK_SECONDS - time.monotonic()))
             await self._delivered()

@@ -63,7 +63,7 @@ def test_a_problem_is_no_longer_than_can_be_read_however_long_a_word_of_the_file
 def test_a_file_is_read_to_a_bound_and_nothing_waits_for_the_other_end_of_a_pipe(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(located, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(located, "MAX_BYTES", 2**20)
     os.mkfifo(pipe := tmp_path / "pipe")
     for path, problem in (
         (Path("/dev/zero"), "more than 1 MiB, which no collection has"),

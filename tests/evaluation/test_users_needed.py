@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from stream_ldp.evaluation.users_needed import MOST_USERS, Distance, users_needed
+from stream_ldp.evaluation.users_needed import MAX_USERS, Distance, users_needed
 
 REPEATS = 10
 
@@ -81,7 +81,7 @@ def test_a_distance_that_a_million_users_do_not_reach_needs_more_than_can_be_tri
     assert users_needed(wanted, users=100, repeats=REPEATS, measure=measure) is None
     reached = users_needed(0.002, users=100, repeats=REPEATS, measure=measure)
     assert reached is not None
-    assert reached.users == MOST_USERS
+    assert reached.users == MAX_USERS
 
 
 def test_a_distance_that_repeats_hardly_tell_is_searched_all_the_same() -> None:

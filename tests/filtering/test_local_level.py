@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from stream_ldp.filtering.local_level import DRIFTS, Drift, Level, Noise, Updated, follow
-from stream_ldp.filtering.shrinkage import Frequencies
+from stream_ldp.filtering.local_level import DRIFTS, Drift, Level, Noise, Updated, filter_step
+from stream_ldp.filtering.shrinkage import FrequencyPrior
 
 REPORTS = 1_000.0
 NUMBERS = 6
@@ -28,7 +28,7 @@ def run(truths: np.ndarray, of: Noise, *, seed: int, same_noise: bool = False) -
     solved: list[Updated] = []
     past: Level | None = None
     for each in found:
-        solved.append(follow(past, each, of, scale=np.ones(NUMBERS), reports=REPORTS))
+        solved.append(filter_step(past, each, of, scale=np.ones(NUMBERS), reports=REPORTS))
         past = solved[-1].level
     return solved
 
@@ -113,9 +113,9 @@ def test_numbers_that_were_chosen_by_their_luck_do_not_seem_to_move() -> None:
     past = Level.first(first[best], of)
     # Half of the noise comes again.
     shared = 0.5 * (first - truth)[best] + np.sqrt(0.75) * (second - truth)[best]
-    prior = Frequencies.learn(first, np.full(len(first), error))
+    prior = FrequencyPrior.learn(first, np.full(len(first), error))
     drifts = [
-        follow(past, truth[best] + shared, of, scale=np.ones(20), reports=REPORTS, prior=each).drift
+        filter_step(past, truth[best] + shared, of, scale=np.ones(20), reports=REPORTS, prior=each).drift
         for each in (prior, None)
     ]
     assert drifts[0] is not None
@@ -133,6 +133,7 @@ def test_windows_without_reports_take_weight_from_the_past() -> None:
     past = run(walks(0.03, seed=5), noise(1e-3), seed=6)[-1].level
     found, scale = past.mean + 0.06, np.ones(NUMBERS)
     near, far = (
-        follow(past, found, noise(1e-3), scale=scale, reports=REPORTS, elapsed=elapsed).reports for elapsed in (1, 10)
+        filter_step(past, found, noise(1e-3), scale=scale, reports=REPORTS, elapsed=elapsed).reports
+        for elapsed in (1, 10)
     )
     assert near > 1.5 * far, (near, far)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream_ldp.filtering.shrinkage import DOUBT, Frequencies
+from stream_ldp.filtering.shrinkage import DOUBT, FrequencyPrior
 
 
 def test_intervals_of_the_best_of_many_hold_the_truth_where_those_of_their_estimates_do_not() -> None:
@@ -20,7 +20,7 @@ def test_intervals_of_the_best_of_many_hold_the_truth_where_those_of_their_estim
     for _ in range(40):
         found = truth + rng.normal(0.0, error)
         best = np.argsort(-found)[:10]
-        drawn = Frequencies.learn(found, error).drawn(found[best], error[best])
+        drawn = FrequencyPrior.learn(found, error).drawn(found[best], error[best])
         held.extend(np.abs(drawn.mean - truth[best]) <= 1.96 * drawn.standard_error)
         estimates.extend(np.abs(found[best] - truth[best]) <= 1.96 * error[best])
     assert np.mean(held) > 0.9
@@ -28,7 +28,7 @@ def test_intervals_of_the_best_of_many_hold_the_truth_where_those_of_their_estim
 
 
 def test_mean_and_deviation_are_those_of_the_distribution_cut_off_at_both_ends() -> None:
-    prior = Frequencies(widths=np.array([0.1, 1.0]), weights=np.array([0.6, 0.4]))
+    prior = FrequencyPrior(widths=np.array([0.1, 1.0]), weights=np.array([0.6, 0.4]))
     estimate, error = np.array([0.05, 0.15, 0.9, -0.1]), np.array([0.02, 0.1, 0.3, 0.04])
     drawn = prior.drawn(estimate, error)
     grid = (np.arange(200_000) + 0.5) / 200_000
@@ -45,7 +45,7 @@ def test_mean_and_deviation_are_those_of_the_distribution_cut_off_at_both_ends()
 
 def test_estimates_far_below_0_and_far_beyond_all_others_have_finite_means() -> None:
     found, error = np.array([-50.0, 0.0, 0.5, 80.0]), np.full(4, 0.1)
-    drawn = Frequencies.learn(found, error).drawn(found, error)
+    drawn = FrequencyPrior.learn(found, error).drawn(found, error)
     assert np.isfinite(drawn.mean).all()
     assert np.isfinite(drawn.standard_error).all()
     assert drawn.mean[0] == pytest.approx(0.0, abs=0.1)
@@ -55,20 +55,20 @@ def test_estimates_far_below_0_and_far_beyond_all_others_have_finite_means() -> 
 @pytest.mark.parametrize(("estimate", "nearest"), [(-25.5, 0.0), (26.5, 1.0)])
 def test_an_estimate_far_beyond_either_end_overflows_nowhere(estimate: float, nearest: float) -> None:
     """At 25 errors beyond, the rest of the normal distribution is rounded to 0, and its density is not."""
-    drawn = Frequencies(np.ones(1), np.ones(1)).drawn(np.array([estimate]), np.ones(1))
+    drawn = FrequencyPrior(np.ones(1), np.ones(1)).drawn(np.array([estimate]), np.ones(1))
     assert drawn.mean == pytest.approx([nearest])
     assert drawn.standard_deviation == pytest.approx([0.0])
 
 
 def test_more_estimates_than_bins_may_all_be_equal() -> None:
     """As those of 5,000 items are where no report supports any: that was a division by zero."""
-    few, many = (Frequencies.learn(np.full(n, -0.1), np.full(n, 0.1)) for n in (10, 5_000))
+    few, many = (FrequencyPrior.learn(np.full(n, -0.1), np.full(n, 0.1)) for n in (10, 5_000))
     np.testing.assert_allclose(many.weights, few.weights)
 
 
 def test_where_there_are_no_estimates_all_shares_are_as_likely() -> None:
     nothing = np.zeros(0)
-    drawn = Frequencies.learn(nothing, nothing).drawn(np.array([0.5]), np.array([0.01]))
+    drawn = FrequencyPrior.learn(nothing, nothing).drawn(np.array([0.5]), np.array([0.01]))
     assert drawn.mean == pytest.approx([0.5])
     assert drawn.standard_deviation == pytest.approx([0.01])
-    assert Frequencies.learn(nothing, nothing).drawn(nothing, nothing).mean.shape == (0,)
+    assert FrequencyPrior.learn(nothing, nothing).drawn(nothing, nothing).mean.shape == (0,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream_ldp.filtering.tracking import followed, unexpected
+from stream_ldp.filtering.tracking import filtered_scores, unexpected
 
 ONE_GROUP = np.zeros(1, dtype=np.intp)
 
@@ -15,7 +15,7 @@ def test_scores_of_numbers_that_do_not_lag_have_variance_1() -> None:
     rng = np.random.default_rng(1)
     scores = np.zeros(4_000)
     for _ in range(40):
-        scores = followed(scores, rng.normal(size=4_000))
+        scores = filtered_scores(scores, rng.normal(size=4_000))
     assert np.var(scores) == pytest.approx(1.0, abs=0.09)
 
 
@@ -23,7 +23,7 @@ def test_scores_of_numbers_that_do_not_lag_have_variance_1() -> None:
 def test_the_square_of_a_lag_is_found_if_every_window_shows_it(lag: float) -> None:
     scores = np.zeros(1)
     for _ in range(60):
-        scores = followed(scores, np.full(1, lag))
+        scores = filtered_scores(scores, np.full(1, lag))
     found = unexpected(scores, np.full(1, lag), ONE_GROUP)
     # What chance may have added to the square of the score, 1, is taken off.
     np.testing.assert_allclose(found, lag**2 - 1.0 / 19.0, rtol=0.15)

@@ -83,7 +83,7 @@ _PARTS: list[Any] = [
 
 
 #: Bytes that choose something, of which each may change a part of a message.
-_MOST_CHOICES = 256
+_MAX_CHOICES = 256
 
 
 class Taken(ValueError):
@@ -94,7 +94,7 @@ class _Choices:
     """Choices that bytes make, the first of all possible ones when they have ended."""
 
     def __init__(self, data: bytes) -> None:
-        self._data, self._place = data[:_MOST_CHOICES], 0
+        self._data, self._place = data[:_MAX_CHOICES], 0
 
     @property
     def left(self) -> bool:

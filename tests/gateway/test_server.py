@@ -21,7 +21,7 @@ from stream_ldp.client.errors import MissingTopic
 from stream_ldp.collection import Collection
 from stream_ldp.gateway import server
 from stream_ldp.gateway.limiter import Limiter
-from stream_ldp.gateway.server import MOST_BYTES, Door, Gateway, Source
+from stream_ldp.gateway.server import MAX_BYTES, Door, Gateway, Source
 from stream_ldp.http import port
 from stream_ldp.http.proxies import Proxies
 from stream_ldp.http.refusal import Refused
@@ -184,7 +184,7 @@ async def test_a_body_beyond_the_limit_is_refused_whether_or_not_it_announces_it
             yield bytes(100_000)
 
     async with opened() as session:
-        status, answer = await post(session, parts() if chunked else bytes(MOST_BYTES + 1))  # type: ignore[arg-type]
+        status, answer = await post(session, parts() if chunked else bytes(MAX_BYTES + 1))  # type: ignore[arg-type]
     assert (status, answer["reason"]) == (413, "too_large")
     assert reachable.sent == []
 
@@ -472,7 +472,7 @@ async def test_what_one_client_has_under_way_leaves_room_for_others(
 ) -> None:
     body = batch()
     monkeypatch.setattr(server, "SHARE_UNDER_WAY", len(body))
-    monkeypatch.setattr(server, "MOST_UNDER_WAY", 2 * len(body))
+    monkeypatch.setattr(server, "MAX_UNDER_WAY", 2 * len(body))
     reachable.holding = True
     begin = b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
     async with opened() as session, upload(session, begin, address="127.0.0.2") as (first, _):

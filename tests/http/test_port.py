@@ -80,7 +80,7 @@ async def test_a_connection_without_a_whole_request_is_closed_after_a_while(
 async def test_connections_that_say_nothing_shut_a_port_for_nobody(
     serve: Callable[[Hosts], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(port, "MOST_CONNECTIONS", 8)
+    monkeypatch.setattr(port, "MAX_CONNECTIONS", 8)
     async with serve(Hosts()) as served, AsyncExitStack() as held:
         first: list[asyncio.StreamReader] = []
         for address in ("127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4"):
@@ -230,7 +230,7 @@ async def test_only_a_trusted_proxy_says_who_asks() -> None:
 async def test_a_proxy_has_more_connections_than_a_client_and_leaves_some_to_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(port, "MOST_CONNECTIONS", 8)
+    monkeypatch.setattr(port, "MAX_CONNECTIONS", 8)
     begun, go_on = asyncio.Semaphore(0), asyncio.Event()
 
     async def slow(request: web.Request) -> web.Response:
@@ -311,7 +311,7 @@ async def test_a_request_under_way_makes_no_room_and_what_is_too_much_is_counted
         await go_on.wait()
         return web.Response(text="done")
 
-    monkeypatch.setattr(port, "MOST_CONNECTIONS", 1)
+    monkeypatch.setattr(port, "MAX_CONNECTIONS", 1)
     opened = Opened(slow)
     async with opened as served:
         asked = asyncio.ensure_future(served.ask(served.head()))
@@ -335,7 +335,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def test_a_connection_counts_before_its_handshake_which_has_a_limit_of_time(
     certificate: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(port, "MOST_CONNECTIONS", 4)
+    monkeypatch.setattr(port, "MAX_CONNECTIONS", 4)
     monkeypatch.setattr(port, "HANDSHAKE_SECONDS", 0.5)
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     tls.load_cert_chain(certificate)

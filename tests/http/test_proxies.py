@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_ldp.http.proxies import MOST_HOPS, Proxies
+from stream_ldp.http.proxies import MAX_HOPS, Proxies
 
 PROXIES = Proxies.of("10.0.0.0/8, 2001:db8:1::/48,192.0.2.1")
 
@@ -60,6 +60,6 @@ def test_a_client_of_a_proxy_is_who_it_is_whatever_it_says(client: str, said: li
 
 
 def test_of_a_header_without_an_end_so_much_is_read_as_proxies_stand_in_a_row() -> None:
-    for hops, client in ((MOST_HOPS, "10.0.0.2"), (MOST_HOPS - 1, "203.0.113.7")):
+    for hops, client in ((MAX_HOPS, "10.0.0.2"), (MAX_HOPS - 1, "203.0.113.7")):
         forwarded = ["203.0.113.7", *["10.0.0.2"] * hops]
         assert PROXIES.client("10.0.0.1", forwarded) == PROXIES.client("10.0.0.1", [", ".join(forwarded)]) == client

@@ -13,7 +13,7 @@ from aiokafka.errors import KafkaConnectionError, SaslAuthenticationFailed
 
 from stream_ldp.kafka import broker_watch
 from stream_ldp.kafka.broker_watch import BrokerWatch
-from stream_ldp.kafka.connection import AccessRefused, Answer, BrokerUnreachable
+from stream_ldp.kafka.connection import AccessRefused, BrokerReply, BrokerUnreachable
 from stream_ldp.kafka.settings import Settings
 
 
@@ -40,7 +40,7 @@ class Brokers:
     def connection(self, address: str, options: Mapping[str, Any]) -> _Connection:
         return _Connection(self, address, options.get("sasl_plain_password"))
 
-    async def ask(self, address: str, options: Mapping[str, Any]) -> Answer:
+    async def ask(self, address: str, options: Mapping[str, Any]) -> BrokerReply:
         connection = self.connection(address, options)
         await connection.open()
         try:
@@ -61,13 +61,13 @@ class _Connection:
         if there and self._password not in self._brokers.passwords.get(self._address, {None}):
             raise SaslAuthenticationFailed
 
-    async def ask(self) -> Answer:
+    async def ask(self) -> BrokerReply:
         self._brokers.asked.append(self._address)
         if self._brokers.frozen:
             await asyncio.sleep(3_600)
         if self._address not in self._brokers.answering:
             raise KafkaConnectionError from ConnectionRefusedError()
-        return Answer(cluster=self._brokers.clusters[self._address], brokers=self._brokers.addresses)
+        return BrokerReply(cluster=self._brokers.clusters[self._address], brokers=self._brokers.addresses)
 
     async def close(self) -> None:
         self._brokers.open_connections -= 1
@@ -185,7 +185,7 @@ async def test_an_answer_that_was_damaged_on_its_way_is_no_answer_of_another_clu
 
 
 async def test_an_answer_that_makes_no_sense_is_none(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def no_sense(_: _Connection) -> Answer:
+    async def no_sense(_: _Connection) -> BrokerReply:
         raise AssertionError("22784 should be less than or equal to 0 for 0")
 
     watch = watch_of(Clock())

@@ -14,8 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from stream_ldp.audit.enumeration import Enumeration
 from stream_ldp.ledger.ledger import (
-    MOST_DAYS,
-    MOST_RANGES,
+    MAX_DAYS,
+    MAX_RANGES,
     Account,
     AlreadyReported,
     Book,
@@ -509,12 +509,12 @@ def test_an_account_stays_small_and_forgets_no_epoch(epochs: list[int]) -> None:
         try:
             spending = after(spending, (epoch, 1))
         except AlreadyReported:
-            assert len(reported) >= MOST_RANGES, "only an account that is full may forget which epochs are free"
+            assert len(reported) >= MAX_RANGES, "only an account that is full may forget which epochs are free"
             continue
         reported.append(epoch)
     (account,) = spending.phases
     assert account.reports == len(reported)
-    assert len(account.epochs) <= MOST_RANGES
+    assert len(account.epochs) <= MAX_RANGES
     assert all(account.is_over(epoch) for epoch in reported)
     assert all(first[1] + 1 < second[0] for first, second in itertools.pairwise(account.epochs))
 
@@ -543,7 +543,7 @@ def test_a_clock_that_goes_to_and_fro_between_days_renews_no_day() -> None:
     assert spending.spent_on(18_000) == pytest.approx(2 * price, rel=1e-12)
     for epoch in range(10, 30):
         spending = after(spending, (epoch, 1)).on_day(epoch, since=spending)
-    assert [each.day for each in spending.days] == list(range(30 - MOST_DAYS, 30))
+    assert [each.day for each in spending.days] == list(range(30 - MAX_DAYS, 30))
 
 
 def test_days_begin_at_midnight_utc() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from stream_ldp.filtering.learnt import Learnt
+from stream_ldp.filtering.filtered import FilteredEstimate
 from stream_ldp.marginals.answer import Frequencies, Marginals, Mean, Numbers
 from stream_ldp.mechanisms import SeededEntropy
 from tests.marginals.examples import collection_of, marginals_of, outputs_of, solved, sums_of, users
@@ -28,7 +28,7 @@ def test_frequencies_without_an_error_each_are_refused() -> None:
 
 
 def test_as_many_numbers_are_learnt_as_there_are() -> None:
-    learnt = Learnt(
+    learnt = FilteredEstimate(
         estimate=(0.5, 0.4, 0.1), standard_error=(0.1,) * 3, weight=0.0, drift=None, jumped=False, filter=None
     )
     with pytest.raises(ValidationError, match="differ in number"):

@@ -7,7 +7,7 @@ import pytest
 
 from stream_ldp.evaluation.distance import average_variation_distance
 from stream_ldp.marginals.collection import SampledCollection
-from stream_ldp.marginals.projection import LEAST_LEARNT, likely_distribution
+from stream_ldp.marginals.projection import MIN_LEARNT, likely_distribution
 from stream_ldp.mechanisms.simplex import on_simplex
 from stream_ldp.questions.answers import gathered
 from tests.marginals.examples import estimated, rows_of
@@ -34,10 +34,10 @@ def test_many_frequencies_are_drawn_to_what_all_of_them_suggest(oracle: str) -> 
 
 
 def test_few_frequencies_have_the_nearest_distribution() -> None:
-    raw, error = np.linspace(-0.05, 0.3, LEAST_LEARNT - 1), np.full(LEAST_LEARNT - 1, 0.05)
+    raw, error = np.linspace(-0.05, 0.3, MIN_LEARNT - 1), np.full(MIN_LEARNT - 1, 0.05)
     np.testing.assert_array_equal(likely_distribution(raw, error), on_simplex(raw))
 
 
 def test_frequencies_without_noise_stay_as_they_are() -> None:
-    shares = np.arange(LEAST_LEARNT) / np.arange(LEAST_LEARNT).sum()
-    np.testing.assert_allclose(likely_distribution(shares, np.zeros(LEAST_LEARNT)), shares, atol=1e-9)
+    shares = np.arange(MIN_LEARNT) / np.arange(MIN_LEARNT).sum()
+    np.testing.assert_allclose(likely_distribution(shares, np.zeros(MIN_LEARNT)), shares, atol=1e-9)

@@ -15,7 +15,7 @@ from stream_ldp.pipeline.window_task import WindowTask
 from tests.marginals.examples import collection_of, rows_of, sums_of, users
 
 if TYPE_CHECKING:
-    from stream_ldp.filtering.learnt import Learnt
+    from stream_ldp.filtering.filtered import FilteredEstimate
     from stream_ldp.marginals.collection import SampledCollection
 
 TRUE_DIET, TRUE_AGE = np.array([0.6, 0.3, 0.1]), 40.0
@@ -51,7 +51,7 @@ def age(marginals: Marginals) -> Numbers:
     return found
 
 
-def of(found: Frequencies | Numbers) -> Learnt:
+def of(found: Frequencies | Numbers) -> FilteredEstimate:
     assert found.learnt is not None
     return found.learnt
 

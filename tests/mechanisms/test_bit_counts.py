@@ -18,7 +18,7 @@ from stream_ldp.mechanisms.bit_counts import (
     bit_count_distribution,
     check,
 )
-from stream_ldp.mechanisms.plausibility import FALSE_ALARM_RATE, Plausibility
+from stream_ldp.mechanisms.plausibility import FALSE_ALARM_RATE, PlausibilityTest
 from stream_ldp.pipeline.statistics import RowCounts
 from tests.benchmarks.poisoning import MECHANISMS, POPULATION, SIZES, Attack, crafted, frequencies, honest
 
@@ -28,7 +28,7 @@ PERMANENT_ONLY = RRLDP(sizes=SIZES, f=0.05)
 
 def plausibility(
     counts: RowCounts, *, sizes: tuple[int, ...], channel: Support, design_effect: float = 1.0
-) -> Plausibility:
+) -> PlausibilityTest:
     return check(counts.unpacked(), counts.counts, sizes=sizes, channel=channel, design_effect=design_effect)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from stream_ldp.mechanisms.plausibility import FALSE_ALARM_RATE, UNTESTED, Plausibility, compared
+from stream_ldp.mechanisms.plausibility import FALSE_ALARM_RATE, UNTESTED, PlausibilityTest, compared
 
 
 def test_p_values_of_honest_counts_are_uniform() -> None:
@@ -34,4 +34,4 @@ def test_where_nothing_can_be_compared_nothing_is_said() -> None:
 
 @pytest.mark.parametrize(("p_value", "flagged"), [(FALSE_ALARM_RATE, False), (0.99 * FALSE_ALARM_RATE, True)])
 def test_a_flag_is_as_rare_as_it_says(p_value: float, flagged: bool) -> None:
-    assert Plausibility(statistic=1.0, degrees_of_freedom=1, p_value=p_value).flagged is flagged
+    assert PlausibilityTest(statistic=1.0, degrees_of_freedom=1, p_value=p_value).flagged is flagged

@@ -12,7 +12,7 @@ import pytest
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import KRR, RRLDP
 from stream_ldp.mechanisms.mechanism import Mechanism
-from stream_ldp.mechanisms.shuffling import MOST_REPORTS, shuffled_delta, shuffled_epsilon
+from stream_ldp.mechanisms.shuffling import MAX_REPORTS, shuffled_delta, shuffled_epsilon
 
 Pair = dict[tuple[int, ...], Fraction]
 
@@ -115,8 +115,8 @@ def test_more_reports_hide_better_and_nothing_is_worse_than_the_local_epsilon() 
     assert found == sorted(found, reverse=True)
     assert found[0] == pytest.approx(2.0, abs=1e-5)
     assert max(found) <= 2.0
-    most = shuffled_epsilon(2.0, reports=MOST_REPORTS, delta=1e-8)
-    assert shuffled_epsilon(2.0, reports=100 * MOST_REPORTS, delta=1e-8) == most < found[-1]
+    most = shuffled_epsilon(2.0, reports=MAX_REPORTS, delta=1e-8)
+    assert shuffled_epsilon(2.0, reports=100 * MAX_REPORTS, delta=1e-8) == most < found[-1]
 
 
 def test_arguments_that_mean_nothing_are_refused() -> None:

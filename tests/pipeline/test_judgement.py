@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stream_ldp.filtering.learnt import Learnt
+from stream_ldp.filtering.filtered import FilteredEstimate
 from stream_ldp.pipeline.cells import CellKey
-from stream_ldp.pipeline.judgement import Measure, found, learnt_previously, previous
+from stream_ldp.pipeline.judgement import Measure, filtered_lines, found, previous
 
 TRUTH: dict[CellKey, float] = {
     ("", (name,)): share for name, share in {"a": 0.5, "b": 0.3, "c": 0.3, "d": 0.1}.items()
@@ -31,7 +31,7 @@ def test_a_sentence_says_how_much_previous_windows_weigh() -> None:
 
 
 def test_what_is_learnt_is_told_with_its_weight_the_largest_first() -> None:
-    learnt = Learnt(
+    learnt = FilteredEstimate(
         estimate=(0.1, 0.7, *[0.0] * 6),
         standard_error=(0.01,) * 8,
         weight=12.0,
@@ -39,10 +39,10 @@ def test_what_is_learnt_is_told_with_its_weight_the_largest_first() -> None:
         jumped=False,
         filter=None,
     )
-    (sentence,) = learnt_previously(learnt, "abcdefgh", about="diet", unit="answer")
+    (sentence,) = filtered_lines(learnt, "abcdefgh", about="diet", unit="answer")
     assert sentence.startswith(
         "diet: previous windows weigh as much as 12 answers; with them, b 0.700 ± 0.010, a 0.1"
     )
     assert sentence.endswith(", and 2 more")
-    assert learnt_previously(learnt.model_copy(update={"weight": 0.0}), "abcdefgh", about="", unit="") == ()
-    assert learnt_previously(None, "", about="", unit="") == ()
+    assert filtered_lines(learnt.model_copy(update={"weight": 0.0}), "abcdefgh", about="", unit="") == ()
+    assert filtered_lines(None, "", about="", unit="") == ()

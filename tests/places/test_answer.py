@@ -26,10 +26,10 @@ def test_each_place_is_a_cell() -> None:
     assert [each.labels["place"] for each in cells] == list("abcde")
     assert [each.raw for each in cells] == list(COUNTS.raw)
     assert cells[0].range == (0.0, 500.0)
-    assert list(COUNTS.about(["place"])) == cells
+    assert list(COUNTS.narrowed_to(["place"])) == cells
     for of, given in ((["town"], ()), (["place"], ("region",))):
         with pytest.raises(ParameterError, match="the only attribute is 'place'"):
-            list(COUNTS.about(of, given=given))
+            list(COUNTS.narrowed_to(of, given=given))
 
 
 def test_a_judgement_has_the_reports_by_region_and_the_epsilons() -> None:

@@ -16,7 +16,7 @@ from stream_ldp.places.solve import solve
 from tests.places.examples import SHARES, collection_of, rows_of, sums_of, users
 
 if TYPE_CHECKING:
-    from stream_ldp.filtering.learnt import Learnt
+    from stream_ldp.filtering.filtered import FilteredEstimate
 
 
 def windows(
@@ -37,7 +37,7 @@ def windows(
     return solved
 
 
-def of(counts: PlaceCounts) -> Learnt:
+def of(counts: PlaceCounts) -> FilteredEstimate:
     assert counts.learnt is not None
     return counts.learnt
 

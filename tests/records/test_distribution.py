@@ -97,4 +97,4 @@ def test_where_the_given_value_has_no_probability_nothing_is_known() -> None:
 )
 def test_attributes_that_are_not_there_are_named(of: list[str], given: list[str], problem: str) -> None:
     with pytest.raises(ParameterError, match=problem):
-        list(estimate_of().about(of, given=given))
+        list(estimate_of().narrowed_to(of, given=given))

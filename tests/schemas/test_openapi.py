@@ -16,7 +16,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from stream_ldp.gateway import server
 from stream_ldp.gateway.limiter import Limiter
-from stream_ldp.gateway.server import MOST_BYTES, Door, Gateway, Source
+from stream_ldp.gateway.server import MAX_BYTES, Door, Gateway, Source
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import parse_collection
 from stream_ldp.page import server as page_server
@@ -114,7 +114,7 @@ async def test_what_the_gateway_answers_is_what_its_document_says() -> None:
                             for body, kind, origin in (
                                 (batch, BATCH_TYPE, {}),
                                 (b"nothing", BATCH_TYPE, {}),
-                                (b" " * (MOST_BYTES + 1), BATCH_TYPE, {}),
+                                (b" " * (MAX_BYTES + 1), BATCH_TYPE, {}),
                                 (batch, "text/plain", {}),
                                 (batch, BATCH_TYPE, {"Origin": "http://attacker.example"}),
                             ):

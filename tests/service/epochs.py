@@ -17,7 +17,7 @@ from stream_ldp.sets.answer import Ranking
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.rounds import Round
 from stream_ldp.sets.sampling import respond
-from stream_ldp.sets.temporal import learn
+from stream_ldp.sets.temporal import filter_epoch
 from tests.service.harness import Deployment
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class ItemDeployment(Deployment):
             each: final for (each, _), final in finals.items() if final.complete and final.window.start_ms < begin_ms
         }
         earlier = results[max(results)].earlier if results else None
-        return learn(answer.estimate, earlier, epoch=epoch, reports=answer.reports).estimate
+        return filter_epoch(answer.estimate, earlier, epoch=epoch, reports=answer.reports).estimate
 
 
 @dataclass(kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stream_ldp.sets.answer import Learnt, NextPhase, Ranking
+from stream_ldp.sets.answer import FilteredCandidates, NextPhase, Ranking
 from stream_ldp.sets.rounds import Round
 from tests.client.rankings import ranking_of, result_of
 from tests.sets.examples import SIZE_MS, collection_of, inquiry_of, round_of
@@ -63,7 +63,7 @@ def test_a_judgement_of_a_running_epoch_says_that_it_is_no_result() -> None:
 
 
 def test_a_judgement_says_how_much_previous_epochs_weigh() -> None:
-    learnt = Learnt(alone=(0.5,), weight=12_345.6, drift=1e-5, jumped=False)
+    learnt = FilteredCandidates(alone=(0.5,), weight=12_345.6, drift=1e-5, jumped=False)
     weighty = result_of(7).model_copy(update={"learnt": learnt}).judgement()
     assert weighty.previous == ("previous epochs weigh as much as 12,346 reports of the last phase",)
     assert result_of(7).judgement().previous == ()

@@ -10,7 +10,7 @@ import pytest
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.pipeline.window_task import WindowTask
-from stream_ldp.sets.answer import EarlierEpochs, Learnt, Ranking
+from stream_ldp.sets.answer import EarlierEpochs, FilteredCandidates, Ranking
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods.larger_sets import doubted
@@ -18,7 +18,7 @@ from stream_ldp.sets.phases import RankingEstimate
 from stream_ldp.sets.sampling import respond
 from stream_ldp.sets.series import PhaseSeries
 from stream_ldp.sets.solve import solve
-from stream_ldp.sets.temporal import learn
+from stream_ldp.sets.temporal import filter_epoch
 from tests.sets.examples import SIZE_MS, collection_of
 
 #: Each set holds one item, of these shares.
@@ -58,7 +58,7 @@ def collection(prior: str = "temporal") -> ItemCollection:
     return ItemCollection.model_validate(document | {"prior": prior})
 
 
-def learnt_of(ranking: Ranking) -> Learnt:
+def learnt_of(ranking: Ranking) -> FilteredCandidates:
     assert ranking.learnt is not None
     return ranking.learnt
 
@@ -106,9 +106,10 @@ def test_epochs_without_a_result_take_weight_from_the_past(elapsed: int, most: f
 
     left: EarlierEpochs | None = None
     for epoch, shift in enumerate((0.0, 0.06, -0.06, 0.06, -0.06)):
-        left = learn(estimate([0.3 + shift, 0.2 - shift, 0.1]), left, epoch=epoch, reports=1_000).left
+        left = filter_epoch(estimate([0.3 + shift, 0.2 - shift, 0.1]), left, epoch=epoch, reports=1_000).left
     last = [
-        learn(estimate([0.35, 0.15, 0.1]), left, epoch=4 + each, reports=1_000).learnt.weight for each in (1, elapsed)
+        filter_epoch(estimate([0.35, 0.15, 0.1]), left, epoch=4 + each, reports=1_000).learnt.weight
+        for each in (1, elapsed)
     ]
     assert last[1] <= most * last[0]
 
@@ -117,8 +118,8 @@ def test_an_item_that_was_no_candidate_has_its_own_estimate() -> None:
     def estimate(items: list[int]) -> RankingEstimate:
         return RankingEstimate(items=np.array(items), frequency=np.array([0.3, 0.2]), standard_error=np.full(2, 0.02))
 
-    left = learn(estimate([4, 7]), None, epoch=0, reports=1_000).left
-    found = learn(estimate([4, 9]), left, epoch=1, reports=1_000).estimate
+    left = filter_epoch(estimate([4, 7]), None, epoch=0, reports=1_000).left
+    found = filter_epoch(estimate([4, 9]), left, epoch=1, reports=1_000).estimate
     assert dict(zip(found.items.tolist(), found.standard_error.tolist(), strict=True))[9] == 0.02
     assert dict(zip(found.items.tolist(), found.standard_error.tolist(), strict=True))[4] < 0.02
 
@@ -134,7 +135,7 @@ def test_more_epochs_take_nothing_from_the_doubt_about_larger_sets() -> None:
         noise = RankingEstimate(
             items=np.arange(3), frequency=0.8 * truth + rng.normal(0.0, 0.01, 3), standard_error=np.full(3, 0.01)
         )
-        estimate, _, left = learn(doubted(noise, 0.2), left, epoch=epoch, reports=1_000)
+        estimate, _, left = filter_epoch(doubted(noise, 0.2), left, epoch=epoch, reports=1_000)
         left = EarlierEpochs.model_validate_json(left.model_dump_json())
     assert left is not None
     off = np.abs(estimate.frequency - truth[estimate.items])
@@ -148,8 +149,8 @@ def test_a_result_has_the_doubt_of_the_epochs_that_it_is_made_of() -> None:
     noise = RankingEstimate(items=np.arange(3), frequency=0.8 * truth, standard_error=np.full(3, 0.01))
     left: EarlierEpochs | None = None
     for epoch in range(10):
-        left = learn(doubted(noise, 0.2), left, epoch=epoch, reports=1_000).left
-    estimate, learnt, left = learn(noise, left, epoch=10, reports=1_000)
+        left = filter_epoch(doubted(noise, 0.2), left, epoch=epoch, reports=1_000).left
+    estimate, learnt, left = filter_epoch(noise, left, epoch=10, reports=1_000)
     share = learnt.weight / (learnt.weight + 1_000)
     doubt = 0.2 * 0.8 * truth * share
     assert left.doubt == pytest.approx(doubt)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from stream_ldp.filtering.shrinkage import Frequencies
-from stream_ldp.strings.method import Supports, TriedStrings, told
+from stream_ldp.filtering.shrinkage import FrequencyPrior
+from stream_ldp.strings.method import Supports, TriedStrings, select_reported
 
 SYMBOLS = np.arange(4)[:, None]
 
@@ -18,9 +18,9 @@ def supports(counts: Sequence[float] | np.ndarray, reports: float = 1_000) -> Su
     return Supports(reports=reports, counts=np.array(counts, dtype=np.float64), one=0.5, zero=0.125)
 
 
-def everything(width: float) -> Frequencies:
-    """Frequencies of which all from 0 to the width are as likely."""
-    return Frequencies(widths=np.array([width]), weights=np.ones(1))
+def everything(width: float) -> FrequencyPrior:
+    """FrequencyPrior of which all from 0 to the width are as likely."""
+    return FrequencyPrior(widths=np.array([width]), weights=np.ones(1))
 
 
 def test_frequencies_and_errors_are_those_of_a_pure_protocol() -> None:
@@ -38,18 +38,18 @@ def test_the_chance_is_the_exact_tail_of_the_reports_that_support_a_string() -> 
 def test_a_string_is_told_only_if_at_most_one_false_one_is_expected_to_look_so_frequent() -> None:
     found = supports([160.0, 190.0, 140.0, 155.0])
     prior = everything(0.9)
-    few = told(SYMBOLS, found, prior=prior, candidates=4, k=4)
+    few = select_reported(SYMBOLS, found, prior=prior, candidates=4, k=4)
     # 140 is 1.4 standard errors above 0.
     assert few.symbols.ravel().tolist() == [1, 0, 3]
     assert few.expected_false == pytest.approx(4 * found.chance[[1, 0, 3]])
-    many = told(SYMBOLS, found, prior=prior, candidates=10_000, k=4)
+    many = select_reported(SYMBOLS, found, prior=prior, candidates=10_000, k=4)
     assert many.symbols.ravel().tolist() == [1]
-    assert told(SYMBOLS, found, prior=prior, candidates=4, k=2).symbols.ravel().tolist() == [1, 0]
+    assert select_reported(SYMBOLS, found, prior=prior, candidates=4, k=2).symbols.ravel().tolist() == [1, 0]
 
 
 def test_strings_are_told_with_what_is_known_of_their_shares_afterwards() -> None:
     found = supports([190.0, 180.0])
-    few = told(SYMBOLS[:2], found, prior=everything(0.05), candidates=4, k=4)
+    few = select_reported(SYMBOLS[:2], found, prior=everything(0.05), candidates=4, k=4)
     drawn = everything(0.05).drawn(found.frequency, found.standard_error)
     assert (few.frequency < found.frequency).all()
     assert few.frequency.tolist() == drawn.mean.tolist()
@@ -60,9 +60,11 @@ def test_strings_are_told_with_what_is_known_of_their_shares_afterwards() -> Non
 def test_a_string_that_is_tried_again_is_not_told_if_all_of_it_may_be_luck() -> None:
     found, again = supports([190.0, 190.0, 190.0]), np.array([True, False, True])
     # Of thousands of strings, nearly all of which nobody has, one at 6 standard errors may well be one of them.
-    rare = Frequencies(widths=np.array([1e-6, 1.0]), weights=np.array([1.0 - 1e-8, 1e-8]))
-    assert told(SYMBOLS[:3], found, prior=rare, candidates=4, k=4, again=again).symbols.ravel().tolist() == [1]
-    every = told(SYMBOLS[:3], found, prior=everything(0.9), candidates=4, k=4, again=again)
+    rare = FrequencyPrior(widths=np.array([1e-6, 1.0]), weights=np.array([1.0 - 1e-8, 1e-8]))
+    assert select_reported(
+        SYMBOLS[:3], found, prior=rare, candidates=4, k=4, again=again
+    ).symbols.ravel().tolist() == [1]
+    every = select_reported(SYMBOLS[:3], found, prior=everything(0.9), candidates=4, k=4, again=again)
     assert sorted(every.symbols.ravel().tolist()) == [0, 1, 2]
 
 

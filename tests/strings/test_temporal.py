@@ -16,7 +16,7 @@ from tests.strings.examples import SHARES, WORDS, collection_of, counted, rows_o
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from stream_ldp.strings.answer import LearntStrings
+    from stream_ldp.strings.answer import FilteredStrings
     from stream_ldp.strings.collection import StringCollection
 
 TRUTH = dict(zip(WORDS, SHARES, strict=True))
@@ -54,7 +54,7 @@ def told(ranking: StringRanking) -> dict[str, float]:
     return {each.string: each.raw for each in ranking.strings or ()}
 
 
-def learnt(ranking: StringRanking) -> LearntStrings:
+def learnt(ranking: StringRanking) -> FilteredStrings:
     assert ranking.learnt is not None
     return ranking.learnt
 

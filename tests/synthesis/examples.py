@@ -11,7 +11,7 @@ from stream_ldp.collection.synthesis import Synthesis
 from stream_ldp.records.answer import Estimate
 from stream_ldp.synthesis.chunk import SyntheticChunk
 from stream_ldp.synthesis.graph import Structure
-from stream_ldp.synthesis.marginals import OfPairs
+from stream_ldp.synthesis.marginals import PairMarginals
 
 #: A chain: the second depends on the first, the third on the second; the last on nothing.
 SIZES = (2, 3, 2, 4)
@@ -22,10 +22,10 @@ _LAST = np.array([0.1, 0.2, 0.3, 0.4])
 TRUTH: NDArray[np.float64] = np.einsum("a,ab,bc,d->abcd", _FIRST, _SECOND, _THIRD, _LAST)
 
 
-def exact(p_values: Mapping[tuple[int, int], float]) -> OfPairs:
+def exact(p_values: Mapping[tuple[int, int], float]) -> PairMarginals:
     """The distributions, with p-values for all pairs; 0.5 where none is given."""
     pairs = [(one, other) for one in range(4) for other in range(one + 1, 4)]
-    return OfPairs(
+    return PairMarginals(
         attributes=[_over((place,)) for place in range(4)],
         pairs={of: _over(of) for of in pairs},
         p_values={of: p_values.get(of, 0.5) for of in pairs},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream_ldp.synthesis.marginals import OfPairs, OfViews, least_p_value
+from stream_ldp.synthesis.marginals import PairMarginals, ViewMarginals, least_p_value
 from stream_ldp.views.fitting import Fit
 from stream_ldp.views.tables import view_tables
 from tests.synthesis.examples import TRUTH, exact
@@ -18,7 +18,7 @@ def test_any_joint_follows_from_pairs() -> None:
 
 
 def test_pairs_that_disagree_get_the_margins_of_the_attributes() -> None:
-    marginals = OfPairs(
+    marginals = PairMarginals(
         attributes=[np.array([0.5, 0.5]), np.array([0.25, 0.75])],
         pairs={(0, 1): np.array([[0.1, 0.2], [0.1, 0.6]])},
         p_values={(0, 1): 0.0},
@@ -30,7 +30,7 @@ def test_pairs_that_disagree_get_the_margins_of_the_attributes() -> None:
 
 def test_what_is_estimated_directly_is_taken_for_three_attributes_and_more() -> None:
     pairs = exact({})
-    direct = OfPairs(
+    direct = PairMarginals(
         attributes=pairs.attributes, pairs=pairs.pairs, p_values={}, direct=lambda of: np.full((1,) * len(of), 1.0)
     )
     assert direct.joint((0, 1)).shape == (2, 3)
@@ -41,7 +41,7 @@ def test_pairs_that_users_tell_in_views_have_p_values() -> None:
     """Who walks mostly bathes, and the region depends on nothing: seeded, and 1 seed in 100 says otherwise."""
     questions = collection_of().questions
     tables = view_tables(questions, [(1.0, sums_of(questions, users(20_000)))])
-    marginals = OfViews(fit=Fit(tables, sizes=SIZES))
+    marginals = ViewMarginals(fit=Fit(tables, sizes=SIZES))
     assert marginals.sizes == SIZES
     assert marginals.p_values[0, 1] < 1e-6
     assert min(marginals.p_values[place, 3] for place in range(3)) > 0.003

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_ldp.views.factors import MOST_VALUES, factors_of
+from stream_ldp.views.factors import MAX_VALUES, factors_of
 from stream_ldp.views.fitting import centred
 
 MARGINS = [np.full(size, 1 / size) for size in (2, 2, 3, 2, 4, 2, 3, 2)]
@@ -62,5 +62,5 @@ def test_factors_keep_the_margins() -> None:
 def test_a_few_pairs_and_very_wide_tables_have_none() -> None:
     few = dict(list(tables(1e6, factors=1).items())[:8])
     assert factors_of(few, MARGINS).rank == 0
-    wide = [np.full(MOST_VALUES, 1 / MOST_VALUES), *MARGINS]
+    wide = [np.full(MAX_VALUES, 1 / MAX_VALUES), *MARGINS]
     assert factors_of(tables(1e6, factors=1), wide).rank == 0

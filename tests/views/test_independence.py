@@ -98,6 +98,6 @@ def test_what_windows_before_tell_makes_the_same_dependence_surer() -> None:
     rng = np.random.default_rng(7)
     columns = [rng.choice(size, 5_000) for size in SIZES]
     fit = told([(0, 1)], ORACLES["hadamard"], columns, seed=8)
-    table, information = fit.told[0, 1]
-    followed = fit.with_told({(0, 1): (table, 4.0 * information)})
+    table, information = fit.measured[0, 1]
+    followed = fit.with_measured({(0, 1): (table, 4.0 * information)})
     assert dependence(followed, of=(0, 1)).statistic == pytest.approx(4.0 * dependence(fit, of=(0, 1)).statistic)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from stream_ldp.collection import CollectionError
-from stream_ldp.records.answer import Estimate, LearntMarginals
+from stream_ldp.records.answer import Estimate, FilteredMarginals
 from stream_ldp.views.solve import fitted, solve
-from stream_ldp.views.temporal import follow_all
+from stream_ldp.views.temporal import filter_all
 from tests.views.examples import collection_of, sums_of, task_of, users
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def temporal(estimate: Estimate) -> Temporal:
     return estimate.temporal
 
 
-def learnt(estimate: Estimate) -> LearntMarginals:
+def learnt(estimate: Estimate) -> FilteredMarginals:
     found = temporal(estimate).views
     assert found is not None
     return found
@@ -141,11 +141,11 @@ def test_the_fit_of_all_estimates_is_the_published_one_of_each_attribute_that_it
             task = task_of(collection, series, told, window_ms=10_000 * start)
             finals[series.name] = solve(collection, replace(task, before=earlier.get(series.name), final=True))
     tables, alone = fitted(collection, task)
-    fit = follow_all(collection, task, tables, alone, earlier=earlier)
+    fit = filter_all(collection, task, tables, alone, earlier=earlier)
     for name, of in (("first", (0, 1)), ("second", (2,))):
         np.testing.assert_allclose(fit.joint(of).probability, finals[name].joint(), atol=1e-3)
         assert np.abs(alone.joint(of).probability - finals[name].joint()).max() > 3e-3
-    assert follow_all(collection, task, tables, alone, earlier={}).joint((0, 1)).probability.tolist() == (
+    assert filter_all(collection, task, tables, alone, earlier={}).joint((0, 1)).probability.tolist() == (
         alone.joint((0, 1)).probability.tolist()
     )
 

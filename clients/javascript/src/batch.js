@@ -4,7 +4,7 @@ import { fromHex, randomWords } from "./bytes.js";
 
 export const HEADER_BYTES = 56;
 /** Bytes of the largest batch that a gateway takes: a record of Kafka's default limit, less its frame. */
-export const MOST_BYTES = 2 ** 20 - 1024;
+export const MAX_BYTES = 2 ** 20 - 1024;
 
 const MAGIC = fromHex("534c4450");
 const VERSION = 1;

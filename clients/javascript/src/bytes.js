@@ -1,7 +1,7 @@
 /** Bytes: joined, in hexadecimal, digested, and drawn. */
 
 /** Most bytes that `getRandomValues` gives at once. */
-const MOST_DRAWN = 65_536;
+const MAX_DRAWN = 65_536;
 
 /** @param {...Uint8Array} parts @returns {Uint8Array} */
 export function joined(...parts) {
@@ -55,7 +55,7 @@ export function randomBytes(count) {
     throw new Error("crypto.getRandomValues is missing: without the operating system's randomness there is no noise");
   }
   const bytes = new Uint8Array(count);
-  for (let at = 0; at < count; at += MOST_DRAWN) crypto.getRandomValues(bytes.subarray(at, at + MOST_DRAWN));
+  for (let at = 0; at < count; at += MAX_DRAWN) crypto.getRandomValues(bytes.subarray(at, at + MAX_DRAWN));
   return bytes;
 }
 

@@ -6,19 +6,19 @@ import { CollectionError, DataError } from "./errors.js";
 import { checkKind, mechanismOf, threshold } from "./mechanisms.js";
 
 const FINGERPRINT_BYTES = 16;
-const MOST_PRECISION_MS = 60_000;
+const MAX_PRECISION_MS = 60_000;
 const PRECISION_PART = 10;
 const RESOLUTION = 2 ** 32;
 const BLOCK_BYTES = 64;
 export const PSEUDONYM_BYTES = 8;
 
 /** Most bytes of a row: its width has two bytes in a batch. */
-const MOST_WIDTH = 2 ** 16 - 1;
+const MAX_WIDTH = 2 ** 16 - 1;
 
 /** Length of a name, and what it may not hold: control characters, and halves of a pair, which UTF-8 does not have. */
-const MOST_NAME = 200;
+const MAX_NAME = 200;
 const isName = (text) =>
-  typeof text === "string" && /^[^\0-\x1f]+$/.test(text) && [...text].length <= MOST_NAME && text.isWellFormed();
+  typeof text === "string" && /^[^\0-\x1f]+$/.test(text) && [...text].length <= MAX_NAME && text.isWellFormed();
 
 const isDuration = (number) => Number.isSafeInteger(number) && number > 0;
 
@@ -57,7 +57,7 @@ export class Collection {
     this.paneMs = window.hop ?? window.size;
     if (!isDuration(this.paneMs)) throw new CollectionError("the window has no size in milliseconds");
     this.precisionMs =
-      window.time_precision ?? Math.min(Math.max(1, Math.floor(this.paneMs / PRECISION_PART)), MOST_PRECISION_MS);
+      window.time_precision ?? Math.min(Math.max(1, Math.floor(this.paneMs / PRECISION_PART)), MAX_PRECISION_MS);
     if (!(isDuration(this.precisionMs) && this.precisionMs <= this.paneMs)) {
       throw new CollectionError("time_precision is a number of milliseconds, at most those of a window");
     }
@@ -70,8 +70,8 @@ export class Collection {
     if (this.linkedMs !== undefined) this.#checkLinked();
     /** Bytes of a report. */
     this.width = this.mechanism.width + (this.linkedMs === undefined ? 0 : PSEUDONYM_BYTES);
-    if (this.width > MOST_WIDTH) {
-      throw new CollectionError(`a report has at most ${MOST_WIDTH} bytes, not ${this.width}`);
+    if (this.width > MAX_WIDTH) {
+      throw new CollectionError(`a report has at most ${MAX_WIDTH} bytes, not ${this.width}`);
     }
   }
 

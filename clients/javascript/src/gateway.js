@@ -18,7 +18,7 @@ const TIMEOUT_SECONDS = 30;
 const LONGEST_SECONDS = 86_400;
 
 /** Longest pause, in seconds, before a request is made again: the user of a page may not wait for longer. */
-const MOST_PAUSE_SECONDS = 30;
+const MAX_PAUSE_SECONDS = 30;
 
 /** The type of a batch: browsers let a page send it only to a gateway that allows the page to. */
 const BATCH_TYPE = "application/vnd.sldp.batch;v=1";
@@ -48,7 +48,7 @@ export class Gateway {
     {
       token,
       timeout = TIMEOUT_SECONDS,
-      mostPause = MOST_PAUSE_SECONDS,
+      mostPause = MAX_PAUSE_SECONDS,
       fetch = globalThis.fetch.bind(globalThis),
       pause = sleep,
     } = {},

@@ -20,7 +20,7 @@ const DAY_MS = 86_400_000;
  * Most days whose spending is remembered. The budget of a day that is forgotten would begin anew if a clock went back
  * to it; a clock that is wrong in turns by so many different days is not to be expected.
  */
-const MOST_DAYS = 8;
+const MAX_DAYS = 8;
 
 /**
  * What a user has agreed to.
@@ -78,7 +78,7 @@ function daysAfter(days, day, before, after) {
   const costs = before.reduce((sum, { tags, fresh }) => sum + tags.length + fresh, 0);
   const more = costOf(after) - spent + mostRounding(spent, costs);
   const [, known] = days.find(([each]) => each === day) ?? [day, 0];
-  return [...days.filter(([each]) => each !== day), [day, known + more]].slice(-MOST_DAYS);
+  return [...days.filter(([each]) => each !== day), [day, known + more]].slice(-MAX_DAYS);
 }
 
 const isCount = (number) => Number.isSafeInteger(number) && number >= 0;

@@ -6,7 +6,7 @@ import { exp, whole } from "./exact.js";
 const RESOLUTION = 2 ** 32;
 
 /** Beyond this many nats no chance of k-RR is a multiple of 2^-32: e^23 is more than 2^33. */
-const MOST_EPSILON = 23;
+const MAX_EPSILON = 23;
 
 /** Errors of exp, log, pow and the sums of a cost are below these, relative and absolute; costs are rounded up. */
 const RELATIVE_ERROR = 2 ** -40;
@@ -154,7 +154,7 @@ export class KRR {
     }
     this.spec = { kind: this.kind, epsilon, ...(perReport === undefined ? {} : { per_report: perReport }) };
     this.sizes = sizes;
-    this.runs = sizes.map((size) => (epsilon > MOST_EPSILON ? 0 : runOf(epsilon, size)));
+    this.runs = sizes.map((size) => (epsilon > MAX_EPSILON ? 0 : runOf(epsilon, size)));
     this.kept = sizes.map((size, j) => RESOLUTION - (size - 1) * this.runs[j]);
     if (sizes.some((size, j) => !(this.runs[j] > 0 && this.runs[j] * size < RESOLUTION))) {
       throw new CollectionError("epsilon is beyond the resolution of 2^-32");

@@ -1,6 +1,6 @@
 /** The reporter: it perturbs records, charges their users, and sends what is left of them. */
 
-import { HEADER_BYTES, MOST_BYTES, encodeBatch, shuffled } from "./batch.js";
+import { HEADER_BYTES, MAX_BYTES, encodeBatch, shuffled } from "./batch.js";
 import { joined, randomBytes, randomWords } from "./bytes.js";
 import { PSEUDONYM_BYTES } from "./collection.js";
 import { LedgerError, ReportRefused } from "./errors.js";
@@ -8,7 +8,7 @@ import { LedgerError, ReportRefused } from "./errors.js";
 const BATCH_ID_BYTES = 16;
 
 /** Most reports of a batch by default: at about a millisecond for each, its event time is a second old when it leaves. */
-const MOST_REPORTS = 1000;
+const MAX_REPORTS = 1000;
 
 /** A reporter for one collection. */
 export class Reporter {
@@ -25,11 +25,11 @@ export class Reporter {
    * @param {() => number} [parts.clock] the time, milliseconds since 1970-01-01 UTC
    * @param {number} [parts.mostReports] of one batch
    */
-  constructor({ gateway, collection, clock = Date.now, mostReports = MOST_REPORTS }) {
+  constructor({ gateway, collection, clock = Date.now, mostReports = MAX_REPORTS }) {
     this.#gateway = gateway;
     this.#collection = collection;
     this.#clock = clock;
-    this.#mostReports = Math.min(mostReports, Math.floor((MOST_BYTES - HEADER_BYTES) / collection.width));
+    this.#mostReports = Math.min(mostReports, Math.floor((MAX_BYTES - HEADER_BYTES) / collection.width));
   }
 
   /**

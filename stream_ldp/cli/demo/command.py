@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from stream_ldp.cli.demo.part import Part
+    from stream_ldp.cli.demo.part import DemoPart
     from stream_ldp.kafka.topics import TopicSpec
 
 _PARTITIONS = 4
@@ -65,7 +65,7 @@ def demo(
     # The screen belongs to the answers.
     logging.disable(logging.WARNING)
     console = Console(highlight=False)
-    parts: list[Part[Any]] = [Survey(rate=rate), Films(users=_USERS * rate)]
+    parts: list[DemoPart[Any]] = [Survey(rate=rate), Films(users=_USERS * rate)]
     with ExitStack() as stack:
         with console.status("Starting a broker ..."):
             broker = _broker(stack, console)
@@ -93,7 +93,7 @@ class _Alone(Producer):
 
 
 class _Demo:
-    def __init__(self, parts: Sequence[Part[Any]], settings: Settings, console: Console) -> None:
+    def __init__(self, parts: Sequence[DemoPart[Any]], settings: Settings, console: Console) -> None:
         self._parts = parts
         self._settings = settings
         self._console = console
@@ -166,13 +166,13 @@ class _Demo:
                 *(self._follow(part, lambda *_: live.update(self._screen())) for part in self._parts)
             )
 
-    async def _follow(self, part: Part[Any], show: Callable[[Part[Any], Any], None]) -> None:
+    async def _follow(self, part: DemoPart[Any], show: Callable[[DemoPart[Any], Any], None]) -> None:
         async with part.subscriber(self._settings) as answers:
             async for answer in answers:
                 part.display.add(answer)
                 show(part, answer)
 
-    def _print(self, part: Part[Any], answer: Any) -> None:
+    def _print(self, part: DemoPart[Any], answer: Any) -> None:
         if answer.final:
             echo(part.display.line(answer))
 

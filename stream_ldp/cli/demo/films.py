@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.cli.displays.display import Display
-from stream_ldp.cli.simulation.truth import Tally
+from stream_ldp.cli.simulation.truth import TruthTally
 from stream_ldp.client.item_population import ItemPopulation
 from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.sets.answer import Ranking
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.sets.rounds import Round
 
-_MOST_SEEN = 8
+_MAX_SEEN = 8
 
 
 class Films:
-    """Users who report in every epoch, a `Part` of the demo."""
+    """Users who report in every epoch, a `DemoPart` of the demo."""
 
     def __init__(self, *, users: int) -> None:
         self.collection = ItemCollection.load(Path(__file__).with_suffix(".yaml"))
         self._sets = _film_sets(users, self.collection.items.count)
-        self._truth = Tally(self.collection, self._sets).truth()
+        self._truth = TruthTally(self.collection, self._sets).truth()
         self.display: Display[Ranking] = Display(self._truth.of)
         self._reports = 0
 
@@ -66,5 +66,5 @@ def _film_sets(users: int, films: int) -> ItemSets:
     generator = np.random.default_rng()
     # The films of the smallest exponential variables with these weights as rates.
     order = np.argsort(generator.exponential(size=(users, films)) * np.arange(1, films + 1), axis=1)
-    sizes = generator.integers(1, _MOST_SEEN + 1, size=users)
+    sizes = generator.integers(1, _MAX_SEEN + 1, size=users)
     return ItemSets.of(row[:size] for row, size in zip(order.tolist(), sizes.tolist(), strict=True))

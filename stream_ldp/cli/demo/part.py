@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
 
 
-class Part(Protocol[AnswerT]):
+class DemoPart(Protocol[AnswerT]):
     """A collection with its population."""
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 from stream_ldp.cli.displays.display import Display
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.population import sample
-from stream_ldp.cli.simulation.truth import Tally
+from stream_ldp.cli.simulation.truth import TruthTally
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.sender import now_ms
 from stream_ldp.client.subscriber import Subscriber
@@ -31,7 +31,7 @@ _TICK_SECONDS = 0.1
 
 
 class Survey:
-    """Users who report once each, a `Part` of the demo."""
+    """Users who report once each, a `DemoPart` of the demo."""
 
     def __init__(self, *, rate: int) -> None:
         """Load the collection and its population.
@@ -42,7 +42,7 @@ class Survey:
         self.display = Display(self._truth_of)
         self._rate = rate
         self._population = _survey_records(self.collection)
-        self._tally = Tally(self.collection, self._population)
+        self._tally = TruthTally(self.collection, self._population)
         self._sent = 0
 
     def subscriber(self, settings: Settings) -> Subscriber[Estimate]:

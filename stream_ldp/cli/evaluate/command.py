@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", int, float)
 
 #: Most windows of a series: a week of minutes.
-_MOST_WINDOWS = 10_080
+_MAX_WINDOWS = 10_080
 #: Cells of a joint distribution of five attributes beyond which most are empty, and AVD says little.
-_MOST_CELLS = 5_000
+_MAX_CELLS = 5_000
 #: Numbers of attributes that synthetic records are compared in.
 _WAYS = (2, 3, 5)
 
@@ -92,7 +92,7 @@ def evaluate(
     sets: Annotated[int, typer.Option(min=1, help="Number of random sets of as many attributes.")] = 20,
     most_cells: Annotated[
         int, typer.Option(min=4, help="Most cells of a joint distribution; random sets with more are not drawn.")
-    ] = _MOST_CELLS,
+    ] = _MAX_CELLS,
     label: Annotated[
         str | None,
         typer.Option(
@@ -105,7 +105,7 @@ def evaluate(
         int | None,
         typer.Option(
             min=2,
-            max=_MOST_WINDOWS,
+            max=_MAX_WINDOWS,
             help="Number of windows, or of their hops, in which the users report one after another.",
             show_default="one window",
         ),

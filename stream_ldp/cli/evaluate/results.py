@@ -13,7 +13,7 @@ from rich.table import Table
 
 from stream_ldp.cli.displays.plain import plain
 from stream_ldp.cli.displays.table_text import print_whole
-from stream_ldp.evaluation.users_needed import MOST_USERS
+from stream_ldp.evaluation.users_needed import MAX_USERS
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def show_results(results: Sequence[Result], *, title: str) -> None:
     for each in results:
         if each.searched:
             needed = each.needed
-            found = f"more than {MOST_USERS:,}" if needed is None else f"{needed.users:,} ± {needed.error:,}"
+            found = f"more than {MAX_USERS:,}" if needed is None else f"{needed.users:,} ± {needed.error:,}"
             said = "".join(f", {key}={_value(value)}" for key, value in each.varied.items())
             typer.echo(f"{each.series}{said} needs {found} users.")
 

@@ -112,7 +112,7 @@ def truth_in(file: Path | None, answer: Answer) -> dict[CellKey, float] | None:
     return None if file is None or not file.exists() else Truth.load(file).of(answer)
 
 
-class Tally:
+class TruthTally:
     """A tally counts what is true of the users who have reported."""
 
     def __init__(self, collection: Collection, population: Any) -> None:

@@ -58,7 +58,7 @@ _EPOCHS = 4
 _SECRETS = 2_000
 
 #: Most items of a set, and users of a population whose order and ids are looked at.
-_MOST_ITEMS = 4_096
+_MAX_ITEMS = 4_096
 _POPULATION = 4_096
 
 #: Milliseconds after the beginning of a phase's window at which its round is published.
@@ -199,7 +199,7 @@ class Auditor:
         count = self._collection.items.count
         slots = {each.padding for each in self._rounds}
         sizes = {0, 1, 2, 4, 9, 17, 33, count // 2, count, *slots, *(each + 1 for each in slots)}
-        whole = [tuple(range(size)) for size in sorted(sizes) if size <= min(count, _MOST_ITEMS)]
+        whole = [tuple(range(size)) for size in sorted(sizes) if size <= min(count, _MAX_ITEMS)]
         return list(dict.fromkeys([*whole, (count - 1,)]))
 
     def _user(self) -> tuple[bytes, list[Round]]:

@@ -54,7 +54,7 @@ _OVERCHARGED = 1e-6
 _RESTARTS = 5
 #: Periods of a collection that links reports.
 _PERIODS = 2
-_MOST_DAYS = 100_000
+_MAX_DAYS = 100_000
 
 #: Users with each record, of whom some are asked about one part of it, and some about another.
 _USERS = 4
@@ -302,7 +302,7 @@ class Auditor:
     def _user(self, *, since_ms: int = START_MS, every_ms: int = DAY_MS) -> tuple[bytes, Path, list[int]]:
         """Return a new user's secret and ledger file, and the times at which the collection asks the user."""
         secret = SeededEntropy(next(self._users)).words(SECRET_BYTES // 4).tobytes()
-        days = (since_ms + day * every_ms for day in range(_MOST_DAYS))
+        days = (since_ms + day * every_ms for day in range(_MAX_DAYS))
         asked = (time_ms for time_ms in days if self._collection.asks([secret], time_ms=time_ms)[0])
         return secret, self._ledger(secret), list(itertools.islice(asked, _RESTARTS))
 

@@ -2,8 +2,8 @@
 import { bars, clock, epsilon, figure, heatMap, lines, shown, spread, table } from "./draw.js";
 import { plain } from "./plain.js";
 
-const MOST_ROWS = 64;
-const MOST_COLUMNS = 16;
+const MAX_ROWS = 64;
+const MAX_COLUMNS = 16;
 const TRACKS = 6;
 
 
@@ -37,13 +37,13 @@ function grid(axes, values, errors, across) {
 function map(title, found, options = {}) {
   const sums = found.rows.map((row) => row.values.reduce((a, b) => a + b, 0));
   const order = found.rows.map((_, index) => index);
-  const many = order.length > MOST_ROWS;
-  if (many) order.sort((a, b) => sums[b] - sums[a]).splice(MOST_ROWS);
+  const many = order.length > MAX_ROWS;
+  if (many) order.sort((a, b) => sums[b] - sums[a]).splice(MAX_ROWS);
   const rows = order.map((index) => found.rows[index]);
   const drawing = heatMap(title, rows.map((row) => row.name), found.columns, (i, j) => rows[i].values[j],
     (i, j) => (rows[i].errors[j] === undefined ? [shown(rows[i].values[j], 0)] : [shown(rows[i].values[j], rows[i].errors[j]), `± ${shown(rows[i].errors[j], rows[i].errors[j])}`]));
   const data = table(title, ["", ...found.columns], rows.map((row) => [row.name, ...row.values.map((value, j) => spread(value, row.errors[j]))]));
-  return figure(title, drawing, { ...options, data, note: [options.note, many ? `The ${MOST_ROWS} most frequent of ${found.rows.length} rows.` : ""].filter(Boolean).join(" ") });
+  return figure(title, drawing, { ...options, data, note: [options.note, many ? `The ${MAX_ROWS} most frequent of ${found.rows.length} rows.` : ""].filter(Boolean).join(" ") });
 }
 
 function conditional(found) {
@@ -81,7 +81,7 @@ export const records = {
       const rows = axes[0].values.map((name, index) => ({ name, value: joint[index], error: errors[index] }));
       found.push(figure(axes[0].attribute, bars(axes[0].attribute, rows), { data: table("joint", [axes[0].attribute, "probability"], rows.map((row) => [row.name, spread(row.value, row.error)])) }));
     } else {
-      const fits = axes.findLastIndex((axis) => axis.values.length <= MOST_COLUMNS);
+      const fits = axes.findLastIndex((axis) => axis.values.length <= MAX_COLUMNS);
       const across = Number(tools.choice("across", "Columns", axes.map((axis, index) => [String(index), axis.attribute]), String(fits < 0 ? axes.length - 1 : fits)));
       const whole = grid(axes, joint, errors, across);
       const others = axes.filter((_, index) => index !== across).map((axis) => axis.attribute).join(", ");

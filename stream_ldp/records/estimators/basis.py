@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from stream_ldp.records.estimators.patterns import Feature, FloatArray
 
 #: Without noise, a value that no report supports has probability 0, and then no function has unit variance.
-_LEAST_PROBABILITY = 1e-12
+_MIN_PROBABILITY = 1e-12
 #: Retained shares below this one are taken for it: they are 0 but for rounding, and what reports say of such a
 #: function is less than nothing.
-LEAST_RETAINED = 1e-12
+MIN_RETAINED = 1e-12
 #: Least number of values for which what reports of a single value allow is faster than a dense matrix.
 _WIDE = 200
 
@@ -59,7 +59,7 @@ class AttributeBasis:
 
         likelihood: that of the reports of this attribute alone.
         """
-        marginal = np.maximum(marginal, _LEAST_PROBABILITY)
+        marginal = np.maximum(marginal, _MIN_PROBABILITY)
         root = np.sqrt(marginal / marginal.sum())
         values, vectors = _eigenfunctions(likelihood, root)
         functions = vectors / root[:, None]
@@ -87,7 +87,7 @@ class AttributeBasis:
     @property
     def unshrunk_squares(self) -> FloatArray:
         """The mean square of `unshrunk` for users who are distributed as the marginal, shape (size,)."""
-        squares: FloatArray = np.square(self._inverse).T @ np.maximum(self.retained, LEAST_RETAINED)
+        squares: FloatArray = np.square(self._inverse).T @ np.maximum(self.retained, MIN_RETAINED)
         return squares
 
     def mean_unshrunk_squares(self, moments: Moments) -> FloatArray:
@@ -103,7 +103,7 @@ class AttributeBasis:
 
     @property
     def _inverse(self) -> FloatArray:
-        inverse: FloatArray = (self.functions / np.maximum(self.retained, LEAST_RETAINED)).T * self.marginal
+        inverse: FloatArray = (self.functions / np.maximum(self.retained, MIN_RETAINED)).T * self.marginal
         return inverse
 
 

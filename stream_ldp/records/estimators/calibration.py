@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stream_ldp.records.estimators.basis import LEAST_RETAINED, Scored
+from stream_ldp.records.estimators.basis import MIN_RETAINED, Scored
 
 if TYPE_CHECKING:
     from stream_ldp.records.estimators.likelihood import Likelihood
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from stream_ldp.records.estimators.prior import Prior
 
 #: Least weight of a report: one that would be below it, or below 0, still counts.
-_LEAST_WEIGHT = 1e-3
+_MIN_WEIGHT = 1e-3
 #: Least share of the reports that weighted ones are worth, (sum w)^2 / (n sum w^2) (Kish, 1965, section 11.7). At
 #: 0.8, estimates from few reports were up to 1.17 times as far from the truth as without weights, at 0.9 nowhere; at
 #: 0.95, they gained less.
-_LEAST_WORTH = 0.9
+_MIN_WORTH = 0.9
 #: c, from the least to the largest: with one hundredth of the last, little of what is wanted is reached.
 _TOLERANCES = np.geomspace(1e-3, 10.0, 9)
 #: Least of what is taken for resolved of a coefficient, so that its tolerance is finite.
-_LEAST_RESOLVED = 1e-3
+_MIN_RESOLVED = 1e-3
 #: A solution ends when the remaining difference is below this share of u* - u, or after so many passes.
 _CLOSE, _PASSES = 0.01, 30
 
@@ -69,10 +69,10 @@ def calibrated(likelihood: Likelihood, prior: Prior, wanted: FloatArray, varianc
     from scipy.sparse.linalg import LinearOperator, cg  # noqa: PLC0415
 
     basis, moments, shape = prior.basis, prior.moments, wanted.shape
-    spread = np.sqrt(np.maximum(moments.squares - moments.means**2, LEAST_RETAINED))
-    least = moments.reports * variances / (np.maximum(prior.resolved, _LEAST_RESOLVED) * spread**2)
+    spread = np.sqrt(np.maximum(moments.squares - moments.means**2, MIN_RETAINED))
+    least = moments.reports * variances / (np.maximum(prior.resolved, _MIN_RESOLVED) * spread**2)
     scores = [Scored(each).scores for each in basis.attributes]
-    difference = np.where(basis.retained > LEAST_RETAINED, (wanted - moments.means) / spread, 0.0)
+    difference = np.where(basis.retained > MIN_RETAINED, (wanted - moments.means) / spread, 0.0)
     difference.flat[0] = 0.0
 
     def deviations(scaled: FloatArray) -> FloatArray:
@@ -93,9 +93,9 @@ def calibrated(likelihood: Likelihood, prior: Prior, wanted: FloatArray, varianc
         allowed = tolerance * least
         operator = LinearOperator((wanted.size, wanted.size), matvec=partial(applied, allowed), dtype=np.float64)
         scaled, _ = cg(operator, difference.ravel(), x0=scaled, rtol=_CLOSE, maxiter=_PASSES)
-        weights = np.maximum(1.0 + deviations(scaled), _LEAST_WEIGHT)
+        weights = np.maximum(1.0 + deviations(scaled), _MIN_WEIGHT)
         weights /= likelihood.mean(weights)
-        if likelihood.mean(weights**2) <= 1.0 / _LEAST_WORTH:
+        if likelihood.mean(weights**2) <= 1.0 / _MIN_WORTH:
             return Calibrated(likelihood.by_row(weights), _reached(difference, changed(weights - 1.0), allowed))
     return None
 

@@ -17,7 +17,7 @@ from stream_ldp.records.estimators.prior import INDEPENDENCE_LEVEL, Prior
 from stream_ldp.records.estimators.problem import Problem
 from stream_ldp.records.estimators.solution import Independence, Method, Past, Solution, Start, Stop, Temporal
 from stream_ldp.records.estimators.standard_error import standard_error
-from stream_ldp.records.estimators.temporal import first_past, fits, follow
+from stream_ldp.records.estimators.temporal import filter_window, first_past, fits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,24 +157,24 @@ class _Estimator:
     ) -> Solution:
         """Estimate with what the windows before say; alone if there are none, or they have nothing to say."""
         window = problem.prior
-        followed = None if past is None else follow(past, window, recurrence)
-        if followed is None or followed.drift.jumped:
-            together = None
-            left = first_past(window, recurrence, None if followed is None else followed.drift.evidence)
+        filtered = None if past is None else filter_window(past, window, recurrence)
+        if filtered is None or filtered.drift.jumped:
+            combined = None
+            left = first_past(window, recurrence, None if filtered is None else filtered.drift.evidence)
         else:
-            together, left = followed.together(problem, factor=factor), followed.past
+            combined, left = filtered.combined_problem(problem, factor=factor), filtered.past
         solution, users = alone, 0.0
-        if together is not None:
+        if combined is not None:
             solution = self._solved(
-                together.problem, alone.joint if start is None else start, independence=alone.independence
+                combined.problem, alone.joint if start is None else start, independence=alone.independence
             )
             solution = replace(solution, log_likelihood=problem.likelihood.log_likelihood(solution.joint))
-            users = together.users
+            users = combined.users
         temporal = Temporal(
             alone=alone.joint,
             users=users,
-            drift=None if followed is None else followed.drift.variance,
-            jumped=followed is not None and followed.drift.jumped,
+            drift=None if filtered is None else filtered.drift.variance,
+            jumped=filtered is not None and filtered.drift.jumped,
             past=left,
         )
         return replace(solution, temporal=temporal)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.records.estimators.basis import LEAST_RETAINED
+from stream_ldp.records.estimators.basis import MIN_RETAINED
 
 if TYPE_CHECKING:
     from stream_ldp.records.estimators.basis import AttributeBasis, Moments, ProductBasis
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _GRID = 100
 _EVENLY = np.linspace(0.0, 1.0, _GRID)
 #: The least of them, in units of 1 / N: a tenth of the sampling error of N users who tell the truth.
-_LEAST_VARIANCE = 0.01
+_MIN_VARIANCE = 0.01
 #: Number of groups of coefficients with about equal lambda, and of samples of the statistic without dependence: a
 #: p-value is a multiple of 0.001.
 _GROUPS, _SAMPLES = 64, 999
@@ -149,8 +149,8 @@ class Evidence:
             known += posterior[part] @ (a * (1.0 - retained) / left)
         doubt = np.maximum(squared - response**2, 0.0)
         if strength is not None:
-            doubt = doubt + (N / (N * np.maximum(retained, LEAST_RETAINED) + strength * spread) - response) ** 2
-        shown = np.where(retained > LEAST_RETAINED, np.maximum(tied_means(self._residuals, retained), 0.0), 0.0)
+            doubt = doubt + (N / (N * np.maximum(retained, MIN_RETAINED) + strength * spread) - response) ** 2
+        shown = np.where(retained > MIN_RETAINED, np.maximum(tied_means(self._residuals, retained), 0.0), 0.0)
         errors: FloatArray = known + doubt * shown / N
         return errors
 
@@ -256,7 +256,7 @@ def log_mean_ratios(moments: Moments, retained: FloatArray, *, ceiling: float) -
 
 def _variances(reports: float, ceiling: float) -> FloatArray:
     """Return the v that are tried, shape (_GRID,)."""
-    least = _LEAST_VARIANCE * min(1.0 / reports, ceiling)
+    least = _MIN_VARIANCE * min(1.0 / reports, ceiling)
     variances: FloatArray = least * (ceiling / least) ** _EVENLY
     return variances
 
@@ -275,7 +275,7 @@ def _residuals(moments: Moments, retained: FloatArray, centre: FloatArray) -> Fl
 def tied_means(numbers: FloatArray, retained: FloatArray) -> FloatArray:
     """Give each coefficient the mean of those that have its lambda, to rounding."""
     order = np.argsort(retained)
-    group = np.cumsum(np.diff(retained[order], prepend=0.0) > LEAST_RETAINED)
+    group = np.cumsum(np.diff(retained[order], prepend=0.0) > MIN_RETAINED)
     means = np.bincount(group, weights=numbers[order]) / np.maximum(np.bincount(group), 1)
     tied = np.empty_like(numbers)
     tied[order] = means[group]

@@ -37,7 +37,7 @@ _GAP, _PASSES = 1e-8, 10_000
 #: Number of rows unpacked at a time: 32 MB for 64 bits, as float64.
 _BLOCK = 2**16
 #: Floor of the centre, by which is divided; low enough that cells which the centre rules out stay out.
-_LEAST_PROBABILITY = 1e-12
+_MIN_PROBABILITY = 1e-12
 
 
 class PairLasso:
@@ -73,7 +73,7 @@ def _pair_lasso(problem: Problem, *, most: float) -> tuple[FloatArray, float]:
 
     sizes, prior = problem.likelihood.sizes, problem.prior
     data = _Response.of(problem)
-    centre = np.maximum(prior.centre.ravel(), _LEAST_PROBABILITY)
+    centre = np.maximum(prior.centre.ravel(), _MIN_PROBABILITY)
     spring = np.sqrt(prior.strength / centre)
     design = sparse.vstack([sparse.diags_array(1.0 / data.error) @ _design(sizes), sparse.diags_array(spring)])
     response = np.concatenate([data.frequency / data.error, spring * centre])

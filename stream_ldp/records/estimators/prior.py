@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from stream_ldp.records.estimators.basis import LEAST_RETAINED, AttributeBasis, Moments, ProductBasis
+from stream_ldp.records.estimators.basis import MIN_RETAINED, AttributeBasis, Moments, ProductBasis
 from stream_ldp.records.estimators.common_correlation import CommonCorrelation
 from stream_ldp.records.estimators.evidence import Evidence, log_mean_ratios, tied_means
 from stream_ldp.records.estimators.factor import Factor
@@ -48,7 +48,7 @@ _FIT, _PASSES = 0.01, 100
 #: Level of the test of independence.
 INDEPENDENCE_LEVEL = 0.05
 #: A dependence that is linear may leave less than nothing to a cell, which then has this share of the product's.
-_LEAST_SHARE = 0.02
+_MIN_SHARE = 0.02
 #: Nats by which a factor has to be likelier than no dependence at all, since it is then believed in full: ten times
 #: as likely, which is strong evidence (Jeffreys, 1961). At 0.5 to 1.4 nats, estimates of independent attributes were
 #: 0.66 from the truth where the product of their marginals was 0.28 from it.
@@ -106,7 +106,7 @@ class Prior:
             # Of one pair the reports say so little that the average over v is mostly one over the values that are
             # tried: it was 0.071 from the truth where the mean of v was 0.049 (NLTCS, f = 0.1 with both stages).
             believed = 1.0 if p_value <= INDEPENDENCE_LEVEL else 1.0 - independent
-            evidence = _Pair(likelihood, basis, moments, dependence).about(factor) if factor else dependence
+            evidence = _Pair(likelihood, basis, moments, dependence).evidence_of(factor) if factor else dependence
             joint = pairs[0, 1] = _Level.of(likelihood, evidence, evidence.strength(believed))
         else:
             pairs = dict(_levels_of_pairs(_pairs(likelihood.select, basis.attributes), independent, factor))
@@ -330,7 +330,7 @@ class _Pair(NamedTuple):
 
     @property
     def retained(self) -> FloatArray:
-        return np.maximum(self.basis.retained[1:, 1:], LEAST_RETAINED)
+        return np.maximum(self.basis.retained[1:, 1:], MIN_RETAINED)
 
     @property
     def estimates(self) -> FloatArray:
@@ -340,7 +340,7 @@ class _Pair(NamedTuple):
     def precisions(self) -> FloatArray:
         return self.likelihood.reports * self.retained
 
-    def about(self, values: Sequence[FloatArray]) -> Evidence:
+    def evidence_of(self, values: Sequence[FloatArray]) -> Evidence:
         """Return the evidence about the joint that a factor makes, of which each value has so much."""
         return _dependence(self.basis, self.moments, _with_dependence(self.basis, np.outer(*values)))
 
@@ -380,7 +380,7 @@ class _AllPairs(NamedTuple):
     def factor(self) -> _ValuesOfFactor:
         """Learn what each value has of one factor of all attributes."""
         each = np.concatenate([attribute.retained[1:] for attribute in self.attributes])
-        retained = np.maximum(np.outer(each, each), LEAST_RETAINED)
+        retained = np.maximum(np.outer(each, each), MIN_RETAINED)
         of = np.repeat(np.arange(len(self.attributes)), self._sizes)
         weight = np.where(of[:, None] == of, 0.0, self.moments.reports * retained)
         factor = Factor.of(self.moments.means / retained, weight, sizes=self._sizes)
@@ -452,7 +452,7 @@ def _levels_of_pairs(
 def _about_factor(
     pairs: Mapping[tuple[int, int], _Pair], values: Sequence[FloatArray]
 ) -> dict[tuple[int, int], Evidence]:
-    return {(i, j): each.about((values[i], values[j])) for (i, j), each in pairs.items()}
+    return {(i, j): each.evidence_of((values[i], values[j])) for (i, j), each in pairs.items()}
 
 
 def _likeliest(pairs: Mapping[tuple[int, int], _Pair]) -> dict[tuple[int, int], Evidence]:
@@ -471,7 +471,7 @@ def _likeliest(pairs: Mapping[tuple[int, int], _Pair]) -> dict[tuple[int, int], 
         about_common = dict(alone)
         for pair, each in binary.items():
             first, second = (attribute.functions[:, 1] for attribute in each.basis.attributes)
-            about_common[pair] = each.about((common.mean * first, second))
+            about_common[pair] = each.evidence_of((common.mean * first, second))
         if common.evidence + sum(each.log_mean_ratio for each in about_common.values()) > likeliest:
             best = about_common
     return best
@@ -482,9 +482,9 @@ def _with_dependence(basis: ProductBasis, dependence: FloatArray) -> FloatArray:
 
     dependence: what each cell has more than the product, as a share of it, shape (size, size).
     """
-    joint = np.maximum(1.0 + dependence, _LEAST_SHARE) * basis.product
+    joint = np.maximum(1.0 + dependence, _MIN_SHARE) * basis.product
     marginals: dict[tuple[int, ...], FloatArray] = {(j,): each.marginal for j, each in enumerate(basis.attributes)}
-    return _proportional_fit(joint / joint.sum(), marginals, tolerance=LEAST_RETAINED)
+    return _proportional_fit(joint / joint.sum(), marginals, tolerance=MIN_RETAINED)
 
 
 def _varying(attributes: int, *which: int) -> tuple[int | slice, ...]:

@@ -37,8 +37,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from stream_ldp.filtering.local_level import DRIFTS, Drift, Errors, Noise
-from stream_ldp.filtering.tracking import followed, unexpected
-from stream_ldp.records.estimators.basis import LEAST_RETAINED
+from stream_ldp.filtering.tracking import filtered_scores, unexpected
+from stream_ldp.records.estimators.basis import MIN_RETAINED
 from stream_ldp.records.estimators.calibration import calibrated
 from stream_ldp.records.estimators.prior import Prior
 from stream_ldp.records.estimators.solution import Past
@@ -53,13 +53,13 @@ if TYPE_CHECKING:
 
 #: Most windows as those of this one that the reports of all are worth. Where a function of which nothing is retained
 #: takes the place of one that is known exactly, it would seem to be known from any number of them.
-_MOST_WINDOWS = 1_000
+_MAX_WINDOWS = 1_000
 
 
 #: Least M / N with which a window is estimated together with those before it. Reports with hardly any noise tell of
 #: their own users what no other window does, and a cell at 0 more than what is linear in them: with less, estimates
 #: were up to 2.5 times as far from the truth as alone.
-_LEAST_GAIN = 1.1
+_MIN_GAIN = 1.1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,7 +99,7 @@ def first_past(prior: Prior, recurrence: Recurrence, evidence: FloatArray | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
-class Followed:
+class FilteredWindow:
     """A window together with those before it.
 
     drift: of the coefficients; see `Drift`.
@@ -115,7 +115,9 @@ class Followed:
     gain: FloatArray
     errors: Errors
 
-    def together(self, window: Problem, *, factor: Sequence[FloatArray] | None = None) -> Together | None:
+    def combined_problem(
+        self, window: Problem, *, factor: Sequence[FloatArray] | None = None
+    ) -> CombinedProblem | None:
         """Return the problem of estimating the joint with what all windows say; None if that is no more.
 
         window: that of the window alone, without rows that no report can have.
@@ -128,7 +130,7 @@ class Followed:
             return None
         errors = self.errors.about_users(1.0 - found.reached * (1.0 - self.gain))
         reports = _worth(retained[varying], errors[varying], prior.moments.reports)
-        if reports < _LEAST_GAIN * prior.moments.reports:
+        if reports < _MIN_GAIN * prior.moments.reports:
             return None
         weights = found.weights * (reports / prior.moments.reports)
         likelihood = window.likelihood.weighted(weights)
@@ -141,10 +143,10 @@ class Followed:
             likelihood=likelihood,
             prior=replace(learnt, cautious_errors=learnt.cautious_errors + lacking),
         )
-        return Together(problem, users=reports - prior.moments.reports)
+        return CombinedProblem(problem, users=reports - prior.moments.reports)
 
 
-class Together(NamedTuple):
+class CombinedProblem(NamedTuple):
     """The problem of estimating a joint with what all windows say.
 
     users: M - N.
@@ -154,7 +156,7 @@ class Together(NamedTuple):
     users: float
 
 
-def follow(past: Past, window: Prior, recurrence: Recurrence) -> Followed:
+def filter_window(past: Past, window: Prior, recurrence: Recurrence) -> FilteredWindow:
     """Put a window together with those before it.
 
     past: one that fits the window's joint.
@@ -172,12 +174,12 @@ def follow(past: Past, window: Prior, recurrence: Recurrence) -> Followed:
     drift = Drift.learn(distances[varying], known[varying], steps[varying], past.evidence)
     spread = known + drift.variance * steps
     innovations = np.where(varying, (means - before) / (retained * np.sqrt(spread)), 0.0)
-    scores = followed(_scores(past, window), innovations)
+    scores = filtered_scores(_scores(past, window), innovations)
     # Marginals that stay are known so well that they would hide how what they leave open moves.
     moved = spread * unexpected(scores, innovations, _attributes_of(retained.shape))
     errors = Errors(variances=past.variances + drift.variance * steps + moved, held=past.permanent, noise=noise)
     gain, gain_about_users = errors.best_gain, errors.best_gain_about_users
-    return Followed(
+    return FilteredWindow(
         drift=drift,
         past=Past(
             mean=window.basis.joint((before + gain * (means - before)) / retained),
@@ -195,11 +197,11 @@ def follow(past: Past, window: Prior, recurrence: Recurrence) -> Followed:
 def _worth(retained: FloatArray, errors: FloatArray, reports: float) -> float:
     """Compute M, at least the reports of the window itself."""
     lost = 1.0 - retained
-    noisy = (lost > LEAST_RETAINED) & (retained > LEAST_RETAINED)
+    noisy = (lost > MIN_RETAINED) & (retained > MIN_RETAINED)
     if not noisy.any():
         return reports
     each = lost[noisy] / (retained[noisy] * errors[noisy])
-    return max(reports, float(np.average(np.minimum(each, _MOST_WINDOWS * reports), weights=lost[noisy])))
+    return max(reports, float(np.average(np.minimum(each, _MAX_WINDOWS * reports), weights=lost[noisy])))
 
 
 def _scores(past: Past, window: Prior) -> FloatArray:
@@ -216,7 +218,7 @@ def _attributes_of(sizes: tuple[int, ...]) -> NDArray[np.intp]:
 
 
 def _retained(prior: Prior) -> FloatArray:
-    return np.maximum(prior.basis.retained, LEAST_RETAINED)
+    return np.maximum(prior.basis.retained, MIN_RETAINED)
 
 
 def _varying(prior: Prior) -> NDArray[np.bool_]:

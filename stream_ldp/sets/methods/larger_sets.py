@@ -40,7 +40,7 @@ UNLIKE, _UNLIKE_PEERS = 0.5, 0.2
 _NOMINAL, _ONE_SIDED = 1.96, 1.645
 #: The most slots that candidates fill in a later phase, as a share of those that all items fill in an earlier one. Of
 #: equally full slots, losses are the same, and neither tells of the other.
-_MOST_FULL = 0.99
+_MAX_FULL = 0.99
 
 
 def doubted(estimate: RankingEstimate, doubt: NDArray[np.float64] | float) -> RankingEstimate:
@@ -186,7 +186,7 @@ class Losses:
         """
         # Half of a normal distribution, since nothing is lost less than nothing; no narrower than the grid.
         usual = max(doubt / (1.0 + doubt), _LOSSES[1])
-        ratios = np.minimum(fullness, _MOST_FULL) ** INDICES[:, None]
+        ratios = np.minimum(fullness, _MAX_FULL) ** INDICES[:, None]
         compared = 1.0 - (1.0 - _LOSSES) / (1.0 - ratios * _LOSSES)
         log_posterior = np.stack([np.interp(compared, _LOSSES, of_tilt) for of_tilt in self.log_likelihood.T])
         log_posterior -= 0.5 * (_LOSSES / usual) ** 2

@@ -12,7 +12,7 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import RESOLUTION, LolohaResponse
 from stream_ldp.sets.methods.combination import Combine, first_candidates, phase_estimate
 from stream_ldp.sets.methods.larger_sets import UNTOLD, doubted
-from stream_ldp.sets.methods.spec import MOST_EPSILON, MethodSpec, SetSize, require
+from stream_ldp.sets.methods.spec import MAX_EPSILON, MethodSpec, SetSize, require
 from stream_ldp.sets.phases import Inquiry, Phase, Target
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class LolohaSpec(MethodSpec):
 
     def _method(self, *, domain: int, k_max: int) -> Loloha:
         require(k_max == self.k, "there is only one phase, and no candidates: leave it out", "k_max")
-        for_ever = min(_FOR_EVER * self.epsilon, MOST_EPSILON) if self.for_ever is None else self.for_ever
+        for_ever = min(_FOR_EVER * self.epsilon, MAX_EPSILON) if self.for_ever is None else self.for_ever
         method = Loloha(domain=domain, k=self.k, epsilon=self.epsilon, for_ever=for_ever, set_size=self.set_size)
         try:
             _ = method.phases

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.filtering.shrinkage import DOUBT, Frequencies
+from stream_ldp.filtering.shrinkage import DOUBT, FrequencyPrior
 
 if TYPE_CHECKING:
     from stream_ldp.sets.phases import RankingEstimate
 
 
 def drawn_together(chosen: RankingEstimate, every: RankingEstimate) -> RankingEstimate:
-    """Return estimates of chosen items, drawn to what all items suggest; see `Frequencies`.
+    """Return estimates of chosen items, drawn to what all items suggest; see `FrequencyPrior`.
 
     The errors are those of the estimates, and grow: the later phase, whose reports played no part in the choice, then
     counts for more.
@@ -24,7 +24,7 @@ def drawn_together(chosen: RankingEstimate, every: RankingEstimate) -> RankingEs
     """
     if not np.isfinite(every.standard_error).all() or not every.standard_error.all():
         return chosen
-    known = Frequencies.learn(every.frequency, every.standard_error)
+    known = FrequencyPrior.learn(every.frequency, every.standard_error)
     drawn = known.drawn(chosen.frequency, chosen.standard_error)
     error = np.hypot(chosen.standard_error, DOUBT * drawn.moved)
     return replace(chosen, frequency=drawn.mean, standard_error=error)

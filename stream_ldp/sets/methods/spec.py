@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: probabilities of all responses: a direct response to the largest domain with the least epsilon has a p of 4,100 of
 #: them, and a q of 4,096.
 MAX_DOMAIN = 2**20
-_LEAST_EPSILON, MOST_EPSILON = 0.001, 22.0
+_MIN_EPSILON, MAX_EPSILON = 0.001, 22.0
 
 DEFAULT_COMBINE = Combine.VARIANCE
 
@@ -124,9 +124,8 @@ class MethodSpec(Part):
             low, high = phase.share
             require(low < high, f"phase {phase.number} asks nobody: give it a larger part of the split", "split")
             require(
-                _LEAST_EPSILON <= phase.epsilon <= MOST_EPSILON,
-                f"phase {phase.number} has an epsilon of {phase.epsilon:g}; "
-                f"from {_LEAST_EPSILON:g} to {MOST_EPSILON:g}",
+                _MIN_EPSILON <= phase.epsilon <= MAX_EPSILON,
+                f"phase {phase.number} has an epsilon of {phase.epsilon:g}; from {_MIN_EPSILON:g} to {MAX_EPSILON:g}",
                 "epsilon",
             )
         return method

@@ -17,7 +17,7 @@ from stream_ldp.sets.methods.svim import SvimSpec
 #: 0.08 over one and loses 0.01 over another, and at 4 it loses 0.01 to 0.03 over each
 #: (`python -m tests.benchmarks.unknown_sizes`). Where the size is known, both find as much within 0.02. It never
 #: changes: what a file without a kind means depends on it.
-MOST_EPSILON_OF_GFIM_USERS = 2.0
+MAX_EPSILON_OF_GFIM_USERS = 2.0
 
 #: The options that both methods have.
 _SHARED: dict[str, Any] = {
@@ -40,7 +40,7 @@ _OF_SOME = (GfimSpec.model_fields.keys() | LolohaSpec.model_fields.keys()) - _SH
 
 def usual_kind(epsilon: float) -> str:
     """Return the kind of the method of a file that names none, at an epsilon in nats."""
-    return "gfim-users" if epsilon <= MOST_EPSILON_OF_GFIM_USERS else "svim"
+    return "gfim-users" if epsilon <= MAX_EPSILON_OF_GFIM_USERS else "svim"
 
 
 def with_kind(options: object) -> object:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 #: Seconds that a sample takes at least: a clock of the processor's time ticks in microseconds.
-_LEAST_SECONDS = 0.02
+_MIN_SECONDS = 0.02
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,7 +36,7 @@ class Comparison:
     against: dict[str, Work] = field(default_factory=dict)
 
 
-def measured(comparison: Comparison, *, rounds: int, least: float = _LEAST_SECONDS) -> dict[str, Any]:
+def measured(comparison: Comparison, *, rounds: int, least: float = _MIN_SECONDS) -> dict[str, Any]:
     """Measure all works of a comparison in turns, and describe them as JSON.
 
     rounds: how often each is measured; medians are taken over the rounds, also of the ratios, whose two times are

@@ -9,7 +9,7 @@ import numpy as np
 from rich.console import Console
 
 from stream_ldp.cli.displays.answer_text import AnswerText
-from stream_ldp.cli.simulation.truth import Tally
+from stream_ldp.cli.simulation.truth import TruthTally
 from stream_ldp.sets.item_sets import ItemSets
 from tests.client.examples import collection_of
 from tests.client.rankings import films
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.cells import CellKey
 
 #: Of `bathing` and `mobility`: 0.1, 0.2, 0.25 of the users do not bathe, and 0.05, 0.15, 0.25 do.
-SURVEY_TRUTH = Tally(
+SURVEY_TRUTH = TruthTally(
     collection_of(), np.repeat([(one, other) for one in (0, 1) for other in (0, 1, 2)], [2, 4, 5, 1, 3, 5], axis=0)
 ).truth()
 
 _SEEN = {"Casablanca": 53, "Brazil": 30, "Alien": 24}
 #: Of 100 users, 53 have seen Casablanca, 30 Brazil and 24 Alien.
-FILMS_TRUTH = Tally(
+FILMS_TRUTH = TruthTally(
     films(),
     ItemSets.of([films().items.number(film) for film, users in _SEEN.items() if user < users] for user in range(100)),
 ).truth()

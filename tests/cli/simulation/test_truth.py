@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_ldp.cli.simulation.truth import Tally, Truth, TruthError, truth_in
+from stream_ldp.cli.simulation.truth import Truth, TruthError, TruthTally, truth_in
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.sets.item_sets import ItemSets
 from tests.cli.displays.examples import FILMS_TRUTH
@@ -18,7 +18,7 @@ from tests.client.items import films
 
 def truth_of_two_windows(path: Path) -> Truth:
     values = np.array([[0, 0], [1, 2], [1, 2]])
-    tally = Tally(collection_of(), values)
+    tally = TruthTally(collection_of(), values)
     tally.add(values[:1], time_ms=0)
     tally.add(values[1:2], time_ms=MINUTE_MS - 1)
     tally.add(values[1:], time_ms=MINUTE_MS)
@@ -41,7 +41,7 @@ def test_an_estimate_of_something_else_has_no_truth(tmp_path: Path, changes: dic
 
 
 def test_nothing_is_true_of_sets_that_hold_nothing() -> None:
-    nobody = Tally(films(), ItemSets.of([[], []])).truth()
+    nobody = TruthTally(films(), ItemSets.of([[], []])).truth()
     assert (nobody.population.users, nobody.population.numbers("items")) == (2, {})
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from stream_ldp.collection import CollectionError
 from stream_ldp.sets.collection import ItemCollection
-from stream_ldp.sets.methods.usual import MOST_EPSILON_OF_GFIM_USERS, usual_kind
+from stream_ldp.sets.methods.usual import MAX_EPSILON_OF_GFIM_USERS, usual_kind
 
 TEXT = """
 collection: films
@@ -35,7 +35,7 @@ def test_a_file_without_a_kind_has_the_usual_method_and_all_that_is_made_of_it_n
 
 
 def test_the_boundary_itself_belongs_to_gfim_users() -> None:
-    assert usual_kind(MOST_EPSILON_OF_GFIM_USERS) == "gfim-users"
+    assert usual_kind(MAX_EPSILON_OF_GFIM_USERS) == "gfim-users"
 
 
 def test_options_of_both_methods_are_taken_without_a_kind() -> None:

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Kept(Generic[T]):
+class SmallCache(Generic[T]):
     """The results that were asked for last, by what they depend on; threads may share it."""
 
     def __init__(self, *, most: int) -> None:

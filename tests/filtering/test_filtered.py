@@ -7,49 +7,49 @@ import pytest
 from pydantic import ValidationError
 
 from stream_ldp.collection import Prior, Window
-from stream_ldp.filtering.learnt import Learnt, learn, places_among, repeating
-from stream_ldp.filtering.local_level import Noise, Updated, follow
+from stream_ldp.filtering.filtered import FilteredEstimate, filter_window, places_among, returning_share
+from stream_ldp.filtering.local_level import Noise, Updated, filter_step
 
 
 def updated() -> Updated:
     noise = Noise(sampling=np.zeros(2), fresh=np.full(2, 1e-3), permanent=np.full(2, 2e-3))
-    first = follow(None, np.array([0.2, 0.8]), noise, scale=np.ones(2), reports=100.0)
-    return follow(first.level, np.array([0.25, 0.75]), noise, scale=np.ones(2), reports=100.0)
+    first = filter_step(None, np.array([0.2, 0.8]), noise, scale=np.ones(2), reports=100.0)
+    return filter_step(first.level, np.array([0.25, 0.75]), noise, scale=np.ones(2), reports=100.0)
 
 
 def test_the_next_window_gets_what_this_one_left_to_the_last_bit() -> None:
     left = updated()
-    level = Learnt.model_validate_json(Learnt.of(left, final=True).model_dump_json()).level
+    level = FilteredEstimate.model_validate_json(FilteredEstimate.of(left, final=True).model_dump_json()).level
     assert level is not None
     for name in ("mean", "variances", "permanent", "scores", "evidence"):
         assert getattr(level, name).tobytes() == getattr(left.level, name).tobytes()
 
 
 def test_a_filter_with_fewer_scores_than_estimates_is_refused() -> None:
-    document = Learnt.of(updated(), final=True).model_dump()
+    document = FilteredEstimate.of(updated(), final=True).model_dump()
     document["filter"]["scores"] = [0.0]
     with pytest.raises(ValidationError, match="differ in number"):
-        Learnt.model_validate(document)
+        FilteredEstimate.model_validate(document)
 
 
 def test_a_provisional_answer_leaves_nothing() -> None:
-    assert Learnt.of(updated(), final=False).level is None
+    assert FilteredEstimate.of(updated(), final=False).level is None
 
 
 def test_estimates_without_as_many_errors_are_refused() -> None:
-    document = Learnt.of(updated(), final=True).model_dump()
+    document = FilteredEstimate.of(updated(), final=True).model_dump()
     with pytest.raises(ValidationError, match="differ in number"):
-        Learnt.model_validate(document | {"standard_error": [0.1]})
+        FilteredEstimate.model_validate(document | {"standard_error": [0.1]})
 
 
 def test_numbers_without_a_past_are_estimated_alone_and_the_others_with_it_wherever_they_stand() -> None:
     shares, errors = np.array([0.5, 0.3, 0.2]), np.full(3, 0.02)
-    before = learn(None, shares, errors, returning=0.0, reports=100.0, elapsed=1, final=True)
+    before = filter_window(None, shares, errors, returning=0.0, reports=100.0, elapsed=1, final=True)
     found = np.array([0.26, 0.1, 0.48])
-    some = learn(
+    some = filter_window(
         before, found, errors, returning=0.0, reports=100.0, elapsed=1, final=True, places=np.array([2, -1, 0])
     )
-    whole = learn(
+    whole = filter_window(
         before.taken(np.array([2, 0])), found[[0, 2]], errors[:2], returning=0.0, reports=100.0, elapsed=1, final=True
     )
     assert [some.estimate[number] for number in (0, 2)] == list(whole.estimate)
@@ -59,9 +59,9 @@ def test_numbers_without_a_past_are_estimated_alone_and_the_others_with_it_where
 
 
 def test_of_numbers_none_of_which_has_a_past_only_the_drift_is_known() -> None:
-    before = Learnt.of(updated(), final=True)
+    before = FilteredEstimate.of(updated(), final=True)
     places, errors = np.array([-1, -1]), np.full(2, 0.02)
-    none = learn(
+    none = filter_window(
         before, np.array([0.4, 0.6]), errors, returning=0.0, reports=100.0, elapsed=1, final=True, places=places
     )
     assert none.weight == 0.0
@@ -72,7 +72,7 @@ def test_of_numbers_none_of_which_has_a_past_only_the_drift_is_known() -> None:
 
 
 def test_some_of_what_is_learnt_keeps_what_belongs_to_it() -> None:
-    learnt = Learnt.of(updated(), final=True)
+    learnt = FilteredEstimate.of(updated(), final=True)
     (last,) = learnt.taken(np.array([1])).estimate
     assert last == learnt.estimate[1]
     assert learnt.taken(np.array([1, 0])).taken(np.array([1, 0])) == learnt
@@ -93,7 +93,7 @@ def test_some_of_what_is_learnt_keeps_what_belongs_to_it() -> None:
 def test_answers_that_are_repeated_tell_of_the_next_window_only_as_far_as_users_are_new(
     window: dict[str, object], prior: Prior | None, share: float | None
 ) -> None:
-    assert repeating(Window.model_validate({"size": "10s", **window}), prior) == share
+    assert returning_share(Window.model_validate({"size": "10s", **window}), prior) == share
 
 
 def test_a_number_is_found_in_the_past_by_its_name_and_one_without_a_past_is_nowhere() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from stream_ldp.records.kept import Kept
+from stream_ldp.records.small_cache import SmallCache
 
 
 def test_what_is_asked_again_is_not_made_again_and_what_was_asked_longest_ago_is_forgotten() -> None:
-    kept: Kept[str] = Kept(most=2)
+    kept: SmallCache[str] = SmallCache(most=2)
     made: list[str] = []
 
     def of(key: str) -> str:
@@ -21,7 +21,7 @@ def test_what_is_asked_again_is_not_made_again_and_what_was_asked_longest_ago_is
 
 
 def test_a_result_may_be_none_and_a_failure_is_not_kept() -> None:
-    kept: Kept[None] = Kept(most=2)
+    kept: SmallCache[None] = SmallCache(most=2)
     made = []
     for _ in range(2):
         kept.of("none", lambda: made.append(1))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from stream_ldp.filtering.local_level import DRIFTS, Level, Noise, follow, follow_known
+from stream_ldp.filtering.local_level import DRIFTS, Level, Noise, filter_known, filter_step
 from stream_ldp.message_part import Finite, MessagePart
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Prior, Window
     from stream_ldp.filtering.local_level import Updated
-    from stream_ldp.filtering.shrinkage import Frequencies
+    from stream_ldp.filtering.shrinkage import FrequencyPrior
 
 Variance = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -39,7 +39,7 @@ class Filter(MessagePart):
     )
 
 
-class Learnt(MessagePart):
+class FilteredEstimate(MessagePart):
     """Numbers that are estimated from a window and from those before it."""
 
     estimate: tuple[Finite, ...] = Field(
@@ -121,7 +121,7 @@ class Learnt(MessagePart):
         )
 
 
-def columns(learnt: Learnt | None, *, numbers: int) -> list[dict[str, float]]:
+def columns(learnt: FilteredEstimate | None, *, numbers: int) -> list[dict[str, float]]:
     """Return what a table has of each number with the windows before, by the names of its columns.
 
     learnt: None where nothing can be learnt; the table then has no such column.
@@ -133,7 +133,7 @@ def columns(learnt: Learnt | None, *, numbers: int) -> list[dict[str, float]]:
     return [{"learnt": estimate, "learnt_error": error} for estimate, error in found]
 
 
-def repeating(window: Window, prior: Prior | None) -> float | None:
+def returning_share(window: Window, prior: Prior | None) -> float | None:
     """Return the share of users who repeat one answer in every window, if windows learn from those before.
 
     Returns:
@@ -145,8 +145,8 @@ def repeating(window: Window, prior: Prior | None) -> float | None:
     return window.returning
 
 
-def learn(
-    before: Learnt | None,
+def filter_window(
+    before: FilteredEstimate | None,
     found: NDArray[np.float64],
     errors: NDArray[np.float64],
     *,
@@ -156,19 +156,19 @@ def learn(
     final: bool,
     spread: NDArray[np.float64] | None = None,
     places: NDArray[np.intp] | None = None,
-    prior: Frequencies | None = None,
-) -> Learnt:
+    prior: FrequencyPrior | None = None,
+) -> FilteredEstimate:
     """Estimate numbers of a window whose users always repeat what they have once reported.
 
     All of the noise of a user who returns is then permanent, and only new users say anything new.
 
     before: what the final before has learnt; None if there was none.
-    returning: share of the users who report in every window, see `repeating`.
+    returning: share of the users who report in every window, see `returning_share`.
     final: whether the next window learns from this one.
 
-    The others are those of `updated`.
+    The others are those of `filter_numbers`.
     """
-    after = updated(
+    after = filter_numbers(
         None if before is None else before.level,
         found,
         errors,
@@ -179,10 +179,10 @@ def learn(
         places=places,
         prior=prior,
     )
-    return Learnt.of(after, final=final)
+    return FilteredEstimate.of(after, final=final)
 
 
-def updated(
+def filter_numbers(
     past: Level | None,
     found: NDArray[np.float64],
     errors: NDArray[np.float64],
@@ -192,7 +192,7 @@ def updated(
     elapsed: int = 1,
     spread: NDArray[np.float64] | None = None,
     places: NDArray[np.intp] | None = None,
-    prior: Frequencies | None = None,
+    prior: FrequencyPrior | None = None,
 ) -> Updated:
     """Estimate numbers of a window with those before it, where a share of each number's error is permanent.
 
@@ -219,8 +219,8 @@ def updated(
         sampling=np.zeros(len(variance)), fresh=(1.0 - permanent) * variance, permanent=permanent * variance
     )
     if past is None:
-        return follow(None, found, noise, scale=spread, reports=reports)
-    return follow_known(past, places, found, noise, scale=spread, reports=reports, elapsed=elapsed, prior=prior)
+        return filter_step(None, found, noise, scale=spread, reports=reports)
+    return filter_known(past, places, found, noise, scale=spread, reports=reports, elapsed=elapsed, prior=prior)
 
 
 def places_among(names: Sequence[Hashable], past: Sequence[Hashable]) -> NDArray[np.intp]:

@@ -1,4 +1,4 @@
-"""The values that an attribute may have: in a list, in bins of numbers, and one for what is missing."""
+"""The values of an attribute: in a list, in bins of numbers, and those for what is missing or not among them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class MissingValue(DataError):
 
 
 def fill_in_values(data: Any) -> Any:
-    """Complete what a file says of an attribute: bins become values, and the value for what is missing joins them.
+    """Complete what a file says of an attribute: bins become values, and `missing` and `other` join them.
 
     data: as the file has it; returned as it is if it is not of the right form, which the model then says.
 
@@ -35,7 +35,7 @@ def fill_in_values(data: Any) -> Any:
     """
     if not isinstance(data, dict):
         return data
-    values, bins, missing = (data.get(name) for name in ("values", "bins", "missing"))
+    values, bins = data.get("values"), data.get("bins")
     if bins is not None:
         try:
             # YAML writes infinity as .inf, which is text here.
@@ -46,8 +46,9 @@ def fill_in_values(data: Any) -> Any:
         if values is not None and list(values)[: len(labels)] != labels:
             raise Misplaced("an attribute has either values or bins", "bins")
         values, data = labels, data | {"bins": edges}
-    if isinstance(missing, str) and isinstance(values, list | tuple) and missing not in values:
-        values = [*values, missing]
+    for label in (data.get("missing"), data.get("other")):
+        if isinstance(label, str) and isinstance(values, list | tuple) and label not in values:
+            values = [*values, label]
     return data if values is None else data | {"values": values}
 
 
@@ -85,21 +86,44 @@ def labels_of_bins(edges: Sequence[float]) -> list[str]:
     ]
 
 
-def bin_of(number: float, edges: Sequence[float], *, attribute: str) -> int:
+def clipped(number: float, *, least: float, largest: float, clip: bool, attribute: str) -> float:
+    """Return a number of a range, or the nearest in it.
+
+    clip: whether a number beyond the range is taken for the nearest in it.
+
+    Raises:
+        DataError: it is NaN, or beyond the range without `clip`. The message never repeats it.
+    """
+    if clip and not math.isnan(number):
+        number = min(max(number, least), largest)
+    if not least <= number <= largest:
+        raise DataError(
+            f"attribute {attribute!r}: the given number is not from {_number(least)} to {_number(largest)}"
+        )
+    return number
+
+
+def bin_of(number: float, edges: Sequence[float], *, attribute: str, clip: bool = False) -> int:
     """Return the number of the bin that holds a number.
+
+    clip: whether the first and the last bin hold what is beyond them, too.
 
     Raises:
         DataError: none does. The message never repeats the number.
     """
-    if not edges[0] <= number <= edges[-1]:
-        raise DataError(
-            f"attribute {attribute!r}: the given number is not from {_number(edges[0])} to {_number(edges[-1])}"
-        )
+    number = clipped(number, least=edges[0], largest=edges[-1], clip=clip, attribute=attribute)
     return min(bisect_right(edges, number), len(edges) - 1) - 1
 
 
 def encode_value(
-    value: Any, values: Sequence[str], *, bins: Sequence[float] | None, missing: str | None, attribute: str
+    value: Any,
+    values: Sequence[str],
+    *,
+    attribute: str,
+    bins: Sequence[float] | None = None,
+    missing: str | None = None,
+    other: str | None = None,
+    clip: bool = False,
 ) -> int:
     """Return the number of a value among those that an attribute may have.
 
@@ -107,6 +131,8 @@ def encode_value(
         is missing.
     bins: edges of the bins, which are the first of the values; None if they are no bins.
     missing: the value that stands for what is missing; None if nothing may be.
+    other: the value that stands for all that is none of the values; None to refuse that.
+    clip: see `bin_of`.
 
     Raises:
         MissingValue: it is missing.
@@ -117,9 +143,14 @@ def encode_value(
         if missing is None:
             raise MissingValue(attribute)
         text = missing
-    if bins is None or text in values:
-        return index_of(text, values, attribute=attribute)
-    return bin_of(number_of(text, attribute=attribute), bins, attribute=attribute)
+    try:
+        if bins is None or text in values:
+            return index_of(text, values, attribute=attribute)
+        return bin_of(number_of(text, attribute=attribute), bins, attribute=attribute, clip=clip)
+    except DataError:
+        if other is None:
+            raise
+        return index_of(other, values, attribute=attribute)
 
 
 def number_of(text: str, *, attribute: str) -> float:
@@ -154,6 +185,11 @@ def text_of(value: Any, *, what: str) -> str | None:
         return str(value)
     except ValueError:
         raise DataError(f"{what} has too many digits") from None
+
+
+def well_formed(text: str) -> str:
+    """Return a text that UTF-8 can write: halves of a pair that stand alone become U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _is_no_value(value: Any) -> bool:

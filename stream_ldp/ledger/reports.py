@@ -25,7 +25,8 @@ class AttributeReport:
         same permanent response.
     tag: names the permanent response that is shown; None where it was drawn for this report alone.
     times: number of reports that show it.
-    linked: whether they carry the user's pseudonym.
+    linked: whether they carry what is the same in all reports of the user for a time, and long enough to be a
+        pseudonym.
     """
 
     collection: str
@@ -64,12 +65,19 @@ def tag_of(words: KeyedWords) -> str:
 
 
 def answers_shown(
-    collection: Collection, number: int, *, attribute: str, cost: ReportCost, tags: Iterable[str | None]
+    collection: Collection,
+    number: int,
+    *,
+    attribute: str,
+    cost: ReportCost,
+    tags: Iterable[str | None],
+    linked: bool = False,
 ) -> tuple[AttributeReport, ...]:
     """Describe reports of one user that show permanent answers, all of which are charged to one account.
 
     number: of the question that they answer, or of the epsilon that their user has chosen.
     tags: of the answer that each report shows; None where it was drawn for the report alone.
+    linked: see `AttributeReport`.
     """
     return tuple(
         AttributeReport(
@@ -79,6 +87,7 @@ def answers_shown(
             mechanism=cost,
             tag=tag,
             times=times,
+            linked=linked,
         )
         for tag, times in Counter(tags).items()
     )

@@ -114,12 +114,12 @@ class TooManyValues(ReportRefused):
 
 
 class LinkingRefused(ReportRefused):
-    """A report would carry a pseudonym that links it to others, and its user has not agreed to that."""
+    """A report would carry what links it to others of its user, as a pseudonym does, who has not agreed to that."""
 
     def __init__(self, *, collection: str) -> None:
         super().__init__(
-            f"collection {collection!r} links the reports of a user by a pseudonym, to which this user has not "
-            "agreed: nothing was sent\n"
+            f"collection {collection!r} links the reports of a user, by a pseudonym or what is as good as one, and "
+            "this user has not agreed to that: nothing was sent\n"
             "  -> if the user agrees: terms=Terms(..., linked=True), change_terms=True, or "
             "`stream-ldp report --linked --change-terms`"
         )
@@ -134,9 +134,9 @@ class Terms:
     per_day: nats that all reports of one day, UTC, may cost; math.inf leaves it to the budget.
     assumption: what is assumed of the user's values from now on.
     max_values: v, the number of values that an attribute may have under `Assumption.VALUES`, and only there.
-    linked: whether reports may carry a pseudonym that the user keeps for a period, where a collection asks for it.
-        Epsilon is the same, since it holds for all reports of a user together; who reads them learns which are one
-        user's.
+    linked: whether reports may carry a pseudonym that the user keeps for a period, where a collection asks for it, or
+        the seed of a user of strings, which is one for ever. Epsilon is the same, since it holds for all reports of a
+        user together; who reads them learns which are one user's. Reports with fresh noise carry neither.
 
     >>> Terms(budget=8.0, per_day=1.0).assumption.value
     'constant'

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from typing_extensions import TypeAliasType
 
 from stream_ldp.collection import MAX_BITS, Label, Part, PositiveDuration, Prior, Topics, one_of
-from stream_ldp.collection.located import Misplaced
+from stream_ldp.collection.located import Misplaced, suggestion
 from stream_ldp.collection.records import CollectionOfRecords
 from stream_ldp.collection.values import encode_value, text_of
 from stream_ldp.errors import DataError, ParameterError
@@ -66,18 +66,19 @@ class PlaceSpec(Part):
 class Choice:
     """What a user's record says beside the place: one of a few names."""
 
-    def __init__(self, name: str, values: Sequence[str]) -> None:
+    def __init__(self, name: str, values: Sequence[str], *, other: str | None = None) -> None:
         self.name = name
         self.labels = tuple(values)
+        self._other = other
 
     def encode(self, value: Any) -> int:
         """Convert a name to its number.
 
         Raises:
             MissingValue: it is missing.
-            DataError: it is not among them.
+            DataError: it is not among them, and no other stands for it.
         """
-        return encode_value(value, self.labels, bins=None, missing=None, attribute=self.name)
+        return encode_value(value, self.labels, attribute=self.name, other=self._other)
 
 
 class _Epsilon(Choice):
@@ -99,6 +100,7 @@ class PlaceCollection(CollectionOfRecords):
     places: the tree of regions: a mapping of regions to their own regions, and so on down to lists of places.
     levels: in place of it, the number of parts of the root, of each of its parts, and so on.
     root: name of the region that holds all places.
+    other: place that stands for all that are not in the file; without it, users there report nothing, which shows it.
     every: time between two provisional answers of an open window.
     prior: what the answers of a window are held against: nothing (`window`), or those of the windows before
         (`temporal`); by default `temporal` where it is possible.
@@ -115,6 +117,7 @@ class PlaceCollection(CollectionOfRecords):
     places: Annotated[Any, BeforeValidator(_as_written, json_schema_input_type=Regions)] = None
     levels: tuple[Annotated[int, Field(ge=2)], ...] | None = Field(default=None, min_length=1)
     root: Label = "everywhere"
+    other: Label | None = None
     every_ms: PositiveDuration = Field(alias="every", default=2_000)
     prior: Prior | None = None
 
@@ -123,6 +126,8 @@ class PlaceCollection(CollectionOfRecords):
         self.window.check_prior(self.prior, "prior")
         if (self.places is None) == (self.levels is None):
             raise ParameterError("give either `places`, a tree of regions, or `levels`, such as [4, 4, 4]")
+        if self.other is not None and self.other not in self.tree.places:
+            raise Misplaced(f"{self.other!r} is not a place{suggestion(self.other, self.tree.places)}", "other")
         asked = len(self.tree.regions) * len(self.mechanism_spec.epsilon)
         if asked > MAX_QUESTIONS:
             raise ParameterError(f"{asked:,} pairs of a region and an epsilon; at most {MAX_QUESTIONS:,}")
@@ -177,7 +182,7 @@ class PlaceCollection(CollectionOfRecords):
     def attributes(self) -> tuple[Choice, ...]:
         """What a record says of a user: the place, the region and the epsilon."""
         return (
-            Choice("place", self.tree.places),
+            Choice("place", self.tree.places, other=self.other),
             Choice("region", [each.name for each in self.tree.regions]),
             _Epsilon(self.mechanism_spec.epsilon),
         )

@@ -10,15 +10,21 @@ from pydantic import ConfigDict, Field, model_validator
 
 from stream_ldp.collection import Label, Part, one_of, require_distinct
 from stream_ldp.collection.located import Misplaced
-from stream_ldp.collection.values import Edge, MissingValue, encode_value, fill_in_values, number_of, text_of
-from stream_ldp.errors import DataError, ParameterError
+from stream_ldp.collection.values import (
+    Edge,
+    MissingValue,
+    clipped,
+    encode_value,
+    fill_in_values,
+    number_of,
+    text_of,
+    well_formed,
+)
+from stream_ldp.errors import ParameterError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-#: Longest text, as long as any label of a file may be: 200 characters of at most 4 bytes.
-MAX_TEXT_BYTES = 800
 
 #: Widths of ranges of numbers: beyond them, a variance is 0 or infinite as a number of 64 bits.
 _NARROWEST, _WIDEST = 1e-100, 1e100
@@ -32,10 +38,13 @@ class AskedAttribute(Part):
     candidates: in place of values, those of any text whose frequencies are estimated. Clients need not know them, and
         the server may be given others at any time.
     range: the least and the largest possible number; the mean and the distribution are estimated.
-    clip: whether clients take a number beyond the range for the nearest in it; otherwise they refuse it.
+    clip: whether clients take a number beyond the range, or the bins, for the nearest in them; otherwise they refuse
+        it.
     bins: in place of values, ascending numbers that bound intervals, which are then the values.
-    missing: value that stands for one that is missing, the last unless it is among the values; without it, a record
-        that lacks a value is refused.
+    missing: value, or any text, that stands for one that is missing, the last unless it is among the values; without
+        it, a record that lacks a value is refused.
+    other: value that stands for all that is none of the values, after them unless it is among them; without it, such
+        a record is refused, and that its user reports nothing tells that the value is none of them.
     """
 
     model_config = ConfigDict(json_schema_extra=one_of("values", "bins", "range", "candidates"))
@@ -44,9 +53,10 @@ class AskedAttribute(Part):
     values: tuple[Label, ...] | None = Field(default=None, min_length=2)
     candidates: tuple[Label, ...] | None = Field(default=None, min_length=1)
     range: tuple[float, float] | None = None
-    clip: bool = False
+    clip: bool = True
     bins: tuple[Edge, ...] | None = None
     missing: Label | None = None
+    other: Label | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -61,13 +71,15 @@ class AskedAttribute(Part):
                 f"attribute {self.name!r} needs either `values`, a list, or `range: [least, largest]`, or "
                 "`candidates`, a list of some texts"
             )
-        if self.missing is not None and self.values is None:
-            raise Misplaced("only an attribute with values or bins can have one for what is missing", "missing")
+        if self.missing is not None and self.range is not None:
+            raise Misplaced("a number has no value for what is missing: take `bins`", "missing")
+        if self.other is not None and self.values is None:
+            raise Misplaced("only an attribute with values or bins can have one for all others", "other")
         if self.candidates is not None:
             require_distinct(self.candidates, f"candidates of attribute {self.name!r}", "candidates")
         if self.values is not None:
             require_distinct(self.values, f"values of attribute {self.name!r}", "values")
-        if self.clip and self.range is None:
+        if not self.clip and self.range is None and self.bins is None:
             raise Misplaced(f"attribute {self.name!r} is no number that could be clipped to a `range`", "clip")
         if self.range is not None and not (all(map(math.isfinite, self.range)) and self.range[0] < self.range[1]):
             raise Misplaced(
@@ -117,43 +129,37 @@ class AskedAttribute(Part):
 
         Raises:
             MissingValue: it is missing.
-            DataError: it is not in the list, not a number, or not in the range. The message never repeats the value.
+            DataError: it is not in the list without `other`, not a number, or not in the range without `clip`. The
+                message never repeats the value.
         """
         text = text_of(value, what=f"attribute {self.name!r}: the given value")
         if self.values is not None:
             if text in self._positions:
                 return self._positions[text]
-            return encode_value(text, self.values, bins=self.bins, missing=self.missing, attribute=self.name)
+            return encode_value(
+                text,
+                self.values,
+                attribute=self.name,
+                bins=self.bins,
+                missing=self.missing,
+                other=self.other,
+                clip=self.clip,
+            )
+        text = self.missing if text is None else text
         if text is None:
             raise MissingValue(self.name)
         if self.range is None:
-            return self._text(text)
+            return well_formed(text)
         least, largest = self.range
         number = number_of(text, attribute=self.name)
-        if self.clip and math.isfinite(number):
-            number = min(max(number, least), largest)
-        # This refuses NaN as well, which is in no range.
-        if not least <= number <= largest:
-            raise DataError(f"attribute {self.name!r}: the given number is not from {least:g} to {largest:g}")
         # -0.0 is 0, and must not have another permanent answer.
-        return number + 0.0
+        return clipped(number, least=least, largest=largest, clip=self.clip, attribute=self.name) + 0.0
 
     def scaled(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return numbers of the range in units in which it is from -1 to 1."""
         least, largest = self.bounds
         scaled: NDArray[np.float64] = (numbers - least) / (largest - least) * 2 - 1
         return scaled.clip(-1, 1)
-
-    def _text(self, value: str) -> str:
-        try:
-            length = len(value.encode())
-        except UnicodeEncodeError:
-            raise DataError(f"attribute {self.name!r}: the given text is not valid Unicode") from None
-        if not 0 < length <= MAX_TEXT_BYTES:
-            raise DataError(
-                f"attribute {self.name!r}: the given text is empty or longer than {MAX_TEXT_BYTES} bytes of UTF-8"
-            )
-        return value
 
     @cached_property
     def _positions(self) -> dict[str, int]:

@@ -9,6 +9,7 @@ from stream_ldp.questions.permanent import asked, held_words
 
 if TYPE_CHECKING:
     from stream_ldp.ledger.reports import AttributeReport
+    from stream_ldp.mechanisms import ReportCost
     from stream_ldp.questions.collection import AskingCollection
     from stream_ldp.questions.questions import Table
 
@@ -22,15 +23,23 @@ def charges(
     secret: the user's, which determines the question.
     tag_key: 32 bytes that only the user has; None where the answers are drawn afresh.
     """
-    (number,) = asked(collection, secrets=[secret]).tolist()
-    question = collection.questions.questions[number]
+    questions = collection.questions.questions
+    if tag_key is None:
+        # Each answers a question of its own, and is charged as the one that costs most.
+        number = max(range(len(questions)), key=lambda each: _one_report(questions[each].cost))
+        tags: list[str | None] = [None] * len(table)
+    else:
+        (number,) = asked(collection, secrets=[secret]).tolist()
+        tags = [tag_of(held_words(collection, number, table[[place]], key=tag_key)) for place in range(len(table))]
+    question = questions[number]
     return answers_shown(
         collection,
         number,
         attribute=" and ".join(each.name for each in question.attributes),
         cost=question.cost,
-        tags=[
-            None if tag_key is None else tag_of(held_words(collection, number, table[[place]], key=tag_key))
-            for place in range(len(table))
-        ],
+        tags=tags,
     )
+
+
+def _one_report(cost: ReportCost) -> float:
+    return cost.responses_loss(responses=1, reports=1)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.collection import Part
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.questions.attributes import AskedAttribute
 
@@ -57,7 +56,7 @@ class Question(ABC):
         return self.randomizer.title
 
     @property
-    def cost(self) -> Part:
+    def cost(self) -> Any:
         """What answers cost a user, as the ledger keeps it: one of `ReportCost`."""
         return self.randomizer.cost
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stream_ldp.mechanisms import random_words
-from stream_ldp.questions.permanent import asked, permanent_answers
+from stream_ldp.questions.permanent import permanent_answers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,14 +28,12 @@ def reports(
 ) -> NDArray[np.uint8]:
     """Perturb records; see `stream_ldp.pipeline.kind.Reports`.
 
-    Each report answers the one question that the user's secret determines; what the record says beside it does not
-    leave this machine, not even with noise.
+    Each report answers the one question that the user's secret determines, or that is drawn for it where its noise is
+    fresh; what the record says beside it does not leave this machine, not even with noise.
     """
     questions = collection.questions
     if secrets is not None and memoises:
         return questions.instantaneous(permanent_answers(collection, table, secrets=secrets), entropy=entropy)
-    if secrets is None:
-        numbers = questions.numbers(random_words(len(table), entropy=entropy))
-    else:
-        numbers = asked(collection, secrets=secrets)
+    # A question that comes again, such as one of 1,000 cohorts, would narrow down whose the reports are.
+    numbers = questions.numbers(random_words(len(table), entropy=entropy))
     return questions.perturb(numbers, table, entropy=entropy)

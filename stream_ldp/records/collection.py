@@ -58,8 +58,11 @@ class Attribute(Part):
     name: name, as records have it.
     values: what it may be; in a file, either these or bins.
     bins: in place of values, ascending numbers that bound intervals, which are then the values.
+    clip: whether a number beyond the bins belongs to the nearest; otherwise it is none of the values.
     missing: value that stands for one that is missing, the last unless it is among the values; without it, a record
         that lacks a value is refused.
+    other: value that stands for all that is none of the values, after them unless it is among them; without it, such
+        a record is refused, and that its user reports nothing tells that the value is none of them.
     """
 
     model_config = ConfigDict(json_schema_extra=one_of("values", "bins"))
@@ -67,7 +70,9 @@ class Attribute(Part):
     name: Label
     values: tuple[Label, ...] = Field(min_length=2)
     bins: tuple[Edge, ...] | None = None
+    clip: bool = True
     missing: Label | None = None
+    other: Label | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -77,6 +82,8 @@ class Attribute(Part):
     @model_validator(mode="after")
     def _values_are_distinct(self) -> Self:
         require_distinct(self.values, f"values of attribute {self.name!r}", "values")
+        if not self.clip and self.bins is None:
+            raise Misplaced(f"attribute {self.name!r} is no number that could be clipped to `bins`", "clip")
         return self
 
     @property
@@ -86,7 +93,15 @@ class Attribute(Part):
 
     def encode(self, value: Any) -> int:
         """Return the number of a value; see `stream_ldp.collection.attributes.Encoder`."""
-        return encode_value(value, self.values, bins=self.bins, missing=self.missing, attribute=self.name)
+        return encode_value(
+            value,
+            self.values,
+            attribute=self.name,
+            bins=self.bins,
+            missing=self.missing,
+            other=self.other,
+            clip=self.clip,
+        )
 
 
 class JointCollection(SynthesizingCollection):

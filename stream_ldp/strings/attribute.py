@@ -12,10 +12,10 @@ from pydantic import Field, model_validator
 
 from stream_ldp.collection import Label, Part
 from stream_ldp.collection.located import Misplaced
-from stream_ldp.collection.values import MissingValue, text_of
-from stream_ldp.errors import DataError
+from stream_ldp.collection.values import text_of, well_formed
 
 #: The symbol after the last letter of a string. All strings are filled up with it, so that no report tells a length.
+#: A string that cannot be reported has no other: its user reports as all do, or silence would tell that it is one.
 END = 0
 
 #: Longest strings, in letters: each step towards the end of a string takes users of its own.
@@ -28,8 +28,9 @@ class StringAttribute(Part):
     """A string of a user: a name, and what it may consist of.
 
     name: name, as records have it.
-    length: the most letters of a string, or bytes of UTF-8 where there is no alphabet.
-    alphabet: the letters that may occur, each once; any text without it, as the bytes of its UTF-8.
+    length: the most letters of a string, or bytes of UTF-8 where there is no alphabet; longer ones are never found.
+    alphabet: the letters that may occur, each once, and strings with others are never found; any text without it, as
+        the bytes of its UTF-8.
     """
 
     name: Label
@@ -51,27 +52,19 @@ class StringAttribute(Part):
     def encode(self, value: Any) -> tuple[int, ...]:
         """Convert a string to its symbols, of which there are `length`: letters from 1 on, and then `END`.
 
+        What is missing, too long, or has a letter outside the alphabet is taken for the empty string.
+
         Raises:
-            MissingValue: it is empty.
-            DataError: it is too long, has a letter that is not in the alphabet, or is not valid Unicode. The
-                message never repeats it.
+            DataError: it is neither text nor a number. The message never repeats it.
         """
-        text = text_of(value, what=f"attribute {self.name!r}: the given value")
-        if text is None:
-            raise MissingValue(self.name)
-        try:
-            data = text.encode()
-        except UnicodeEncodeError:
-            raise DataError(f"attribute {self.name!r}: the given string is not valid Unicode") from None
-        letters = list(data) if self.alphabet is None else [self._places.get(letter, -1) for letter in text]
-        if not 0 < len(letters) <= self.length:
-            unit = "bytes of UTF-8" if self.alphabet is None else "letters"
-            raise DataError(f"attribute {self.name!r}: the given string is empty or longer than {self.length} {unit}")
-        if -1 in letters:
-            raise DataError(
-                f"attribute {self.name!r}: the given string has a letter that is not in the alphabet of "
-                f"{len(self._places)} letters"
-            )
+        text = text_of(value, what=f"attribute {self.name!r}: the given value") or ""
+        letters = (
+            list(well_formed(text).encode())
+            if self.alphabet is None
+            else [self._places.get(letter, -1) for letter in text]
+        )
+        if len(letters) > self.length or -1 in letters:
+            letters = []
         return tuple(letter + 1 for letter in letters) + (END,) * (self.length - len(letters))
 
     def decode(self, symbols: NDArray[np.integer]) -> str:

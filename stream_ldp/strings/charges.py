@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,14 +28,19 @@ def charges(
     tag_key: 32 bytes that only the user has; None where the answers are drawn afresh.
     """
     questions, users = collection.method.questions, len(table)
+    shown = partial(
+        answers_shown, collection, attribute=collection.string.name, cost=AnswerCost(epsilon=questions.epsilon)
+    )
+    if tag_key is None:
+        # Each draws a question of its own, and all of them cost the same: one account will do.
+        return shown(0, tags=[None] * users)
     (number,), seeds = asked(collection, secrets=[secret])
-    return answers_shown(
-        collection,
+    return shown(
         int(number),
-        attribute=collection.string.name,
-        cost=AnswerCost(epsilon=questions.epsilon),
         tags=[
-            None if tag_key is None else tag_of(held_words(collection, int(number), inputs, key=tag_key))
+            tag_of(held_words(collection, int(number), inputs, key=tag_key))
             for inputs in questions.inputs(np.full(users, number), np.repeat(seeds, users), table)
         ],
+        # The seed is the same in all reports of a user, and of 32 bits.
+        linked=True,
     )

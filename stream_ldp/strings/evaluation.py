@@ -8,6 +8,7 @@ import numpy as np
 
 from stream_ldp.evaluation.trial import Evaluation, Measured
 from stream_ldp.mechanisms import SeededEntropy, random_words
+from stream_ldp.strings.attribute import END
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +53,7 @@ def _measure(trial: Trial[StringCollection]) -> Iterator[Measured]:
     seconds = trial.clock() - begun
     strings, counts = np.unique(people, axis=0, return_counts=True)
     frequency = dict(zip(map(tuple, strings.tolist()), (counts / len(people)).tolist(), strict=True))
-    top = sorted(frequency, key=lambda each: (-frequency[each], each))[:k]
+    top = sorted((each for each in frequency if each[0] != END), key=lambda each: (-frequency[each], each))[:k]
     told = [] if found is None else list(map(tuple, found.symbols.tolist()))
     hits = len(set(told) & set(top))
     truth = np.array([frequency.get(each, 0.0) for each in told])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stream_ldp.mechanisms import random_words
-from stream_ldp.strings.permanent import asked, permanent_answers
+from stream_ldp.strings.permanent import permanent_answers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,9 +30,7 @@ def reports(
     if secrets is not None and memoises:
         return permanent_answers(collection, table, secrets=secrets)
     questions = collection.method.questions
-    if secrets is None:
-        numbers = questions.numbers(random_words(len(table), entropy=entropy))
-        seeds = random_words(len(table), entropy=entropy)
-    else:
-        numbers, seeds = asked(collection, secrets=secrets)
+    # A seed that comes again, or a question, would be a pseudonym of reports that have nothing else in common.
+    numbers = questions.numbers(random_words(len(table), entropy=entropy))
+    seeds = random_words(len(table), entropy=entropy)
     return questions.perturb(numbers, seeds, questions.inputs(numbers, seeds, table), entropy=entropy)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.strings.attribute import END
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def totals(collection: StringCollection, table: NDArray[np.integer]) -> Totals:
-    """Count the users with each string that anybody has; see `Kind.totals`.
+    """Count the users with each string that anybody has, but for the empty one; see `Kind.totals`.
 
     table: symbols of the users' strings, shape (users, length).
     """
@@ -23,4 +25,5 @@ def totals(collection: StringCollection, table: NDArray[np.integer]) -> Totals:
     return {
         ("strings", ("", (decode(string),))): float(count)
         for string, count in zip(strings, counts.tolist(), strict=True)
+        if string[0] != END
     }

@@ -29,7 +29,7 @@ def reporter(collection: JointCollection | None = None, **options: Any) -> Repor
 
 def unlimited(secret: bytes) -> PrivacyLedger:
     """Make a ledger that only counts."""
-    return PrivacyLedger.in_memory(secret=secret, terms=Terms(budget=math.inf))
+    return PrivacyLedger.in_memory(secret=secret, terms=Terms(budget=math.inf, linked=True))
 
 
 def users(n: int) -> NDArray[np.int64]:

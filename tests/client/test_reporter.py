@@ -293,8 +293,8 @@ async def test_users_without_a_secret_have_a_pseudonym_for_one_report(broker: Fa
 
 
 async def test_a_user_who_has_not_agreed_to_linking_is_not_linked(broker: FakeBroker) -> None:
-    ledger = unlimited(SECRET)
-    with pytest.raises(LinkingRefused, match=r"'care-survey' links .* has not agreed: nothing was sent"):
+    ledger = PrivacyLedger.in_memory(secret=SECRET, terms=Terms(budget=math.inf))
+    with pytest.raises(LinkingRefused, match=r"'care-survey' links .* has not agreed to that: nothing was sent"):
         await pseudonyms_sent(broker, ledger, 0)
     assert ledger.spending.epsilon == 0
     assert not broker.sent

@@ -100,6 +100,16 @@ def test_what_is_in_no_bin_is_refused_without_repeating_it(value: object, proble
     assert str(value) not in str(raised.value).replace("not a number", "").replace("not from 0 to 65", "")
 
 
+def test_numbers_beyond_the_bins_belong_to_the_nearest_unless_the_file_says_otherwise() -> None:
+    (age,) = collection_of("bins: [0, 18, 65]").attributes
+    assert [age.encode(value) for value in (-1, "1e400", 65, -math.inf)] == [0, 1, 1, 0]
+    (age,) = collection_of("bins: [0, 18, 65], clip: false, other: elsewhere").attributes
+    assert age.values == ("[0,18)", "[18,65]", "elsewhere")
+    assert [age.encode(value) for value in (-1, "old", 65)] == [2, 2, 1]
+    with pytest.raises(CollectionError, match="no number that could be clipped"):
+        collection_of("values: [a, b], clip: false")
+
+
 @pytest.mark.parametrize("value", [None, "", math.nan])
 def test_a_missing_value_is_refused_where_there_is_none_for_it(value: object) -> None:
     with pytest.raises(MissingValue, match="attribute 'age': the value is missing"):

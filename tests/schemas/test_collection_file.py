@@ -105,8 +105,8 @@ EXAMPLES = [
 collection: everything
 mechanism: {kind: rr-ldp, f: 0.5, p: 0.25, q: 0.75}
 attributes:
-  - {name: age, bins: [-.inf, 18, 65.5, .inf], missing: unknown}
-  - {name: answer, values: [no, 1, 2.5, true]}
+  - {name: age, bins: [-.inf, 18, 65.5, .inf], missing: unknown, clip: false}
+  - {name: answer, values: [no, 1, 2.5, true], other: others}
   - {name: other, values: [no, yes]}
 window:
   size: 60s
@@ -182,7 +182,9 @@ window: {size: 60s, grace: 5s, idle_timeout: 10s}
     """
 collection: diets
 mechanism: {kind: sampled, epsilon: 2, per_report: 1, ask: attributes, oracle: k-rr, mean: auto}
-attributes: [{name: diet, values: [meat, fish, plants]}, {name: age, bins: [0, 18, 120], missing: unknown}]
+attributes:
+  - {name: diet, values: [meat, fish, plants], other: others}
+  - {name: age, bins: [0, 18, 120], missing: unknown}
 window: {size: 60s, returning: 0.5}
 every: 1s
 prior: window
@@ -255,6 +257,7 @@ collection: visits
 mechanism: {kind: places, epsilon: [0.5, 2], oracle: k-rr, weights: variance}
 places: {north: [a, b], south: {west: [1, 2], east: [e, f]}}
 root: everywhere
+other: f
 window: {size: 60s}
 every: 1s
 prior: temporal

@@ -97,7 +97,8 @@ export class Collection {
    * Convert a record to the numbers of its values.
    *
    * @param {Record<string, string | number>} record gives every attribute one of its values; where an attribute has
-   *   bins, a number; where it has a value for what is missing, null or "" stand for that
+   *   bins, a number; where it has a value for what is missing, null or "" stand for that, and where it has one for all
+   *   others, so does whatever else
    * @returns {number[]}
    * @throws {DataError} the message never repeats a value
    */
@@ -166,7 +167,7 @@ function attributesOf(attributes) {
   }
   const names = new Set();
   for (const attribute of attributes) {
-    const { name, values, bins, missing } = attribute ?? {};
+    const { name, values, bins, missing, other, clip } = attribute ?? {};
     if (!isName(name)) throw new CollectionError("an attribute has a name");
     if (names.has(name)) throw new CollectionError(`two attributes have the name "${name}"`);
     names.add(name);
@@ -174,10 +175,13 @@ function attributesOf(attributes) {
       throw new CollectionError(`attribute "${name}" needs at least 2 values, each of them a text`);
     }
     if (new Set(values).size < values.length) throw new CollectionError(`attribute "${name}" has a value twice`);
-    if (given(missing) !== undefined && !values.includes(missing)) {
-      throw new CollectionError(`attribute "${name}" has a value for what is missing that is not among its values`);
+    for (const [label, what] of [[missing, "what is missing"], [other, "all others"]]) {
+      if (given(label) !== undefined && !values.includes(label)) {
+        throw new CollectionError(`attribute "${name}" has a value for ${what} that is not among its values`);
+      }
     }
-    if (given(bins) !== undefined) checkBins(name, bins, values.length - (given(missing) === undefined ? 0 : 1));
+    if (!["boolean", "undefined"].includes(typeof given(clip))) throw new CollectionError("clip is true or false");
+    if (given(bins) !== undefined) checkBins(name, bins, values.filter((each) => ![missing, other].includes(each)).length);
   }
   return attributes;
 }
@@ -190,25 +194,34 @@ function checkBins(name, bins, count) {
   }
 }
 
-function numberOf(value, { name, values, bins, missing }) {
+function numberOf(value, { name, values, bins, clip, missing, other }) {
   if (value === null || value === undefined || value === "" || Number.isNaN(value)) {
     if (given(missing) === undefined) throw new DataError(`attribute "${name}" has no value, and none for what is missing`);
     return values.indexOf(missing);
   }
-  if (given(bins) !== undefined && typeof value === "number") return binOf(value, name, bins.map(edge));
-  const index = ["string", "number"].includes(typeof value) ? values.indexOf(String(value)) : -1;
-  if (index === -1) throw new DataError(`attribute "${name}" does not have the given value; it has ${values.join(", ")}`);
-  return index;
+  const among = ["string", "number"].includes(typeof value) ? values.indexOf(String(value)) : -1;
+  if (among !== -1) return among;
+  const number = typeof value === "string" && DECIMAL.test(value) ? Number(value) : value;
+  const bin = given(bins) !== undefined && typeof number === "number" ? binOf(number, bins.map(edge), clip ?? true) : -1;
+  if (bin !== -1) return bin;
+  if (given(other) !== undefined) return values.indexOf(other);
+  if (given(bins) !== undefined && typeof number === "number") throw new DataError(`attribute "${name}": the number is in none of its bins`);
+  throw new DataError(`attribute "${name}" does not have the given value; it has ${values.join(", ")}`);
 }
+
+const DECIMAL = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?$/i;
 
 const INFINITE = new Map([["inf", Infinity], ["-inf", -Infinity]]);
 
 const edge = (bin) => INFINITE.get(bin) ?? (typeof bin === "number" ? bin : NaN);
 
-/** Return the number of the bin that holds a number: bins lack their upper ends, but for a finite last one. */
-function binOf(number, name, edges) {
-  const bin = edges.findLastIndex((each) => each <= number);
-  if (bin === edges.length - 1 && number === edges[bin] && Number.isFinite(number)) return bin - 1;
-  if (bin === -1 || bin === edges.length - 1) throw new DataError(`attribute "${name}": the number is in none of its bins`);
-  return bin;
+/**
+ * Return the number of the bin that holds a number, or -1: bins lack their upper ends, but for the last.
+ *
+ * @param {boolean} clip whether the first and the last bin hold what is beyond them, too
+ */
+function binOf(number, edges, clip) {
+  const [least, largest] = [edges[0], edges.at(-1)];
+  if (!clip && !(least <= number && number <= largest)) return -1;
+  return Math.min(Math.max(edges.findLastIndex((each) => each <= number), 0), edges.length - 2);
 }

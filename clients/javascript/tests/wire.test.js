@@ -134,7 +134,7 @@ test("a document that is wrong is refused, whatever is in it", async () => {
     { ...SURVEY, attributes: {} }, { ...SURVEY, attributes: [] }, { ...SURVEY, attributes: [null] },
     { ...SURVEY, attributes: [first, first] }, attribute({ name: "" }), attribute({ name: "\ud800" }),
     attribute({ values: "no" }), attribute({ values: { length: 2 } }), attribute({ values: ["no", "no"] }),
-    attribute({ values: ["no", 1] }), attribute({ values: ["no"] }), attribute({ missing: "unknown" }),
+    attribute({ values: ["no", 1] }), attribute({ values: ["no"] }), attribute({ missing: "unknown" }), attribute({ other: "others" }), attribute({ clip: 1 }),
     attribute({ bins: [0, 1] }), attribute({ bins: [0, 2, 1] }), attribute({ bins: [0, "constructor", 1] }),
     attribute({ values: Array.from({ length: 2 ** 19 }, (_, i) => String(i)) }),
     { ...SURVEY, window: null }, { ...SURVEY, window: { size: 1.5 } }, { ...SURVEY, window: { size: 2 ** 60 } },
@@ -178,8 +178,18 @@ test("numbers go to their bins, and what is missing to its value", async () => {
   assert.deepEqual(collection.encode({ age: 18, size: -5 }), [1, 0]);
   assert.deepEqual(collection.encode({ age: 65.5, size: 1e9 }), [1, 1]);
   assert.deepEqual(collection.encode({ age: null, size: 2 }), [2, 1]);
-  assert.throws(() => collection.encode({ age: 66, size: 2 }), /none of its bins/);
   assert.throws(() => collection.encode({ age: 1, size: null }), /no value/);
+});
+
+test("numbers beyond the bins go to the nearest, and whatever else to the other value", async () => {
+  const age = { name: "age", values: ["[0,18)", "[18,65.5]", "others"], bins: [0, 18, 65.5], other: "others" };
+  const strict = { name: "height", values: ["[0,1)", "[1,3]"], bins: [0, 1, 3], clip: false };
+  const collection = await Collection.of({ ...L_2, attributes: [age, strict] });
+  assert.deepEqual(collection.encode({ age: 66, height: 3 }), [1, 1]);
+  assert.deepEqual(collection.encode({ age: -Infinity, height: "1.5" }), [0, 1]);
+  assert.deepEqual(collection.encode({ age: "41", height: 0 }), [1, 0]);
+  assert.deepEqual(collection.encode({ age: "old", height: 0 }), [2, 0]);
+  assert.throws(() => collection.encode({ age: 1, height: 4 }), /none of its bins/);
 });
 
 test("k-RR perturbs what is named again as in the golden vectors", async () => {

@@ -17,6 +17,7 @@ class Places:
     def __init__(self, meaning: str, file: Mapping[str, Json]) -> None:
         self.fingerprint = fingerprint_of(meaning)
         _, _, self.places, self.questions = json.loads(meaning)
+        self.other: str | None = file.get("other")
         self.epsilons = [float(each) for each in file["mechanism"]["epsilon"]]
         self.regions: dict[str, tuple[int, int]] = {}
         root = file.get("root", "everywhere")
@@ -48,7 +49,10 @@ class Places:
         return region * len(self.epsilons) + self.epsilons.index(float(record["epsilon"]))
 
     def row(self, secret: bytes, record: Mapping[str, Json]) -> bytes:
-        number, place = self.question(record), self.places.index(record["place"])
+        named = record["place"] if record["place"] in self.places else self.other
+        if named is None:
+            raise Unspecified("the place is not in the file")
+        number, place = self.question(record), self.places.index(named)
         first, end, kind, parameters = self.questions[number]
         if (first, end) != self.regions[record["region"]] or not first <= place < end:
             raise Unspecified("the place is not in the region, or the meaning has other regions than the file")

@@ -8,19 +8,18 @@ import math
 import struct
 from collections.abc import Mapping, Sequence
 
-from stream_ldp.audit.wire.notation import WHOLE, Json, Words, fingerprint_of, keyed, word_of, words_of
+from stream_ldp.audit.wire.notation import WHOLE, Json, Unspecified, Words, fingerprint_of, keyed, word_of, words_of
 from stream_ldp.audit.wire.randomizers import again, answer, bits_of
-from stream_ldp.audit.wire.values import Values, text_of
+from stream_ldp.audit.wire.values import Values, text_of, well_formed
 
 
 class Sampled:
-    """A sampled collection, or one of views, from its meaning; `clips` names the attributes with `clip: true`."""
+    """A sampled collection, or one of views, from its meaning, and the rest of its file."""
 
     def __init__(self, meaning: str, file: Mapping[str, Json]) -> None:
         self.fingerprint = fingerprint_of(meaning)
         self.name, _, self.domains, self.questions, self.ends = json.loads(meaning)
         self.attributes = [Values(each) for each in file["attributes"]]
-        self.clips = {each["name"] for each in file["attributes"] if each.get("clip")}
 
     def word(self, secret: bytes) -> int:
         return word_of(keyed(secret, "stream-ldp qst 1", self.fingerprint, 4))
@@ -32,12 +31,23 @@ class Sampled:
     def _number(self, place: int, record: Mapping[str, Json]) -> float:
         name, (least, largest) = self.domains[place]
         number = float(text_of(record[name])) + 0.0
-        return min(max(number, least), largest) if name in self.clips else number
+        if self.attributes[place].clips:
+            number = min(max(number, least), largest)
+        if not least <= number <= largest:
+            raise Unspecified("the number is beyond the range")
+        return number
+
+    def _text(self, place: int, record: Mapping[str, Json]) -> str:
+        attribute = self.attributes[place]
+        text = text_of(record[attribute.name]) if record[attribute.name] is not None else attribute.missing
+        if not text:
+            raise Unspecified("the attribute has no text for what is missing")
+        return well_formed(text)
 
     def _held(self, place: int, record: Mapping[str, Json]) -> bytes:
         name, domain = self.domains[place]
         if domain is None:
-            return hashlib.sha256(text_of(record[name]).encode()).digest()
+            return hashlib.sha256(self._text(place, record).encode()).digest()
         if isinstance(domain[0], str):
             return struct.pack("<q", self.attributes[place].number_of(record[name]))
         return struct.pack("<d", self._number(place, record))
@@ -54,8 +64,9 @@ class Sampled:
         if cohort:
             (place,), (cohort_number,) = of, cohort
             attribute = self.attributes[place]
-            text = text_of(record[attribute.name])
-            if self.domains[place][1] is not None:
+            if self.domains[place][1] is None:
+                text = self._text(place, record)
+            else:
                 text = attribute.values[attribute.number_of(record[attribute.name])]
             h = parameters[1] if kind == "bloom" else 1
             buckets = [

@@ -6,8 +6,9 @@ import json
 import struct
 from collections.abc import Mapping, Sequence
 
-from stream_ldp.audit.wire.notation import Unspecified, fingerprint_of, keyed, packed, words_of
+from stream_ldp.audit.wire.notation import fingerprint_of, keyed, packed, words_of
 from stream_ldp.audit.wire.randomizers import answer, bits_of
+from stream_ldp.audit.wire.values import well_formed
 
 
 def mixed(x: int) -> int:
@@ -38,10 +39,11 @@ class Strings:
         word, seed = struct.unpack("<II", keyed(secret, "stream-ldp str 1", self.fingerprint, 8))
         return next(number for number, end in enumerate(self.ends) if end > word), seed
 
-    def symbols(self, string: str) -> list[int]:
-        letters = string.encode() if self.alphabet is None else [self.alphabet.index(each) for each in string]
-        if not 1 <= len(letters) <= self.length:
-            raise Unspecified(f"a string has 1 to {self.length} letters, or bytes")
+    def symbols(self, string: str | None) -> list[int]:
+        text = well_formed(string or "")
+        letters = list(text.encode()) if self.alphabet is None else [self.alphabet.find(each) for each in text]
+        if len(letters) > self.length or -1 in letters:
+            letters = []
         return [each + 1 for each in letters] + [0] * (self.length - len(letters))
 
     def inputs(self, number: int, seed: int, symbols: Sequence[int]) -> list[int]:
@@ -53,7 +55,7 @@ class Strings:
         longer = [*symbols, 0]
         return [bucket_of(symbols, seed, 7), *(longer[2 * i] * m + longer[2 * i + 1] for i in asked)]
 
-    def row(self, secret: bytes, record: Mapping[str, str]) -> bytes:
+    def row(self, secret: bytes, record: Mapping[str, str | None]) -> bytes:
         number, seed = self.drawn(secret)
         inputs = self.inputs(number, seed, self.symbols(record[self.name]))
         held = b"".join(struct.pack("<q", each) for each in inputs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 
 from stream_ldp.audit.wire.notation import Json, Unspecified
@@ -14,16 +15,23 @@ def text_of(value: str | float) -> str:
     return str(int(value)) if float(value).is_integer() else repr(value)
 
 
+def well_formed(text: str) -> str:
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 class Values:
-    """What an attribute of the file may be: a list, bins, and a value for what is missing."""
+    """What an attribute of the file may be: a list, bins, and values for what is missing and for all others."""
 
     def __init__(self, attribute: Mapping[str, Json]) -> None:
         self.name: str = attribute["name"]
         self.edges = [float(each) for each in attribute.get("bins", [])]
         self.missing: str | None = attribute.get("missing")
+        self.other: str | None = attribute.get("other")
+        self.clips: bool = attribute.get("clip", True)
         self.values: list[str] = list(attribute.get("values", self._intervals()))
-        if self.missing is not None and self.missing not in self.values:
-            self.values.append(self.missing)
+        for each in (self.missing, self.other):
+            if each is not None and each not in self.values:
+                self.values.append(each)
 
     def _intervals(self) -> list[str]:
         shown = [text_of(edge) if math.isfinite(edge) else str(edge) for edge in self.edges]
@@ -42,8 +50,12 @@ class Values:
         text = text_of(value)
         if text in self.values:
             return self.values.index(text)
-        number = float(text)
-        if not self.edges or not self.edges[0] <= number <= self.edges[-1]:
+        if self.edges and re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", text, re.IGNORECASE):
+            number = float(text)
+            if self.clips:
+                number = min(max(number, self.edges[0]), self.edges[-1])
+            if self.edges[0] <= number <= self.edges[-1]:
+                return [place for place in range(len(self.edges) - 1) if self.edges[place] <= number][-1]
+        if self.other is None:
             raise Unspecified("the attribute does not have the value")
-        inside = [place for place in range(len(self.edges) - 1) if self.edges[place] <= number]
-        return inside[-1]
+        return self.values.index(self.other)

@@ -99,7 +99,7 @@ class Auditor:
         layout = kind_of(self._collection).layout(self._collection)
         self._width = row_width(layout.bits)
         # Terms under which the audit's users report.
-        self._terms = Terms(budget=math.inf, linked=subject.linked_ms is not None)
+        self._terms = Terms(budget=math.inf, linked=True)
         self._pseudonym_bytes = len(subject.pseudonym(bytes(SECRET_BYTES), time_ms=START_MS))
         self._formats = {self._collection.fingerprint: layout}
         self._users = itertools.count()

@@ -68,7 +68,7 @@ def _places() -> dict[str, str]:
     from stream_ldp.kinds import KINDS  # noqa: PLC0415  which loads every kind
 
     of_kinds = {each for kind in KINDS.values() for each in (kind.collection, kind.answer)}
-    return _PLACES | {each.__name__: each.__module__ for each in of_kinds}
+    return _PLACES | {of_kind.__name__: of_kind.__module__ for of_kind in of_kinds}
 
 
 def __getattr__(name: str) -> Any:

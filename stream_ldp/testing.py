@@ -62,8 +62,8 @@ class KafkaInMemory:
         self._workers = {
             each.name: _Worker(each, broker=self._broker, settings=self.settings) for each in collections
         }
-        for each in collections:
-            registered = Registration.of(each)
+        for collection in collections:
+            registered = Registration.of(collection)
             self._broker.put(names.collections, registered.value, key=registered.key, headers=REGISTRATION)
 
     @property

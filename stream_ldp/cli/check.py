@@ -66,7 +66,7 @@ def _too_slow(collection: Collection) -> list[str]:
     """Say what the solves of a large estimate are too slow for on this machine."""
     if not isinstance(collection, JointCollection):
         return []  # Rankings are solved in some tens of milliseconds.
-    cells = max(math.prod(collection.sizes_of(each)) for each in collection.estimates)
+    cells = max(math.prod(collection.sizes_of(estimate)) for estimate in collection.estimates)
     if cells < MANY_CELLS:
         return []
     if times := solve_times(collection, populations=[REPORTS]):

@@ -65,10 +65,10 @@ async def _doctor(settings: Settings, collections: Mapping[str, Collection], *, 
     if as_json:
         echo_json(json.dumps([asdict(each) for each in findings], indent=2))
     else:
-        for each in findings:
-            echo(f"{each.level}: {each.what}")
-            if each.cure:
-                echo(f"  -> {each.cure}")
+        for finding in findings:
+            echo(f"{finding.level}: {finding.what}")
+            if finding.cure:
+                echo(f"  -> {finding.cure}")
     if any(each.level is Severity.PROBLEM for each in findings):
         raise typer.Exit(1)
 
@@ -107,7 +107,7 @@ async def _facts(settings: Settings, collections: Mapping[str, Collection]) -> F
 
 
 def _names(collections: Mapping[str, Collection]) -> set[str]:
-    return {each.name for each in collections.values()}
+    return {collection.name for collection in collections.values()}
 
 
 async def _topics(
@@ -191,6 +191,6 @@ async def _times(
     """Yield the broker's time of the last record of each partition, and the time here just after it came."""
     async for records in last_records(settings, bounds):
         here_ms = now_ms()
-        for each in records:
-            if each.timestamp_type == LOG_APPEND_TIME:
-                yield each.timestamp, here_ms
+        for record in records:
+            if record.timestamp_type == LOG_APPEND_TIME:
+                yield record.timestamp, here_ms

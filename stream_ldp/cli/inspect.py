@@ -108,8 +108,8 @@ def _lines(known: Collection, state: CollectionState) -> Iterator[str]:
         else f"complete up to {time_text(state.watermark_ms)}"
     )
     yield f"{known.name}: {workers}; still to be counted: {quantity(behind, 'record')}; {until}"
-    for each in state.sources:
-        yield f"  partition {each.number}: {_source(each)}"
+    for source in state.sources:
+        yield f"  partition {source.number}: {_source(source)}"
     for window in state.undecided[:MAX_WINDOWS]:
         takes = "takes no more reports, and is due" if window.closed else "is open"
         yield f"  window {window.bounds} of {window.series} {takes}; {quantity(window.reports, 'report')} so far"
@@ -144,20 +144,20 @@ def _document(known: Collection, state: CollectionState) -> dict[str, Any]:
         "watermark": None if state.watermark_ms is None else time_text(state.watermark_ms),
         "partitions": [
             {
-                "partition": each.number,
-                "begin": each.begin,
-                "end": each.end,
-                "committed": None if each.checkpoint is None else each.checkpoint.offset,
-                "position": None if each.checkpoint is None else each.checkpoint.position,
-                "behind": each.behind,
+                "partition": source.number,
+                "begin": source.begin,
+                "end": source.end,
+                "committed": None if source.checkpoint is None else source.checkpoint.offset,
+                "position": None if source.checkpoint is None else source.checkpoint.position,
+                "behind": source.behind,
             }
-            for each in state.sources
+            for source in state.sources
         ],
         "undecided": [
             {"series": each.series, "window": str(each.bounds), "reports": each.reports, "closed": each.closed}
             for each in state.undecided
         ],
-        "finals": [{"series": each.series, "window": str(each.window)} for each in state.finals],
+        "finals": [{"series": final.series, "window": str(final.window)} for final in state.finals],
         "passed_over": [str(each) for each in state.passed],
         "holding": [str(each) for each in state.held],
     }

@@ -43,7 +43,7 @@ def with_settings(names: Iterable[str]) -> Callable[[Callable[..., None]], Calla
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command, eval_str=True)
-        own = [each for each in signature.parameters.values() if each.name != "settings"]
+        own = [parameter for parameter in signature.parameters.values() if parameter.name != "settings"]
 
         @functools.wraps(command)
         def run(*, print_config: bool, **arguments: Any) -> None:

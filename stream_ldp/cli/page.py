@@ -63,14 +63,14 @@ def page(
     )
     subscribers = [
         Subscriber(
-            each.name,
-            kind_of(each).answer,
+            collection.name,
+            kind_of(collection).answer,
             settings=settings,
             finals_only=finals,
             provisional=not finals,
             from_beginning=True,
         )
-        for each in collections
+        for collection in collections
     ]
     run_client(until_signal(_page(server, subscribers)))
 
@@ -78,7 +78,7 @@ def page(
 async def _page(server: PageServer, subscribers: Iterable[Subscriber[Any]]) -> None:
     await server.start()
     echo(f"The page is at {server.url}; Ctrl-C ends it.")
-    following = [asyncio.create_task(_follow(each, server)) for each in subscribers]
+    following = [asyncio.create_task(_follow(subscriber, server)) for subscriber in subscribers]
     try:
         # A task group would hide the error of one of them in a group of errors, which nobody explains to the user.
         await asyncio.gather(*following)

@@ -94,7 +94,7 @@ def plan(
     if as_json:
         measured = {
             "meaning": collection.meaning,
-            "solves": [asdict(each) for each in times],
+            "solves": [asdict(time) for time in times],
             "too_slow": list(too_slow(collection, times)),
         }
         echo_json(json.dumps(document(planned) | measured))

@@ -266,8 +266,8 @@ class _Simulation:
         if self.truth_file is None:
             truth = self.tally.truth()
             for target in truth.population.targets:
-                for each in truth.windows:
-                    echo(truth_line(each.window, target, each.users, each.numbers(target)))
+                for window in truth.windows:
+                    echo(truth_line(window.window, target, window.users, window.numbers(target)))
 
     def _save(self) -> None:
         if self.truth_file is not None:

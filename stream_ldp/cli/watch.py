@@ -159,7 +159,7 @@ async def _answers(
 
 def _current(answers: Iterable[AnswerT]) -> list[AnswerT]:
     """Return the answers without the provisional ones that another of their window has replaced."""
-    newest = {(each.fingerprint, each.series, each.window.start_ms): each for each in answers}
+    newest = {(answer.fingerprint, answer.series, answer.window.start_ms): answer for answer in answers}
     return sorted(newest.values(), key=lambda each: each.window.start_ms)
 
 

@@ -44,7 +44,7 @@ def worker(
         threading.excepthook = _note_end
     collections = load_collections(files)
     require_descriptors(LEAST + EACH_COLLECTION * len(collections))
-    names = [each.name for each in collections.values()]
+    names = [collection.name for collection in collections.values()]
     log.info("release %s works on %s", __version__, ", ".join(names), extra={"collections": names})
     begin_tracing(settings, service="stream-ldp-worker")
     try:

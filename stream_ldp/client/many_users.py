@@ -30,11 +30,11 @@ class Charge:
 def spend_each(charges: Iterable[Charge], *, time_ms: int) -> dict[int, ReportRefused | LedgerError]:
     """Count each charge in its ledger, and return why those that are not counted are refused, by place."""
     refused: dict[int, ReportRefused | LedgerError] = {}
-    for each in charges:
+    for charge in charges:
         try:
-            each.ledger.spend(each.reports, time_ms=time_ms)
+            charge.ledger.spend(charge.reports, time_ms=time_ms)
         except (ReportRefused, LedgerError) as why:
-            refused[each.place] = why
+            refused[charge.place] = why
     return refused
 
 

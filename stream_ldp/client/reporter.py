@@ -277,7 +277,7 @@ class Reporter(Sender):
                 charges.append(Charge(place=user, ledger=ledgers[user], reports=tuple(shown)))
         # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
         refused = await asyncio.to_thread(spend_each, charges, time_ms=time_ms)
-        allowed = np.array([each.place not in refused for each in charges], dtype=np.bool_)
+        allowed = np.array([charge.place not in refused for charge in charges], dtype=np.bool_)
         return np.concatenate(rows)[allowed], refused
 
     def _rows(

@@ -142,8 +142,8 @@ class Subscriber(Generic[AnswerT]):
             topics.append(self._provisional_topic(existing))
         logs = JoinedLogs(
             [
-                LogReader(each, settings=self._settings, group=self._group, from_beginning=self._from_beginning)
-                for each in topics
+                LogReader(topic, settings=self._settings, group=self._group, from_beginning=self._from_beginning)
+                for topic in topics
             ],
             follow=self._follow,
         )

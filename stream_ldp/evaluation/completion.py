@@ -56,7 +56,7 @@ def complete_estimates(document: dict[str, Any], table: KnownTable) -> None:
 
 
 def _names(attributes: Any) -> list[str]:
-    return [each["name"] for each in attributes if isinstance(each, dict) and "name" in each]
+    return [attribute["name"] for attribute in attributes if isinstance(attribute, dict) and "name" in attribute]
 
 
 def _complete_values(attribute: dict[str, Any], values: list[str]) -> None:

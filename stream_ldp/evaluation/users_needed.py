@@ -107,7 +107,7 @@ def users_needed(
         low, high = _bounds(points)
         if high - low < _ENOUGH:
             return _needed(high, high - low)
-        near = [each for each in points if abs(each.height) < _NEAR]
+        near = [point for point in points if abs(point.height) < _NEAR]
         if near:
             place, error = _crossing(near)
             if error < _ENOUGH and abs(last.height) < max(2.0 * last.error, _REACHED):
@@ -131,7 +131,7 @@ def users_needed(
 def _bounds(points: list[_Point]) -> tuple[float, float]:
     """Return the place of the most users that are surely too few, and of the fewest beyond that surely are enough."""
     low = max((each.place for each in points if each.height > 2.0 * each.error), default=-math.inf)
-    enough = (each.place for each in points if each.height < -2.0 * each.error and each.place > low)
+    enough = (point.place for point in points if point.height < -2.0 * point.error and point.place > low)
     return low, min(enough, default=math.inf)
 
 

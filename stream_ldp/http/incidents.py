@@ -63,6 +63,6 @@ class IncidentLog(logging.Logger):
 def _place(error: BaseException) -> str:
     """Return the type of an error, and where in this package it comes from, or else where at all."""
     places = [(str(frame.f_globals.get("__name__")), line) for frame, line in traceback.walk_tb(error.__traceback__)]
-    own = [each for each in places if each[0].startswith("stream_ldp.")]
+    own = [place for place in places if place[0].startswith("stream_ldp.")]
     module, line = (own or places or [("?", 0)])[-1]
     return f"{type(error).__name__} in {module}, line {line}"

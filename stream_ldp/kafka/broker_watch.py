@@ -138,7 +138,7 @@ class BrokerWatch:
             options = await asyncio.to_thread(self._settings.connection_options)
         except (OSError, ValueError):
             return  # Somebody is about to replace them.
-        before, found = self.outdated, [_is_outdated(each, self._given, options) for each in self._addresses]
+        before, found = self.outdated, [_is_outdated(address, self._given, options) for address in self._addresses]
         self.outdated = any(await asyncio.gather(*found))
         if self.outdated and not before:
             log.error("%s", *self.live())

@@ -117,7 +117,7 @@ class Cluster:
             name: ExistingTopic(
                 name=name,
                 partitions=len(partitions),
-                replication=min(len(each["replicas"]) for each in partitions),
+                replication=min(len(partition["replicas"]) for partition in partitions),
                 config=configs[name],
             )
             for name, partitions in found.items()

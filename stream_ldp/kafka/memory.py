@@ -191,11 +191,11 @@ class MemoryConsumer:
 
     async def end_offsets(self, partitions: list[Any]) -> dict[Any, int]:
         """Return the offset after the last record."""
-        return {each: self._broker.end(each.topic) for each in partitions}
+        return {partition: self._broker.end(partition.topic) for partition in partitions}
 
     async def beginning_offsets(self, partitions: list[Any]) -> dict[Any, int]:
         """Return the offset of the oldest record."""
-        return {each: self._broker.beginnings.get(each.topic, 0) for each in partitions}
+        return {partition: self._broker.beginnings.get(partition.topic, 0) for partition in partitions}
 
     async def offsets_for_times(self, times: dict[Any, int]) -> dict[Any, Any]:
         """Return the first record of this time or later, for each partition."""

@@ -96,7 +96,7 @@ def is_of_the_environment(error: BaseException | None) -> bool:
     while error is not None:
         causes.append(error)
         error = error.__cause__
-    if any(WAITED in getattr(each, "__notes__", ()) or isinstance(each, _REFUSALS) for each in causes):
+    if any(WAITED in getattr(cause, "__notes__", ()) or isinstance(cause, _REFUSALS) for cause in causes):
         return False
     return any(isinstance(each, KafkaError | BrokerUnreachable) or _is_out_of_aiokafka(each) for each in causes)
 

@@ -176,8 +176,8 @@ async def register(settings: Settings, registrations: Sequence[Registration]) ->
     await producer.start()
     try:
         await producer.publish(
-            Record(topic=topic, key=each.key, value=each.value, partition=0, headers=REGISTRATION)
-            for each in registrations
+            Record(topic=topic, key=registration.key, value=registration.value, partition=0, headers=REGISTRATION)
+            for registration in registrations
         )
     except TimeoutError as error:
         raise RegistryError(f"topic {topic} could not be written in {TIMEOUT_SECONDS:.0f} s") from error

@@ -273,9 +273,9 @@ class Settings(BaseSettings):
             raise SettingsError(
                 # A default that depends on a wrong value is not a problem of its own.
                 "\n".join(
-                    explanation(each, cls.model_fields)
-                    for each in problems
-                    if each["type"] != "default_factory_not_called"
+                    explanation(problem, cls.model_fields)
+                    for problem in problems
+                    if problem["type"] != "default_factory_not_called"
                 )
             ) from None
 

@@ -172,7 +172,7 @@ def topic_specs(
         collection being merged by one.
     """
     names, collections = TopicNames(prefix=prefix), tuple(collections)
-    partials_ms = _whole_days(OUTAGE_MS + max((_remembered_ms(each) for each in collections), default=0))
+    partials_ms = _whole_days(OUTAGE_MS + max((_remembered_ms(collection) for collection in collections), default=0))
     # A final answer shows that its window is finished. If it expired before the window's partials, a merge that
     # rebuilds its state would see an unfinished window and publish it once more. A day covers SEGMENT_MS.
     answers_ms = max(ANSWERS_MS, partials_ms + DAY_MS)

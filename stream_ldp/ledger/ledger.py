@@ -224,7 +224,7 @@ class Spending(_Part):
             for (mechanism, times), count in shown.items()
             if count
         )
-        phases = (Fraction(each.epsilon) * each.reports for each in self.phases)
+        phases = (Fraction(phase.epsilon) * phase.reports for phase in self.phases)
         return round_up(sum((*records, *phases), apart))
 
     def on_day(self, day: int, *, since: Spending) -> Spending:

@@ -161,7 +161,7 @@ class PrivacyLedger:
             LedgerError: the file is missing, damaged or not of this user, or cannot be written; nothing may be sent.
         """
         reports = tuple(reports)
-        linking = next((each.collection for each in reports if each.linked), None)
+        linking = next((report.collection for report in reports if report.linked), None)
         self._spend(lambda before: before.after(reports), time_ms=time_ms, linking=linking)
 
     def spend_phase(self, report: PhaseReport, *, time_ms: int) -> None:

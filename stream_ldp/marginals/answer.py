@@ -324,7 +324,9 @@ class Marginals(AnswerMessage):
         return Look(title="marginals", names=("value",), number="estimate", group="attribute")
 
     def judgement(self) -> Judgement:
-        asked = ", ".join(f"{each.attribute} {each.reports:,} ({each.mechanism})" for each in self.attributes)
+        asked = ", ".join(
+            f"{attribute.attribute} {attribute.reports:,} ({attribute.mechanism})" for attribute in self.attributes
+        )
         published = self.privacy.published
         return Judgement(
             facts={f"{each.attribute}:reports": f"{each.reports}" for each in self.attributes},
@@ -350,8 +352,8 @@ class Marginals(AnswerMessage):
 
     def cells(self) -> Iterator[Cell]:
         """Iterate over the numbers of all attributes."""
-        for each in self.attributes:
-            yield from each.cells()
+        for attribute in self.attributes:
+            yield from attribute.cells()
 
     def narrowed_to(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterator[Cell]:
         """Iterate over the numbers of some attributes; see `AnswerMessage`."""
@@ -359,7 +361,7 @@ class Marginals(AnswerMessage):
             raise ParameterError(
                 "each user of a sampled collection reports one attribute: nothing is known of one, given another"
             )
-        known = [each.attribute for each in self.attributes]
+        known = [attribute.attribute for attribute in self.attributes]
         for name in of:
             if name not in known:
                 raise ParameterError(f"{name!r} is not an attribute of this collection{suggestion(name, known)}")

@@ -96,7 +96,7 @@ class BucketQuestion(AttributeQuestion):
         (attribute,) = self.attributes
         is_open = attribute.candidates is not None
         found = solve_candidates(
-            equations([each.question for each in answers], attribute.labels, others=is_open),
+            equations([answer.question for answer in answers], attribute.labels, others=is_open),
             np.stack([estimated_shares(self.randomizer, each.sums, reports=each.reports) for each in answers]),
             self.randomizer,
             reports=np.array([each.reports for each in answers]),

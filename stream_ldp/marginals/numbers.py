@@ -57,8 +57,8 @@ class _MeanQuestion(AttributeQuestion):
         """
         reports = sum(each.reports for each in answers)
         first = second = 0.0
-        for each in answers:
-            sum_of, squares = each.question.moments(each, of=of)
+        for answer in answers:
+            sum_of, squares = answer.question.moments(answer, of=of)
             first += sum_of
             second += squares
         mean = first / reports
@@ -98,7 +98,7 @@ class NumberQuestion(_MeanQuestion):
 
     def distribution(self, answers: Sequence[Answers[Any]]) -> NDArray[np.float64] | None:
         """Estimate the distribution of the number; None if the answers show a mean only."""
-        return estimate_distribution([(each.question.randomizer, each.sums) for each in answers])
+        return estimate_distribution([(answer.question.randomizer, answer.sums) for answer in answers])
 
     def variance(self, about: Sequence[tuple[float, Any]]) -> float:
         return worst_variance([(share, each.randomizer) for share, each in about])

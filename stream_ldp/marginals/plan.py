@@ -114,8 +114,8 @@ class Plan(AnyPlan):
             ),
             notes=("Of a value or output with mean frequency, or the largest of a mean, in units of the attribute.",),
         )
-        for each in self.attributes:
-            yield from each.channel()
+        for attribute in self.attributes:
+            yield from attribute.channel()
 
 
 def summary(collection: SampledCollection) -> str:

@@ -60,7 +60,7 @@ def _marginal(
     answers = gathered(questions, windows, of=place, reports_per_user=collection.window.reports_per_user)
     _, current = windows[0]
     about = [number for number, each in enumerate(questions.questions) if place in each.of]
-    reports = sum(each.reports for each in answers)
+    reports = sum(answer.reports for answer in answers)
     estimate = None
     if answers:
         found = answers[0].question.estimate(answers, of=place).message(attribute)

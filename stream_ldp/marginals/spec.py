@@ -273,7 +273,7 @@ class _DirectSpec(SampledSpec):
         return self.epsilon
 
     def _questions(self, attributes: Sequence[AskedAttribute]) -> Iterator[AttributeQuestion]:
-        if self.per_report is not None and any(each.values is None for each in attributes):
+        if self.per_report is not None and any(attribute.values is None for attribute in attributes):
             raise ParameterError("`per_report` is for values in a list; leave it out for numbers and candidates")
         return super()._questions(attributes)
 

@@ -23,7 +23,7 @@ def totals(collection: SampledCollection, table: Table) -> Totals:
         if attribute.range is not None:
             numbers = {"mean": float(column.sum())}
         elif attribute.candidates is not None:
-            numbers = {each: float((column == each).sum()) for each in attribute.candidates}
+            numbers = {candidate: float((column == candidate).sum()) for candidate in attribute.candidates}
         else:
             counts = np.bincount(column, minlength=len(attribute.labels)).astype(np.float64)
             numbers = dict(zip(attribute.labels, counts.tolist(), strict=True))

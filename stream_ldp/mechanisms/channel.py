@@ -214,7 +214,7 @@ class ChannelResponse(ValueRandomizer):
     def stated(self) -> OutputDistribution:
         outputs = no_outputs(self.inputs, self.bits)
         for row, units in zip(outputs, self.table, strict=True):
-            row[: self.counters] = [Fraction(each, RESOLUTION) for each in units]
+            row[: self.counters] = [Fraction(unit, RESOLUTION) for unit in units]
         return outputs
 
     def small(self) -> Self:

@@ -247,7 +247,7 @@ class KRR(Mechanism):
 
     def supported(self, bits: NDArray[np.uint8], attributes: Sequence[int]) -> NDArray[np.uint8]:
         """See `Mechanism.supported`: the one-hot code of the named values."""
-        ends = np.cumsum([self._widths[each] for each in attributes])[:-1]
+        ends = np.cumsum([self._widths[attribute] for attribute in attributes])[:-1]
         parts = [
             (part.astype(np.int64) @ (1 << np.arange(part.shape[1])))[:, None] == np.arange(self.sizes[each])
             for each, part in zip(attributes, np.split(bits, ends, axis=1), strict=True)

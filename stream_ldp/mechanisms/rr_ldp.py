@@ -295,7 +295,7 @@ class RRLDP(Mechanism):
         return check(
             bits,
             counts,
-            sizes=[self.sizes[each] for each in attributes],
+            sizes=[self.sizes[attribute] for attribute in attributes],
             channel=self.channel(),
             design_effect=self.design_effect(reports_per_user=reports_per_user),
         )

@@ -58,11 +58,11 @@ def budget_section(budgets: Sequence[BudgetPlan], *, of: str) -> Section:
         columns=("budget in nats", f"{of} that it pays for", "lasts, on average"),
         rows=tuple(
             (
-                f"{each.budget:g}",
-                "all, for ever" if math.isinf(each.times) else f"{int(each.times):,}",
-                _lasting(each.days),
+                f"{budget.budget:g}",
+                "all, for ever" if math.isinf(budget.times) else f"{int(budget.times):,}",
+                _lasting(budget.days),
             )
-            for each in budgets
+            for budget in budgets
         ),
     )
 

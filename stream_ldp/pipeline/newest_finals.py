@@ -45,7 +45,7 @@ class NewestFinals:
         else:
             finals = {each.window.end_ms: each for each in self._finals.get(series, ())}
             finals.setdefault(end_ms, answer)
-            self._finals[series] = [finals[each] for each in sorted(finals)[-KEPT_FINALS:]]
+            self._finals[series] = [finals[final] for final in sorted(finals)[-KEPT_FINALS:]]
         needed = {each.window.end_ms for each in self._finals.get(series, ())} | {self._silent_ms.get(series)}
         self._offsets[series] = {end: at for end, at in offsets.items() if end in needed}
         return list(finals.values())
@@ -73,7 +73,7 @@ class NewestFinals:
     def earlier(self, window_ms: int) -> dict[str, Answer]:
         """Return the last final before a window of each series that has one, by the name of the series."""
         found = {
-            name: [each for each in finals if each.window.start_ms < window_ms]
+            name: [final for final in finals if final.window.start_ms < window_ms]
             for name, finals in self._finals.items()
         }
         return {name: finals[-1] for name, finals in found.items() if finals}

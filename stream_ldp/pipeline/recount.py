@@ -45,7 +45,7 @@ class Recount:
         self._window_ms = window_ms
         self._begin_ms = min([window_ms, *(start for _, start in collection.windows_before(window_ms))])
         self._end_ms = window_ms + collection.window.size_ms
-        self._sources = {each: SourcePartition(collection, own, partition=each) for each in partitions}
+        self._sources = {partition: SourcePartition(collection, own, partition=partition) for partition in partitions}
         for source in self._sources.values():
             for layout in rounds:
                 source.learn(layout)
@@ -110,11 +110,11 @@ def answer_before(series: Series, window_ms: int, finals: Iterable[Answer]) -> A
     """
     name, start_ms = series.follows(window_ms)
     known = [
-        each
-        for each in finals
-        if each.series == name
-        and each.status is Status.ANSWERED
-        and (each.window.start_ms < window_ms if start_ms is None else each.window.start_ms == start_ms)
+        final
+        for final in finals
+        if final.series == name
+        and final.status is Status.ANSWERED
+        and (final.window.start_ms < window_ms if start_ms is None else final.window.start_ms == start_ms)
     ]
     return max(known, key=lambda each: each.window.start_ms, default=None)
 

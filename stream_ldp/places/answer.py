@@ -89,7 +89,7 @@ class PlaceCounts(AnswerMessage):
         return Look(title="places", names=("place",), number="users", scale=float(self.reports))
 
     def judgement(self) -> Judgement:
-        by_region = [f"{each.region} {sum(each.reports):,}" for each in self.regions]
+        by_region = [f"{region.region} {sum(region.reports):,}" for region in self.regions]
         more = f" and {len(by_region) - _REGIONS} others" if len(by_region) > _REGIONS else ""
         regions = f"{', '.join(by_region[:_REGIONS]) or 'none'}{more}"
         weighted = "weighted by variance: right only if the choice of epsilon has nothing to do with the place"

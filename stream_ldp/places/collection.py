@@ -83,7 +83,7 @@ class Choice:
 
 class _Epsilon(Choice):
     def __init__(self, epsilons: Sequence[float]) -> None:
-        super().__init__("epsilon", [str(each).removesuffix(".0") for each in epsilons])
+        super().__init__("epsilon", [str(epsilon).removesuffix(".0") for epsilon in epsilons])
         self._epsilons = list(epsilons)
 
     def encode(self, value: Any) -> int:
@@ -183,7 +183,7 @@ class PlaceCollection(CollectionOfRecords):
         """What a record says of a user: the place, the region and the epsilon."""
         return (
             Choice("place", self.tree.places, other=self.other),
-            Choice("region", [each.name for each in self.tree.regions]),
+            Choice("region", [region.name for region in self.tree.regions]),
             _Epsilon(self.mechanism_spec.epsilon),
         )
 
@@ -202,7 +202,7 @@ class PlaceCollection(CollectionOfRecords):
             self.name,
             self.mechanism_spec.kind,
             list(self.tree.places),
-            [each.meaning for each in self.questions.questions],
+            [question.meaning for question in self.questions.questions],
         ]
 
     def encode(self, record: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -76,13 +76,13 @@ class Plan(AnyPlan):
             ),
             rows=tuple(
                 (
-                    f"{each.regions:,}",
-                    f"{each.places:,}",
-                    shown_epsilon(each.epsilon),
-                    each.mechanism,
-                    *(f"{error.standard_error:.4g}" for error in each.errors),
+                    f"{region.regions:,}",
+                    f"{region.places:,}",
+                    shown_epsilon(region.epsilon),
+                    region.mechanism,
+                    *(f"{error.standard_error:.4g}" for error in region.errors),
                 )
-                for each in self.regions
+                for region in self.regions
             ),
             notes=("If all users choose regions of this size and this epsilon, evenly.",),
         )
@@ -104,7 +104,7 @@ def plan(collection: PlaceCollection, *, populations: Sequence[int] = POPULATION
     populations: numbers of users who report in a window, for which to state the error.
     """
     questions, places = collection.questions, len(collection.tree.places)
-    sizes = [each.size for each in collection.tree.regions]
+    sizes = [region.size for region in collection.tree.regions]
     by_size = {(each.region.size, each.epsilon): each.randomizer for each in collection.asked}
     return Plan(
         collection=collection.name,

@@ -127,7 +127,7 @@ def _label(name: Any, *way: str | int) -> str:
 def _checked(tree: PlaceTree, key: str) -> PlaceTree:
     if len(tree.places) > MAX_PLACES:
         raise Misplaced(f"{len(tree.places):,} places; at most {MAX_PLACES:,}", key)
-    for what, names in (("place", tree.places), ("region", [each.name for each in tree.regions])):
+    for what, names in (("place", tree.places), ("region", [region.name for region in tree.regions])):
         seen: set[str] = set()
         for name in names:
             if name in seen:

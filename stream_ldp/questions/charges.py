@@ -35,7 +35,7 @@ def charges(
     return answers_shown(
         collection,
         number,
-        attribute=" and ".join(each.name for each in question.attributes),
+        attribute=" and ".join(attribute.name for attribute in question.attributes),
         cost=question.cost,
         tags=tags,
     )

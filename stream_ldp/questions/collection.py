@@ -69,8 +69,8 @@ class AskingCollection(CollectionOfRecords):
         return [
             self.name,
             "sampled",
-            [[each.name, _domain(each)] for each in self.attributes],
-            [each.meaning for each in questions.questions],
+            [[attribute.name, _domain(attribute)] for attribute in self.attributes],
+            [question.meaning for question in questions.questions],
             list(questions.ends),
         ]
 

@@ -95,7 +95,7 @@ class QuestionSet(Allocation, Generic[QuestionT_co]):
     @cached_property
     def bits(self) -> int:
         """Number of bits of a report."""
-        return 8 * self.number_bytes + max(each.randomizer.bits for each in self.questions)
+        return 8 * self.number_bytes + max(question.randomizer.bits for question in self.questions)
 
     @cached_property
     def counters(self) -> int:
@@ -104,12 +104,12 @@ class QuestionSet(Allocation, Generic[QuestionT_co]):
 
     @property
     def weights(self) -> Sequence[float]:
-        return [each.weight for each in self.questions]
+        return [question.weight for question in self.questions]
 
     @property
     def epsilon(self) -> float:
         """Privacy loss in nats of one report, for any two users, whatever they hold: the largest of all questions."""
-        return max(each.randomizer.epsilon for each in self.questions)
+        return max(question.randomizer.epsilon for question in self.questions)
 
     @property
     def for_ever(self) -> float:
@@ -119,7 +119,7 @@ class QuestionSet(Allocation, Generic[QuestionT_co]):
     @cached_property
     def memoised(self) -> QuestionSet[QuestionT_co]:
         """The same questions, answered by what users repeat, see `Randomizer.memoised`."""
-        if all(each.randomizer.memoised is each.randomizer for each in self.questions):
+        if all(question.randomizer.memoised is question.randomizer for question in self.questions):
             return self
         questions = tuple(replace(each, randomizer=each.randomizer.memoised) for each in self.questions)
         return QuestionSet(questions=questions)
@@ -259,7 +259,7 @@ class QuestionSet(Allocation, Generic[QuestionT_co]):
 
     @cached_property
     def _starts(self) -> NDArray[np.int64]:
-        return np.cumsum([0, *(1 + each.randomizer.counters for each in self.questions)])
+        return np.cumsum([0, *(1 + question.randomizer.counters for question in self.questions)])
 
     def _numbers_of(self, rows: NDArray[np.uint8]) -> NDArray[np.integer]:
         """Return the number of the question that each row answers, in as few bytes as it has, shape (n,)."""

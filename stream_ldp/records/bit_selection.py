@@ -91,7 +91,7 @@ def _tables(bits: Sequence[int], length: int) -> list[_Table]:
 
 
 def _union(pieces: Pieces, tables: Sequence[_Table]) -> NDArray[np.unsignedinteger[Any]]:
-    union, *others = (np.take(each.entries, pieces.piece(each.first, each.length)) for each in tables)
-    for each in others:
-        union |= each
+    union, *others = (np.take(table.entries, pieces.piece(table.first, table.length)) for table in tables)
+    for other in others:
+        union |= other
     return union

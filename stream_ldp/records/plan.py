@@ -184,13 +184,13 @@ class Plan(AnyPlan):
             ),
             rows=tuple(
                 (
-                    each.name,
-                    each.attributes,
-                    f"{each.cells:,}",
-                    f"{memory(each.state_bytes)} {'a report' if each.grows else 'in all'}",
-                    *(f"{error.standard_error:.4f}" for error in each.errors),
+                    estimate.name,
+                    estimate.attributes,
+                    f"{estimate.cells:,}",
+                    f"{memory(estimate.state_bytes)} {'a report' if estimate.grows else 'in all'}",
+                    *(f"{error.standard_error:.4f}" for error in estimate.errors),
                 )
-                for each in self.estimates
+                for estimate in self.estimates
             ),
             notes=(
                 *(
@@ -208,7 +208,7 @@ def summary(collection: JointCollection) -> str:
     """Describe a collection on one line."""
     return (
         f"{quantity(len(collection.attributes), 'attribute')}, {quantity(collection.bits, 'bit')} a report, "
-        f"estimates {', '.join(each.name for each in collection.estimates)}"
+        f"estimates {', '.join(estimate.name for estimate in collection.estimates)}"
     )
 
 

@@ -11,7 +11,7 @@ def without_prefixes(schema: Any) -> Any:
         return [without_prefixes(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    if (items := schema.get("prefixItems")) and all(each == items[0] for each in items):
+    if (items := schema.get("prefixItems")) and all(item == items[0] for item in items):
         schema = {keyword: value for keyword, value in schema.items() if keyword != "prefixItems"}
         schema["items"] = items[0]
     return {keyword: without_prefixes(value) for keyword, value in schema.items()}

@@ -214,7 +214,9 @@ class CollectionMerger:
                 await self._tidy_up()
             now = time.monotonic()
             waits = [LOOK_SECONDS]
-            waits += [max(0.0, each.due_at - now) for each in provisionals if each.due_at is not None]
+            waits += [
+                max(0.0, provisional.due_at - now) for provisional in provisionals if provisional.due_at is not None
+            ]
             if held:
                 waits.append(self._holding.release_seconds)
             with contextlib.suppress(TimeoutError):
@@ -454,16 +456,16 @@ class CollectionMerger:
             Whether one was due, so that there may be another.
         """
         name = self._collection.name
-        for each in provisionals:
-            before = each.skipped
-            task = each.next(now=time.monotonic())
-            if each.skipped > before:
-                self._metrics.merge.provisionals_skipped.labels(name).inc(each.skipped - before)
+        for provisional in provisionals:
+            before = provisional.skipped
+            task = provisional.next(now=time.monotonic())
+            if provisional.skipped > before:
+                self._metrics.merge.provisionals_skipped.labels(name).inc(provisional.skipped - before)
                 if not before:
                     log.warning(
                         "%s/%s: provisional answers are skipped, as their solves take more than %.0f %% of `every`, "
                         "%g s: make it longer, or ask for fewer cells",
-                        *(name, each.series.name, 100 * SHARE, each.series.every_ms / 1_000),
+                        *(name, provisional.series.name, 100 * SHARE, provisional.series.every_ms / 1_000),
                     )
             if task is None:
                 continue
@@ -477,7 +479,7 @@ class CollectionMerger:
             except _CannotSolve as error:
                 # Its final, if that cannot be computed either, says so until somebody looks at it.
                 log.warning("%s: cannot be computed: %s", name, self._unsolved(task, error))
-            each.answer(task, seconds=seconds, now=time.monotonic())
+            provisional.answer(task, seconds=seconds, now=time.monotonic())
             return True
         return False
 

@@ -45,7 +45,7 @@ def faust_app(settings: Settings, collections: Sequence[Collection], merger: Mer
     datadir: an existing directory. Faust creates one even if it stores nothing, by default in the current directory.
     """
     app = faust.App(
-        settings.group_names.merge(each.name for each in collections),
+        settings.group_names.merge(collection.name for collection in collections),
         broker=[f"kafka://{address}" for address in settings.broker_addresses],
         broker_credentials=_credentials(settings),
         broker_client_id=settings.client_id,

@@ -53,7 +53,7 @@ class Joining:
                     Watermark(
                         collection=name,
                         fingerprint=fingerprint,
-                        partition=each,
+                        partition=partition,
                         generation=generation,
                         time_ms=None,
                         topic=topic,
@@ -61,7 +61,7 @@ class Joining:
                     topic=names.partials,
                     place=place,
                 )
-                for each in partitions
+                for partition in partitions
             ]
         )
         begin = await last_merge(self._cluster, self._settings, self._collection)

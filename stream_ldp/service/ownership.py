@@ -299,7 +299,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
             KafkaError: the brokers cannot be asked, or the one that was does not know all of the partitions yet.
         """
         topic = (await self._cluster.identities([self._topic])).get(self._topic)
-        if topic is None or any(each.partition >= topic.partitions for each in partitions):
+        if topic is None or any(partition.partition >= topic.partitions for partition in partitions):
             raise UnknownTopicOrPartitionError(self._topic)
         return topic
 

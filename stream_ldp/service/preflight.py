@@ -37,7 +37,7 @@ class PreflightError(StreamLDPError, RuntimeError):
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
-        cures = dict.fromkeys(each.cure for each in problems)
+        cures = dict.fromkeys(problem.cure for problem in problems)
         super().__init__(
             "\n".join(
                 "\n".join([*(each.what for each in problems if each.cure == cure), f"  -> {cure}"]) for cure in cures
@@ -79,8 +79,8 @@ async def check_fences(settings: Settings, collections: Iterable[Collection]) ->
         ClusterError: see `Cluster.check_fence`.
     """
     async with Cluster.connect(settings) as cluster:
-        for each in collections:
-            await cluster.check_fence(settings.topic_names.answers(each))
+        for collection in collections:
+            await cluster.check_fence(settings.topic_names.answers(collection))
 
 
 def create_command(settings: Settings, collections: Iterable[str]) -> str:

@@ -61,7 +61,7 @@ async def compare(
     """
     await check_connection(settings)
     finals = await published_finals(collection, settings=settings)
-    wanted = [each for each in finals if each.status is Status.ANSWERED and (not series or each.series in series)]
+    wanted = [final for final in finals if final.status is Status.ANSWERED and (not series or final.series in series)]
     if window_ms is None:
         window_ms = max((each.window.start_ms for each in wanted), default=None)
     published = {each.series: each for each in wanted if each.window.start_ms == window_ms}
@@ -147,7 +147,7 @@ async def recounted(
         if each.status is Status.ANSWERED and window_ms in (None, each.window.start_ms)
     ]
     if window_ms is None:
-        window_ms = max((each.window.start_ms for each in finals), default=None)
+        window_ms = max((final.window.start_ms for final in finals), default=None)
         if window_ms is None:
             raise NotReplayed(f"{collection.name}: no window has a final answer yet: say which window is meant")
     if window_ms % collection.window.pane_ms:

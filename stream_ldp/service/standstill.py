@@ -70,7 +70,7 @@ class Standstill:
         partitions = [TopicPartition(self._topic, number) for number in range(self._merge.partitions)]
         commits = await self._cluster.commits(self._group, partitions)
         checkpoints = [Checkpoint.parse(*commits[place]) for place in partitions if place in commits]
-        passed = [each.watermark_ms for each in checkpoints if each.watermark_ms is not None]
+        passed = [checkpoint.watermark_ms for checkpoint in checkpoints if checkpoint.watermark_ms is not None]
         behind = bool(passed) and len(passed) == len(partitions) and self._closes_more(min(passed))
         if behind:
             window = self._merge.collection.window

@@ -95,7 +95,7 @@ class _Workers:
         """Who counts: it changes as workers come and go, and not as they count."""
         return (
             self.members,
-            *(None if each.checkpoint is None else each.checkpoint.generation for each in self.sources),
+            *(None if source.checkpoint is None else source.checkpoint.generation for source in self.sources),
         )
 
 

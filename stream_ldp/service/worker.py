@@ -192,7 +192,7 @@ class _Process:
     """The process of a worker, from its first moment on, with its health."""
 
     def __init__(self, settings: Settings, collections: Mapping[str, Collection]) -> None:
-        self.metrics = Metrics(each.name for each in collections.values())
+        self.metrics = Metrics(collection.name for collection in collections.values())
         self.watch = BrokerWatch(settings)
         self.metrics.broker_connected.set_function(lambda: self._checked.is_set() and self.watch.connected)
         self.worker: Worker | None = None

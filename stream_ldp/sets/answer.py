@@ -210,12 +210,12 @@ class Ranking(AnswerMessage):
 
     def cells(self) -> Iterator[Cell]:
         """Iterate over the best items, most frequent first."""
-        for each in self.items:
+        for item in self.items:
             yield Cell(
-                labels={"epoch": self.epoch, "rank": each.rank, "item": each.item},
-                estimate=each.frequency,
-                standard_error=each.standard_error,
-                names=(each.item,),
+                labels={"epoch": self.epoch, "rank": item.rank, "item": item.item},
+                estimate=item.frequency,
+                standard_error=item.standard_error,
+                names=(item.item,),
             )
 
     def judgement(self) -> Judgement:
@@ -250,7 +250,7 @@ class Ranking(AnswerMessage):
     def estimate(self) -> RankingEstimate:
         """The estimate of the candidates, in the form that the method uses."""
         return RankingEstimate(
-            items=np.array([each.number for each in self.candidates], dtype=np.int64),
+            items=np.array([candidate.number for candidate in self.candidates], dtype=np.int64),
             frequency=np.array([each.frequency for each in self.candidates], dtype=np.float64),
             standard_error=np.array([each.standard_error for each in self.candidates], dtype=np.float64),
         )

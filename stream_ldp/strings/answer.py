@@ -126,7 +126,7 @@ class StringRanking(AnswerMessage):
         return Look(title="strings", names=(self.attribute,), ranked=True, others={"expected_false": "by chance"})
 
     def judgement(self) -> Judgement:
-        asked = ", ".join(f"{each.reports:,} of {each.asked}" for each in self.questions)
+        asked = ", ".join(f"{question.reports:,} of {question.asked}" for question in self.questions)
         match self.strings:
             case None:
                 told, by_chance = "none", "a question that the ranking takes has no answers"

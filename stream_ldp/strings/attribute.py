@@ -70,7 +70,9 @@ class StringAttribute(Part):
     def decode(self, symbols: NDArray[np.integer]) -> str:
         """Convert the symbols of a whole string back to it; `valid` must have found them so."""
         letters = [symbol - 1 for symbol in symbols.tolist() if symbol != END]
-        return bytes(letters).decode() if self.alphabet is None else "".join(self.alphabet[each] for each in letters)
+        return (
+            bytes(letters).decode() if self.alphabet is None else "".join(self.alphabet[letter] for letter in letters)
+        )
 
     def valid(self, beginnings: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Decide which beginnings some string has, bool, shape (n,).

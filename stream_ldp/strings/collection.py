@@ -86,8 +86,8 @@ class StringCollection(CollectionOfRecords):
             self.mechanism_spec.kind,
             self.method.name,
             [self.string.name, self.string.alphabet, self.string.length],
-            [[each.kind, each.parameters] for each in questions.randomizers],
-            [each.meaning for each in questions.questions],
+            [[randomizer.kind, randomizer.parameters] for randomizer in questions.randomizers],
+            [question.meaning for question in questions.questions],
             list(questions.ends),
         ]
 

@@ -150,7 +150,7 @@ class Pem(StringMethod):
     @property
     def lengths(self) -> tuple[int, ...]:
         """Letters of the beginning that each group answers about."""
-        return tuple(each.length for each in self.questions.questions if isinstance(each, PrefixQuestion))
+        return tuple(question.length for question in self.questions.questions if isinstance(question, PrefixQuestion))
 
     def _groups(self, windows: Windows) -> list[list[tuple[float, StringAnswers]]]:
         """Return the answers of each group."""

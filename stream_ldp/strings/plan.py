@@ -79,7 +79,7 @@ class Plan(AnyPlan):
         yield Section(
             title="What users are asked about their strings",
             columns=("question", "asked"),
-            rows=tuple((each.asked, f"{each.share:.1%}") for each in self.questions),
+            rows=tuple((question.asked, f"{question.share:.1%}") for question in self.questions),
         )
         yield Section(
             title="The error to expect of a whole string",
@@ -115,7 +115,7 @@ def plan(collection: StringCollection, *, populations: Sequence[int] = POPULATIO
         method=method.name,
         bits=questions.bits,
         report_bytes=row_width(questions.bits),
-        randomizers=tuple(each.title for each in questions.randomizers),
+        randomizers=tuple(randomizer.title for randomizer in questions.randomizers),
         epsilon=questions.epsilon,
         changed=questions.epsilon,
         state_bytes=row_width(questions.bits) + _COUNT_BYTES,

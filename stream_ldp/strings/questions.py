@@ -82,7 +82,7 @@ class StringAnswers:
             counts=self.counts[wanted],
             numbers=self.numbers[wanted],
             seeds=self.seeds[wanted],
-            rows=tuple(each[wanted] for each in self.rows),
+            rows=tuple(row[wanted] for row in self.rows),
         )
 
     def parts(self, *, most: int) -> Iterator[tuple[int, StringAnswers]]:
@@ -100,7 +100,7 @@ class StringAnswers:
                         counts=np.ones(len(wanted), dtype=np.int64),
                         numbers=self.numbers[wanted],
                         seeds=self.seeds[wanted],
-                        rows=tuple(each[wanted] for each in self.rows),
+                        rows=tuple(row[wanted] for row in self.rows),
                     ),
                 )
 
@@ -120,7 +120,7 @@ class StringQuestions(Allocation):
     @property
     def widths(self) -> tuple[int, ...]:
         """Bytes of the row of each randomizer."""
-        return tuple(-(-each.bits // 8) for each in self.randomizers)
+        return tuple(-(-randomizer.bits // 8) for randomizer in self.randomizers)
 
     @property
     def bits(self) -> int:
@@ -130,12 +130,12 @@ class StringQuestions(Allocation):
 
     @property
     def weights(self) -> Sequence[float]:
-        return [each.weight for each in self.questions]
+        return [question.weight for question in self.questions]
 
     @property
     def epsilon(self) -> float:
         """Privacy loss in nats of one report, for any two strings; never rounded down."""
-        return round_up(sum((Fraction(each.epsilon) for each in self.randomizers), Fraction()))
+        return round_up(sum((Fraction(randomizer.epsilon) for randomizer in self.randomizers), Fraction()))
 
     def inputs(
         self, numbers: NDArray[np.int64], seeds: NDArray[np.uint32], symbols: NDArray[np.integer]

@@ -62,9 +62,9 @@ def filter_strings(
     tried = method.candidates(windows, k=k)
     if tried is None:
         return FilteredRanking(None, {}, past)
-    names = [collection.string.decode(each) for each in tried.symbols]
+    names = [collection.string.decode(symbol) for symbol in tried.symbols]
     others = sorted(set(() if past is None else past.strings) - set(names))
-    encoded = np.array([collection.string.encode(each) for each in others], dtype=np.int64)
+    encoded = np.array([collection.string.encode(other) for other in others], dtype=np.int64)
     symbols = np.concatenate([tried.symbols, encoded.reshape(-1, collection.string.length)])
     names += others
     supports = method.supports(windows, symbols)

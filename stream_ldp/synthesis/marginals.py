@@ -88,7 +88,7 @@ class PairMarginals:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        return tuple(len(each) for each in self.attributes)
+        return tuple(len(attribute) for attribute in self.attributes)
 
     def margin(self, place: int) -> NDArray[np.float64]:
         return self.attributes[place]

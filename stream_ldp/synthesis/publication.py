@@ -89,7 +89,7 @@ def published(
     found = synthetic(collection, task, spec=spec, earlier=earlier)
     length = max(1, CHUNK_BYTES // record_bytes(collection.record_sizes))
     parts = [found.records[begin : begin + length] for begin in range(0, spec.records, length)]
-    axes = tuple(Axis(attribute=each.name, values=each.labels) for each in collection.attributes)
+    axes = tuple(Axis(attribute=attribute.name, values=attribute.labels) for attribute in collection.attributes)
     for number, part in enumerate(parts):
         yield SyntheticChunk(
             collection=final.collection,

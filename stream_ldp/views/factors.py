@@ -61,7 +61,7 @@ def factors_of(
     if values > MAX_VALUES or len(dependences) <= len(margins):
         return nothing
     blocks = [slice(start, end) for start, end in pairwise(ends.tolist())]
-    scales = [1 / math.sqrt(max(float((each * (1 - each)).mean()), _MIN_SPREAD)) for each in margins]
+    scales = [1 / math.sqrt(max(float((margin * (1 - margin)).mean()), _MIN_SPREAD)) for margin in margins]
     observed, precision = np.zeros((values, values)), np.zeros((values, values))
     for (i, j), (table, information) in dependences.items():
         scale = scales[i] * scales[j]

@@ -129,13 +129,13 @@ class Plan(AnyPlan):
                 (*own, *_shown(self.design.avd)),
                 *(
                     (
-                        each.mechanism,
-                        f"of {'any two records' if each.equal == 'record' else 'one attribute'}",
-                        shown_epsilon(each.record_epsilon),
-                        shown_epsilon(each.attribute_epsilon),
-                        *_shown(each.avd),
+                        relation.mechanism,
+                        f"of {'any two records' if relation.equal == 'record' else 'one attribute'}",
+                        shown_epsilon(relation.record_epsilon),
+                        shown_epsilon(relation.attribute_epsilon),
+                        *_shown(relation.avd),
                     )
-                    for each in self.relations
+                    for relation in self.relations
                 ),
             ),
             notes=(
@@ -148,7 +148,7 @@ class Plan(AnyPlan):
     def _verdict(self) -> str:
         """Say which of both is expected to be better for each relation, with the most users of the plan."""
         views = self.design.avd[-1]
-        record, attribute = (each.avd[-1].avd for each in self.relations)
+        record, attribute = (relation.avd[-1].avd for relation in self.relations)
         return (
             f"With {views.users:,} users: to hide whole records, {'views' if views.avd <= record else 'rr-ldp'}; to "
             f"hide single attributes, {'views' if views.avd <= attribute else 'rr-ldp'}."
@@ -201,7 +201,7 @@ def plan(collection: ViewsCollection, *, populations: Sequence[int] = POPULATION
         state_bytes=questions.counters * SUM_BYTES,
         dependence=dependence,
         design=_planned(design, populations, dependence),
-        others=tuple(_planned(each, populations, dependence) for each in others[:_RUNNERS_UP]),
+        others=tuple(_planned(other, populations, dependence) for other in others[:_RUNNERS_UP]),
         relations=tuple(
             _perturbed(equal, design.sizes, epsilon=questions.for_ever, users=populations, dependence=dependence)
             for equal in ("record", "attribute")

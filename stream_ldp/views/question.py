@@ -30,7 +30,7 @@ class ViewQuestion(Question):
     @property
     def shape(self) -> tuple[int, ...]:
         """Number of values of each attribute."""
-        return tuple(len(each.labels) for each in self.attributes)
+        return tuple(len(attribute.labels) for attribute in self.attributes)
 
     def inputs(self, table: Table, *, entropy: Entropy) -> NDArray[np.int64]:  # noqa: ARG002
         """See `Question.inputs`: the numbers of the cells."""

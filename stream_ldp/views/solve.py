@@ -111,7 +111,7 @@ def _is_used(view: Sequence[int], of: Sequence[int]) -> bool:
 def _views(questions: QuestionSet[ViewQuestion], sums: NDArray[np.int64], of: Sequence[int]) -> list[View]:
     """List the views that tell something of the attributes, with the number of their answers in the window."""
     return [
-        View(attributes=tuple(each.name for each in view.attributes), reports=int(reports))
+        View(attributes=tuple(attribute.name for attribute in view.attributes), reports=int(reports))
         for view, reports in zip(questions.questions, questions.draws(sums), strict=True)
         if _is_used(view.of, of)
     ]

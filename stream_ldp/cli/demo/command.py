@@ -113,7 +113,7 @@ class _Demo:
         worker = Worker(
             self._settings,
             collections,
-            metrics=Metrics(each.name for each in collections),
+            metrics=Metrics(collection.name for collection in collections),
             writers=(lambda _: _Alone(self._settings)) if isinstance(broker, EmbeddedMock) else None,
         )
         try:

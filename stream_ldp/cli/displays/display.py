@@ -89,7 +89,7 @@ class Display(Generic[AnswerT]):
             room -= height
             others.pop(0)
         if others:
-            names = ", ".join(f"{each.series} ({'final' if each.final else 'provisional'})" for each in others)
+            names = ", ".join(f"{other.series} ({'final' if other.final else 'provisional'})" for other in others)
             panels.append(
                 plain(f"Also: {names}; one alone: --estimate NAME", style="dim", no_wrap=True, overflow="ellipsis")
             )

@@ -132,7 +132,9 @@ def cases(
     root, document = parse_document(text, source=source)
     attributes = document.get("attributes")
     if isinstance(attributes, list):
-        document["attributes"] = [{"name": each} if isinstance(each, str) else each for each in attributes]
+        document["attributes"] = [
+            {"name": attribute} if isinstance(attribute, str) else attribute for attribute in attributes
+        ]
     for values in product(*varied.values()):
         combination = dict(zip(varied, values, strict=True))
         found = copy.deepcopy(document)
@@ -168,7 +170,7 @@ def _names(document: Mapping[str, Any], table: TableFile) -> list[str]:
     """List the attributes of a document: those of the table if it has none."""
     given = document.get("attributes", [{"name": name} for name in table.columns])
     parts = given if isinstance(given, list) else []
-    return [each["name"] for each in parts if isinstance(each, dict) and "name" in each]
+    return [part["name"] for part in parts if isinstance(part, dict) and "name" in part]
 
 
 def _can_learn(document: Mapping[str, Any]) -> bool:

@@ -242,7 +242,7 @@ def _of_synthetic(collection: Any, asked: Callable[..., Any], *, label: str, way
         fail(f"--label {label!r} is not an attribute{suggestion(label, names)}", code=2)
     if len(names) < 2:
         fail("--label is predicted from other attributes, and there are none", code=2)
-    possible = replace(ways, numbers=[each for each in ways.numbers if each <= len(names)])
+    possible = replace(ways, numbers=[number for number in ways.numbers if number <= len(names)])
     return partial(measure_synthetic, label=label, sets=possible.drawn(sizes), asked=asked)
 
 

@@ -68,7 +68,7 @@ def echo_results(results: Sequence[Result], *, settings: Mapping[str, object]) -
     Raises:
         ValueError: a number is infinite or NaN, which JSON does not have.
     """
-    document = {"settings": settings, "results": [each.document for each in results]}
+    document = {"settings": settings, "results": [result.document for result in results]}
     typer.echo(json.dumps(document, allow_nan=False))
 
 
@@ -83,13 +83,13 @@ def show_results(results: Sequence[Result], *, title: str) -> None:
         drawn.add_column(plain(key))
     for heading in ("users", *shown, "seconds"):
         drawn.add_column("sd" if heading.endswith("_sd") else heading.replace("_", " "), justify="right")
-    for each in results:
+    for result in results:
         drawn.add_row(
-            plain(each.series),
-            *(plain(_value(each.varied[key]) if key in each.varied else "") for key in varied),
-            f"{each.users:,}",
-            *(_number(name, each.score.metrics.get(name)) for name in shown),
-            f"{each.score.seconds:.3f}",
+            plain(result.series),
+            *(plain(_value(result.varied[key]) if key in result.varied else "") for key in varied),
+            f"{result.users:,}",
+            *(_number(name, result.score.metrics.get(name)) for name in shown),
+            f"{result.score.seconds:.3f}",
         )
     print_whole(Console(highlight=False), drawn)
     for each in results:

@@ -76,7 +76,7 @@ class Truth(BaseModel):
         """
         if answer.fingerprint != self.fingerprint:
             return None
-        known = next((each for each in self.windows if each.window == answer.window), self.population)
+        known = next((window for window in self.windows if window.window == answer.window), self.population)
         return known.numbers(answer.target) or None
 
     @classmethod

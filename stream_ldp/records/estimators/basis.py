@@ -161,7 +161,7 @@ class ProductBasis:
 
     def __init__(self, attributes: Sequence[AttributeBasis]) -> None:
         self.attributes = tuple(attributes)
-        self.product: FloatArray = reduce(np.multiply.outer, [each.marginal for each in attributes])
+        self.product: FloatArray = reduce(np.multiply.outer, [attribute.marginal for attribute in attributes])
         self.retained: FloatArray = reduce(np.multiply.outer, [each.retained for each in attributes])
         self.order: NDArray[np.intp] = reduce(
             np.add.outer, [(np.arange(len(each.marginal)) > 0).astype(np.intp) for each in attributes]
@@ -169,18 +169,18 @@ class ProductBasis:
 
     def coefficients(self, joint: FloatArray) -> FloatArray:
         """Compute d_k of a joint distribution for every k."""
-        return transformed(joint, [each.functions.T for each in self.attributes])
+        return transformed(joint, [attribute.functions.T for attribute in self.attributes])
 
     def joint(self, coefficients: FloatArray) -> FloatArray:
         """Invert `coefficients`; the result sums to coefficient 0, and a cell may be negative."""
-        return self.product * transformed(coefficients, [each.functions for each in self.attributes])
+        return self.product * transformed(coefficients, [attribute.functions for attribute in self.attributes])
 
     def variances(self, by_product: FloatArray) -> FloatArray:
         """Compute the variance of P_w / P0_w for every cell w: sum_k v_k phi_k(w)^2.
 
         by_product: v_k, the variance of every coefficient.
         """
-        return transformed(by_product, [each.functions**2 for each in self.attributes])
+        return transformed(by_product, [attribute.functions**2 for attribute in self.attributes])
 
     def noise_ratios(self, likelihood: Likelihood, moments: Moments) -> FloatArray:
         """Compute how noisy each cell is, relative to the same cell of independent attributes.
@@ -194,12 +194,14 @@ class ProductBasis:
             squares = self.attributes[0].mean_unshrunk_squares(moments)
         else:
             squares = likelihood.mean_products([_unshrunk_squares(each) for each in self.attributes])
-        independent: FloatArray = reduce(np.multiply.outer, [each.unshrunk_squares for each in self.attributes])
+        independent: FloatArray = reduce(
+            np.multiply.outer, [attribute.unshrunk_squares for attribute in self.attributes]
+        )
         return squares / independent
 
     def moments(self, likelihood: Likelihood) -> Moments:
         """Compute the moments of at least one report of these attributes."""
-        scored = [Scored(each) for each in self.attributes]
+        scored = [Scored(attribute) for attribute in self.attributes]
         return Moments(
             likelihood.reports,
             likelihood.mean_products([each.scores for each in scored]),

@@ -71,7 +71,7 @@ def calibrated(likelihood: Likelihood, prior: Prior, wanted: FloatArray, varianc
     basis, moments, shape = prior.basis, prior.moments, wanted.shape
     spread = np.sqrt(np.maximum(moments.squares - moments.means**2, MIN_RETAINED))
     least = moments.reports * variances / (np.maximum(prior.resolved, _MIN_RESOLVED) * spread**2)
-    scores = [Scored(each).scores for each in basis.attributes]
+    scores = [Scored(attribute).scores for attribute in basis.attributes]
     difference = np.where(basis.retained > MIN_RETAINED, (wanted - moments.means) / spread, 0.0)
     difference.flat[0] = 0.0
 

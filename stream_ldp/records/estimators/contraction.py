@@ -85,7 +85,7 @@ class PatternTable:
     def __init__(self, patterns: Sequence[Patterns], half: int, counts: FloatArray) -> None:
         self.counts = counts
         self._patterns, self._half = patterns, half
-        self._sizes = tuple(each.size for each in patterns)
+        self._sizes = tuple(pattern.size for pattern in patterns)
         self._A, self._B = self._factors([None] * len(patterns))
         # A product with a transposed view takes a third longer.
         self._transposed = np.ascontiguousarray(self._B.T)
@@ -93,7 +93,7 @@ class PatternTable:
     @classmethod
     def of(cls, patterns: Sequence[Patterns], counts: FloatArray) -> Self | None:
         """Count rows by pattern; return None if that is more work than row by row, or too large."""
-        sizes, distinct = [each.size for each in patterns], [len(each) for each in patterns]
+        sizes, distinct = [pattern.size for pattern in patterns], [len(each) for each in patterns]
         half = min(range(1, len(sizes) + 1), key=lambda j: math.prod(sizes[:j]) + math.prod(sizes[j:]))
         cells = math.prod(sizes[:half]), math.prod(sizes[half:])
         rows = math.prod(distinct[:half]), math.prod(distinct[half:])
@@ -112,7 +112,7 @@ class PatternTable:
     def select(self, attributes: Sequence[int]) -> tuple[Sequence[Patterns], FloatArray]:
         """See `Contraction.select`: what the table says of some attributes needs no row."""
         others = tuple(j for j in range(len(self._patterns)) if j not in attributes)
-        table = self.counts.reshape([len(each) for each in self._patterns])
+        table = self.counts.reshape([len(pattern) for pattern in self._patterns])
         return every_combination([self._patterns[j] for j in attributes]), table.sum(axis=others).ravel()
 
     def by_row(self, numbers: FloatArray) -> FloatArray:
@@ -190,7 +190,7 @@ class PrefixTree:
         self._blocks = [
             _Block(below, node, order[begin : begin + step], counts) for begin in range(0, len(order), step)
         ]
-        self.counts = np.concatenate([each.counts for each in self._blocks])
+        self.counts = np.concatenate([block.counts for block in self._blocks])
 
     def _depth(self, ordered: Sequence[Patterns], *, rows: int) -> tuple[int, int]:
         """Return the number of levels of the head, and that of its nodes."""
@@ -209,16 +209,16 @@ class PrefixTree:
         for each in self._head:
             numbers = numbers.reshape(each.size, -1).T @ each.likelihoods().T
         numbers = np.ascontiguousarray(numbers.reshape(-1, self._nodes).T)
-        return np.concatenate([each.forward(numbers[each.span]) for each in self._blocks])
+        return np.concatenate([block.forward(numbers[block.span]) for block in self._blocks])
 
     def backward(self, weights: FloatArray, features: Sequence[Feature | None]) -> FloatArray:
         chosen = [features[j] for j in self._order]
         depth = len(self._head)
         numbers = np.zeros((self._nodes, math.prod(self._sizes[depth:])))
         begin = 0
-        for each in self._blocks:
-            end = begin + len(each.counts)
-            numbers[each.span] += each.backward(weights[begin:end], chosen[depth:])
+        for block in self._blocks:
+            end = begin + len(block.counts)
+            numbers[block.span] += block.backward(weights[begin:end], chosen[depth:])
             begin = end
         numbers = np.ascontiguousarray(numbers.T)
         for head, feature in zip(self._head[::-1], chosen[:depth][::-1], strict=True):
@@ -231,7 +231,7 @@ class PrefixTree:
 
     def by_row(self, numbers: FloatArray) -> FloatArray:
         ordered = np.empty_like(numbers)
-        ordered[np.concatenate([each.rows for each in self._blocks])] = numbers
+        ordered[np.concatenate([block.rows for block in self._blocks])] = numbers
         return ordered
 
 
@@ -251,10 +251,10 @@ class _Block:
         self.span = slice(first, last + 1)
         self._levels: list[_Level] = []
         parent, parents = node[rows] - first, last + 1 - first
-        for each in patterns[:-1]:
-            child = parent * len(each) + each.codes[rows]
+        for pattern in patterns[:-1]:
+            child = parent * len(pattern) + pattern.codes[rows]
             _, representative, reached = np.unique(child, return_index=True, return_inverse=True)
-            self._levels.append(_Level(each.select(rows[representative]), parent[representative], parents=parents))
+            self._levels.append(_Level(pattern.select(rows[representative]), parent[representative], parents=parents))
             parent, parents = reached, len(representative)
         order = np.argsort(parent, kind="stable")
         self._leaves = _Level(patterns[-1].select(rows[order]), parent[order], parents=parents)

@@ -102,7 +102,7 @@ class _Response(NamedTuple):
     @classmethod
     def of(cls, problem: Problem) -> _Response:
         counts, sizes = problem.counts, problem.likelihood.sizes
-        one = np.repeat([each.one for each in problem.supports], sizes)
+        one = np.repeat([support.one for support in problem.supports], sizes)
         zero = np.repeat([each.zero for each in problem.supports], sizes)
         bits = counts.bits
         products, squares = np.zeros((bits + 1, bits + 1)), np.zeros((bits + 1, bits + 1))

@@ -75,7 +75,7 @@ class Likelihood:
         return cls(
             sizes=sizes,
             counts=counts.counts.astype(np.float64),
-            patterns=Patterns.of(counts, sizes=sizes, ratios=[each.ratio for each in supports]),
+            patterns=Patterns.of(counts, sizes=sizes, ratios=[support.ratio for support in supports]),
         )
 
     @classmethod

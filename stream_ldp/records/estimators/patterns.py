@@ -175,7 +175,7 @@ def gathered(patterns: Sequence[Patterns], counts: FloatArray) -> tuple[Sequence
 
     counts: how often each row came, shape (rows,).
     """
-    combinations = math.prod(len(each) for each in patterns)
+    combinations = math.prod(len(pattern) for pattern in patterns)
     if _ROWS_A_COMBINATION * combinations > len(counts):
         return patterns, counts
     return every_combination(patterns), counted(patterns, counts)
@@ -198,7 +198,7 @@ def sums_of_pairs(
         each.likelihoods(feature) if each.size <= _NARROW_BITS else None
         for each, feature in zip(patterns, features, strict=True)
     ]
-    step = max(1, CACHED // sum(each.size for each in patterns))
+    step = max(1, CACHED // sum(pattern.size for pattern in patterns))
     sums: list[FloatArray] = []
     for begin in range(0, len(counts), step):
         rows = np.arange(begin, min(begin + step, len(counts)))
@@ -225,12 +225,12 @@ def numbered(patterns: Sequence[Patterns]) -> NDArray[np.intp]:
 
 def counted(patterns: Sequence[Patterns], counts: FloatArray) -> FloatArray:
     """Add up the counts of the rows of each combination of patterns, shape (combinations,)."""
-    combinations = math.prod(len(each) for each in patterns)
+    combinations = math.prod(len(pattern) for pattern in patterns)
     return np.bincount(numbered(patterns), weights=counts, minlength=combinations).astype(np.float64, copy=False)
 
 
 def every_combination(patterns: Sequence[Patterns]) -> list[Patterns]:
     """Give rows the patterns that they have in a table with an entry for every combination."""
-    distinct = [len(each) for each in patterns]
+    distinct = [len(pattern) for pattern in patterns]
     every = np.unravel_index(np.arange(math.prod(distinct)), distinct)
     return [replace(each, codes=codes) for each, codes in zip(patterns, every, strict=True)]

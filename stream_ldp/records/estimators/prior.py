@@ -144,7 +144,7 @@ class Prior:
     @property
     def marginals(self) -> tuple[FloatArray, ...]:
         """The fitted marginal of each attribute."""
-        return tuple(each.marginal for each in self.basis.attributes)
+        return tuple(attribute.marginal for attribute in self.basis.attributes)
 
     @property
     def spread(self) -> FloatArray:
@@ -269,7 +269,7 @@ class _Level:
         independent: float,
     ) -> Self:
         tolerance = _FIT / likelihood.reports
-        marginals = [each.marginal for each in basis.attributes]
+        marginals = [attribute.marginal for attribute in basis.attributes]
         # Pairs that disagree on an attribute that they share have no joint at all.
         consistent: dict[tuple[int, ...], FloatArray] = {
             (i, j): _proportional_fit(level.fitted(), {(0,): marginals[i], (1,): marginals[j]}, tolerance=tolerance)
@@ -370,12 +370,12 @@ class _AllPairs(NamedTuple):
     @classmethod
     def of(cls, likelihood: Likelihood, attributes: Sequence[AttributeBasis]) -> Self:
         """Compute it for at least one report."""
-        means, squares = likelihood.mean_products_of_pairs([_varying_scores(each) for each in attributes])
+        means, squares = likelihood.mean_products_of_pairs([_varying_scores(attribute) for attribute in attributes])
         return cls(tuple(attributes), Moments(likelihood.reports, means, squares))
 
     @property
     def _sizes(self) -> list[int]:
-        return [len(each.marginal) - 1 for each in self.attributes]
+        return [len(attribute.marginal) - 1 for attribute in self.attributes]
 
     def factor(self) -> _ValuesOfFactor:
         """Learn what each value has of one factor of all attributes."""

@@ -47,7 +47,7 @@ class RareValues(NamedTuple):
     @classmethod
     def of(cls, joint: FloatArray, shares: Sequence[FloatArray], errors: Sequence[ShareErrors]) -> Self:
         """Compute both for an estimate, from the estimated shares of each attribute's values and their errors."""
-        distances = [each.squares for each in errors]
+        distances = [error.squares for error in errors]
         beyond = [np.maximum(each - share**2, 0.0) for each, share in zip(distances, shares, strict=True)]
         largest = [np.hypot(share, np.sqrt(each)) for each, share in zip(distances, shares, strict=True)]
         least = joint**2 * sum(float(each.sum()) for each in beyond)

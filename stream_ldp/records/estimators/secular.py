@@ -43,7 +43,7 @@ def eigh_beside(diagonal: FloatArray, direction: FloatArray) -> tuple[FloatArray
     order = np.argsort(diagonal, kind="stable")
     groups = _alike(diagonal[order])
     vectors = np.zeros((len(diagonal), len(diagonal) - 1))
-    lengths = np.array([np.linalg.norm(direction[order[each]]) for each in groups])
+    lengths = np.array([np.linalg.norm(direction[order[group]]) for group in groups])
     numbers = diagonal[order[[each.start for each in groups]]]
     values, reduced = _between(numbers, lengths)
     found = [values]

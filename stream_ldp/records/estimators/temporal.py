@@ -234,7 +234,10 @@ def _noise(prior: Prior, recurrence: Recurrence) -> Noise:
     N, retained = prior.moments.reports, _retained(prior)
     of_permanent: FloatArray = reduce(
         np.multiply.outer,
-        [each.retained + recurrence.permanent * (1.0 - each.retained) for each in prior.basis.attributes],
+        [
+            attribute.retained + recurrence.permanent * (1.0 - attribute.retained)
+            for attribute in prior.basis.attributes
+        ],
     )
     permanent = recurrence.returning * np.maximum(of_permanent - retained, 0.0) / (N * retained)
     return Noise(

@@ -30,7 +30,7 @@ from stream_ldp.pipeline.answer import (
 from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.kind import POPULATIONS, Kind
 from stream_ldp.pipeline.plan import ErrorPlan, Plan, Section
-from stream_ldp.pipeline.statistics import RowCounts, RowTally
+from stream_ldp.pipeline.statistics import RowCounts, tally_of_rows
 from stream_ldp.pipeline.window_task import WindowTask
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class CoinsLayout:
         return np.ones(len(panes), dtype=np.bool_)
 
     def tallies(self) -> dict[tuple[str, ...], Tally]:
-        return {("heads",): RowTally(self.bits)}
+        return {("heads",): tally_of_rows(self.bits)}
 
     def count(self, tallies: Mapping[tuple[str, ...], Tally], rows: NDArray[np.uint8]) -> None:
         tallies["heads",].update(rows)

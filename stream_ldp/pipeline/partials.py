@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.pipeline.problem import problem_of
-from stream_ldp.pipeline.statistics import ReportSums, RowCounts, Statistic
+from stream_ldp.pipeline.statistics import ReportSums, RowCounts, RowTable, Statistic
 from stream_ldp.pipeline.topic_identity import UNASKED, TopicIdentity
 
 #: Version of the values. A later one has to be in the header, as its `version`, and to keep the keys: from them an
@@ -26,7 +26,7 @@ VERSION = 1
 
 _SEPARATOR = b"\n"  # between the JSON header, which holds none, and the statistic
 
-_STATISTICS: dict[str, type[Statistic]] = {"rows": RowCounts, "sums": ReportSums}
+_STATISTICS: dict[str, type[Statistic]] = {"rows": RowCounts, "table": RowTable, "sums": ReportSums}
 _NAMES = {statistic: name for name, statistic in _STATISTICS.items()}
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from stream_ldp.collection import Series
 from stream_ldp.pipeline.answer import AnswerT
+from stream_ldp.pipeline.statistics import merged
 
 if TYPE_CHECKING:
     from stream_ldp.pipeline.statistics import Statistic
@@ -62,7 +63,9 @@ class WindowTask(Generic[SeriesT, AnswerT]):
         Raises:
             TypeError: one of them is of another type; left out, its reports would be lost silently.
         """
-        return tuple((weight, tuple(self._as(statistic, part) for part in parts)) for weight, parts in self.windows)
+        return tuple(
+            (weight, tuple(self._as(statistic, part) for part in merged(parts))) for weight, parts in self.windows
+        )
 
     def _as(self, statistic: type[StatisticT], part: Statistic) -> StatisticT:
         if not isinstance(part, statistic):

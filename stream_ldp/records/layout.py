@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.pipeline.statistics import RowTally
+from stream_ldp.pipeline.statistics import tally_of_rows
 from stream_ldp.records.bit_selection import BitSelection, Pieces
 from stream_ldp.records.linking import reports_per_user
 
@@ -42,7 +42,7 @@ class JointLayout:
 
     def tallies(self) -> dict[tuple[str, ...], Tally]:
         """Make one tally for the attributes of each estimate."""
-        return {of: RowTally(bits) for of, bits in self._widths.items()}
+        return {of: tally_of_rows(bits) for of, bits in self._widths.items()}
 
     def count(self, tallies: Mapping[tuple[str, ...], Tally], rows: NDArray[np.uint8]) -> None:
         """Count the bits of its attributes in each tally."""

@@ -14,7 +14,7 @@ from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS
 from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.plan import Section
 from stream_ldp.pipeline.statistics import row_width
-from stream_ldp.pipeline.statistics.row_tally import DENSE_BITS
+from stream_ldp.pipeline.statistics.row_table import TABLE_BITS
 from stream_ldp.quantity import memory, quantity
 from stream_ldp.records.collection import JointCollection
 
@@ -335,7 +335,7 @@ def _estimate_plan(collection: JointCollection, estimate: EstimateSpec, populati
     sizes = collection.sizes_of(estimate)
     bits = collection.pseudonym_bits + len(collection.bits_of(estimate.counted))
     supports = [collection.mechanism.supports[position] for position in collection.positions_of(estimate.of)]
-    grows = bits > DENSE_BITS
+    grows = bits > TABLE_BITS
     # So many reports of users who report repeatedly have the error of fewer reports of different users.
     mechanism = collection.mechanism
     shared = math.sqrt(mechanism.design_effect(reports_per_user=collection.window.reports_per_user))

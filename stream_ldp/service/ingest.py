@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.producer import Producer
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.service.metrics import Metrics
-    from stream_ldp.service.ownership import Owned
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +60,9 @@ MAX_RECORDS = 2_000
 #: Seconds between two flushes, by which an answer can be later than its `every`. Each takes three round trips to the
 #: brokers, some 20 ms, in which nothing is counted.
 FLUSH_SECONDS = 0.25
+
+#: Most bytes of partials in memory, some milliseconds of work, that are encoded on the event loop.
+INLINE_BYTES = 2**20
 
 #: Bytes of a dead letter beside the refused record itself.
 LETTER_BYTES = 1_024
@@ -414,13 +416,15 @@ class Ingest(Service):
         if not changes:
             return
         # Steps 1 and 2: send the partials and the dead letters, and wait until every one is acknowledged.
+        published = await self._encoded(
+            [
+                (partitions[partition].writer, partial)
+                for partition, each in changes.items()
+                for partial in each.partials
+            ]
+        )
         await self._producer.publish(
-            record
-            for partition, changed in changes.items()
-            for record in (
-                *(self._partial(partitions[partition], partial) for partial in changed.partials),
-                *partitions[partition].dead_letters,
-            )
+            [*published, *(letter for partition in changes for letter in partitions[partition].dead_letters)]
         )
         self._metrics.partials_published.labels(self.collection.name).inc(
             sum(len(changed.partials) for changed in changes.values())
@@ -432,14 +436,23 @@ class Ingest(Service):
             partitions[partition].dead_letters = []
         # Step 4: send the watermarks.
         await self._producer.publish(
-            self._partial(partitions[partition], changed.watermark)
+            self._record(partitions[partition].writer, changed.watermark)
             for partition, changed in changes.items()
             if changed.watermark is not None
         )
         self._metrics.last_commit.labels(self.collection.name).set_to_current_time()
 
-    def _partial(self, owned: Owned, record: partials.Partial | partials.Watermark) -> Record:
-        key, value = partials.encode(record, writer=owned.writer)
+    async def _encoded(self, found: Sequence[tuple[str, partials.Partial]]) -> list[Record]:
+        """Encode partials, each with the name of its writer; large ones on a thread, since the loop has others."""
+
+        def encode() -> list[Record]:
+            return [self._record(*each) for each in found]
+
+        large = sum(partial.counts.nbytes for _, partial in found) > INLINE_BYTES
+        return await asyncio.to_thread(encode) if large else encode()
+
+    def _record(self, writer: str, record: partials.Partial | partials.Watermark) -> Record:
+        key, value = partials.encode(record, writer=writer)
         return Record(
             topic=self._partials_topic, key=key, value=value, partition=self._partials_partition, headers=PARTIAL
         )

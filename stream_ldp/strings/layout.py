@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stream_ldp.pipeline.single_tally import SingleTallyLayout
-from stream_ldp.pipeline.statistics import RowTally
+from stream_ldp.pipeline.statistics import tally_of_rows
 
 if TYPE_CHECKING:
+    from stream_ldp.pipeline.statistics import Tally
     from stream_ldp.strings.collection import StringCollection
 
 
@@ -21,6 +22,6 @@ class StringLayout(SingleTallyLayout):
     def __init__(self, collection: StringCollection) -> None:
         super().__init__(collection.fingerprint, collection.method.questions)
 
-    def tally(self) -> RowTally:
+    def tally(self) -> Tally:
         """Make a tally without answers."""
-        return RowTally(self.bits, valid=self.valid)
+        return tally_of_rows(self.bits, valid=self.valid)

@@ -39,7 +39,7 @@ from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
 from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
-from stream_ldp.pipeline.statistics import ReportSums, RowCounts
+from stream_ldp.pipeline.statistics import ReportSums, RowCounts, RowTable
 from stream_ldp.pipeline.statistics.report_sums import MAX_COUNTERS
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.places.answer import PlaceCounts
@@ -224,9 +224,10 @@ def _partials() -> list[bytes]:
     source = {"collection": "survey", "fingerprint": "ab" * 16, "partition": 0, "generation": 1}
     pane = {"pane_ms": 0, "pane_length_ms": 1_000, "of": ("bathing",), "segment": 0, "end": 7}
     rows = RowCounts.of(np.array([[1], [1], [2]], dtype=np.uint8), bits=2)
+    table = RowTable.of(np.array([0, 2, 1, 300]), bits=2)
     sums = [ReportSums(reports=3, values=np.array(values, dtype=np.int64)) for values in ((1, 2), (0,) * 90 + (1,))]
     records: list[Partial | Watermark] = [
-        *(Partial(**source, **pane, counts=counts) for counts in (rows, *sums)),  # type: ignore[arg-type]
+        *(Partial(**source, **pane, counts=counts) for counts in (rows, table, *sums)),  # type: ignore[arg-type]
         Watermark(**source, time_ms=5_000),  # type: ignore[arg-type]
     ]
     return [partials.encode(record, writer="w")[1] for record in records]

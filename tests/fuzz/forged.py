@@ -21,7 +21,7 @@ from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
-from stream_ldp.pipeline.statistics import ReportSums, RowCounts, row_width
+from stream_ldp.pipeline.statistics import ReportSums, RowCounts, RowTable, row_width
 from stream_ldp.schemas import FOLDER
 from tests.marginals.examples import collection_of as sampled_collection
 from tests.places.examples import collection_of as places_collection
@@ -179,6 +179,13 @@ def _counts(collection: Collection, layout: Any, choices: _Choices) -> Statistic
     found = next(iter(tally.take_changed(closing=True).values()), None)
     if found is None:
         raise Taken
+    if isinstance(found, RowTable) and choices.below(2):
+        table = found.counts.astype(np.int64)
+        for _ in range(choices.below(4)):
+            table[choices.below(len(table))] = min(max(choices.of(_LIMITS), 0), 2**32 - 1)
+        return RowTable.of(table, bits=found.bits)
+    if isinstance(found, RowTable):
+        found = found.distinct()
     if isinstance(found, RowCounts):
         counts, packed = found.counts.copy(), found.rows.copy()
         for _ in range(choices.below(4) if len(counts) else 0):

@@ -51,6 +51,11 @@ class ReportSums:
             values += part.values
         return cls(reports=reports, values=values)
 
+    @property
+    def nbytes(self) -> int:
+        """Number of bytes in memory."""
+        return self.values.nbytes
+
     def to_bytes(self) -> bytes:
         """Encode the sums; equal sums have equal bytes.
 

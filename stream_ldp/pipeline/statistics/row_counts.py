@@ -76,14 +76,6 @@ class RowCounts:
         total = np.bincount(inverse, weights=counts)
         return cls(bits=bits, rows=rows[first], counts=total.astype(counts.dtype))
 
-    @classmethod
-    def of_patterns(cls, patterns: NDArray[np.int64], *, bits: int) -> Self:
-        """Convert a dense table of counts, shape (2^bits,), in which bit b of an index is bit b of the row."""
-        occurring = np.flatnonzero(patterns)
-        rows = occurring.astype("<u8").view(np.uint8).reshape(-1, 8)[:, : row_width(bits)]
-        order = np.argsort(_keys(rows))
-        return cls(bits=bits, rows=rows[order], counts=patterns[occurring[order]])
-
     def __add__(self, other: RowCounts) -> RowCounts:
         return RowCounts.sum([self, other], bits=self.bits)
 
@@ -102,6 +94,11 @@ class RowCounts:
     def reports(self) -> float:
         """Sum of the counts: the number of reports, or their total weight."""
         return self.counts.sum().item()  # type: ignore[no-any-return]
+
+    @property
+    def nbytes(self) -> int:
+        """Number of bytes in memory."""
+        return self.rows.nbytes + self.counts.nbytes
 
     def unpacked(self) -> NDArray[np.uint8]:
         """Unpack the distinct rows to their bits: 0 or 1, uint8, shape (distinct, bits)."""

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from stream_ldp.pipeline.statistics.report_sums import ReportSums
 from stream_ldp.pipeline.statistics.row_counts import RowCounts
+from stream_ldp.pipeline.statistics.row_table import RowTable
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Statistic = RowCounts | ReportSums
+Statistic = RowCounts | RowTable | ReportSums
+
+
+def merged(parts: Sequence[Statistic]) -> tuple[RowCounts | ReportSums, ...]:
+    """Return the same counts with all tables of rows added up, as the rows that occur in them."""
+    tables = [part for part in parts if isinstance(part, RowTable)]
+    others = tuple(part for part in parts if not isinstance(part, RowTable))
+    return (RowTable.sum(tables).distinct(), *others) if tables else others
 
 
 class Tally(Protocol):

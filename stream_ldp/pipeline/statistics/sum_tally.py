@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from stream_ldp.pipeline.statistics.report_sums import ReportSums
+from stream_ldp.pipeline.statistics.sending import Sending
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.pipeline.statistics.statistic import Statistic
-
-#: Sums of at most this many bytes are sent whenever they have changed; larger ones only when the reports are more by
-#: a tenth, so that a pane of a million reports sends megabytes a hundred times, not with every flush.
-_SMALL_BYTES = 2**18
-_GROWTH = 1.1
 
 
 class _Oracle(Protocol):
@@ -37,7 +33,7 @@ class SumTally:
         self._oracle = oracle
         self._values = np.zeros(oracle.counters, dtype=np.int64)
         self._reports = 0
-        self._sent = 0
+        self._sending = Sending(self._values.nbytes)
 
     def update(self, rows: NDArray[np.uint8]) -> None:
         """Count packed rows, uint8, shape (n, width), all of them valid."""
@@ -49,12 +45,8 @@ class SumTally:
 
         closing: whether this is the last call, which must leave out no report.
         """
-        if self._reports == self._sent:
+        if not self._sending.is_due(self._reports, closing=closing):
             return {}
-        small = self._values.nbytes <= _SMALL_BYTES
-        if not (small or closing or self._reports >= _GROWTH * self._sent):
-            return {}
-        self._sent = self._reports
         return {0: ReportSums(reports=self._reports, values=self._values.copy())}
 
     def fits(self, statistic: Statistic) -> bool:

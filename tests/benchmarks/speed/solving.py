@@ -9,7 +9,7 @@ import numpy as np
 
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
 from stream_ldp.mechanisms.k_rr import KRR
-from stream_ldp.pipeline.statistics import RowCounts, RowTally
+from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.bit_selection import BitSelection, Pieces, selected
 from stream_ldp.records.estimators import estimator, hidden_factor
 from stream_ldp.records.estimators.likelihood import Likelihood
@@ -86,11 +86,7 @@ def _all_pairs(reports: int) -> Comparison:
     values = np.stack([(kind * shift + rng.binomial(5, 0.3, size=reports)) % 8 for shift in range(1, 9)], axis=1)
     rows = mechanism.perturb(values, entropy=SeededEntropy(1))
     pieces, pairs = Pieces(rows), list(combinations(range(8), 2))
-    counted = []
-    for pair in pairs:
-        tally = RowTally(16)
-        tally.update(BitSelection(mechanism.columns(pair)).of(pieces))
-        counted.append(tally.take_changed(closing=True)[0])
+    counted = [RowCounts.of(BitSelection(mechanism.columns(pair)).of(pieces), bits=16) for pair in pairs]
     certified = estimator("em", stop="certificate", delta=1e-3)
     supports = mechanism.supports[:2]
     likelihoods = [Likelihood.of(each, sizes=(8, 8), supports=supports) for each in counted]

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_ldp.pipeline.statistics import RowCounts, RowTally, row_tally, row_width
+from stream_ldp.pipeline.statistics import RowTable, Statistic, merged, row_tally, row_width, tally_of_rows
+from stream_ldp.pipeline.statistics.row_table import TABLE_BITS
 from tests.pipeline.statistics.examples import counts_of, packed, reports
 
 
@@ -21,23 +22,24 @@ def test_a_tally_does_not_depend_on_how_its_rows_were_batched(
     rows = [row for part in parts for row in part]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(row_tally, "SEGMENT_BYTES", capacity * (row_width(bits) + 4))
-        tally = RowTally(bits)
-        segments: dict[int, RowCounts] = {}
+        tally = tally_of_rows(bits)
+        segments: dict[int, Statistic] = {}
         for part in parts:
             tally.update(packed(part, bits))
-            changed = tally.take_changed(closing=False)
+            changed = tally.take_changed(closing=True)
             assert bool(changed) == bool(part)
             segments |= changed
-    if bits <= row_tally.DENSE_BITS:
+    if bits <= TABLE_BITS:
         expected = [rows] if rows else []
     else:
         expected = [rows[start : start + capacity] for start in range(0, len(rows), capacity)]
-    assert segments == {segment: counts_of(part, bits) for segment, part in enumerate(expected)}
+    counted = {segment: merged([sent])[0] for segment, sent in segments.items()}
+    assert counted == {segment: counts_of(part, bits) for segment, part in enumerate(expected)}
 
 
 def test_only_segments_that_changed_are_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_tally, "SEGMENT_BYTES", 2 * (row_width(17) + 4))
-    tally = RowTally(17)
+    tally = tally_of_rows(17)
     tally.update(packed([1, 2, 3], 17))
     assert sorted(tally.take_changed(closing=False)) == [0, 1]
     assert tally.take_changed(closing=False) == {}
@@ -48,20 +50,45 @@ def test_only_segments_that_changed_are_sent_again(monkeypatch: pytest.MonkeyPat
 def test_counts_do_not_change_after_they_are_taken() -> None:
     """Nothing that is still on its way to the broker is relied on."""
     for bits in (5, 17):
-        tally = RowTally(bits)
+        tally = tally_of_rows(bits)
         tally.update(packed([1], bits))
         taken = tally.take_changed(closing=False)[0]
         tally.update(packed([1, 1], bits))
-        assert taken == counts_of([1], bits)
+        assert merged([taken]) == (counts_of([1], bits),)
 
 
 def test_a_full_segment_fits_a_record() -> None:
     """Kafka takes 1 MB by default; the segment of the widest rows is the one with the fewest counters."""
     for bits in (17, 1_000, 100_000):
-        tally = RowTally(bits)
+        tally = tally_of_rows(bits)
         distinct = row_tally.SEGMENT_BYTES // (row_width(bits) + 4)
         rows = np.random.default_rng(1).integers(256, size=(distinct + 1, row_width(bits)), dtype=np.uint8)
         tally.update(rows)
         changed = tally.take_changed(closing=False)
         assert sorted(changed) == [0, 1]
         assert all(len(counts.to_bytes()) < 10**6 for counts in changed.values())
+
+
+def test_a_large_table_is_sent_when_a_tenth_more_reports_have_come() -> None:
+    """Sent with every flush, 28 pairs of 8 x 8 values on 4 partitions would be 50 MB a second."""
+    for bits, sent_each_time in ((13, True), (14, False)):
+        tally = tally_of_rows(bits)
+        tally.update(packed([1] * 1_000, bits))
+        assert tally.take_changed(closing=False)[0].reports == 1_000
+        tally.update(packed([2] * 99, bits))
+        assert bool(tally.take_changed(closing=False)) == sent_each_time
+        tally.update(packed([2], bits))
+        assert tally.take_changed(closing=False)[0].reports == 1_100
+
+
+@pytest.mark.parametrize("bits", [3, 8, 11, 16])
+def test_a_tally_takes_what_it_sends_and_nothing_else(bits: int) -> None:
+    tally = tally_of_rows(bits)
+    tally.update(packed([1, 2, 2], bits))
+    table = tally.take_changed(closing=True)[0]
+    assert tally.fits(table)
+    assert tally.fits(counts_of([1, 2, 2], bits))
+    assert not tally.fits(RowTable.of(np.ones(2**12, dtype=np.int64), bits=12))
+    one = tally_of_rows(bits, valid=lambda rows: rows[:, 0] == 1)
+    assert not one.fits(table)
+    assert one.fits(RowTable.of(np.bincount([1], minlength=2**bits), bits=bits))

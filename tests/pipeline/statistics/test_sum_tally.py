@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import HadamardResponse, SeededEntropy
-from stream_ldp.pipeline.statistics import ReportSums, SumTally, sum_tally
+from stream_ldp.pipeline.statistics import ReportSums, SumTally, sending
 
 
 def of(*values: int, reports: int = 1) -> ReportSums:
@@ -27,7 +27,7 @@ def test_a_tally_does_not_depend_on_how_its_reports_were_batched(cuts: list[tupl
     """Whatever was held back, the last call sends all; what is sent is that of all reports so far."""
     oracle, rows = oracle_and_rows(16, 60)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sum_tally, "_SMALL_BYTES", 10**6 if small else 0)
+        patch.setattr(sending, "SMALL_BYTES", 10**6 if small else 0)
         tally, last, first = SumTally(oracle), of(*[0] * oracle.counters, reports=0), 0
         for end, taken in sorted(cuts):
             tally.update(rows[first:end])
@@ -45,8 +45,8 @@ def test_a_tally_does_not_depend_on_how_its_reports_were_batched(cuts: list[tupl
 
 
 def test_large_sums_are_sent_only_when_a_tenth_more_reports_have_come() -> None:
-    """2^15 items have 2^16 counters, half a megabyte; 16,384 items do not reach what is always sent."""
-    for size, sent_each_time in ((2**14, True), (2**15, False)):
+    """2^13 items have 2^14 counters, 128 KiB; 4,096 items do not reach what is always sent."""
+    for size, sent_each_time in ((2**12, True), (2**13, False)):
         oracle, rows = oracle_and_rows(size, 1_110)
         tally = SumTally(oracle)
         tally.update(rows[:1_000])

@@ -278,12 +278,14 @@ def test_the_picture_of_a_ranking_is_as_watch_draws_it() -> None:
             per_epoch=epoch_epsilon(collection.method),
             phases=tuple(phase.epsilon for phase in collection.method.phases),
             assumption="any two sets of items; another epoch costs as much again",
-            published=Published(
+            published=Published.among(
+                "7,983 + 1,983 + 10,034",
                 epsilon=max(
                     shuffled_epsilon(3.0, reports=reports, delta=DELTA / 3) for reports in (7_983, 1_983, 10_034)
                 ),
                 delta=DELTA,
-                assumption="",
+                once="once to each phase",
+                hidden="any two sets of items; another epoch costs as much again",
             ),
         ),
     ).model_copy(update={"items": tuple(items)})

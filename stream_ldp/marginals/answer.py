@@ -26,6 +26,7 @@ from stream_ldp.pipeline.answer import (
     StatusField,
     WindowBounds,
     answer_key,
+    published_sentences,
 )
 from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.judgement import Judgement, Look, filtered_lines
@@ -327,7 +328,6 @@ class Marginals(AnswerMessage):
         asked = ", ".join(
             f"{attribute.attribute} {attribute.reports:,} ({attribute.mechanism})" for attribute in self.attributes
         )
-        published = self.privacy.published
         return Judgement(
             facts={f"{each.attribute}:reports": f"{each.reports}" for each in self.attributes},
             evidence=(
@@ -335,8 +335,10 @@ class Marginals(AnswerMessage):
                 *(note for each in self.attributes for note in each.notes),
             ),
             previous=tuple(sentence for each in self.attributes for sentence in each.previous),
-            privacy=(f"epsilon {shown_epsilon(self.privacy.for_ever)} for ever: {self.privacy.assumption}",),
-            published=None if published is None else published.loss,
+            privacy=(
+                f"epsilon {shown_epsilon(self.privacy.for_ever)} for ever: {self.privacy.assumption}",
+                *published_sentences(self.privacy.published),
+            ),
         )
 
     def of(self, attribute: str) -> Marginal:

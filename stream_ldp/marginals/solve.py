@@ -13,7 +13,7 @@ from stream_ldp.marginals.answer import (
 )
 from stream_ldp.marginals.temporal import filtered_estimate
 from stream_ldp.pipeline.answer import WindowBounds
-from stream_ldp.pipeline.published import published_of_window
+from stream_ldp.pipeline.published import UNKNOWN_QUESTION, published_of_window
 from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.questions.answers import gathered
 from stream_ldp.questions.permanent import ASSUMPTION, REPEATED
@@ -33,6 +33,7 @@ def solve(collection: SampledCollection, task: WindowTask[WindowSeries, Marginal
     questions = collection.questions
     windows = weighted_sums(task, counters=questions.counters)
     _, current = windows[0]
+    plausibility = questions.plausibility(current, reports_per_user=collection.window.reports_per_user)
     return Marginals(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
@@ -40,12 +41,19 @@ def solve(collection: SampledCollection, task: WindowTask[WindowSeries, Marginal
         final=task.final,
         reports=task.reports,
         attributes=tuple(_marginal(collection, task, place, windows) for place in range(len(collection.attributes))),
-        plausibility=questions.plausibility(current, reports_per_user=collection.window.reports_per_user),
+        plausibility=plausibility,
         privacy=AnswerPrivacy(
             per_report=questions.epsilon,
             for_ever=questions.for_ever,
             assumption=ASSUMPTION if questions.epsilon == questions.for_ever else REPEATED,
-            published=published_of_window(task, collection, epsilon=questions.epsilon, inputs="any two users"),
+            published=published_of_window(
+                task,
+                collection,
+                epsilon=questions.epsilon,
+                for_ever=questions.for_ever,
+                hidden=f"any two users; {UNKNOWN_QUESTION}",
+                plausibility=plausibility,
+            ),
         ),
     )
 

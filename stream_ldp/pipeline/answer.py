@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol, Self, TypeVar
 from pydantic import BeforeValidator, Field, model_validator
 
 from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.content_type import content_type_of
 from stream_ldp.pipeline.judgement import Judgement, Look
@@ -107,17 +108,41 @@ class Published(MessagePart):
 
     epsilon: Finite = Field(ge=0, description="in nats, by amplification by shuffling; never above the local one")
     delta: Probability = Field(description="chance that it is more")
-    assumption: str
+    assumption: str = Field(description="for whom, of whom, among how many honest reports, and what is hidden")
 
-    @property
-    def loss(self) -> tuple[float, float]:
-        """Epsilon and delta."""
-        return self.epsilon, self.delta
+    @classmethod
+    def among(cls, reports: str, *, epsilon: float, delta: float, once: str = "once", hidden: str) -> Self:
+        """State it with its conditions.
+
+        reports: the number of reports that hide one another, in words; all have to be honest, since those that
+            somebody has made up are known to their author, and hide nobody.
+        once: how often a user reports.
+        hidden: what cannot be told apart.
+        """
+        return cls(
+            epsilon=epsilon,
+            delta=delta,
+            assumption=f"for readers of finals alone who trust the service, of a user who reports {once} among "
+            f"{reports} honest reports: {hidden}",
+        )
+
+    def __str__(self) -> str:
+        """Say it in one sentence, with its conditions."""
+        return f"(epsilon, delta) = ({shown_epsilon(self.epsilon)}, {self.delta:g}) {self.assumption}"
+
+
+def published_sentences(published: Published | None) -> tuple[str, ...]:
+    """Say it where it is stated, and nothing elsewhere."""
+    return () if published is None else (str(published),)
 
 
 PublishedField = Annotated[
     Published | None,
-    Field(description="for readers of final answers who trust the service; null where no theorem says how much less"),
+    Field(
+        description="for readers of final answers alone who trust the service; null where no theorem says how much "
+        "less, and where it would not hold: of users who return with permanent noise, or report several times, and "
+        "of reports that do not look honest"
+    ),
 ]
 
 StatusField = Annotated[

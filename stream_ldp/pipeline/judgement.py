@@ -48,14 +48,12 @@ class Judgement:
     evidence: sentences about the reports, and how the numbers follow from them.
     previous: sentences about what previous windows contribute.
     privacy: sentences about what reports cost a user.
-    published: epsilon and delta for readers of final answers alone who trust the service; None where no theorem says.
     """
 
     facts: Mapping[str, str] = field(default_factory=dict)
     evidence: tuple[str, ...] = ()
     previous: tuple[str, ...] = ()
     privacy: tuple[str, ...] = ()
-    published: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -23,6 +23,7 @@ from stream_ldp.pipeline.answer import (
     StatusField,
     WindowBounds,
     answer_key,
+    published_sentences,
 )
 from stream_ldp.pipeline.cells import LEVEL
 from stream_ldp.pipeline.judgement import Judgement, Look, Measure, previous
@@ -320,8 +321,11 @@ class Estimate(AnswerMessage):
                     more=f", and move the answer by {self.distance(np.array(temporal.alone)):.4f}",
                 ),
             ),
-            privacy=(f"{costs}: {privacy.assumption}", *(() if linked is None else (linked.privacy,))),
-            published=None if privacy.published is None else privacy.published.loss,
+            privacy=(
+                f"{costs}: {privacy.assumption}",
+                *(() if linked is None else (linked.privacy,)),
+                *published_sentences(privacy.published),
+            ),
         )
 
     @property

@@ -69,6 +69,9 @@ def solve(collection: JointCollection, task: WindowTask[EstimateSpec, Estimate])
         factor=factor,
     )
     one, for_ever = mechanism.privacy_loss(reports=1), mechanism.privacy_loss(reports=math.inf)
+    plausibility = mechanism.plausibility(
+        counts.unpacked(), counts.counts, positions, reports_per_user=reports_per_user
+    )
     return Estimate(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
@@ -84,9 +87,7 @@ def solve(collection: JointCollection, task: WindowTask[EstimateSpec, Estimate])
         standard_error=solution.standard_error.tolist(),
         fit=solution,
         independence=solution.independence,
-        plausibility=mechanism.plausibility(
-            counts.unpacked(), counts.counts, positions, reports_per_user=reports_per_user
-        ),
+        plausibility=plausibility,
         privacy=Privacy(
             per_report=one.epsilon,
             for_ever=for_ever.epsilon,
@@ -94,7 +95,14 @@ def solve(collection: JointCollection, task: WindowTask[EstimateSpec, Estimate])
             # The theorem is about reports that nobody can link, each counted once.
             published=None
             if users is not None
-            else published_of_window(task, collection, epsilon=one.epsilon, inputs=one.assumption),
+            else published_of_window(
+                task,
+                collection,
+                epsilon=one.epsilon,
+                for_ever=for_ever.epsilon,
+                hidden=one.assumption,
+                plausibility=plausibility,
+            ),
         ),
         linked=None if users is None else _linked(users, collection),
         temporal=_temporal(solution.temporal, final=task.final),

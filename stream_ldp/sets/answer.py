@@ -22,6 +22,7 @@ from stream_ldp.pipeline.answer import (
     StatusField,
     WindowBounds,
     answer_key,
+    published_sentences,
 )
 from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.judgement import Judgement, Look, Measure, found, previous
@@ -235,8 +236,8 @@ class Ranking(AnswerMessage):
             privacy=(
                 f"{self.method} at epsilon {shown_epsilon(privacy.per_epoch)} an epoch{lasting}: "
                 f"{privacy.assumption}",
+                *published_sentences(privacy.published),
             ),
-            published=None if privacy.published is None else privacy.published.loss,
         )
 
     def score(self, truth: Mapping[CellKey, float]) -> dict[str, Measure]:

@@ -59,6 +59,10 @@ def solve(collection: ItemCollection, task: WindowTask[PhaseSeries, Ranking]) ->
     if collection.is_temporal and phase.number == schedule.phases and sums.reports:
         estimate, learnt, earlier = filter_epoch(estimate, earlier, epoch=epoch, reports=sums.reports)
     ranking_reports = (*(() if before is None else before.reports_per_phase), sums.reports)
+    plausibility, memoised = oracle.plausibility(sums.values), any(each.memoised for each in method.phases)
+    # As `published_of_window` says; an epoch has no hop and no memory.
+    hides = not (memoised and collection.window.returning != 0.0) and not plausibility.flagged
+    hides &= before is None or before.privacy.published is not None
     return Ranking(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
@@ -81,13 +85,13 @@ def solve(collection: ItemCollection, task: WindowTask[PhaseSeries, Ranking]) ->
         next_phase=None if following is None else NextPhase.of(following),
         learnt=learnt,
         earlier=earlier if collection.is_temporal and task.final else None,
-        plausibility=oracle.plausibility(sums.values),
+        plausibility=plausibility,
         privacy=EpochPrivacy(
             per_epoch=epoch_epsilon(method),
             phases=tuple(each.epsilon for each in method.phases),
             for_ever=None if for_ever == math.inf else for_ever,
             assumption=f"any two sets of items; {_of_other_epochs(for_ever)}",
-            published=_published(collection, ranking_reports) if task.final else None,
+            published=_published(collection, ranking_reports) if task.final and hides else None,
         ),
     )
 
@@ -98,18 +102,18 @@ def _published(collection: ItemCollection, reports_per_phase: Sequence[int]) -> 
     The sums of a phase do not depend on the order of its reports, and what the next phase asks follows from them.
     """
     phases, delta = collection.method.phases, collection.delta or DELTA
-    memoised = any(phase.memoised for phase in phases)
     of_each = delta / len(phases)
     hidden = [
         replace(phase, epsilon=shuffled_epsilon(phase.epsilon, reports=reports, delta=of_each) if reports else 0.0)
         for phase, reports in zip(phases, reports_per_phase, strict=False)
     ]
-    return Published(
+    memoised = any(phase.memoised for phase in phases)
+    return Published.among(
+        " + ".join(f"{reports:,}" for reports in reports_per_phase),
         epsilon=most_spent(hidden),
         delta=delta,
-        assumption="any two sets of items; about users who report in this epoch, for readers of its final answers "
-        "alone who trust the service; "
-        f"{'what permanent noise shows in other epochs is not covered' if memoised else _AS_MUCH}",
+        once="once to each phase",
+        hidden="any two sets of items" if memoised else f"any two sets of items; {_AS_MUCH}",
     )
 
 

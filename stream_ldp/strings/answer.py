@@ -21,6 +21,7 @@ from stream_ldp.pipeline.answer import (
     StatusField,
     WindowBounds,
     answer_key,
+    published_sentences,
 )
 from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.judgement import Judgement, Look, found, previous
@@ -139,7 +140,6 @@ class StringRanking(AnswerMessage):
                     "look as frequent as the last"
                 )
         weight = 0.0 if self.learnt is None else self.learnt.shares.weight
-        published = self.privacy.published
         return Judgement(
             facts={"told": told},
             evidence=(f"{quantity(self.reports, 'report')}: {asked}", by_chance),
@@ -147,8 +147,8 @@ class StringRanking(AnswerMessage):
             privacy=(
                 f"{self.method} at epsilon {shown_epsilon(self.privacy.for_ever)} for ever: "
                 f"{self.privacy.assumption}",
+                *published_sentences(self.privacy.published),
             ),
-            published=None if published is None else published.loss,
         )
 
     def score(self, truth: Mapping[CellKey, float]) -> dict[str, Measure]:

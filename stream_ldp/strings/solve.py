@@ -8,7 +8,7 @@ import numpy as np
 
 from stream_ldp.mechanisms.simplex import on_simplex
 from stream_ldp.pipeline.answer import WindowBounds
-from stream_ldp.pipeline.published import published_of_window
+from stream_ldp.pipeline.published import UNKNOWN_QUESTION, published_of_window
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.strings.answer import QuestionReports, RankedString, StringPrivacy, StringRanking
 from stream_ldp.strings.temporal import filter_strings
@@ -36,6 +36,7 @@ def solve(collection: StringCollection, task: WindowTask[WindowSeries, StringRan
         task,
         [(weight, questions.answers(each.rows, each.counts.astype(np.int64))) for weight, each in windows],
     )
+    plausibility = questions.plausibility(current.rows, counts, reports_per_user=collection.window.reports_per_user)
     return StringRanking(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
@@ -51,14 +52,19 @@ def solve(collection: StringCollection, task: WindowTask[WindowSeries, StringRan
         candidates=0 if found is None else found.candidates,
         strings=None if found is None else _ranked(collection, found, alone),
         learnt=learnt,
-        plausibility=questions.plausibility(
-            current.rows, counts, reports_per_user=collection.window.reports_per_user
-        ),
+        plausibility=plausibility,
         privacy=StringPrivacy(
             per_report=questions.epsilon,
             for_ever=questions.epsilon,
             assumption=ASSUMPTION,
-            published=published_of_window(task, collection, epsilon=questions.epsilon, inputs="any two strings"),
+            published=published_of_window(
+                task,
+                collection,
+                epsilon=questions.epsilon,
+                for_ever=questions.epsilon,
+                hidden=f"any two strings; {UNKNOWN_QUESTION}",
+                plausibility=plausibility,
+            ),
         ),
     )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.pipeline.answer import WindowBounds
-from stream_ldp.pipeline.published import published_of_window
+from stream_ldp.pipeline.published import UNKNOWN_QUESTION, published_of_window
 from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.questions.permanent import ASSUMPTION, REPEATED
 from stream_ldp.records.answer import Estimate, Independence, Privacy, Temporal, View
@@ -54,6 +54,7 @@ def solve(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estima
     filtered = filter_fit(collection, task, tables, alone)
     fit = alone if filtered is None else filtered.fit
     joint = fit.joint(of)
+    plausibility = questions.plausibility(current, reports_per_user=window.reports_per_user)
     return Estimate(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
@@ -67,12 +68,19 @@ def solve(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estima
         standard_error=standard_error(fit, tables, joint.probability, of=of).tolist(),
         fit=_fit(joint),
         independence=_independence(fit, of),
-        plausibility=questions.plausibility(current, reports_per_user=window.reports_per_user),
+        plausibility=plausibility,
         privacy=Privacy(
             per_report=questions.epsilon,
             for_ever=questions.for_ever,
             assumption=ASSUMPTION if questions.epsilon == questions.for_ever else REPEATED,
-            published=published_of_window(task, collection, epsilon=questions.epsilon, inputs="any two users"),
+            published=published_of_window(
+                task,
+                collection,
+                epsilon=questions.epsilon,
+                for_ever=questions.for_ever,
+                hidden=f"any two users; {UNKNOWN_QUESTION}",
+                plausibility=plausibility,
+            ),
         ),
         temporal=None if filtered is None else _temporal(filtered, alone=alone.joint(of)),
         views=tuple(_views(questions, current, of)),

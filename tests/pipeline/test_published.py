@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 
 from stream_ldp.collection import CollectionError, Window
+from stream_ldp.mechanisms.plausibility import UNTESTED, PlausibilityTest
 from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
 from stream_ldp.pipeline.answer import Published
 from stream_ldp.pipeline.published import published_of_window
@@ -21,14 +23,23 @@ COLLECTION = JointCollection.parse(TEXT)
 
 
 def published(
-    *, final: bool = True, reports: int = 10_000, delta: float | None = None, **window: Any
+    *,
+    final: bool = True,
+    reports: int = 10_000,
+    delta: float | None = None,
+    for_ever: float = 4.0,
+    plausibility: PlausibilityTest = UNTESTED,
+    **window: Any,
 ) -> Published | None:
     counts = RowCounts.of(np.ones((reports, 1), dtype=np.uint8), bits=5)
     task: WindowTask[Any, Any] = WindowTask(
         series=SERIES, window_ms=0, final=final, windows=((1.0, (counts,)),), before=None
     )
-    collection = COLLECTION.model_copy(update={"window": Window(size_ms=60_000, **window), "delta": delta})
-    return published_of_window(task, collection, epsilon=2.0, inputs="any two records")
+    promised = {} if {"hop_ms", "memory"} & window.keys() else {"returning": 0.0}
+    collection = COLLECTION.model_copy(update={"window": Window(size_ms=60_000, **promised | window), "delta": delta})
+    return published_of_window(
+        task, collection, epsilon=2.0, for_ever=for_ever, hidden="any two records", plausibility=plausibility
+    )
 
 
 def test_a_final_states_the_bound_of_its_reports_and_its_conditions() -> None:
@@ -36,7 +47,17 @@ def test_a_final_states_the_bound_of_its_reports_and_its_conditions() -> None:
     assert found is not None
     assert found.epsilon == shuffled_epsilon(2.0, reports=10_000, delta=DELTA) < 2.0
     assert found.delta == DELTA
-    assert found.assumption.startswith("any two records; about users who report in this window, for readers of")
+    assert found.assumption == (
+        "for readers of finals alone who trust the service, of a user who reports once among 10,000 honest reports: "
+        "any two records"
+    )
+
+
+def test_fresh_noise_hides_users_who_return_as_often_as_they_report() -> None:
+    for returning in (None, 1.0):
+        found = published(for_ever=math.inf, returning=returning)
+        assert found is not None
+        assert found.assumption.endswith(": any two records; another window costs as much again")
 
 
 def test_a_collection_that_chooses_delta_states_the_bound_for_it() -> None:
@@ -59,7 +80,16 @@ def test_delta_changes_no_report() -> None:
 
 @pytest.mark.parametrize(
     "where",
-    [{"hop_ms": 20_000}, {"memory": 0.5}, {"reports_per_user": 2.0}, {"final": False}, {"reports": 0}],
+    [
+        {"hop_ms": 20_000},
+        {"memory": 0.5},
+        {"reports_per_user": 2.0},
+        {"returning": None},
+        {"returning": 0.1},
+        {"final": False},
+        {"reports": 0},
+        {"plausibility": PlausibilityTest(statistic=100.0, degrees_of_freedom=1, p_value=1e-9)},
+    ],
     ids=lambda where: next(iter(where)),
 )
 def test_where_the_theorem_does_not_hold_nothing_is_stated(where: dict[str, Any]) -> None:

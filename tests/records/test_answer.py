@@ -92,7 +92,7 @@ def test_a_judgement_has_the_fit_the_dependence_and_the_privacy() -> None:
     )
     assert judged.facts == {"certified": "yes", "dependent": "yes"}
     assert judged.privacy == ("epsilon 1.500 a report, 7.800 for ever: the record does not change",)
-    assert (judged.previous, judged.published) == ((), None)
+    assert judged.previous == ()
 
 
 def test_a_judgement_has_what_speaks_against_an_estimate() -> None:
@@ -137,9 +137,12 @@ def test_a_judgement_says_what_linking_tells_and_whose_reports_were_linked() -> 
 
 
 def test_a_judgement_has_what_readers_of_finals_could_learn() -> None:
-    published = Published(epsilon=0.1189, delta=1e-8, assumption="")
+    published = Published.among("20,000", epsilon=0.1189, delta=1e-8, hidden="any two records")
     known = estimate_of(privacy=Privacy(per_report=1.5, for_ever=7.8, assumption="any", published=published))
-    assert known.judgement().published == (0.1189, 1e-8)
+    assert known.judgement().privacy[-1] == (
+        "(epsilon, delta) = (0.119, 1e-08) for readers of finals alone who trust the service, of a user who reports "
+        "once among 20,000 honest reports: any two records"
+    )
 
 
 def test_the_score_of_an_estimate_is_its_distance_to_the_truth() -> None:

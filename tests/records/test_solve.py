@@ -304,23 +304,26 @@ def test_a_provisional_estimate_learns_from_the_past_and_leaves_nothing() -> Non
 
 
 def solved(window: str, *, final: bool = True, reports: int = 10_000) -> Estimate:
-    """Solve a window of so many reports, whatever they say."""
+    """Solve a window of so many reports, of which as many have each value."""
     collection = collection_with(MECHANISMS[0])
     changed = JointCollection.model_validate({**collection.document, "window": yaml.safe_load(window)})
     (spec,) = changed.estimates
-    bits = len(changed.bits_of(spec.of))
-    counts = RowCounts.of(np.ones((reports, 1), dtype=np.uint8), bits=bits)
+    records = np.arange(reports)[:, None] % collection.mechanism.sizes
+    rows = collection.mechanism.perturb(records, entropy=SeededEntropy(1))
+    bits = np.unpackbits(rows, axis=1, bitorder="little")[:, list(changed.bits_of(spec.of))]
+    counts = RowCounts.of(np.packbits(bits, axis=1, bitorder="little"), bits=bits.shape[1])
     windows = tuple((0.5**age, (counts,)) for age in range(changed.window.memory_windows))
     return solve(changed, WindowTask(series=spec, window_ms=0, final=final, windows=windows, before=None))
 
 
 def test_a_final_states_what_readers_of_finals_could_learn_beside_what_the_service_could() -> None:
-    privacy = solved("{size: 60s}").privacy
+    privacy = solved("{size: 60s, returning: 0}").privacy
     assert privacy.published is not None
     assert privacy.published.epsilon == shuffled_epsilon(privacy.per_report, reports=10_000, delta=1e-8)
     assert privacy.published.epsilon < privacy.per_report
     assert privacy.published.delta == 1e-8
     assert "who trust the service" in privacy.published.assumption
+    assert solved("{size: 60s}").privacy.published is None, "all users may return, and their noise is permanent"
 
 
 LINKED = """

@@ -14,7 +14,6 @@ from rich.text import Text
 
 from stream_ldp.cli.displays.plain import plain
 from stream_ldp.digits import decimals, shown, shown_p
-from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.printable import printable
 
@@ -192,12 +191,6 @@ class AnswerText:
         elif answer.plausibility.flagged:
             yield f"WARNING: honest reports hardly ever look like this ({shown_p(answer.plausibility.p_value)})"
         yield from judged.privacy
-        if judged.published is not None:
-            epsilon, delta = judged.published
-            yield (
-                f"(epsilon, delta) = ({shown_epsilon(epsilon)}, {delta:g}) for readers of final answers, if the "
-                "service is trusted"
-            )
         if measures := self._score():
             told = ", ".join(f"{name} {measure}" for name, measure in measures)
             yield f"beside the truth: {told.replace('_', ' ').replace('/', ' of ')}"

@@ -1,7 +1,7 @@
 // The page keeps what the server sends, and draws the series that the reader has chosen.
 import * as kinds from "./kinds.js";
 import { anything } from "./anything.js";
-import { el, fill, moment, clock, whole } from "./draw.js";
+import { el, epsilon, fill, moment, clock, whole } from "./draw.js";
 
 const KEPT = 60;
 
@@ -117,6 +117,8 @@ function facts(answer, more) {
     ["reports", whole(answer.reports)],
     ...more,
   ];
+  const read = answer.privacy?.published;
+  if (read) all.push(["(epsilon, delta)", `(${epsilon(read.epsilon)}, ${read.delta}) ${read.assumption}`]);
   return el("dl", { class: "facts" }, all.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
 }
 

@@ -9,7 +9,7 @@ import pytest
 
 from stream_ldp.cli.displays.answer_text import AnswerText, truth_line
 from stream_ldp.kinds import KINDS
-from stream_ldp.pipeline.answer import Plausibility, Status, WindowBounds
+from stream_ldp.pipeline.answer import Plausibility, Published, Status, WindowBounds
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.distribution import Axis
 from stream_ldp.schemas import FOLDER
@@ -143,11 +143,10 @@ def test_a_panel_warns_of_reports_that_do_not_look_honest_and_of_those_that_cann
 
 
 def test_a_panel_says_what_readers_of_finals_could_learn_where_it_is_known() -> None:
-    published = marginals_of(collection_of())
-    epsilon, delta = published.judgement().published or (0.0, 0.0)
-    line = f"(epsilon, delta) = ({epsilon:.3f}, {delta:g}) for readers of final answers, if the service is trusted"
-    # An epsilon is rounded up.
-    assert line.split(", ", 1)[1] in panel(published).replace(f"{epsilon + 0.0005:.3f}", f"{epsilon:.3f}")
+    stated = Published.among("10,000", epsilon=0.2, delta=1e-8, hidden="any two records")
+    privacy = estimate_of().privacy.model_copy(update={"published": stated})
+    shown = " ".join(panel(estimate_of(privacy=privacy)).replace("│", " ").split())
+    assert str(stated) in shown
     assert "readers" not in panel(estimate_of())
 
 

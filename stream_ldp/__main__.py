@@ -21,6 +21,11 @@ def main() -> None:
     """Run the command line."""
     if sys.argv[1:2] and sys.argv[1] in SERVING:
         _take_early_signals()
+    if sys.argv[1:] == ["--version"]:
+        from stream_ldp import __version__  # noqa: PLC0415
+
+        sys.stdout.write(f"stream-ldp {__version__}\n")
+        return
     try:
         from stream_ldp.cli import main as command_line  # noqa: PLC0415
     except ModuleNotFoundError as error:

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.collection import CollectionError
-from stream_ldp.collection.located import keys_of, parse_document, parse_model, place_of, read_text
+from stream_ldp.collection.located import keys_of, meant, parse_document, parse_model, place_of, read_text
 from stream_ldp.marginals.kind import SAMPLED
 from stream_ldp.places.kind import PLACES
 from stream_ldp.records.kind import RECORDS
@@ -102,7 +102,9 @@ def _kind_by_mechanism(root: Any, document: Mapping[str, Any], *, source: str) -
             return kind
     known = {name: kind for kind in _told_by_keys() for name in kind.mechanisms}
     if named not in known:
-        raise CollectionError([f"{place}: mechanism.kind: expected {_one_of(known)}, got {named!r}"])
+        raise CollectionError(
+            [f"{place}: mechanism.kind: expected {_one_of(known)}, got {named!r}{meant(named, known)}"]
+        )
     kind, shown = known[named], _kind_by_keys(document)
     if shown is not None and shown is not kind and not _own_keys(kind, document):
         keys = " and ".join(_own_keys(shown, document))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 from collections.abc import Iterator
 from typing import NoReturn
 
@@ -17,8 +18,15 @@ from stream_ldp.printable import printable
 UNANSWERABLE = 3
 
 
+log = logging.getLogger(__name__)
+
+
 def fail(message: str, *, code: int = 1) -> NoReturn:
     """Print on standard error what is wrong, and end the command."""
+    if any(getattr(each.formatter, "is_for_machines", False) for each in logging.getLogger().handlers):
+        # A collector of logs reads no other line.
+        log.critical(message)
+        raise typer.Exit(code)
     # Imported here, since most commands do not fail.
     from rich.console import Console  # noqa: PLC0415
 

@@ -63,9 +63,15 @@ class _PlainFormatter(logging.Formatter):
         return "\n".join(map(printable, super().formatException(ei).splitlines()))
 
 
+class _JsonFormatter(JsonFormatter):
+    """A formatter of lines of JSON; `failure.fail` finds it by its attribute."""
+
+    is_for_machines = True
+
+
 def _formatter(form: LogFormat, *, terminal: bool) -> logging.Formatter:
     if form is LogFormat.JSON or (form is LogFormat.AUTO and not terminal):
-        return JsonFormatter(
+        return _JsonFormatter(
             "%(levelname)s %(name)s %(message)s",
             rename_fields={"levelname": "level", "name": "logger", "exc_info": "traceback"},
             timestamp="time",

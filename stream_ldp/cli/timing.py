@@ -31,20 +31,24 @@ def solve_times(collection: Collection, *, populations: Sequence[int]) -> list[S
     return list(times_of(collection, populations=populations, timer=measured))
 
 
+def _both(time: SolveTime) -> str:
+    """Show both times of a solve, with their unit once if it is the same."""
+    first, later = seconds(time.first_s), seconds(time.later_s)
+    (number, unit), other = first.split(), later.split()[1]
+    return f"{number} / {later}" if unit == other else f"{first} / {later}"
+
+
 def solve_section(collection: Collection, times: Sequence[SolveTime]) -> Section:
     """Return the times as a section of a plan, with what they are too long for."""
     if not times:
         return Section(title="How long a solve takes is not measured for this collection.")
     return Section(
-        title="Time of a solve on this machine: of the first window / of a later one",
-        columns=(
-            "solved for",
-            *(f"{reports:,} reports" for reports in dict.fromkeys(each.reports for each in times)),
-        ),
+        title="Time of a solve on this machine, by reports: the first window / a later one",
+        columns=("solved for", *(f"{reports:,}" for reports in dict.fromkeys(each.reports for each in times))),
         rows=tuple(
             (
                 name,
-                *(f"{seconds(each.first_s)} / {seconds(each.later_s)}" for each in times if each.series == name),
+                *(_both(each) for each in times if each.series == name),
             )
             for name in dict.fromkeys(each.series for each in times)
         ),

@@ -12,7 +12,9 @@ from stream_ldp.client.errors import UnreadableAnswer
 from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.client.synchronous import run_blocking
 from stream_ldp.client.table import Table, table_of
+from stream_ldp.pipeline.answer import moment
 from stream_ldp.pipeline.cells import LEVEL
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.answer import Answer
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Answers(Sequence["Answer"]):
     """The answers of a collection, oldest first.
 
@@ -45,12 +47,20 @@ class Answers(Sequence["Answer"]):
     def __len__(self) -> int:
         return len(self.found)
 
-    def table(self, *, level: float = LEVEL, of: Sequence[str] = (), given: Sequence[str] = ()) -> Table:
+    def __repr__(self) -> str:
+        """Say what they are, on one line: a notebook shows it of each."""
+        if not self.found:
+            return "<no answers>"
+        what = " and ".join(dict.fromkeys(each.series for each in self.found))
+        first, last = (moment(each.window.start_ms) for each in (self.found[0], self.found[-1]))
+        return f"<{quantity(len(self.found), 'answer')} of {self.found[0].collection} ({what}), {first} to {last}>"
+
+    def table(self, *, level: float = LEVEL, of: str | Sequence[str] = (), given: str | Sequence[str] = ()) -> Table:
         """Return their numbers as a table, for pandas, Parquet, CSV or JSON.
 
         level: probability with which an interval from `low` to `high` holds the true number.
-        of: attributes whose marginal distribution is wanted; none for all that the answers say. Answers of estimates
-            that do not have them are left out if others do.
+        of: attributes whose marginal distribution is wanted, or the only one; none for all that the answers say.
+            Answers of estimates that do not have them are left out if others do.
         given: attributes for each of whose values the distribution of `of` is wanted.
 
         Raises:

@@ -88,17 +88,22 @@ class Table:
 
 
 def table_of(
-    answers: Iterable[Answer], *, level: float = LEVEL, of: Sequence[str] = (), given: Sequence[str] = ()
+    answers: Iterable[Answer],
+    *,
+    level: float = LEVEL,
+    of: str | Sequence[str] = (),
+    given: str | Sequence[str] = (),
 ) -> Table:
     """Return the numbers of some answers as a table.
 
     level: probability with which an interval from `low` to `high` holds the true number.
-    of, given: attributes whose distributions are wanted; none for all that the answers say. Answers that have no such
-        distribution are left out if others have it.
+    of, given: attributes whose distributions are wanted, or the only one; none for all that the answers say.
+        Answers that have no such distribution are left out if others have it.
 
     Raises:
         ParameterError: the level is not between 0 and 1, or none of the answers has such a distribution.
     """
+    of, given = _names(of), _names(given)
     rows: list[dict[str, Any]] = []
     refused: ParameterError | None = None
     for answer in answers:
@@ -109,6 +114,10 @@ def table_of(
     if refused is not None and not rows:
         raise refused
     return Table(tuple(rows))
+
+
+def _names(names: str | Sequence[str]) -> Sequence[str]:
+    return (names,) if isinstance(names, str) else names
 
 
 def _rows(answer: Answer, *, level: float, of: Sequence[str], given: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -32,10 +32,14 @@ _NAMED, _NULLS = frozenset({"collection", "name"}), frozenset({"", "~", "null", 
 MAX_BYTES = 32 * 2**20
 #: Characters of a problem that are told, of its beginning and of its end: a key may be as long as the file.
 _SHOWN, _SHOWN_END = 500, 200
+#: A least number below this is shown with three digits: all of a power of two would fill a line.
+_LEAST_SHOWN = 1e-3
 #: Most problems of one text that are told: to find the place of each takes as long as to read the text.
 _MAX_PROBLEMS = 20
 
 _UNNAMED = "a name is required, and this is null; put the word in quotes if it is the name"
+
+_NUMBERS = {"int": "a whole number", "float": "a number", "bool": "true or false"}
 
 
 class _Loader(yaml.BaseLoader):
@@ -75,7 +79,11 @@ def read_text(path: str | Path) -> str:
 
     Raises:
         CollectionError: it cannot be read, or is too long.
+        TypeError: this is no path.
     """
+    if not isinstance(path, str | os.PathLike):
+        # A number would be read as the file that has this descriptor.
+        raise TypeError(f"a collection file is given by its path, not by a {type(path).__name__}")
     try:
         with open(path, "rb", opener=_opened_at_once) as file:
             content = file.read(MAX_BYTES + 1)
@@ -178,8 +186,13 @@ def suggestion(name: str, known: Mapping[str, object] | Sequence[str]) -> str:
     """Return the end of a message that says which known name may have been meant."""
     if not known:
         return ""
+    return meant(name, known) or f"; known are {', '.join(known)}"
+
+
+def meant(name: str, known: Mapping[str, object] | Sequence[str]) -> str:
+    """Return the end of a message that says which known name was probably meant; empty if none is like it."""
     close = difflib.get_close_matches(name[:_SHOWN], list(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def keys_of(model: type[BaseModel]) -> list[str]:
@@ -323,7 +336,7 @@ def _advice(problem: Any, spot: _Spot, given: Sequence[str] = ()) -> str:
         case "model_type" | "model_attributes_type":
             return f"expected {_keys(spot.model)}"
         case _:
-            return _right_value(problem)
+            return right_value(problem)
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -335,9 +348,14 @@ def _keys(model: type[BaseModel]) -> str:
     return f"keys such as {' and '.join(f'`{known}:`' for known in keys_of(model)[:2])}"
 
 
-def _right_value(problem: Any) -> str:
-    """Say what a single value should have been."""
-    value = problem["input"]
+def right_value(problem: Any, *, repeat: bool = True) -> str:
+    """Say what a single value should have been.
+
+    problem: one of pydantic's `ValidationError.errors()`.
+    repeat: whether the message may repeat the value, which is no secret.
+    """
+    value = problem["input"] if repeat else None
+    got = f", got {value!r}" if repeat else ""
     match problem["type"]:
         case "tuple_type":
             example = f"[{value}, ...]" if isinstance(value, str | int | float) and value != "" else "[no, yes]"
@@ -345,13 +363,17 @@ def _right_value(problem: Any) -> str:
         case "string_type" | "string_unicode":
             return "expected text"
         case "float_parsing":
-            return f"{value!r} is not a number"
+            return f"{value!r} is not a number" if repeat else "expected a number"
         case "literal_error" | "enum":
-            return f"expected {problem['ctx']['expected']}, got {value!r}"
+            return f"expected {problem['ctx']['expected']}{got}"
         case "string_pattern_mismatch" if problem["ctx"]["pattern"] == NAME_PATTERN:
             return "use at most 63 lower-case letters, digits, - and _, with a letter or digit at both ends"
         case "string_pattern_mismatch":
             return "control characters, such as a tab or a new line, and invisible ones are not allowed"
+        case "int_parsing" | "int_type" | "int_from_float" | "float_type" | "bool_parsing" | "bool_type":
+            return f"expected {_NUMBERS[problem['type'].partition('_')[0]]}{got}"
+        case "greater_than_equal" if 0 < problem["ctx"]["ge"] < _LEAST_SHOWN:
+            return f"it should be greater than or equal to {problem['ctx']['ge']:.3g}"
         case "too_short":
             return f"at least {problem['ctx']['min_length']} needed"
         case "too_long":

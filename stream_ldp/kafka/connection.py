@@ -285,7 +285,8 @@ def explain(error: BaseException, settings: Settings, timeout_seconds: float) ->
                     f"{settings.tls_ca_file or 'not set, so the authorities of the system are trusted'}"
                 )
             case ssl.SSLError():
-                return f"TLS: {cause.reason or cause}; security_protocol is {protocol}"
+                why = _TLS_REASONS.get(cause.reason, cause.reason or str(cause))
+                return f"TLS: {why}; security_protocol is {protocol}"
             case socket.gaierror():
                 return "there is no host with this name"
             case ConnectionRefusedError():
@@ -295,6 +296,15 @@ def explain(error: BaseException, settings: Settings, timeout_seconds: float) ->
     if _closed(error):
         return f"the broker closed the connection: {_OTHER_PROTOCOLS[protocol]} security_protocol is {protocol}"
     return str(error) or repr(error)
+
+
+#: What OpenSSL's commonest reasons mean here.
+_TLS_REASONS = {
+    "WRONG_VERSION_NUMBER": "what answers here speaks no TLS",
+    "RECORD_LAYER_FAILURE": "what answers here speaks no TLS",
+    "TLSV13_ALERT_CERTIFICATE_REQUIRED": "the broker wants a certificate of this client: set tls_cert_file",
+    "SSLV3_ALERT_HANDSHAKE_FAILURE": "the broker agrees to none of this client's versions, ciphers or certificates",
+}
 
 
 def _closed(error: BaseException) -> bool:

@@ -22,7 +22,7 @@ from stream_ldp.kafka.redaction import hide_secrets
 from stream_ldp.kafka.settings_sources import (
     ENVIRONMENT_PREFIX,
     SettingsError,
-    explanation,
+    explanations,
     flag,
     settings_of_file,
     shared_secret,
@@ -255,6 +255,16 @@ class Settings(BaseSettings):
         description="Least level of the lines of the log; SIGUSR1 makes a running process log more, SIGUSR2 less.",
     )
 
+    if not TYPE_CHECKING:  # where the types of the fields are known
+
+        def __init__(self, **values: Any) -> None:
+            try:
+                super().__init__(**values)
+            except ValidationError as error:
+                # A default that depends on a wrong value is not a problem of its own.
+                problems = [each for each in error.errors() if each["type"] != "default_factory_not_called"]
+                raise SettingsError(explanations(problems, type(self).model_fields)) from None
+
     @classmethod
     def load(cls, **flags: Any) -> Self:
         """Read all sources. A flag that is None was not given.
@@ -266,18 +276,7 @@ class Settings(BaseSettings):
             SettingsError: a value is wrong, two contradict each other, a name is not that of a setting, or the file
                 cannot be read.
         """
-        try:
-            return cls(**{name: value for name, value in flags.items() if value is not None})
-        except ValidationError as error:
-            problems = error.errors()
-            raise SettingsError(
-                # A default that depends on a wrong value is not a problem of its own.
-                "\n".join(
-                    explanation(problem, cls.model_fields)
-                    for problem in problems
-                    if problem["type"] != "default_factory_not_called"
-                )
-            ) from None
+        return cls(**{name: value for name, value in flags.items() if value is not None})
 
     @classmethod
     def settings_customise_sources(
@@ -335,6 +334,8 @@ class Settings(BaseSettings):
     def _addresses_have_ports(cls, brokers: str) -> str:
         for address in brokers.split(","):
             host, _, port = address.strip().rpartition(":")
+            if "/" in host:
+                raise ValueError(f"{address.strip()!r} is a URL: write host:port alone, without what comes before it")
             if not host or not port.isdecimal():
                 raise ValueError(f"{address.strip()!r} is not host:port")
             # Whatever connects would take a larger one for its remainder, which is another port.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from stream_ldp.collection.located import suggestion
+from stream_ldp.collection.located import right_value, suggestion
 from stream_ldp.errors import ParameterError
 
 ENVIRONMENT_PREFIX = "STREAM_LDP_"
@@ -74,6 +74,8 @@ def settings_of_file(path: str | Path | None) -> dict[str, Any]:
         return {}
     if not isinstance(document, dict):
         raise SettingsError(f"{path} holds no settings: expected lines such as `brokers: 127.0.0.1:9092`")
+    if "collection" in document:
+        raise SettingsError(f"{path} is a collection file, where one of settings is expected, such as `brokers: ...`")
     return document
 
 
@@ -99,14 +101,28 @@ def unknown_variables(settings: Mapping[str, object]) -> dict[str, str]:
     }
 
 
-def explanation(problem: Mapping[str, Any], settings: Mapping[str, object]) -> str:
+def explanations(problems: Sequence[Mapping[str, Any]], settings: Mapping[str, object]) -> str:
+    """Explain the problems that pydantic has found, a line each; the list of all settings is in one of them at most.
+
+    settings: all settings by their names.
+    """
+    lines, listed = [], ""
+    for problem in problems:
+        line = _explanation(problem, settings)
+        line, known, names = line.partition("; known are ")
+        lines.append(line)
+        listed = listed or known + names
+    return "\n".join([*lines[:-1], lines[-1] + listed])
+
+
+def _explanation(problem: Mapping[str, Any], settings: Mapping[str, object]) -> str:
     """Explain one problem that pydantic has found, by all names of the setting.
 
     settings: all settings by their names.
     """
-    message = problem["msg"].removeprefix("Value error, ")
+    message = right_value(problem, repeat=False)
     if not problem["loc"]:
-        return str(message)
+        return message
     name = str(problem["loc"][0])
     if problem["type"] == "extra_forbidden":
         # Compared without the prefix, which all have in common and which would make all of them alike.

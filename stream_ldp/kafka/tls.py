@@ -28,7 +28,7 @@ def tls_context(
     try:
         context = ssl.create_default_context(cafile=ca)
     except ssl.SSLError as error:
-        raise SettingsError(f"tls_ca_file {ca} is not a PEM certificate: {error}") from error
+        raise SettingsError(f"tls_ca_file {ca} is not a PEM certificate") from error
     if certificate is not None:
         try:
             # Without any password, OpenSSL would ask for that of an encrypted key at the terminal.
@@ -57,7 +57,7 @@ def _why_no_certificate(
     if getattr(error, "reason", None) in _OTHER_KEY:
         return f"{setting} {file} has the key of another certificate than that of tls_cert_file {certificate}"
     if b"ENCRYPTED" not in text:
-        return f"tls_cert_file {certificate} and its key cannot be used: {error}"
+        return f"tls_cert_file {certificate} and its key cannot be used: {error.args[-1]}"
     # OpenSSL does not even try a password that is too long for it.
     why = password if isinstance(error, ssl.SSLError) else f"this failed: {error}"
     return f"the key in {setting} {file} is encrypted, and {why}; it opens with the password that it was made with"

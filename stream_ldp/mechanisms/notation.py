@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from stream_ldp.collection.located import raise_mistake
+from stream_ldp.collection.located import raise_mistake, right_value
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import MECHANISMS, RANDOMIZERS
 
@@ -90,10 +90,8 @@ def _built(build: Callable[[], Built], example: str) -> Built:
         raise
     except ValidationError as error:
         raise_mistake(error)
-        first = error.errors(include_url=False, include_input=False)[0]
+        first = error.errors(include_url=False)[0]
         place = "".join(f"{step}: " for step in first["loc"])
-        raise ParameterError(
-            f"{place}{first['msg'].removeprefix('Value error, ')}\n  -> write it like {example}"
-        ) from error
+        raise ParameterError(f"{place}{right_value(first)}\n  -> write it like {example}") from error
     except ParameterError as error:
         raise ParameterError(f"{error}\n  -> write it like {example}") from error

@@ -15,6 +15,7 @@ from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.content_type import content_type_of
 from stream_ldp.pipeline.judgement import Judgement, Look
 from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -158,11 +159,21 @@ class AnswerMessage(Message):
     """A message that answers one window of one series, or says that nobody reported in some."""
 
     if TYPE_CHECKING:  # The fields of a message begin with its schema version.
+        collection: str
         window: WindowBounds
         final: bool
+        reports: int
 
         @property
         def series(self) -> str: ...
+
+    def __repr__(self) -> str:
+        """Say what it is, on one line: all that it holds, which a notebook would show, fills a screen."""
+        kind = "final" if self.final else "provisional"
+        reports = quantity(self.reports, "report")
+        return f"<{type(self).__name__} {self.series} of {self.collection}, {kind}, {self.window}, {reports}>"
+
+    __str__ = __repr__
 
     @property
     def settled(self) -> bool:
@@ -205,7 +216,7 @@ class AnswerMessage(Message):
         Raises:
             ParameterError: an attribute is not one of its own, or its kind has no such numbers.
         """
-        raise ParameterError(f"{type(self).__name__} has no attributes to choose from: leave them out")
+        raise ParameterError("answers of this kind have no attributes to choose from: leave them out")
 
     def without_reports(self, *, until_ms: int) -> Self:
         """Turn the answer to no reports into the message that there were none up to `until_ms`, a window's end."""

@@ -36,7 +36,8 @@ class SolveTime:
 
 def seconds(time_s: float) -> str:
     """Show a time, given in seconds, with two digits at least."""
-    return f"{time_s:.0f} s" if time_s >= 10 else f"{time_s:.2g} s"
+    number, unit = (time_s, "s") if time_s >= 1 else (1_000 * time_s, "ms")
+    return f"{number:.0f} {unit}" if number >= 10 else f"{number:.2g} {unit}"
 
 
 def too_slow(collection: Collection, times: Sequence[SolveTime]) -> Iterator[str]:

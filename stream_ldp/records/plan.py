@@ -152,7 +152,7 @@ class Plan(AnyPlan):
         yield self.head(
             ("a report", f"{quantity(self.bits, 'bit')}, {quantity(self.report_bytes, 'byte')} with padding"),
             (
-                "a user who reports whenever asked",
+                "a user who always reports",
                 f"{times(self.reports_per_day)} times a day, {shown_epsilon(self.day.epsilon)} nats on the first day",
             ),
             *(() if self.linked is None else (("linked", self.linked),)),
@@ -174,25 +174,23 @@ class Plan(AnyPlan):
         )
         yield budget_section(self.budgets, of="reports")
         yield Section(
-            title="Estimates, with the standard error to expect of a cell",
-            columns=(
-                "estimate",
-                "of",
-                "cells",
-                "state of a window and partition",
-                *(f"{error.reports:,} reports" for error in self.estimates[0].errors),
-            ),
+            title="Estimates, with the standard error to expect of a cell, by reports in a window",
+            columns=("estimate", "of", "cells", *(f"{error.reports:,}" for error in self.estimates[0].errors)),
             rows=tuple(
                 (
                     estimate.name,
                     estimate.attributes,
                     f"{estimate.cells:,}",
-                    f"{memory(estimate.state_bytes)} {'a report' if estimate.grows else 'in all'}",
                     *(f"{error.standard_error:.4f}" for error in estimate.errors),
                 )
                 for estimate in self.estimates
             ),
             notes=(
+                *(
+                    f"{each.name}: the state of a window and partition takes {memory(each.state_bytes)} "
+                    f"{'a report' if each.grows else 'in all'}."
+                    for each in self.estimates
+                ),
                 *(
                     f"{each.name}: if the same users report in all windows of a period, the error falls to "
                     f"{each.linked_error:.2f} of that of one window."

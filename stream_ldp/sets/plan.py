@@ -141,7 +141,7 @@ class Plan(AnyPlan):
             ("epochs", f"{self.epochs}, with a result every {shown_duration(self.result_every_ms)}"),
             *((sampled,) if self.sample < 1.0 else ()),
             (
-                "a user who reports whenever asked",
+                "a user who always reports",
                 f"{times(self.nats_per_day)} nats "
                 + ("a day on average" if self.for_ever is None else "on the first day, and then less"),
             ),

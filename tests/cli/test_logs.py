@@ -7,9 +7,11 @@ import json
 import logging
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -130,3 +132,13 @@ def test_a_line_of_the_log_commands_no_terminal_and_begins_no_other_line() -> No
     assert first.endswith("passed over: \\x1b[2J\\nready \\u202e")
     assert traceback[0] == "Traceback (most recent call last):"
     assert not any("\x1b" in line or "\x07" in line for line in traceback)
+
+
+def test_what_ends_a_process_that_logs_in_json_is_json_too(tmp_path: Path) -> None:
+    (file := tmp_path / "survey.yaml").write_text("collection: Care\n")
+    program = [sys.executable, "-m", "stream_ldp", "worker", str(file), "--log-format", "json"]
+    done = subprocess.run(program, capture_output=True, text=True, check=False)
+    last = json.loads(done.stderr.splitlines()[-1])
+    assert done.returncode == 1
+    assert last["level"] == "CRITICAL"
+    assert "survey.yaml:1:13: collection: use at most 63 lower-case letters" in last["message"]

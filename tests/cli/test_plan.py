@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from stream_ldp.cli import app
 from stream_ldp.records.collection import JointCollection
+from tests.client.examples import write_survey
 from tests.coins import TEXT as COINS
 from tests.paths import GOLDEN
 from tests.records.examples import TOWNS_TEXT
@@ -65,8 +66,14 @@ def test_the_option_for_ever_is_refused_for_an_item_collection(tmp_path: Path) -
 
 def test_a_pipe_gets_the_whole_plan_however_narrow_the_terminal_was(towns_file: Path) -> None:
     done = CliRunner().invoke(app, ["plan", str(towns_file), "--reports", "500"], env={"COLUMNS": "40"})
-    assert "state of a window and partition" in done.stdout
+    assert "Estimates, with the standard error to expect of a cell" in " ".join(done.stdout.split())
     assert "…" not in done.stdout
+
+
+def test_the_tables_of_a_plan_of_two_attributes_fit_eighty_columns(tmp_path: Path) -> None:
+    survey = write_survey(tmp_path / "survey.yaml")
+    done = CliRunner().invoke(app, ["plan", str(survey)], env={"COLUMNS": "80"})
+    assert max(len(line.rstrip()) for line in done.stdout.splitlines()) <= 80
 
 
 def test_a_collection_of_a_new_kind_is_described_and_planned(coins: Coins, tmp_path: Path) -> None:

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from typer.testing import Result
+from typer.testing import CliRunner, Result
 
 from stream_ldp import extras
-from stream_ldp.cli import table_output
+from stream_ldp.cli import app, table_output
 from stream_ldp.cli.query import query
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.records.distribution import Axis
 from tests.client.answer_topics import published
-from tests.client.examples import collection_of, of_minute
+from tests.client.examples import collection_of, of_minute, write_survey
 from tests.client.rankings import films, result_of
 from tests.marginals.examples import collection_of as sampled_collection
 from tests.marginals.examples import marginals_of
@@ -180,3 +180,13 @@ def test_a_missing_extra_and_a_file_that_cannot_be_written_are_errors(
     assert nowhere.exit_code == without.exit_code == 1
     assert "cannot be written: No such file" in nowhere.stderr
     assert "pip install 'stream-ldp[analysis]'" in without.stderr
+
+
+@pytest.mark.parametrize("command", ["query", "watch"])
+def test_a_broker_that_does_not_answer_is_explained_for_a_file_as_for_a_name(command: str, tmp_path: Path) -> None:
+    survey = write_survey(tmp_path / "survey.yaml")
+    told = {
+        CliRunner().invoke(app, [command, each, "--brokers", "127.0.0.1:1"]).stderr
+        for each in (str(survey), "care-survey")
+    }
+    assert told == {"127.0.0.1:1: connection refused: no broker listens on this port\n"}

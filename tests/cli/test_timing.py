@@ -31,7 +31,7 @@ def plan(*arguments: str) -> str:
 def test_a_plan_says_how_long_solves_take_and_for_what_that_is_too_slow(survey: Path) -> None:
     shown = plan(str(survey), "--reports", "1000")
     assert "Time of a solve on this machine" in shown
-    assert shown.count("1.5 s / 1.5 s") == 2
+    assert shown.count("1.5 / 1.5 s") == 2
     assert "Too slow: mobility: with 1,000 reports a solve takes about 1.5 s, more than 50% of `every`" in shown
 
 

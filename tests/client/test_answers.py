@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from stream_ldp.client.answers import fetch_answers, query
+from stream_ldp.client.answers import Answers, fetch_answers, query
 from stream_ldp.client.errors import MissingTopic, UnreadableAnswer
 from stream_ldp.kafka.memory import MemoryBroker, connected
 from stream_ldp.pipeline.answer import Status
 from tests.client.answer_topics import SETTINGS, published
-from tests.client.examples import collection_of, of_minute
+from tests.client.examples import collection_of, estimate_of, of_minute
 from tests.client.rankings import films, ranking_of, result_of
 from tests.marginals.examples import collection_of as sampled_collection
 from tests.marginals.examples import marginals_of
@@ -89,3 +89,19 @@ def test_a_time_without_a_zone_and_a_number_below_one_are_refused() -> None:
         query("care-survey", settings=SETTINGS, since=datetime(2026, 1, 1))  # noqa: DTZ001
     with published(), pytest.raises(ValueError, match="at least 1"):
         query("care-survey", settings=SETTINGS, last=0)
+
+
+def test_a_name_alone_is_one_attribute_and_not_its_letters() -> None:
+    answers = Answers((estimate_of(),))
+    assert answers.table(of="mobility").rows == answers.table(of=["mobility"]).rows
+    given = answers.table(of=["mobility"], given="bathing")
+    assert given.rows == answers.table(of=["mobility"], given=["bathing"]).rows
+
+
+def test_answers_are_shown_in_a_line_and_not_as_all_that_they_hold() -> None:
+    answers = Answers((estimate_of(),))
+    assert repr(answers).startswith("<1 answer of care-survey (bathing-mobility), 1970-01-01T00:00:00Z to ")
+    assert repr(Answers(())) == "<no answers>"
+    assert f"{answers[0]}" == repr(answers[0])
+    assert repr(answers[0]).startswith("<Estimate bathing-mobility of care-survey, final, 1970-01-01T00:00:00Z/")
+    assert repr(answers[0]).endswith("12,345 reports>")

@@ -93,7 +93,7 @@ def test_an_attribute_may_have_the_name_of_a_column() -> None:
 
 
 def test_rankings_have_no_attributes_to_choose_from() -> None:
-    with pytest.raises(ParameterError, match="Ranking has no attributes"):
+    with pytest.raises(ParameterError, match="have no attributes"):
         table_of([result_of(7)], of=["item"])
 
 

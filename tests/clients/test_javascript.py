@@ -336,7 +336,7 @@ IN_A_PAGE = """
 async ([url, nowMs, record]) => {
   const { Gateway, IndexedDBStore, Ledger, Reporter } = await import("/src/index.js");
   const store = new IndexedDBStore();
-  const ledger = await Ledger.create({ store, budget: 4 }).catch(() => Ledger.open({ store }));
+  const ledger = await Ledger.openOrCreate({ store, budget: 4 });
   const gateway = new Gateway(url);
   const reporter = new Reporter({ gateway, collection: await gateway.collection("care-survey"), clock: () => nowMs });
   const found = await Promise.all([1, 2].map(() => reporter.report(record, ledger).catch((error) => error.name)));

@@ -144,3 +144,13 @@ def test_of_very_many_problems_the_first_are_told_and_the_others_counted(text: s
     *told, rest = refused.value.problems
     assert len(told) == 20
     assert re.fullmatch("and 4[78][0-9] more problems", rest)
+
+
+def test_a_number_is_no_path_of_a_collection_file() -> None:
+    with pytest.raises(TypeError, match="given by its path, not by a int"):
+        load_collection(42)  # type: ignore[arg-type]
+
+
+def test_a_misspelt_mechanism_is_told_which_was_meant() -> None:
+    with pytest.raises(CollectionError, match="got 'k-r'; did you mean 'k-rr'"):
+        parse_collection("collection: a\nmechanism: {kind: k-r}\n")

@@ -89,6 +89,12 @@ def objects(request: pytest.FixtureRequest) -> list[dict[str, Any]]:
     return rendered(f"overlays/{request.param}")
 
 
+def test_an_alert_leads_to_the_address_of_the_runbook() -> None:
+    (rules,) = of_kind(rendered("overlays/prod"), "PrometheusRule")
+    urls = [rule["annotations"]["runbook_url"] for group in rules["spec"]["groups"] for rule in group["rules"]]
+    assert all(url.startswith("https://docs.example.com/runbook/#streamldp") for url in urls), urls
+
+
 def of_kind(objects: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [each for each in objects if each["kind"] == kind]
 

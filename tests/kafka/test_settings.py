@@ -231,3 +231,22 @@ def test_a_password_that_is_sent_in_the_clear_is_warned_of_once(
         settings.client_options()
     warnings = [f"the {sent} goes to the brokers in the clear, as SASL_PLAINTEXT sends it: use SASL_SSL"]
     assert [record.message for record in caplog.records] == (warnings if sent else [])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"brokers": "localhost"}, r"^brokers \(--brokers, STREAM_LDP_BROKERS\): 'localhost' is not host:port$"),
+        ({"broker": "a:1"}, r"^broker: there is no setting 'broker'; did you mean 'brokers'\?$"),
+        ({"brokers": ["a:1"]}, "expected text$"),
+        ({"brokers": "kafka://host:9092"}, "'kafka://host:9092' is a URL: write host:port alone"),
+        ({"security_protocol": "TLS"}, "expected 'PLAINTEXT', 'SSL', 'SASL_PLAINTEXT' or 'SASL_SSL'$"),
+        ({"partials_partitions": "x"}, "expected a whole number$"),
+    ],
+)
+def test_settings_that_are_made_directly_are_refused_as_those_that_are_loaded(
+    values: dict[str, Any], message: str
+) -> None:
+    for make in (Settings, Settings.load):
+        with pytest.raises(SettingsError, match=message):
+            make(**values)

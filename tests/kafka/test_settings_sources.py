@@ -58,6 +58,7 @@ def test_variables_that_are_no_mistakes_are_passed_over(monkeypatch: pytest.Monk
         ("admin_prot: 1", "admin_prot: there is no setting 'admin_prot'; did you mean 'admin_port'?"),
         ("brokers: [", "is not YAML"),
         ("- brokers", "holds no settings"),
+        ("collection: care\nmechanism: {kind: k-rr}\n", "is a collection file, where one of settings is expected"),
         ("7: 8", "7: there is no setting '7'; known are config, brokers"),
     ],
 )
@@ -80,3 +81,10 @@ def test_a_file_that_this_user_may_not_read_is_named(file: Path, monkeypatch: py
 def test_a_file_with_every_line_commented_out_leaves_the_defaults(file: Path) -> None:
     file.write_text("# brokers: 127.0.0.1:9092\n")
     assert Settings.load(config=file).brokers == "127.0.0.1:9092"
+
+
+def test_the_list_of_all_settings_is_given_once_however_many_are_unknown(file: Path) -> None:
+    file.write_text("zzz: 1\nyyy: 2\n")
+    with pytest.raises(SettingsError) as refused:
+        Settings.load(config=file)
+    assert str(refused.value).count("known are") == 1

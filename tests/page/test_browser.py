@@ -369,3 +369,25 @@ async def test_a_page_that_was_one_too_many_tries_again_by_itself(
         monkeypatch.setattr(page_server, "READERS", 1)
         await page.clock.fast_forward(30_000)
         await expect(page.get_by_text("Connected")).to_be_visible()
+
+
+async def test_no_line_leads_across_windows_in_which_nobody_reported(page: Page) -> None:
+    async with served() as server:
+        for minute in (1, 2, 3, 9, 10, 20):
+            server.show(of_minute(minute))
+        await page.goto(server.url)
+        wide = page.locator("figure.wide svg").first
+        await expect(wide).to_be_visible()
+        runs = [await each.get_attribute("points") or "" for each in await wide.locator("polyline.s0").all()]
+        assert [len(run.split()) for run in runs] == [3, 2, 1]
+        assert await wide.locator("circle.s0").count() == 2, "the lone window, and the newest, which it is"
+
+
+async def test_an_address_that_changes_draws_no_frame_around_the_answer(page: Page) -> None:
+    async with served() as server:
+        server.show(of_minute(1))
+        await page.goto(server.url)
+        await page.keyboard.press("Tab")
+        await page.evaluate("location.hash = 'care-survey/bathing-mobility'")
+        await expect(page.locator("#answer")).to_be_focused()
+        assert await page.locator("#answer").evaluate("each => getComputedStyle(each).outlineStyle") == "none"

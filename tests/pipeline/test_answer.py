@@ -49,5 +49,5 @@ def test_the_key_of_a_final_has_a_time_of_at_most_fifteen_digits(start: str) -> 
 
 
 def test_an_answer_without_attributes_refuses_to_be_asked_about_them() -> None:
-    with pytest.raises(ParameterError, match="Ranking has no attributes to choose from: leave them out"):
+    with pytest.raises(ParameterError, match="answers of this kind have no attributes to choose from: "):
         result_of(7).narrowed_to(["Alien"])

@@ -103,6 +103,7 @@ export class Collection {
    * @throws {DataError} the message never repeats a value
    */
   encode(record) {
+    if (record === null || typeof record !== "object") throw new DataError("a record has a value for each attribute");
     const known = this.attributes.map(({ name }) => name);
     const unknown = Object.keys(record).find((name) => !known.includes(name));
     if (unknown !== undefined) throw new DataError(`"${unknown}" is not an attribute of collection "${this.name}"`);

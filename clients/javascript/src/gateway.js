@@ -41,6 +41,7 @@ export class Gateway {
    *   more, there is an error at once
    * @param {typeof fetch} [options.fetch]
    * @param {(seconds: number) => Promise<void>} [options.pause]
+   * @throws {TypeError} url is no address
    * @throws {RangeError} timeout or mostPause is no number of seconds, or longer than a day
    */
   constructor(
@@ -57,7 +58,7 @@ export class Gateway {
     for (const [name, seconds] of Object.entries({ timeout, mostPause }))
       if (!(seconds >= 0 && seconds <= LONGEST_SECONDS))
         throw new RangeError(`${name} must be a number of seconds, at most ${LONGEST_SECONDS}, got ${seconds}`);
-    this.#url = url.replace(/\/+$/, "");
+    this.#url = addressOf(url);
     this.#token = token;
     this.#timeout = timeout;
     this.#mostPause = mostPause;
@@ -142,8 +143,8 @@ export class Gateway {
       response = await this.#fetch(this.#url + path, { method, headers, body: batch, signal, ...quiet });
       answer = await response.text();
     } catch (cause) {
-      const late = cause?.name === "TimeoutError" ? ` within ${this.#timeout} s` : "";
-      throw new GatewayError({ reason: "unreachable", detail: `${this.#url} does not answer${late}`, batch, cause });
+      const why = cause?.name === "TimeoutError" ? ` within ${this.#timeout} s` : forOtherOrigins(this.#url);
+      throw new GatewayError({ reason: "unreachable", detail: `${this.#url} does not answer${why}`, batch, cause });
     }
     const found = jsonOf(answer);
     if (response.ok && found !== undefined) return found;
@@ -155,6 +156,21 @@ export class Gateway {
       batch,
     });
   }
+}
+
+/** Return an address without the slashes at its end. */
+function addressOf(url) {
+  if (typeof url !== "string" || !/^https?:\/\/[^/]/.test(url) || !URL.canParse(url)) {
+    throw new TypeError(`${JSON.stringify(url)} is not the address of a gateway, such as https://reports.example`);
+  }
+  return url.replace(/\/+$/, "");
+}
+
+/** Say what else may be wrong in a page: a browser tells a refusal to its origin from no answer for nobody to read. */
+function forOtherOrigins(url) {
+  const origin = globalThis.location?.origin;
+  if (origin === undefined || origin === new URL(url).origin) return "";
+  return `, or not to pages of ${origin}: start the gateway with --origin ${origin}`;
 }
 
 /** Return the seconds of a Retry-After, or undefined where it has none. */

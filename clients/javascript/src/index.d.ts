@@ -38,6 +38,7 @@ export class Gateway {
    * @param options.timeout seconds after which a request that is not answered is given up; 30 if not given
    * @param options.mostPause seconds that a request may wait to be made again, 30 if not given: where the gateway asks
    *   for more, there is an error at once
+   * @throws {TypeError} url is no address
    * @throws {RangeError} timeout or mostPause is no number of seconds, or longer than a day
    */
   constructor(
@@ -127,6 +128,13 @@ export class Ledger {
    * @throws {LedgerError} the store has this ledger already, or the terms make no sense
    */
   static create(user: { store: Store; key?: string; budget: number } & Partial<Terms>): Promise<Ledger>;
+
+  /**
+   * Open the ledger of a user who has one, with the terms that it has, and begin that of a new user.
+   *
+   * @throws {LedgerError} the ledger is damaged, or the terms make no sense
+   */
+  static openOrCreate(user: { store: Store; key?: string; budget: number } & Partial<Terms>): Promise<Ledger>;
 
   /**
    * Open the ledger of a user who has one.

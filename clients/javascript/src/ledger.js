@@ -88,6 +88,18 @@ const isAccount = ({ tags, reports, fresh }) =>
 
 const isDay = ([day, spent]) => Number.isSafeInteger(day) && Number.isFinite(spent) && spent >= 0;
 
+/** Write the ledger of a new user, with a new secret. */
+function newLedger(agreed) {
+  const terms = checked({ ...NEW_USER, ...agreed });
+  return JSON.stringify({ version: VERSION, secret: toHex(randomBytes(SECRET_BYTES)), ...terms, days: [], accounts: [] });
+}
+
+function requireStore(store) {
+  if (typeof store?.get !== "function" || typeof store.update !== "function") {
+    throw new LedgerError("a ledger needs a store with the methods get and update, such as new IndexedDBStore()");
+  }
+}
+
 function parsed(text, key) {
   if (text === undefined) {
     throw new LedgerError(`there is no ledger "${key}": a new user gets one by Ledger.create`);
@@ -120,7 +132,7 @@ async function answered(promise, key) {
   }
 }
 
-/** A ledger, which has one secret. Made by `Ledger.create` and `Ledger.open`. */
+/** A ledger, which has one secret. Made by `Ledger.create`, `Ledger.open` and `Ledger.openOrCreate`. */
 export class Ledger {
   #secret;
 
@@ -144,15 +156,32 @@ export class Ledger {
    * @returns {Promise<Ledger>}
    * @throws {LedgerError} the store has this ledger already, or the terms make no sense
    */
-  static async create({ store, key = "user", ...agreed }) {
-    const terms = checked({ ...NEW_USER, ...agreed });
-    const secret = randomBytes(SECRET_BYTES);
+  static async create({ store, key = "user", ...agreed } = {}) {
+    const begun = newLedger(agreed);
+    requireStore(store);
     const begin = (text) => {
-      if (text !== undefined) throw new LedgerError(`there is a ledger "${key}" already: Ledger.open opens it`);
-      return JSON.stringify({ version: VERSION, secret: toHex(secret), ...terms, days: [], accounts: [] });
+      if (text === undefined) return begun;
+      throw new LedgerError(`there is a ledger "${key}" already: Ledger.open opens it, Ledger.openOrCreate does either`);
     };
     await answered(store.update(key, begin), key);
-    return new Ledger(store, key, secret);
+    return Ledger.open({ store, key });
+  }
+
+  /**
+   * Open the ledger of a user who has one, and begin that of a new user: what a page does that may be visited again.
+   *
+   * A ledger that is there keeps its terms, whatever is given: `agree` changes them. One that is damaged is refused.
+   *
+   * @param {object} user as for `create`
+   * @returns {Promise<Ledger>}
+   * @throws {LedgerError} the ledger is damaged, or the terms make no sense
+   */
+  static async openOrCreate({ store, key = "user", ...agreed } = {}) {
+    const begun = newLedger(agreed);
+    requireStore(store);
+    // Another tab may have begun it meanwhile.
+    if ((await answered(store.get(key), key)) === undefined) await answered(store.update(key, (text) => text ?? begun), key);
+    return Ledger.open({ store, key });
   }
 
   /**
@@ -162,7 +191,8 @@ export class Ledger {
    * @returns {Promise<Ledger>}
    * @throws {LedgerError} it is missing or damaged; it does not begin anew by itself
    */
-  static async open({ store, key = "user" }) {
+  static async open({ store, key = "user" } = {}) {
+    requireStore(store);
     return new Ledger(store, key, fromHex(parsed(await answered(store.get(key), key), key).secret));
   }
 

@@ -2,7 +2,7 @@
 
 import { HEADER_BYTES, MAX_BYTES, encodeBatch, shuffled } from "./batch.js";
 import { joined, randomBytes, randomWords } from "./bytes.js";
-import { PSEUDONYM_BYTES } from "./collection.js";
+import { Collection, PSEUDONYM_BYTES } from "./collection.js";
 import { LedgerError, ReportRefused } from "./errors.js";
 
 const BATCH_ID_BYTES = 16;
@@ -25,7 +25,11 @@ export class Reporter {
    * @param {() => number} [parts.clock] the time, milliseconds since 1970-01-01 UTC
    * @param {number} [parts.mostReports] of one batch
    */
-  constructor({ gateway, collection, clock = Date.now, mostReports = MAX_REPORTS }) {
+  constructor({ gateway, collection, clock = Date.now, mostReports = MAX_REPORTS } = {}) {
+    if (typeof gateway?.send !== "function") throw new TypeError("a reporter needs a gateway: new Gateway(url)");
+    if (!(collection instanceof Collection)) {
+      throw new TypeError("a reporter needs a collection: await gateway.collection(name)");
+    }
     this.#gateway = gateway;
     this.#collection = collection;
     this.#clock = clock;
@@ -59,7 +63,10 @@ export class Reporter {
    *   which may be sent again
    */
   async reportMany(users, { onRefused } = {}) {
-    const values = users.map(({ record }) => this.#collection.encode(record));
+    if (!Array.isArray(users)) throw new TypeError("reportMany takes a list, [{ record, ledger }, ...]");
+    const values = users.map((user) => this.#collection.encode(user?.record));
+    const without = users.findIndex(({ ledger }) => typeof ledger?.spend !== "function");
+    if (without !== -1) throw new LedgerError(`user ${without} has no ledger: nothing was sent`);
     if (!this.#checked) await this.#gateway.check(this.#collection);
     this.#checked = true;
     const most = this.#mostReports;

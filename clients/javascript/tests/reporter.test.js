@@ -416,3 +416,48 @@ test("permanent noise stays in all reports of a user, and fresh noise does not",
     assert.ok(bit ? ones >= 30 : ones <= 30, `bit ${i} is ${bit}, and was sent as 1 in ${ones} of 60 reports`);
   });
 });
+
+test("a page that is visited again goes on with the ledger that it has", async () => {
+  const store = new MemoryStore();
+  const first = await Ledger.openOrCreate({ store, budget: 4 });
+  await first.spend(survey, survey.encode(RECORD));
+  const second = await Ledger.openOrCreate({ store, budget: 8 });
+  assert.deepEqual(second.secret, first.secret);
+  assert.equal(await second.spent(), await first.spent());
+  assert.equal((await second.terms()).budget, 4, "whoever visits again has not agreed to more");
+  await store.update("user", () => "{}");
+  await assert.rejects(Ledger.openOrCreate({ store, budget: 4 }), /is damaged/);
+});
+
+test("two tabs that open a new user's ledger at once have one secret", async () => {
+  const store = new MemoryStore();
+  const tabs = await Promise.all([1, 2].map(() => Ledger.openOrCreate({ store, budget: 4 })));
+  assert.deepEqual(tabs[0].secret, tabs[1].secret);
+});
+
+test("what is missing from a call is named", async () => {
+  const { gateway } = gatewayOf();
+  const reporter = new Reporter({ gateway, collection: survey });
+  assert.throws(() => new Gateway("not a url"), /"not a url" is not the address of a gateway, such as https/);
+  assert.throws(() => new Gateway(), /is not the address of a gateway/);
+  assert.throws(() => new Reporter(), /needs a gateway/);
+  assert.throws(() => new Reporter({ gateway }), /needs a collection/);
+  await assert.rejects(Ledger.create(), /a budget is a positive number/);
+  await assert.rejects(Ledger.create({ budget: 4 }), /needs a store/);
+  await assert.rejects(Ledger.open(), /needs a store/);
+  await assert.rejects(reporter.reportMany({}), /takes a list/);
+  await assert.rejects(reporter.report(RECORD), /user 0 has no ledger/);
+  await assert.rejects(reporter.report(undefined, await user()), /a record has a value for each attribute/);
+});
+
+test("a page of another origin is told of --origin where a gateway gives no answer", async () => {
+  const refuse = async () => { throw new TypeError("Failed to fetch"); };
+  const gateway = new Gateway("http://gateway", { fetch: refuse, pause: async () => {} });
+  await assert.rejects(gateway.collection("care-survey"), /http:\/\/gateway does not answer$/);
+  globalThis.location = { origin: "https://app.example" };
+  try {
+    await assert.rejects(gateway.collection("care-survey"), /start the gateway with --origin https:\/\/app\.example/);
+  } finally {
+    delete globalThis.location;
+  }
+});

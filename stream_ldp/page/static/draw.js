@@ -114,7 +114,17 @@ export function heatMap(title, rows, columns, value, text) {
     viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall }, marks);
 }
 
-// Lines over time, one a name; each has {name, points: [[time, value], ...]}.
+// Points in runs without a gap: where windows have no answer, since nobody reported, no line leads across.
+function runs(points, step) {
+  return points.reduce((found, point) => {
+    const run = found[found.length - 1];
+    if (run && point[0] - run[run.length - 1][0] <= 1.5 * step) run.push(point);
+    else found.push([point]);
+    return found;
+  }, []);
+}
+
+// Lines over time, one a name; each has {name, points: [[time, value], ...]}, a point a window.
 export function lines(title, tracks) {
   const [wide, tall, left, bottom] = [640, 200, 46, 24];
   const times = tracks.flatMap((track) => track.points.map(([time]) => time));
@@ -122,6 +132,7 @@ export function lines(title, tracks) {
   const top = Math.max(...tracks.flatMap((track) => track.points.map(([, value]) => value)), 1e-9) * 1.08;
   const x = (time) => left + (last === first ? 0.5 : (time - first) / (last - first)) * (wide - left - 8);
   const y = (value) => 6 + (1 - value / top) * (tall - bottom - 6);
+  const step = Math.min(...tracks.flatMap(({ points }) => points.slice(1).map(([time], index) => time - points[index][0])));
   const ticks = [0, 0.5, 1].map((share) => share * top / 1.08);
   const drawing = svg("svg", { role: "img", "aria-label": `${title}, ${times.length ? tracks[0].points.length : 0} windows; the table below has the numbers`,
     viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall },
@@ -132,8 +143,9 @@ export function lines(title, tracks) {
   svg("text", { class: "faint", x: left, y: tall - 6 }, clock(new Date(first))),
   svg("text", { class: "faint", x: wide - 8, y: tall - 6, "text-anchor": "end" }, clock(new Date(last))),
   tracks.flatMap((track, index) => [
-    svg("polyline", { class: `track s${index % 6}`, points: track.points.map(([time, value]) => `${x(time)},${y(value)}`).join(" ") }),
-    ...track.points.slice(-1).map(([time, value]) => svg("circle", { class: `track s${index % 6}`, cx: x(time), cy: y(value), r: 3 })),
+    ...runs(track.points, step).map((run) => svg("polyline", { class: `track s${index % 6}`, points: run.map(([time, value]) => `${x(time)},${y(value)}`).join(" ") })),
+    // A line of one point cannot be seen.
+    ...[...runs(track.points, step).filter((run) => run.length === 1).flat(), ...track.points.slice(-1)].map(([time, value]) => svg("circle", { class: `track s${index % 6}`, cx: x(time), cy: y(value), r: 3 })),
   ]));
   const legend = el("ul", { class: "legend" }, tracks.map((track, index) => el("li", {},
     svg("svg", { width: 18, height: 8, "aria-hidden": "true" }, svg("line", { class: `track s${index % 6}`, x1: 0, x2: 18, y1: 4, y2: 4 })), track.name)));

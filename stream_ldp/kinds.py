@@ -1,7 +1,6 @@
 """The kinds of collections: the one table of them, and the functions that depend on it.
 
-A new kind is a package with a `stream_ldp.pipeline.kind.Kind`, an entry in `KINDS`, and what is audited of it in
-`stream_ldp.cli.kinds`.
+A new kind is a package with a `stream_ldp.pipeline.kind.Kind`, and an entry in `KINDS`.
 """
 
 from __future__ import annotations

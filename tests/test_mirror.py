@@ -20,6 +20,7 @@ WITHOUT_TESTS = {
             f"audit/wire/{section}.py"
             for section in (
                 "batch",
+                "client",
                 "notation",
                 "places",
                 "questions",

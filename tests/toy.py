@@ -5,6 +5,8 @@ python tests/toy.py COMMAND ... is the command line of a release that has this k
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from stream_ldp.audit.whole_rows import WholeRows
 from stream_ldp.cli import main
 from stream_ldp.collection import Part, Topics
 from stream_ldp.collection.records import CollectionOfRecords
@@ -187,6 +190,50 @@ def charges(collection: Coins, table: NDArray[np.uint8], *, secret: bytes, tag_k
     return ()
 
 
+def claims(collection: Coins) -> WholeRows:
+    truth = collection.mechanism.truth
+
+    def rows(table: NDArray[np.int64], entropy: Entropy) -> NDArray[np.uint8]:
+        return reports(collection, table, secrets=None, memoises=True, time_ms=0, entropy=entropy)
+
+    return WholeRows(
+        collection=collection,
+        held=collection.table([0, 1]),
+        rows=rows,
+        claimed=math.log(truth / (1 - truth)),
+    )
+
+
+class CoinClient:
+    """What a client sends, by code that shares no function with the kind."""
+
+    def __init__(self, file: Mapping[str, Any]) -> None:
+        self.name, self.truth = file["collection"], float(file["mechanism"]["truth"])
+        meaning = json.dumps([self.name, "coin", self.truth], separators=(",", ":"))
+        self.fingerprint = hashlib.sha256(meaning.encode()).digest()[:16]
+
+    def excesses(self) -> Iterator[str]:
+        return iter(())
+
+    def held(self) -> list[Mapping[str, str]]:
+        return [{"side": "tails"}, {"side": "heads"}]
+
+    def branch(self, secret: bytes) -> int:
+        return 0
+
+    def asks(self, secret: bytes, time_ms: int) -> bool:
+        return True
+
+    def whole_row(
+        self, secret: bytes | None, record: Mapping[str, str], *, time_ms: int, words: Any, memoises: bool = True
+    ) -> bytes:
+        is_true = next(words) < round(self.truth * 2**32)
+        return bytes([(record["side"] == "heads") == is_true])
+
+    def cost(self, secret: bytes, shown: Sequence[Any], *, memoises: bool = True) -> float:
+        return 0.0
+
+
 def measure(trial: Trial[Coins]) -> Iterator[Measured]:
     """Tell which coins show heads, those of a table of booleans, and compare their share."""
     coins, rng = trial.people, np.random.default_rng(trial.noise)
@@ -202,6 +249,8 @@ COIN = Kind(
     collection=Coins,
     mechanisms=("coin",),
     charges=charges,
+    claims=claims,
+    specified=lambda file, _: CoinClient(file),
     layout=CoinsLayout,
     reports=reports,
     solve=solve,

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stream_ldp.audit.audited import Claim, Exact
-from stream_ldp.audit.item_attacks import randomizer_attacks
+from stream_ldp.audit.oracle_attacks import randomizer_attacks
+from stream_ldp.audit.oracle_reports import oracle_differences, wide_claim
 from stream_ldp.audit.output_distribution import (
     all_sets,
     epsilon_of,
@@ -15,7 +16,6 @@ from stream_ldp.audit.output_distribution import (
     realised_set_distribution,
     stated_distribution,
 )
-from stream_ldp.audit.set_reports import oracle_differences, wide_claim
 from stream_ldp.audit.several_users import several_users_differences
 from stream_ldp.mechanisms import FrequencyOracle
 

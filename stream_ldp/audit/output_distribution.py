@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from decimal import Decimal, localcontext
+from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -18,7 +19,7 @@ from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
 from stream_ldp.mechanisms.randomizer import no_outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.mechanisms.randomizer import OutputDistribution
@@ -46,6 +47,22 @@ def epsilon_of(outputs: OutputDistribution) -> float:
     if any(not all(column) for column in columns):
         return math.inf
     largest = max(max(column) / min(column) for column in columns)
+    with localcontext(PRECISION):
+        return round_up((Decimal(largest.numerator) / largest.denominator).ln())
+
+
+def largest_loss(outputs: Iterable[Mapping[bytes, Fraction]]) -> float:
+    """Return ln of the largest ratio of the probabilities of one output with two inputs; never rounded down.
+
+    outputs: the probabilities with each input.
+    """
+    every = list(outputs)
+    largest = Fraction(1)
+    for sent in set().union(*every):
+        chances = [each.get(sent, Fraction(0)) for each in every]
+        if not min(chances):
+            return math.inf
+        largest = max(largest, max(chances) / min(chances))
     with localcontext(PRECISION):
         return round_up((Decimal(largest.numerator) / largest.denominator).ln())
 

@@ -10,6 +10,7 @@ import math
 import tempfile
 import time
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,10 +20,12 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.audit.enumerate import UnknownDistribution
+from stream_ldp.audit.specified_rows import differences
 from stream_ldp.cli.displays.table_text import print_whole
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.subject import read
+from stream_ldp.cli.subject import read, read_file
+from stream_ldp.kinds import kind_of
 from stream_ldp.mechanisms import OSEntropy, SeededEntropy
 from stream_ldp.mechanisms.notation import EXAMPLES
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
@@ -97,7 +100,7 @@ def audit(
     if client:
         _run_client(audited, subject, as_json=as_json)
     elif exact:
-        _enumerate(audited, as_json=as_json)
+        _enumerate(audited, subject, as_json=as_json)
     else:
         _attack(
             audited,
@@ -108,9 +111,14 @@ def audit(
         )
 
 
-def _enumerate(audited: AuditSubject, *, as_json: bool) -> None:
+def _enumerate(audited: AuditSubject, subject: str, *, as_json: bool) -> None:
     with _examining("the code"):
         found = audited.enumerated()
+        if (collection := audited.collection) is not None:
+            kind = kind_of(collection)
+            client = kind.specified(read_file(Path(subject)), collection.meaning)
+            others = differences(collection, kind.reports, client)
+            found = replace(found, differences=(*found.differences, *others))
     if as_json:
         document: dict[str, Any] = {
             "results": [claim.row for claim in found.claims],

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import yaml
 
 from stream_ldp.audit.one_report import OneReport
-from stream_ldp.audit.records import AuditedRecords
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.kinds import audited_of
 from stream_ldp.cli.options import load_collections
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
+from stream_ldp.kinds import kind_of
 from stream_ldp.mechanisms import Mechanism, PermanentWords
 from stream_ldp.mechanisms.notation import EXAMPLES, read_mechanism
+from stream_ldp.records.audited import AuditedRecords
 from stream_ldp.sets.methods import METHODS
 
 if TYPE_CHECKING:
     from stream_ldp.audit.audited import AuditSubject
+
+
+def read_file(path: Path) -> dict[str, Any]:
+    """Read a collection file as data of which every scalar is text, by nothing that collections are read by."""
+    document: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)  # noqa: S506
+    return document
 
 
 def read(subject: str) -> AuditSubject:
@@ -25,7 +33,7 @@ def read(subject: str) -> AuditSubject:
     kind, colon, _ = subject.partition(":")
     if Path(subject).exists() or not (colon or kind in EXAMPLES):
         (collection,) = load_collections([Path(subject)]).values()
-        audited: AuditSubject = audited_of(collection)
+        audited: AuditSubject = kind_of(collection).claims(collection)
         return audited
     if kind in METHODS:
         fail(

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import BaseModel
 
+    from stream_ldp.audit.audited import AuditSubject
+    from stream_ldp.audit.wire.client import Specified
     from stream_ldp.evaluation.trial import Evaluation
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.pipeline.cells import Totals
@@ -161,6 +163,9 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
         rest of them.
     charges: describes what reports of one user show, and at what price, for the user's ledger: AttributeReports of
         several reports, or the PhaseReport of one to a phase.
+    claims: returns what is claimed of a collection's privacy, to be enumerated and attacked.
+    specified: makes, of a collection's file as data and its meaning, a client that is written from the specification
+        and shares no function with the others, for audits.
     layout: makes the layout of the batches under a collection's own fingerprint.
     solve: solves a task; slow, so it belongs on a thread of its own.
     answer: the class of its answers.
@@ -190,6 +195,8 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     mechanisms: tuple[str, ...]
     takes: Callable[[Mapping[str, Any]], bool] | None = None
     charges: Callable[..., Any]
+    claims: Callable[[CollectionT], AuditSubject]
+    specified: Callable[[Mapping[str, Any], str], Specified]
     layout: Callable[[CollectionT], Layout]
     solve: Callable[[CollectionT, WindowTask[SeriesT, AnswerT]], AnswerT]
     answer: type[AnswerT]

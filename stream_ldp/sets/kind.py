@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from stream_ldp.pipeline.kind import Kind, Rounds, always
 from stream_ldp.sets.answer import Ranking
 from stream_ldp.sets.charges import charges
@@ -14,6 +16,12 @@ from stream_ldp.sets.rounds import Round, RoundRefused
 from stream_ldp.sets.solve import solve
 from stream_ldp.sets.solve_time import solve_times
 from stream_ldp.sets.truth import totals
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from stream_ldp.audit.audited import AuditSubject
+    from stream_ldp.audit.wire.client import Specified
 
 
 def _read(collection: ItemCollection, data: bytes) -> Round:
@@ -39,11 +47,28 @@ def _after(collection: ItemCollection, ranking: Ranking) -> Round | None:
 #: The inquiry of a later phase of an epoch follows from the ranking after the phase before.
 ROUNDS = Rounds(read=_read, layout=PhaseLayout, after=_after)
 
+
+def claims(collection: ItemCollection) -> AuditSubject:
+    """Return what is claimed of a collection; only audits import what enumerates it."""
+    from stream_ldp.sets.audit.audited import subject  # noqa: PLC0415
+
+    return subject(collection)
+
+
+def specified(file: Mapping[str, Any], meaning: str) -> Specified:  # noqa: ARG001  other kinds need it
+    """Return the client that is written from the specification; only audits import it."""
+    from stream_ldp.audit.wire.sets import Sets  # noqa: PLC0415
+
+    return Sets(file)
+
+
 SETS = Kind(
     name="sets",
     collection=ItemCollection,
     mechanisms=tuple(METHODS),
     charges=charges,
+    claims=claims,
+    specified=specified,
     layout=PhaseLayout,
     solve=solve,
     answer=Ranking,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stream_ldp.pipeline.kind import Kind, always
 from stream_ldp.questions.charges import charges
@@ -17,6 +17,10 @@ from stream_ldp.views.evaluation import EVALUATION
 from stream_ldp.views.plan import plan, summary
 from stream_ldp.views.solve import solve
 
+if TYPE_CHECKING:
+    from stream_ldp.audit.audited import AuditSubject
+    from stream_ldp.audit.wire.client import SpecifiedClient
+
 
 def is_of_views(document: Mapping[str, Any]) -> bool:
     """Say whether a sampled collection is of views.
@@ -27,12 +31,28 @@ def is_of_views(document: Mapping[str, Any]) -> bool:
     return "estimates" in document or "synthesis" in document or asked != "attributes"
 
 
+def claims(collection: ViewsCollection) -> AuditSubject:
+    """Return what is claimed of a collection; only audits import what enumerates it."""
+    from stream_ldp.questions.audited import subject  # noqa: PLC0415
+
+    return subject(collection)
+
+
+def specified(file: Mapping[str, Any], meaning: str) -> SpecifiedClient:
+    """Return the client that is written from the specification; only audits import it."""
+    from stream_ldp.audit.wire.questions import Sampled  # noqa: PLC0415
+
+    return Sampled(meaning, file)
+
+
 VIEWS = Kind(
     name="views",
     collection=ViewsCollection,
     mechanisms=("sampled",),
     takes=is_of_views,
     charges=charges,
+    claims=claims,
+    specified=specified,
     layout=QuestionLayout,
     solve=solve,
     answer=Estimate,

@@ -19,7 +19,7 @@ import pytest
 
 from stream_ldp.audit.attacks import attacks
 from stream_ldp.audit.enumeration import Enumeration, realised_reports, stated_reports
-from stream_ldp.audit.item_attacks import randomizer_attacks
+from stream_ldp.audit.oracle_attacks import randomizer_attacks
 from stream_ldp.audit.output_distribution import (
     all_sets,
     epsilon_of,

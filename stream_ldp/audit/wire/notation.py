@@ -22,9 +22,24 @@ class Unspecified(ValueError):
     """Something is not as docs/wire.md allows it."""
 
 
-def duration_ms(text: str) -> int:
-    number, unit = re.fullmatch(r"(\d+)\s*(ms|s|m|h|d)", text).groups()  # type: ignore[union-attr]
-    return int(number) * UNITS_MS[unit]
+def number(written: str | float) -> float:
+    """Read a number of a collection file, of which every scalar may be text."""
+    if not isinstance(written, str):
+        return written
+    return int(written) if re.fullmatch(r"-?\d+", written) else float(written)
+
+
+def is_true(written: str | bool) -> bool:
+    """Read a yes or no of a collection file."""
+    return str(written).lower() in ("true", "yes", "on", "y")
+
+
+def duration_ms(text: str | int) -> int:
+    """Read a duration; the registered form of a file has milliseconds."""
+    if isinstance(text, int) or text.isdecimal():
+        return int(text)
+    count, unit = re.fullmatch(r"(\d+)\s*(ms|s|m|h|d)", text).groups()  # type: ignore[union-attr]
+    return int(count) * UNITS_MS[unit]
 
 
 def exact(number: float) -> Decimal:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from stream_ldp.audit.wire.notation import Json, Unspecified, fingerprint_of, words_of
-from stream_ldp.audit.wire.randomizers import answer, bits_of
+from stream_ldp.audit.wire.client import MAX_HELD, Held, more_than
+from stream_ldp.audit.wire.notation import Json, Unspecified, Words, fingerprint_of, words_of
+from stream_ldp.audit.wire.randomizers import answer, bits_of, loss_of
 
 
 class Places:
@@ -18,11 +19,11 @@ class Places:
         self.fingerprint = fingerprint_of(meaning)
         _, _, self.places, self.questions = json.loads(meaning)
         self.other: str | None = file.get("other")
-        self.epsilons = [float(each) for each in file["mechanism"]["epsilon"]]
+        self.epsilons = sorted(float(each) for each in file["mechanism"]["epsilon"])
         self.regions: dict[str, tuple[int, int]] = {}
         root = file.get("root", "everywhere")
         if "levels" in file:
-            self._even(file["levels"], root, (), 0)
+            self._even([int(each) for each in file["levels"]], root, (), 0)
         else:
             self._named(file["places"], root, 0)
 
@@ -49,6 +50,18 @@ class Places:
         return region * len(self.epsilons) + self.epsilons.index(float(record["epsilon"]))
 
     def row(self, secret: bytes, record: Mapping[str, Json]) -> bytes:
+        return self.whole_row(secret, record, time_ms=0, words=iter(()))
+
+    def whole_row(
+        self,
+        secret: bytes | None,
+        record: Held,
+        *,
+        time_ms: int,  # noqa: ARG002
+        words: Words,
+        memoises: bool = True,
+    ) -> bytes:
+        """The row of a user; without a secret, or if it memoises nothing, the answer is of fresh words."""
         named = record["place"] if record["place"] in self.places else self.other
         if named is None:
             raise Unspecified("the place is not in the file")
@@ -56,9 +69,47 @@ class Places:
         first, end, kind, parameters = self.questions[number]
         if (first, end) != self.regions[record["region"]] or not first <= place < end:
             raise Unspecified("the place is not in the region, or the meaning has other regions than the file")
-        data = self.fingerprint + struct.pack("<Hq", number, place)
-        answered = answer(kind, parameters, place - first, words_of(secret, "stream-ldp ans 1", data))
+        if secret is not None and memoises:
+            words = words_of(secret, "stream-ldp ans 1", self.fingerprint + struct.pack("<Hq", number, place))
+        answered = answer(kind, parameters, place - first, words)
         count = len(self.questions)
         said = 0 if count == 1 else 1 if count <= 256 else 2
         longest = max(bits_of(each[2], each[3]) for each in self.questions)
         return number.to_bytes(said, "little") + answered.to_bytes(-(-longest // 8), "little")
+
+    def held(self) -> list[Held]:
+        """Places at both ends and in the middle of regions, of every size and with every epsilon."""
+        found: list[Held] = []
+        for place, (name, (first, end)) in enumerate(self.regions.items()):
+            for number in dict.fromkeys([first, end - 1, (first + end) // 2]):
+                epsilon = self.epsilons[(place + number) % len(self.epsilons)]
+                found += [
+                    {"place": self.places[number], "region": name, "epsilon": each}
+                    for each in (self.epsilons if place < MAX_HELD // 8 else [epsilon])
+                ]
+        return found[: 2 * MAX_HELD] + found[-2:]
+
+    def branch(self, secret: bytes) -> int:  # noqa: ARG002
+        return 0
+
+    def asks(self, secret: bytes, time_ms: int) -> bool:  # noqa: ARG002
+        return True
+
+    def excesses(self) -> Iterator[str]:
+        """Compare the meaning with the file: rules 2 and 3 of section 5."""
+        if len(self.questions) != len(self.regions) * len(self.epsilons):
+            yield "the meaning has other regions or epsilons than the file"
+            return
+        for number, (first, end, kind, parameters) in enumerate(self.questions):
+            name, within = list(self.regions.items())[number // len(self.epsilons)]
+            if within != (first, end):
+                yield f"the region {name!r} has other places than in the file"
+            told, epsilon = loss_of(kind, parameters), self.epsilons[number % len(self.epsilons)]
+            if more_than(told, epsilon):
+                yield f"an answer within {name!r} costs {told:.6g} nats, and the user has chosen {epsilon}"
+
+    def cost(self, secret: bytes, shown: Sequence[Held], *, memoises: bool = True) -> float:  # noqa: ARG002
+        """What reports of these places cost: each answer the epsilon that the user has chosen, section 15."""
+        answers = [(self.question(each), self.places.index(each["place"])) for each in shown]
+        each_once = dict.fromkeys(answers) if memoises else answers
+        return math.fsum(self.epsilons[number % len(self.epsilons)] for number, _ in each_once)

@@ -6,10 +6,23 @@ import hashlib
 import json
 import math
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
-from stream_ldp.audit.wire.notation import WHOLE, Json, Unspecified, Words, fingerprint_of, keyed, word_of, words_of
-from stream_ldp.audit.wire.randomizers import again, answer, bits_of
+from stream_ldp.audit.wire.client import MAX_HELD, Held, more_than, question_of, spread
+from stream_ldp.audit.wire.notation import (
+    WHOLE,
+    Json,
+    Unspecified,
+    Words,
+    fingerprint_of,
+    keyed,
+    number,
+    threshold,
+    word_of,
+    words_of,
+)
+from stream_ldp.audit.wire.randomizers import again, answer, bits_of, loss_of, shared_loss
 from stream_ldp.audit.wire.values import Values, text_of, well_formed
 
 
@@ -20,22 +33,22 @@ class Sampled:
         self.fingerprint = fingerprint_of(meaning)
         self.name, _, self.domains, self.questions, self.ends = json.loads(meaning)
         self.attributes = [Values(each) for each in file["attributes"]]
+        self.file = file
 
     def word(self, secret: bytes) -> int:
         return word_of(keyed(secret, "stream-ldp qst 1", self.fingerprint, 4))
 
     def question(self, secret: bytes) -> int:
-        word = self.word(secret)
-        return next(number for number, end in enumerate(self.ends) if end > word)
+        return question_of(self.ends, self.word(secret))
 
     def _number(self, place: int, record: Mapping[str, Json]) -> float:
         name, (least, largest) = self.domains[place]
-        number = float(text_of(record[name])) + 0.0
+        given = float(text_of(record[name])) + 0.0
         if self.attributes[place].clips:
-            number = min(max(number, least), largest)
-        if not least <= number <= largest:
+            given = min(max(given, least), largest)
+        if not least <= given <= largest:
             raise Unspecified("the number is beyond the range")
-        return number
+        return given
 
     def _text(self, place: int, record: Mapping[str, Json]) -> str:
         attribute = self.attributes[place]
@@ -99,11 +112,95 @@ class Sampled:
 
     def row(self, secret: bytes, record: Mapping[str, Json], fresh_words: Sequence[int] | None = None) -> bytes:
         """The row that is repeated; with fresh words, what one report sends of it."""
-        number = self.question(secret)
-        of, kind, parameters, *_ = self.questions[number]
-        held = b"".join(self._held(place, record) for place in of)
-        words = words_of(secret, "stream-ldp ans 1", self.fingerprint + struct.pack("<H", number) + held)
-        answered = answer(kind, parameters, self._input(number, record, words), words)
+        asked = self.question(secret)
+        _, kind, parameters, *_ = self.questions[asked]
+        words = words_of(secret, "stream-ldp ans 1", self._data(asked, record))
+        answered = answer(kind, parameters, self._input(asked, record, words), words)
         if fresh_words is not None:
             answered = again(kind, parameters, answered, iter(fresh_words))
-        return self._packed(number, answered)
+        return self._packed(asked, answered)
+
+    def held(self) -> list[Held]:
+        """Records with each value of a list, numbers all over a range, and texts that are candidates or are none."""
+        columns: list[tuple[str, list[Json]]] = []
+        for attribute, given, (name, domain) in zip(
+            self.attributes, self.file["attributes"], self.domains, strict=True
+        ):
+            if domain is None:
+                candidates = list(given.get("candidates", []))[: MAX_HELD // 2]
+                columns.append((name, [*candidates, "?", "naïve", "?" * 60]))
+            elif isinstance(domain[0], str):
+                columns.append((name, attribute.examples()))
+            else:
+                least, largest = domain
+                columns.append((name, [least + (largest - least) * part / 8 for part in (0, 1, 3, 4, 6.5, 8)]))
+        return spread(columns)
+
+    def branch(self, secret: bytes) -> int:
+        return self.question(secret)
+
+    def asks(self, secret: bytes, time_ms: int) -> bool:  # noqa: ARG002
+        return True
+
+    def excesses(self) -> Iterator[str]:
+        """Compare the meaning with the file: rules 2 and 3 of section 5."""
+        mechanism = self.file["mechanism"]
+        for (name, domain), attribute, given in zip(
+            self.domains, self.attributes, self.file["attributes"], strict=True
+        ):
+            listed = isinstance(domain, list) and isinstance(domain[0], str)
+            same = domain == attribute.values if listed else "candidates" in given
+            if domain is not None and not listed:
+                same = domain == [float(number(end)) for end in given["range"]]
+            if name != attribute.name or not same:
+                yield f"the meaning asks about {name!r} otherwise than the file does"
+        if list(self.ends) != sorted(self.ends) or self.ends[-1] != WHOLE:
+            yield "the questions do not share all users"
+        for place, (_, kind, parameters, *_) in enumerate(self.questions):
+            for key, reports in (("epsilon", math.inf), ("per_report", 1)):
+                if key not in mechanism or (key == "per_report" and kind != "repeated"):
+                    continue
+                told = loss_of(kind, parameters, reports=reports)
+                if more_than(told, number(mechanism[key])):
+                    yield f"an answer to question {place} costs {told:.6g} nats, and the file says {mechanism[key]}"
+            if kind == "bloom":
+                second = [threshold(number(mechanism.get(key, least))) for key, least in (("p", 0), ("q", 1))]
+                if list(parameters[3:]) != second:
+                    yield f"the second noise of question {place} is not that of p and q in the file"
+
+    def whole_row(
+        self,
+        secret: bytes | None,
+        record: Held,
+        *,
+        time_ms: int,  # noqa: ARG002
+        words: Words,
+        memoises: bool = True,
+    ) -> bytes:
+        """The row of a user; without a secret, or if it memoises nothing, the answer is of fresh words."""
+        key = secret if memoises else None
+        asked = question_of(self.ends, next(words)) if key is None else self.question(key)
+        _, kind, parameters, *_ = self.questions[asked]
+        source = words
+        if key is not None:
+            source = words_of(key, "stream-ldp ans 1", self._data(asked, record))
+        answered = answer(kind, parameters, self._input(asked, record, source), source)
+        return self._packed(asked, again(kind, parameters, answered, words))
+
+    def cost(self, secret: bytes, shown: Sequence[Held], *, memoises: bool = True) -> float:
+        """What reports of these records cost, rule 6 of section 15."""
+        asked = self.question(secret)
+        _, kind, parameters, *_ = self.questions[asked]
+        loss = partial(_loss, kind, parameters)
+        if not memoises:
+            return len(shown) * loss(1)
+        return shared_loss(loss, values=len({self._data(asked, each) for each in shown}), reports=len(shown))
+
+    def _data(self, asked: int, record: Held) -> bytes:
+        """The fingerprint, the question, and what the user holds of it."""
+        held = b"".join(self._held(place, record) for place in self.questions[asked][0])
+        return self.fingerprint + struct.pack("<H", asked) + held
+
+
+def _loss(kind: str, parameters: Sequence[int], reports: float) -> float:
+    return loss_of(kind, parameters, reports=reports)

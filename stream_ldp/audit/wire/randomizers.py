@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext
 from itertools import accumulate
 
-from stream_ldp.audit.wire.notation import WHOLE, Unspecified, Words, e_to, exact, floored, signs_of, uniform, width
+from stream_ldp.audit.wire.notation import (
+    WHOLE,
+    Unspecified,
+    Words,
+    e_to,
+    exact,
+    floored,
+    signs_of,
+    uniform,
+    width,
+)
 
 
 def near_vectors(d: int) -> int:
@@ -150,6 +160,14 @@ def kept_of(kind: str, parameters: Sequence[int], epsilon: float) -> int:
     with localcontext(prec=80):
         odds = a * e_to(exact(epsilon) / n)
         return floored(WHOLE * odds / (odds + b))
+
+
+def shared_loss(loss: Callable[[float], float], *, values: int, reports: int) -> float:
+    """What so many reports of several values cost, shared out evenly among them: rule 5 of section 15."""
+    if values > 1 and loss(2) > 2 * loss(1):
+        return values * loss(math.inf)
+    each, more = divmod(reports, values)
+    return more * loss(each + 1) + (values - more) * (loss(each) if each else 0.0)
 
 
 def loss_of(kind: str, parameters: Sequence[int], *, reports: float = math.inf) -> float:

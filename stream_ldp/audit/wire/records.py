@@ -5,23 +5,29 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, localcontext
+from functools import cached_property, partial
+from itertools import islice
 
 from stream_ldp.audit.wire.batch import pane_ms
+from stream_ldp.audit.wire.client import Held, spread
 from stream_ldp.audit.wire.notation import (
     WHOLE,
     Json,
+    Words,
     canonical,
     duration_ms,
     e_to,
     fingerprint_of,
     floored,
     keyed,
+    number,
     packed,
     threshold,
     word_of,
 )
+from stream_ldp.audit.wire.randomizers import loss_of, shared_loss
 from stream_ldp.audit.wire.values import Values
 
 
@@ -30,13 +36,13 @@ class Records:
 
     def __init__(self, file: Mapping[str, Json]) -> None:
         self.name: str = file["collection"]
-        self.mechanism = file["mechanism"]
+        self.mechanism = {key: value if key == "kind" else number(value) for key, value in file["mechanism"].items()}
         self.attributes = [Values(each) for each in file["attributes"]]
         self.window = file["window"]
-        self.sample = threshold(file.get("sample", 1.0))
+        self.sample = threshold(number(file.get("sample", 1.0)))
         self.linked_ms = duration_ms(file["linked"]) if "linked" in file else None
 
-    @property
+    @cached_property
     def sizes(self) -> list[int]:
         return [len(each.values) for each in self.attributes]
 
@@ -44,22 +50,22 @@ class Records:
     def is_k_rr(self) -> bool:
         return bool(self.mechanism["kind"] == "k-rr")
 
-    @property
+    @cached_property
     def thresholds(self) -> list[int]:
         """t_f, t_p, t_q."""
         given = self.mechanism
         return [threshold(given["f"] / 2), threshold(given.get("p", 0.0)), threshold(given.get("q", 1.0))]
 
-    @property
+    @cached_property
     def runs(self) -> list[int]:
         with localcontext(prec=80):
             return [math.ceil(WHOLE / (e_to(self.mechanism["epsilon"]) + r - 1)) for r in self.sizes]
 
-    @property
+    @cached_property
     def kept(self) -> list[int]:
         return [WHOLE - (r - 1) * run for r, run in zip(self.sizes, self.runs, strict=True)]
 
-    @property
+    @cached_property
     def fresh(self) -> list[int] | None:
         """With `per_report`, the chance that what is named is sent; for each attribute."""
         if "per_report" not in self.mechanism:
@@ -102,16 +108,23 @@ class Records:
     def one_hot(self, values: Sequence[int]) -> list[int]:
         return [int(value == place) for value, size in zip(values, self.sizes, strict=True) for place in range(size)]
 
-    def permanent_words(self, secret: bytes, values: Sequence[int]) -> list[int]:
-        found: list[int] = []
-        for place, (attribute, value) in enumerate(zip(self.attributes, values, strict=True)):
+    @cached_property
+    def contexts(self) -> list[bytes]:
+        """The context of each attribute, sections 3 and 5."""
+        found = []
+        for place, attribute in enumerate(self.attributes):
             named: list[Json] = [self.name, attribute.name, attribute.values]
             if self.is_k_rr:
                 fresh = [] if self.fresh is None else [self.fresh[place]]
                 named += ["k-rr", self.kept[place], *fresh]
             else:
                 named.append(self.thresholds[0])
-            context = hashlib.sha256(canonical(named).encode()).digest()
+            found.append(hashlib.sha256(canonical(named).encode()).digest())
+        return found
+
+    def permanent_words(self, secret: bytes, values: Sequence[int]) -> list[int]:
+        found: list[int] = []
+        for context, attribute, value in zip(self.contexts, self.attributes, values, strict=True):
             count = 1 if self.is_k_rr else len(attribute.values)
             for block in range(-(-count // 16)):
                 length = min(64, 4 * count - 64 * block)
@@ -154,6 +167,61 @@ class Records:
 
     def pseudonym(self, secret: bytes, period: int) -> bytes:
         return keyed(secret, "stream-ldp lnk 1", self.fingerprint + struct.pack("<q", period), 8)
+
+    def held(self) -> list[Held]:
+        """Records in which each value of each attribute comes, up to `MAX_HELD`."""
+        return spread([(each.name, each.examples()) for each in self.attributes])
+
+    def excesses(self) -> Iterator[str]:
+        """Nothing: the fingerprint is made from the file."""
+        return iter(())
+
+    def branch(self, secret: bytes) -> int:  # noqa: ARG002
+        return 0
+
+    def asks(self, secret: bytes, time_ms: int) -> bool:
+        return self.asked(secret, time_ms)[2]
+
+    def whole_row(
+        self, secret: bytes | None, record: Held, *, time_ms: int, words: Words, memoises: bool = True
+    ) -> bytes:
+        """The row of a user who is asked; without a secret, or if it memoises nothing, all words are fresh."""
+        values, name = self.values_of(record), b""
+        key = secret if memoises else None
+        if self.linked_ms is not None:
+            fresh = struct.pack("<II", next(words), next(words)) if key is None else b""
+            name = fresh if key is None else self.pseudonym(key, time_ms // self.linked_ms)
+        drawn = len(values) if self.is_k_rr else sum(self.sizes)
+        given = list(islice(words, drawn)) if key is None else self.permanent_words(key, values)
+        named = self.permanent(values, given)
+        has_second = self.fresh is not None if self.is_k_rr else "p" in self.mechanism
+        return name + self.row(self.instantaneous(named, list(islice(words, len(named))) if has_second else []))
+
+    def cost(self, secret: bytes, shown: Sequence[Held], *, memoises: bool = True) -> float:  # noqa: ARG002
+        """What reports of these records cost, rule 5 of section 15."""
+        table = [self.values_of(record) for record in shown]
+        total = 0.0
+        for place in range(len(self.attributes)):
+            loss = partial(self.loss, place)
+            values = len({values[place] for values in table})
+            total += shared_loss(loss, values=values, reports=len(table)) if memoises else len(table) * loss(1)
+        return total
+
+    def loss(self, place: int, reports: float) -> float:
+        """What so many reports of one value of an attribute cost, in nats."""
+        if self.is_k_rr:
+            if self.fresh is None:
+                return float(self.mechanism["epsilon"])
+            return loss_of("repeated", [self.sizes[place], self.kept[place], self.fresh[place]], reports=reports)
+        with localcontext(prec=80):
+            flip, p, q = (Decimal(each) / WHOLE for each in self.thresholds)
+            keep, t = 1 - flip, Decimal(0) if reports == math.inf else Decimal(reports)
+            ones, zeros = (
+                Decimal(0) if reports == math.inf or not over else (over / under) ** t
+                for over, under in ((p, q), (1 - q, 1 - p))
+            )
+            sides = ((keep + flip * each) / (flip + keep * each) for each in (ones, zeros))
+            return float(sum(side.ln() for side in sides))
 
     def report(
         self, secret: bytes, record: Mapping[str, Json], *, time_ms: int, fresh_words: Sequence[int]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, localcontext
 from itertools import pairwise
 
@@ -19,6 +19,7 @@ from stream_ldp.audit.wire.notation import (
     fingerprint_of,
     floored,
     keyed,
+    number,
     packed,
     threshold,
     uniform,
@@ -49,20 +50,22 @@ class Sets:
     """A collection of item sets, from its file."""
 
     def __init__(self, file: Mapping[str, Json]) -> None:
-        mechanism = file["mechanism"]
+        mechanism: dict[str, Json] = {
+            key: value if key in ("kind", "split") else number(value) for key, value in file["mechanism"].items()
+        }
         self.name: str = file["collection"]
         self.epsilon = float(mechanism["epsilon"])
         self.kind: str = mechanism.get("kind", "gfim-users" if self.epsilon <= 2 else "svim")
         self.set_size: int = mechanism.get("set_size", 1)
-        self.split: Sequence[float] = mechanism.get("split", (0.6, 0.4))
+        self.split: Sequence[float] = [float(number(share)) for share in mechanism.get("split", (0.6, 0.4))]
         self.hash_bits: int | None = 1 if self.kind == "loloha" else mechanism.get("hash_bits")
         self.for_ever = float(mechanism.get("for_ever", min(2 * self.epsilon, 22.0)))
         items = file["items"]
         self.names: list[str] | None = items.get("names")
-        self.count: int = items["size"] if self.names is None else len(self.names)
+        self.count: int = int(number(items["size"])) if self.names is None else len(self.names)
         self.size_ms = duration_ms(file["window"]["size"])
         self.epochs: str = file.get("epochs", "sequential")
-        self.sample = threshold(file.get("sample", 1.0))
+        self.sample = threshold(number(file.get("sample", 1.0)))
 
     @property
     def phases(self) -> list[tuple[str, int, int, float]]:
@@ -109,6 +112,10 @@ class Sets:
     @property
     def fingerprint(self) -> bytes:
         return fingerprint_of(self.meaning)
+
+    def excesses(self) -> Iterator[str]:
+        """Nothing: the fingerprint is made from the file."""
+        return iter(())
 
     def round_meaning(self, asked: Mapping[str, Json]) -> str:
         return canonical(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from stream_ldp.audit.wire.notation import fingerprint_of, keyed, packed, words_of
-from stream_ldp.audit.wire.randomizers import answer, bits_of
+from stream_ldp.audit.wire.client import Held, more_than, question_of
+from stream_ldp.audit.wire.notation import Json, Words, fingerprint_of, keyed, number, packed, words_of
+from stream_ldp.audit.wire.randomizers import answer, bits_of, loss_of
 from stream_ldp.audit.wire.values import well_formed
 
 
@@ -29,7 +31,8 @@ def bucket_of(symbols: Sequence[int], seed: int, t: int) -> int:
 class Strings:
     """A collection of strings, from its meaning."""
 
-    def __init__(self, meaning: str) -> None:
+    def __init__(self, meaning: str, file: Mapping[str, Json] | None = None) -> None:
+        self.file = file
         self.fingerprint = fingerprint_of(meaning)
         _, _, self.method, (self.name, self.alphabet, self.length), *rest = json.loads(meaning)
         self.randomizers, self.questions, self.ends = rest
@@ -37,7 +40,7 @@ class Strings:
     def drawn(self, secret: bytes) -> tuple[int, int]:
         """The number of the question, and the seed."""
         word, seed = struct.unpack("<II", keyed(secret, "stream-ldp str 1", self.fingerprint, 8))
-        return next(number for number, end in enumerate(self.ends) if end > word), seed
+        return question_of(self.ends, word), seed
 
     def symbols(self, string: str | None) -> list[int]:
         text = well_formed(string or "")
@@ -56,12 +59,67 @@ class Strings:
         return [bucket_of(symbols, seed, 7), *(longer[2 * i] * m + longer[2 * i + 1] for i in asked)]
 
     def row(self, secret: bytes, record: Mapping[str, str | None]) -> bytes:
-        number, seed = self.drawn(secret)
+        return self.whole_row(secret, record, time_ms=0, words=iter(()))
+
+    def whole_row(
+        self,
+        secret: bytes | None,
+        record: Held,
+        *,
+        time_ms: int,  # noqa: ARG002
+        words: Words,
+        memoises: bool = True,
+    ) -> bytes:
+        """The row of a user; without a secret, or if it memoises nothing, the answer is of fresh words."""
+        key = secret if memoises else None
+        number, seed = (question_of(self.ends, next(words)), next(words)) if key is None else self.drawn(key)
         inputs = self.inputs(number, seed, self.symbols(record[self.name]))
-        held = b"".join(struct.pack("<q", each) for each in inputs)
-        words = words_of(secret, "stream-ldp ans 1", self.fingerprint + struct.pack("<H", number) + held)
+        if key is not None:
+            words = words_of(key, "stream-ldp ans 1", self._data(number, inputs))
         rows = [
             packed([(answer(kind, parameters, value, words), bits_of(kind, parameters))])
             for (kind, parameters), value in zip(self.randomizers, inputs, strict=True)
         ]
         return struct.pack("<BI", number, seed) + b"".join(rows)
+
+    def _data(self, number: int, inputs: Sequence[int]) -> bytes:
+        """The fingerprint, the question, and the inputs."""
+        return self.fingerprint + struct.pack("<H", number) + b"".join(struct.pack("<q", each) for each in inputs)
+
+    def held(self) -> list[Held]:
+        """Strings of every length that begin and end with different letters."""
+        letters = list(self.alphabet or "ab?zé")
+        first, last = letters[0], letters[-1]
+        longest = self.length if self.alphabet is not None else self.length // len("é".encode())
+        lengths = sorted({1, 2, 3, longest // 2, longest - 1, longest} & set(range(1, longest + 1)))
+        found = [each * length for length in lengths for each in (first, last)]
+        found += [first * (length - 1) + last for length in lengths]
+        found += ["".join(letters[(place + start) % len(letters)] for place in range(longest)) for start in range(8)]
+        return [{self.name: string} for string in dict.fromkeys(found)]
+
+    def branch(self, secret: bytes) -> int:
+        return self.drawn(secret)[0]
+
+    def asks(self, secret: bytes, time_ms: int) -> bool:  # noqa: ARG002
+        return True
+
+    def excesses(self) -> Iterator[str]:
+        """Compare the meaning with the file: rules 2 and 3 of section 5."""
+        if self.file is None:
+            return
+        string, epsilon = self.file["string"], number(self.file["mechanism"]["epsilon"])
+        if (self.name, self.alphabet) != (string["name"], string.get("alphabet")):
+            yield "the meaning asks about another string than the file does"
+        told = self._loss
+        if more_than(told, epsilon):
+            yield f"an answer costs {told:.6g} nats, and the file says {epsilon}"
+
+    def cost(self, secret: bytes, shown: Sequence[Held], *, memoises: bool = True) -> float:
+        """What reports of these strings cost, rule 6 of section 15."""
+        number, seed = self.drawn(secret)
+        answers = {self._data(number, self.inputs(number, seed, self.symbols(each[self.name]))) for each in shown}
+        return (len(answers) if memoises else len(shown)) * self._loss
+
+    @property
+    def _loss(self) -> float:
+        return math.fsum(loss_of(kind, parameters) for kind, parameters in self.randomizers)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 
-from stream_ldp.audit.wire.notation import Json, Unspecified
+from stream_ldp.audit.wire.notation import Json, Unspecified, is_true, number
 
 
 def text_of(value: str | float) -> str:
@@ -24,11 +25,11 @@ class Values:
 
     def __init__(self, attribute: Mapping[str, Json]) -> None:
         self.name: str = attribute["name"]
-        self.edges = [float(each) for each in attribute.get("bins", [])]
+        self.edges = [float(number(each)) for each in attribute.get("bins", [])]
         self.missing: str | None = attribute.get("missing")
         self.other: str | None = attribute.get("other")
-        self.clips: bool = attribute.get("clip", True)
-        self.values: list[str] = list(attribute.get("values", self._intervals()))
+        self.clips: bool = is_true(attribute.get("clip", True))
+        self.values: list[str] = list(map(text_of, attribute.get("values", self._intervals())))
         for each in (self.missing, self.other):
             if each is not None and each not in self.values:
                 self.values.append(each)
@@ -42,6 +43,11 @@ class Values:
             for place in range(last + 1)
         ]
 
+    def examples(self) -> list[str | float]:
+        """List what a record may say of the attribute: each value once, and for a bin a number within it."""
+        bins = [low if math.isfinite(low) else high - 1 for low, high in pairwise(self.edges)]
+        return [*bins, *self.values[len(bins) :]]
+
     def number_of(self, value: str | float | None) -> int:
         if value is None:
             if self.missing is None:
@@ -51,11 +57,11 @@ class Values:
         if text in self.values:
             return self.values.index(text)
         if self.edges and re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", text, re.IGNORECASE):
-            number = float(text)
+            given = float(text)
             if self.clips:
-                number = min(max(number, self.edges[0]), self.edges[-1])
-            if self.edges[0] <= number <= self.edges[-1]:
-                return [place for place in range(len(self.edges) - 1) if self.edges[place] <= number][-1]
+                given = min(max(given, self.edges[0]), self.edges[-1])
+            if self.edges[0] <= given <= self.edges[-1]:
+                return [place for place in range(len(self.edges) - 1) if self.edges[place] <= given][-1]
         if self.other is None:
             raise Unspecified("the attribute does not have the value")
         return self.values.index(self.other)

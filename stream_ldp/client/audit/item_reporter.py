@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_ldp.audit.item_enumeration import inquiries
 from stream_ldp.client.audit.chance import CHANCE, differing_bit, id_problems
 from stream_ldp.client.audit.finding import Finding, finding
 from stream_ldp.client.audit.repeatable import RepeatableEntropy
@@ -38,6 +37,7 @@ from stream_ldp.mechanisms import SECRET_BYTES
 from stream_ldp.mechanisms.privacy_loss import round_up
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
 from stream_ldp.pipeline.statistics import row_width
+from stream_ldp.sets.audit.enumeration import inquiries
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.permanent import permanent_words

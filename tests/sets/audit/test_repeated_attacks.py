@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from stream_ldp.audit.repeated_attacks import repeated_attacks
 from stream_ldp.mechanisms import Entropy, SeededEntropy
+from stream_ldp.sets.audit.repeated_attacks import repeated_attacks
 from stream_ldp.sets.methods.loloha import Loloha
 from tests.audit import broken
 from tests.sets.methods.examples import build

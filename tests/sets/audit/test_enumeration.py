@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from stream_ldp.audit import item_enumeration
-from stream_ldp.audit.item_enumeration import ItemEnumeration, inquiries, phases_by_group
 from stream_ldp.audit.output_distribution import stated_distribution
 from stream_ldp.mechanisms import RESOLUTION, DirectResponse, HadamardResponse, UnaryResponse
 from stream_ldp.mechanisms.direct import amplified
+from stream_ldp.sets.audit import enumeration as item_enumeration
+from stream_ldp.sets.audit.enumeration import ItemEnumeration, inquiries, phases_by_group
 from stream_ldp.sets.methods.user_sample import UserSample
 from stream_ldp.sets.phases import Inquiry, Phase, RankingEstimate, Target
 from tests.audit import broken

@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, field
-from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,15 +18,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from stream_ldp.audit.enumerate import UnknownDistribution, distribution
-from stream_ldp.audit.output_distribution import all_sets
+from stream_ldp.audit.output_distribution import all_sets, largest_loss
 from stream_ldp.mechanisms import LolohaResponse, SeededEntropy
-from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
 from stream_ldp.mechanisms.randomness.requests import RequestEntropy
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.sampling import memoised_reports, respond
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.mechanisms.loloha import Permanent
@@ -99,7 +97,7 @@ def repeated_losses(method: Method) -> list[RepeatedLoss]:
                     reports=reports,
                     allowed=math.inf if cost is None else cost.loss(reports=reports),
                     claimed=oracle.response.loss(reports=reports),
-                    enumerated=_largest(outputs),
+                    enumerated=largest_loss(outputs),
                 )
             )
     return found
@@ -115,7 +113,7 @@ def changing_losses(method: Method) -> list[ChangingLoss]:
         ChangingLoss(
             reports=reports,
             if_constant=oracle.response.loss(reports=reports),
-            enumerated=_largest(
+            enumerated=largest_loss(
                 distribution(partial(_sent, oracle.resized(2, padding=1, epsilon=oracle.epsilon), history, 1))
                 for history in itertools.product([(0,), (1,)], repeat=reports)
             ),
@@ -163,7 +161,7 @@ def repeated_differences(method: Method) -> Iterator[str]:
                 )
                 break
         small = oracle.resized(2, padding=1, epsilon=oracle.epsilon)
-        two_signs = _largest(
+        two_signs = largest_loss(
             distribution(partial(_sent, small, history, 1)) for history in ([(0,), (1,)], [(1,), (0,)])
         )
         if not math.isclose(two_signs, 2 * small.epsilon, abs_tol=1e-9):
@@ -215,19 +213,6 @@ def _permanent(oracle: LolohaResponse, held: tuple[int, ...], padding: int, entr
 
 def _seeded(user: int) -> Permanent:
     return lambda purpose: SeededEntropy(np.random.SeedSequence([user, *purpose]))
-
-
-def _largest(outputs: Iterable[Outputs]) -> float:
-    """Return ln of the largest ratio of a probability with two inputs; never rounded down."""
-    every = list(outputs)
-    largest = Fraction(1)
-    for sent in set().union(*every):
-        chances = [each.get(sent, Fraction(0)) for each in every]
-        if not min(chances):
-            return math.inf
-        largest = max(largest, max(chances) / min(chances))
-    with localcontext(PRECISION):
-        return round_up((Decimal(largest.numerator) / largest.denominator).ln())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""Whether reports of item sets are, at their real width and for several users, what they are in miniature.
+"""Whether reports of an oracle are, at their real width and for several users, what they are in miniature.
 
-A method is enumerated in miniature, where sets, paddings and hashes are few. Here its own oracles are enumerated as
-wide as they are. The parts of a report that are drawn first, whatever the user holds, such as the rows of a hash, are
+An oracle is enumerated in miniature, where values, sets, paddings and hashes are few. Here it is enumerated as
+wide as it is. The parts of a report that are drawn first, whatever the user holds, such as the rows of a hash, are
 given in a few ways, and all that is drawn after them is played. So the loss of some pairs of values or sets is found
 exactly: of sets with one code less than the l slots, as many, and one more, and of the values and dummies at the ends
 of the domain. How a slot of a set is drawn is enumerated for sets of all these sizes, too.
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
@@ -21,12 +20,8 @@ import numpy as np
 
 from stream_ldp.audit.audited import Claim
 from stream_ldp.audit.enumerate import distribution
-from stream_ldp.audit.item_enumeration import inquiries
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
-from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.phases import Target
-from stream_ldp.sets.sampling import reports_of, respond
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,7 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Entropy, FrequencyOracle
-    from stream_ldp.sets.phases import Inquiry, Method
 
     #: Probabilities of what is sent.
     Outputs = dict[bytes, Fraction]
@@ -45,26 +39,10 @@ _MAX_OUTCOMES = 4_096
 _DRAWS = 2
 
 #: Most items of a domain among which sets with different codes are sought.
-_SEARCHED = 4_096
-
-#: The most by which the float64 arithmetic of a loss of sets may be wrong, relative to it.
-_ROUNDING = 1e-13
-
-#: Calls of each number of users that are compared draw for draw.
-_USERS = (1, 2, 100)
+SEARCHED = 4_096
 
 #: Sets of three users in one call.
 _TOGETHER = ((0,), (), (0, 1))
-
-
-def wide_claims(method: Method) -> list[Claim]:
-    """Return the claim of each oracle of a method's epoch that can be enumerated at its real width.
-
-    Raises:
-        UnknownDistribution: the probabilities cannot be found.
-    """
-    oracles = dict.fromkeys(method.oracle(each) for each in _inquiries(method))
-    return [claim for oracle in oracles if (claim := wide_claim(oracle)) is not None]
 
 
 def wide_claim(oracle: FrequencyOracle) -> Claim | None:
@@ -88,36 +66,11 @@ def wide_claim(oracle: FrequencyOracle) -> Claim | None:
         return Claim(about={"oracle": str(oracle)}, claimed=oracle.epsilon, enumerated=round_up(max(losses)))
 
 
-def method_differences(method: Method) -> Iterator[str]:
-    """Yield where the code does not make the reports of a method's sets as it is stated; nothing if it does.
-
-    Raises:
-        UnknownDistribution: the probabilities cannot be found.
-    """
-    for inquiry in _inquiries(method):
-        oracle, phase = method.oracle(inquiry), f"phase {inquiry.phase}, padding {inquiry.padding}"
-        stated, allowed = oracle.set_epsilon(padding=inquiry.padding), method.phases[inquiry.phase - 1].epsilon
-        if stated > allowed * (1 + _ROUNDING):
-            yield f"{phase}: {type(oracle).__name__} states a loss of {stated!r} nats, the phase allows {allowed!r}"
-        if method.phases[inquiry.phase - 1].asked is Target.ITEM:
-            yield from (f"{phase}: {each}" for each in oracle_differences(oracle, padding=inquiry.padding))
-        yield from (f"{phase}: {each}" for each in _draw_for_draw(method, inquiry))
-
-
 def oracle_differences(oracle: FrequencyOracle, *, padding: int) -> Iterator[str]:
     """Yield the same of one oracle whose reports are made of sets that are padded to so many slots."""
     if oracle.set_slots is None:
         yield from itertools.islice(_sampling_differences(oracle, padding=padding), 1)
     yield from itertools.islice(_of_several_users(oracle), 1)
-
-
-def _inquiries(method: Method) -> Iterator[Inquiry]:
-    """Yield what each phase may ask, with the paddings between which a server may choose."""
-    for inquiry in inquiries(method):
-        paddings = {inquiry.padding}
-        if inquiry.candidates is not None and method.phases[inquiry.phase - 1].asked is Target.ITEM:
-            paddings |= {1, len(inquiry.candidates)}
-        yield from (replace(inquiry, padding=padding) for padding in sorted(paddings))
 
 
 def _outputs(oracle: FrequencyOracle, given: Sequence[int]) -> Iterator[Outputs]:
@@ -136,15 +89,15 @@ def _sets(oracle: FrequencyOracle, given: Sequence[int], *, slots: int) -> list[
     """Return sets by the number of their codes: none, one, around the slots, and as many others."""
     # The codes of items depend on what is drawn first alone, so that any report shows them.
     row = np.frombuffer(next(iter(distribution(partial(_report_of_set, oracle, []), given=given))), dtype=np.uint8)
-    codes = oracle.codes(row[None], np.arange(min(oracle.size, _SEARCHED)))[0].tolist()
+    codes = oracle.codes(row[None], np.arange(min(oracle.size, SEARCHED)))[0].tolist()
     items = list({code: item for item, code in reversed(list(enumerate(codes)))}.values())
     sizes = sorted({0, 1, slots - 1, slots, slots + 1})
     return [*(items[:size] for size in sizes if size <= len(items)), items[slots : 2 * slots]]
 
 
 def _report_of_set(oracle: FrequencyOracle, held: Sequence[int], entropy: Entropy) -> bytes:
-    sets = ItemSets.of([held])
-    return oracle.perturb_sets(sets.offsets, sets.items, padding=oracle.set_slots or 1, entropy=entropy).tobytes()
+    offsets, values = np.array([0, len(held)]), np.array(held, dtype=np.int64)
+    return oracle.perturb_sets(offsets, values, padding=oracle.set_slots or 1, entropy=entropy).tobytes()
 
 
 def _report_of_value(oracle: FrequencyOracle, value: int, entropy: Entropy) -> bytes:
@@ -189,12 +142,9 @@ def _of_several_users(oracle: FrequencyOracle) -> Iterator[str]:
     small = oracle.resized(2, padding=1, epsilon=oracle.set_epsilon(padding=1))
 
     def reports(*held: Sequence[int]) -> Outputs:
-        sets = ItemSets.of(held)
-        return distribution(
-            lambda entropy: reports_of(
-                sets, asked=Target.ITEM, candidates=None, domain=2, padding=1, oracle=small, entropy=entropy
-            ).tobytes()
-        )
+        offsets = np.cumsum([0, *map(len, held)])
+        values = np.array([value for each in held for value in each], dtype=np.int64)
+        return distribution(lambda entropy: small.perturb_sets(offsets, values, padding=1, entropy=entropy).tobytes())
 
     together = reports(*_TOGETHER)
     alone = [reports(held).items() for held in _TOGETHER]
@@ -207,21 +157,3 @@ def _of_several_users(oracle: FrequencyOracle) -> Iterator[str]:
             f"{type(oracle).__name__}.perturb_sets, {len(_TOGETHER)} users in a call: their reports are not those of "
             "each user alone, or not independent"
         )
-
-
-def _draw_for_draw(method: Method, inquiry: Inquiry) -> Iterator[str]:
-    """Compare what `respond` sends with what its parts make of the same words."""
-    for users in _USERS:
-        sets = ItemSets.of([range(user % (method.domain + 1))[-_SEARCHED:] for user in range(users)])
-        sent = respond(method, inquiry, sets, entropy=SeededEntropy(users))
-        restricted = sets
-        if inquiry.candidates is not None:
-            restricted = sets.restricted(inquiry.candidates, domain=method.domain)
-        oracle, entropy = method.oracle(inquiry), SeededEntropy(users)
-        if method.phases[inquiry.phase - 1].asked is Target.COUNT:
-            made = oracle.perturb(restricted.sizes, entropy=entropy)
-        else:
-            made = oracle.perturb_sets(restricted.offsets, restricted.items, padding=inquiry.padding, entropy=entropy)
-        if not np.array_equal(sent, made):
-            yield f"respond, {users} users in a call: it does not send what the oracle makes of the candidates held"
-            return

@@ -1,4 +1,4 @@
-"""The attacks that frequency oracles and the reports of item sets have to withstand.
+"""The attacks that randomizers, and oracles of item sets among them, have to withstand.
 
 The attacker sees each report together with what it supports. A single bit of a Hadamard response says nothing of a
 value: what does is whether a sign agrees with its row, and of a set, with how many of its items the signs agree, and
@@ -16,12 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.audit.attacks import SINGLE_USERS, Attack
-from stream_ldp.audit.item_enumeration import inquiries, phases_by_group
 from stream_ldp.audit.lower_bound import CHUNK
-from stream_ldp.mechanisms import FrequencyOracle, Values, random_words
-from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.phases import Target
-from stream_ldp.sets.sampling import respond
+from stream_ldp.mechanisms import FrequencyOracle, Values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,13 +26,12 @@ if TYPE_CHECKING:
 
     from stream_ldp.audit.lower_bound import Histories, System
     from stream_ldp.mechanisms import Entropy, Randomizer
-    from stream_ldp.sets.phases import Inquiry, Method
 
     #: Sets of values, each of shape (items,).
     Sets = tuple[NDArray[np.intp], ...]
 
 #: Number of values, or of items of a pair of sets, whose support the attacker looks at one by one.
-_LOOKED_AT = 8
+LOOKED_AT = 8
 
 #: Most items of a set whose support is counted, and most items of the largest set that is attacked.
 _COUNTED = 256
@@ -60,7 +55,7 @@ class ValueReports:
     def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
         """Packed rows, shape (users, 1, width), for a history of one value."""
         rows = self.oracle.perturb(np.repeat(history[:, 0], users), entropy=self.noise())
-        values = np.arange(min(self.oracle.size, _LOOKED_AT))
+        values = np.arange(min(self.oracle.size, LOOKED_AT))
         return extended(self.oracle, rows, (values[::2], values[1::2]))[:, None]
 
 
@@ -95,52 +90,9 @@ class SetReports:
 
     def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
         """Packed rows, shape (users, 1, width), for a history of one set: ones at the places of its items."""
-        sets = _same_for_all(np.flatnonzero(history[0]), users)
-        rows = self.oracle.perturb_sets(sets.offsets, sets.items, padding=self.padding, entropy=self.noise())
+        offsets, items = same_for_all(np.flatnonzero(history[0]), users)
+        rows = self.oracle.perturb_sets(offsets, items, padding=self.padding, entropy=self.noise())
         return extended(self.oracle, rows, self.compared)[:, None]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EpochReports:
-    """The reports of users to phases of an epoch: `respond`, and what the reports support.
-
-    inquiries: those of the phases. Users draw partition words, and report to the phases that ask them; if there is
-        one inquiry, all users report to it.
-    compared: the sets whose support the attacker looks at.
-    noise: makes the source of all randomness, anew for each call.
-    """
-
-    method: Method
-    inquiries: tuple[Inquiry, ...]
-    compared: Sets
-    noise: Callable[[], Entropy]
-
-    def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
-        """Packed rows, shape (users, 1, width), for a history of one set: ones at the places of its items."""
-        held, entropy = np.flatnonzero(history[0]), self.noise()
-        words = random_words(users, entropy=entropy)
-        reports = []
-        for inquiry in self.inquiries:
-            phase = self.method.phases[inquiry.phase - 1]
-            asked = phase.asks(words) if len(self.inquiries) > 1 else np.ones(users, dtype=np.bool_)
-            count = int(np.count_nonzero(asked))
-            rows = respond(self.method, inquiry, _same_for_all(held, count), entropy=entropy)
-            with_support = extended(self.method.oracle(inquiry), rows, self._values(inquiry))
-            report = np.zeros((users, 1 + with_support.shape[1]), dtype=np.uint8)
-            report[asked] = np.concatenate([np.ones((count, 1), dtype=np.uint8), with_support], axis=1)
-            reports.append(report)
-        return np.concatenate(reports, axis=1)[:, None]
-
-    def _values(self, inquiry: Inquiry) -> Sets:
-        """Return the oracle's numbers of the items that are compared, or of their counts if a count is asked for."""
-        candidates = np.arange(self.method.domain) if inquiry.candidates is None else inquiry.candidates
-        if self.method.phases[inquiry.phase - 1].asked is Target.COUNT:
-            first = np.arange(min(self.method.oracle(inquiry).size, _LOOKED_AT))
-            counts = [np.array([np.count_nonzero(np.isin(candidates, each))]) for each in self.compared]
-            return (first[::2], first[1::2], *counts)
-        if inquiry.candidates is None:
-            return self.compared
-        return tuple(np.flatnonzero(np.isin(candidates, each)) for each in self.compared)
 
 
 def randomizer_attacks(randomizer: Randomizer, *, noise: Callable[[], Entropy]) -> tuple[Attack, ...]:
@@ -153,7 +105,10 @@ def randomizer_attacks(randomizer: Randomizer, *, noise: Callable[[], Entropy]) 
     one, other = randomizer.furthest
     pairs = ((np.array([[one]]), np.array([[other]])),)
     of_inputs = InputReports(randomizer=randomizer, noise=noise)
-    targets = [_Target("perturb", of_inputs, pairs), _Target("perturb, singly", of_inputs, pairs, singly=True)]
+    targets = [
+        AttackTarget("perturb", of_inputs, pairs),
+        AttackTarget("perturb, singly", of_inputs, pairs, singly=True),
+    ]
     return tuple(each.attack(neighbours="any two numbers", reports=1, claimed=randomizer.epsilon) for each in targets)
 
 
@@ -161,68 +116,30 @@ def oracle_attacks(oracle: FrequencyOracle, *, noise: Callable[[], Entropy]) -> 
     """List the attacks on an oracle: on consecutive values, the last and a dummy included, or on sets."""
     if (slots := oracle.set_slots) is not None:
         items = np.arange(oracle.size)
-        sides, larger = opposite_sets(items, slots=slots), _larger(items, slots=slots)
+        sides, larger = opposite_sets(items, slots=slots), larger_sets(items, slots=slots)
 
         def of_sets(compared: Sets) -> SetReports:
             return SetReports(oracle=oracle, padding=slots, compared=compared, noise=noise)
 
         targets = [
-            _Target("perturb", of_sets(sides), pairs_of_sets(sides, domain=oracle.size)),
-            _Target("perturb, singly", of_sets(sides), pairs_of_sets(sides, domain=oracle.size), singly=True),
-            *_of_larger("perturb, larger sets", of_sets(larger), larger, domain=oracle.size),
+            AttackTarget("perturb", of_sets(sides), pairs_of_sets(sides, domain=oracle.size)),
+            AttackTarget("perturb, singly", of_sets(sides), pairs_of_sets(sides, domain=oracle.size), singly=True),
+            *targets_of_larger("perturb, larger sets", of_sets(larger), larger, domain=oracle.size),
         ]
     else:
-        values = {*range(min(oracle.inputs - 1, _LOOKED_AT)), oracle.inputs - 2}
+        values = {*range(min(oracle.inputs - 1, LOOKED_AT)), oracle.inputs - 2}
         pairs = tuple((np.array([[value]]), np.array([[value + 1]])) for value in sorted(values))
         of_values = ValueReports(oracle=oracle, noise=noise)
-        targets = [_Target("perturb", of_values, pairs), _Target("perturb, singly", of_values, pairs, singly=True)]
+        targets = [
+            AttackTarget("perturb", of_values, pairs),
+            AttackTarget("perturb, singly", of_values, pairs, singly=True),
+        ]
     neighbours = "any two values" if slots is None else "any two sets"
     return tuple(each.attack(neighbours=neighbours, reports=1, claimed=oracle.epsilon) for each in targets)
 
 
-def set_attacks(method: Method, *, noise: Callable[[], Entropy]) -> tuple[Attack, ...]:
-    """List the attacks on the reports of item sets: on those to each phase, and on those to an epoch.
-
-    Raises:
-        UnknownDistribution: users of one part of the user partition are not asked by the same phases.
-    """
-    asked = tuple(inquiries(method))
-    last = asked[-1].candidates
-    items = np.arange(method.domain) if last is None else last
-    slots = max(inquiry.padding for inquiry in asked)
-    sides = opposite_sets(items, slots=slots)
-    epsilons = [phase.epsilon for phase in method.phases]
-    parts = phases_by_group(method.phases)
-    spent, reports = max(sum(epsilons[number - 1] for number in part) for part in parts), max(map(len, parts))
-
-    def of_sets(compared: Sets, *to: Inquiry) -> EpochReports:
-        return EpochReports(method=method, inquiries=to, compared=compared, noise=noise)
-
-    def attack(target: _Target, *, claimed: float, reports: int = 1) -> Attack:
-        return target.attack(neighbours="any two sets", reports=reports, claimed=claimed)
-
-    pairs = pairs_of_sets(sides, domain=method.domain)
-    found = [
-        attack(_Target(f"phase {inquiry.phase}", of_sets(sides, inquiry), pairs), claimed=epsilons[inquiry.phase - 1])
-        for inquiry in asked
-    ]
-    for inquiry in asked:
-        # Of each phase with its own padding: one slot more than it has decides.
-        among = np.arange(method.domain) if inquiry.candidates is None else inquiry.candidates
-        larger = _larger(among, slots=inquiry.padding)
-        targets = _of_larger(
-            f"phase {inquiry.phase}, larger sets", of_sets(larger, inquiry), larger, domain=method.domain
-        )
-        found += [attack(each, claimed=epsilons[inquiry.phase - 1]) for each in targets]
-    return (
-        *found,
-        attack(_Target("epoch", of_sets(sides, *asked), pairs), claimed=spent, reports=reports),
-        attack(_Target("epoch, singly", of_sets(sides, *asked), pairs, singly=True), claimed=spent, reports=reports),
-    )
-
-
 @dataclass(frozen=True, slots=True)
-class _Target:
+class AttackTarget:
     """A target of an attack, and the pairs of histories to distinguish.
 
     items: of the largest set, where that decides how many users are attacked.
@@ -257,7 +174,7 @@ def opposite_sets(items: NDArray[np.intp], *, slots: int) -> Sets:
     return items[: 2 * slots : 2], items[1 : 2 * slots : 2]
 
 
-def _larger(items: NDArray[np.intp], *, slots: int) -> Sets:
+def larger_sets(items: NDArray[np.intp], *, slots: int) -> Sets:
     """Return sets that do not fit the slots: one item more, twice as many, as many others, and all."""
     sizes = dict.fromkeys(
         size for size in (slots + 1, 2 * slots, min(len(items), _MAX_ITEMS)) if slots < size <= len(items)
@@ -268,7 +185,7 @@ def _larger(items: NDArray[np.intp], *, slots: int) -> Sets:
     return tuple(sets)
 
 
-def _of_larger(name: str, system: System, larger: Sets, *, domain: int) -> list[_Target]:
+def targets_of_larger(name: str, system: System, larger: Sets, *, domain: int) -> list[AttackTarget]:
     """Return the target of an attack on larger sets than the slots; none where the slots hold all items.
 
     Each of the sets is told from the empty set, and the last two from each other.
@@ -277,7 +194,7 @@ def _of_larger(name: str, system: System, larger: Sets, *, domain: int) -> list[
         return []
     empty = larger[0][:0]
     pairs = [(empty, each) for each in larger] + [(larger[-2], larger[-1])][: len(larger) - 1]
-    return [_Target(name, system, _histories(pairs, domain), items=max(map(len, larger)))]
+    return [AttackTarget(name, system, _histories(pairs, domain), items=max(map(len, larger)))]
 
 
 def pairs_of_sets(sides: Sets, *, domain: int) -> tuple[Histories, ...]:
@@ -296,9 +213,9 @@ def _indicator(items: NDArray[np.intp], domain: int) -> NDArray[np.intp]:
     return history
 
 
-def _same_for_all(items: NDArray[np.intp], users: int) -> ItemSets:
-    """Return the same set for all users."""
-    return ItemSets(np.arange(users + 1) * len(items), np.tile(items, users))
+def same_for_all(items: NDArray[np.intp], users: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the same set for all users: where the items of each begin, and all items one after another."""
+    return np.arange(users + 1) * len(items), np.tile(items, users)
 
 
 def extended(oracle: FrequencyOracle, rows: NDArray[np.uint8], compared: Sets) -> NDArray[np.uint8]:
@@ -313,7 +230,7 @@ def extended(oracle: FrequencyOracle, rows: NDArray[np.uint8], compared: Sets) -
     levels = [one - other for one, other in itertools.pairwise(numbers)]
     codes = [_distinct(oracle.codes(rows, each)) for each in counted]
     bytes_ = [np.clip(level, -128, 127) + 128 for level in levels] + [np.minimum(count, 255) for count in codes]
-    some = [each[:, : _LOOKED_AT // 2] for each in supported] + [number[:, None] > 0 for number in numbers]
+    some = [each[:, : LOOKED_AT // 2] for each in supported] + [number[:, None] > 0 for number in numbers]
     return np.concatenate(
         [
             rows,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from stream_ldp.audit.repeated_reports import changing_losses, repeated_differences, repeated_losses
 from stream_ldp.mechanisms import LolohaResponse
+from stream_ldp.sets.audit.repeated_reports import changing_losses, repeated_differences, repeated_losses
 from stream_ldp.sets.methods.loloha import Loloha
 from tests.audit import broken
 from tests.sets.methods.examples import build

@@ -5,27 +5,21 @@ All randomness is seeded. The stated rates are those at which a test would fail 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from stream_ldp.audit import item_attacks
 from stream_ldp.audit.attacks import SINGLE_USERS
-from stream_ldp.audit.item_attacks import oracle_attacks, set_attacks
-from stream_ldp.audit.item_enumeration import inquiries
+from stream_ldp.audit.oracle_attacks import oracle_attacks
 from stream_ldp.mechanisms import DirectResponse, HadamardResponse, SeededEntropy, SetHadamardResponse, UnaryResponse
-from stream_ldp.sets.phases import Target
 from tests.audit import broken
 from tests.audit.test_attacks import FEW, is_disproved
-from tests.audit.test_item_enumeration import EVERYBODY, Asking, direct, hadamard, phases, unary
-from tests.sets.methods.examples import method
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stream_ldp.mechanisms import Entropy, FrequencyOracle
-    from stream_ldp.sets.phases import Method
 
 HONEST: list[FrequencyOracle] = [
     HadamardResponse(size=6, epsilon=1.0),
@@ -51,49 +45,6 @@ def test_an_attack_on_an_oracle_finds_90_to_100_percent_of_epsilon(oracle: Frequ
     assert not is_disproved(oracle_attacks(oracle, noise=seeded(3)), trials=FEW)
 
 
-@pytest.mark.parametrize("make", [direct, hadamard, unary])
-def test_an_attack_on_an_epoch_finds_80_to_100_percent_of_epsilon(make: Any) -> None:
-    """Sets of two of eight items, two phases: with 200,000 users with each set, more than 80 % of epsilon.
-
-    Over 10 seeds, the least was 0.88, of unary responses.
-    """
-    parts = phases((Target.ITEM, EVERYBODY, 1.0), (Target.ITEM, EVERYBODY, 1.0))
-    asking = Asking(phases=parts, make=make, padding=2, domain=8, named=8)
-    epoch = next(each for each in set_attacks(asking, noise=seeded(1)) if each.target == "epoch")
-    assert epoch.claimed == 2.0
-    found = epoch.run(trials=200_000, confidence=0.9999, entropy=SeededEntropy(2))
-    assert 0.8 * epoch.claimed < found.epsilon <= epoch.claimed
-
-
-@pytest.mark.parametrize(
-    "shipped",
-    [
-        method("gfim", domain=64, k=3, epsilon=4.0, set_size=2, hash_bits=1),
-        method("gfim-users", domain=64, k=3, epsilon=4.0, set_size=2, hash_bits=2),
-        method("ldpminer", domain=64, k=3, epsilon=4.0, set_size=2, hash_bits=1),
-        method("svim", domain=64, k=3, epsilon=4.0, hash_bits=2),
-        method("gfim", domain=1024, k=10, epsilon=4.0, set_size=20),
-    ],
-    ids=lambda shipped: f"{shipped.name} of {shipped.domain}",
-)
-def test_an_honest_method_is_not_accused(shipped: Method) -> None:
-    planned = set_attacks(shipped, noise=seeded(1))
-    # A padding that holds all candidates leaves no set that is larger.
-    larger = [
-        inquiry.phase
-        for inquiry in inquiries(shipped)
-        if inquiry.padding < (shipped.domain if inquiry.candidates is None else len(inquiry.candidates))
-    ]
-    assert 1 in larger
-    assert [attack.target for attack in planned] == [
-        *(f"phase {phase.number}" for phase in shipped.phases),
-        *(f"phase {number}, larger sets" for number in larger),
-        "epoch",
-        "epoch, singly",
-    ]
-    assert not is_disproved(planned, trials=FEW)
-
-
 @pytest.mark.parametrize(
     "twin",
     [
@@ -109,23 +60,6 @@ def test_an_honest_method_is_not_accused(shipped: Method) -> None:
 )
 def test_a_broken_oracle_is_caught(twin: FrequencyOracle) -> None:
     assert is_disproved(oracle_attacks(twin, noise=seeded(1)))
-
-
-def test_a_biased_sampler_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    asking = Asking(phases=phases((Target.ITEM, EVERYBODY, 1.0)), make=direct)
-    assert not is_disproved(set_attacks(asking, noise=seeded(1)))
-    for respond in (broken.respond_without_padding, broken.respond_with_the_first_item):
-        monkeypatch.setattr(item_attacks, "respond", respond)
-        assert is_disproved(set_attacks(asking, noise=seeded(1)))
-
-
-def test_an_oracle_that_tells_an_empty_set_from_others_is_caught() -> None:
-    """Sets of one item and of four have dummies as often as any; only the empty one has nothing else."""
-    asking = Asking(
-        phases=phases((Target.ITEM, EVERYBODY, 1.0)),
-        make=lambda size, padding, epsilon: broken.SendsDummiesPlainly(size=size, epsilon=epsilon),
-    )
-    assert is_disproved(set_attacks(asking, noise=seeded(1)))
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from stream_ldp.audit.audited import REPORTS, Claim, Exact
-from stream_ldp.audit.item_attacks import randomizer_attacks
 from stream_ldp.audit.one_report import OneReport, of_all
+from stream_ldp.audit.oracle_attacks import randomizer_attacks
 from stream_ldp.audit.output_distribution import in_miniature, repeated_epsilon
 from stream_ldp.mechanisms import RepeatedResponse
 

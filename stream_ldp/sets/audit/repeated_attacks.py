@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.audit.attacks import Attack
-from stream_ldp.audit.item_attacks import extended, opposite_sets, pairs_of_sets
+from stream_ldp.audit.oracle_attacks import extended, opposite_sets, pairs_of_sets
 from stream_ldp.mechanisms import LolohaResponse, Values
 from stream_ldp.mechanisms.randomness.user_secret import drawn_secrets
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.audit.item_attacks import Sets
+    from stream_ldp.audit.oracle_attacks import Sets
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.mechanisms.loloha import Permanent
     from stream_ldp.sets.phases import Method

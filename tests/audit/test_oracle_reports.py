@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from stream_ldp.audit import set_reports
-from stream_ldp.audit.set_reports import (
-    method_differences,
-    oracle_differences,
-    wide_claim,
-    wide_claims,
-)
+from stream_ldp.audit.oracle_reports import oracle_differences, wide_claim
 from stream_ldp.mechanisms import (
     DirectResponse,
     FrequencyOracle,
@@ -22,9 +16,7 @@ from stream_ldp.mechanisms import (
     SetHadamardResponse,
     UnaryResponse,
 )
-from stream_ldp.sets.sampling import respond
 from tests.audit import broken
-from tests.sets.methods.examples import method
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -112,28 +104,3 @@ class PerturbsTheFirstUserOnly(HadamardResponse):
 def test_users_who_share_their_noise_are_caught() -> None:
     (found,) = oracle_differences(PerturbsTheFirstUserOnly(size=50, epsilon=2.0), padding=6)
     assert "3 users in a call" in found
-
-
-@pytest.mark.parametrize(
-    "shipped",
-    [
-        pytest.param(method("gfim", domain=1024, k=10, epsilon=4.0, set_size=20), marks=pytest.mark.long),
-        method("svim", domain=64, k=3, epsilon=4.0),
-        method("ldpminer", domain=119, k=10, epsilon=4.0, set_size=23, hash_bits=1),
-    ],
-    ids=lambda shipped: shipped.name,
-)
-def test_a_method_keeps_its_epsilons_at_its_real_width(shipped: Any) -> None:
-    assert list(method_differences(shipped)) == []
-    losses = wide_claims(shipped)
-    assert losses
-    assert all(each.enumerated <= each.claimed + 1e-9 for each in losses)
-
-
-def test_a_client_that_responds_with_something_else_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def spoiled(*arguments: Any, **options: Any) -> Any:
-        return respond(*arguments, **options) ^ 1
-
-    monkeypatch.setattr(set_reports, "respond", spoiled)
-    found = list(method_differences(method("svim", domain=64, k=3, epsilon=4.0)))
-    assert "phase 1, padding 1: respond, 1 users in a call" in found[0]

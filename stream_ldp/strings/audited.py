@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from stream_ldp.audit.audited import Claim, Exact
-from stream_ldp.audit.item_attacks import randomizer_attacks
 from stream_ldp.audit.one_report import OneReport, of_all
+from stream_ldp.audit.oracle_attacks import randomizer_attacks
 
 if TYPE_CHECKING:
     from collections.abc import Callable

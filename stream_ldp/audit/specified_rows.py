@@ -1,0 +1,171 @@
+"""Whether the rows of a collection's reporters are those of a client that is written from the specification.
+
+All that a row depends on is compared at once: keyed words, what is held, questions, seeds, periods, and how it is
+packed. Where two decisions share a word, or a word depends on something else than it should, a row differs from what
+the specification makes of the same words.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from itertools import islice, repeat
+from math import gcd
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import numpy as np
+
+from stream_ldp.audit.wire.notation import words_of
+from stream_ldp.mechanisms.randomness.entropy import WordEntropy
+from stream_ldp.mechanisms.randomness.permanent import KeyedWords
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.audit.wire.client import Held, Specified, SpecifiedClient
+
+#: Secrets, those of each question, and most of all.
+SECRETS = 64
+_OF_EACH = 4
+_MAX_SECRETS = 1_024
+
+#: Most rows that are compared: so many take some seconds.
+_MAX_ROWS = 4_096
+
+#: Fresh words. All decisions of a call are made of one of them, so that their order does not matter. None is so large
+#: that a uniform choice would pass it over.
+WORDS = (0, 2**30 + 12_345, 2**31 - 1, 3 * 2**30 + 54_321, 2**32 - 2**24)
+
+#: Times: 2023-11-14 22:13:20 UTC, and the last and the first millisecond of a day, and of an hour.
+TIMES_MS = (1_700_000_000_000, 1_700_006_399_999, 1_700_006_400_000, 1_700_009_999_999, 1_700_010_000_000)
+
+#: Words of a key that are compared: blocks have 16, so that these are of three.
+_KEYED = 41
+
+
+class HasMeaning(Protocol):
+    """A collection of any kind."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def fingerprint(self) -> bytes: ...
+
+
+class HasRecords(Protocol):
+    """A collection whose users report records."""
+
+    def encode(self, record: Mapping[str, Any]) -> tuple[Any, ...]: ...
+
+    def table(self, records: Any) -> NDArray[Any]: ...
+
+
+class OneWord(WordEntropy):
+    """A source in which every word is the same: decisions depend on their thresholds alone."""
+
+    def __init__(self, word: int) -> None:
+        self._word = word
+
+    def words(self, n: int) -> NDArray[np.uint32]:
+        """Return the word n times."""
+        return np.full(n, self._word, dtype=np.uint32)
+
+
+def secrets_of(client: SpecifiedClient) -> list[bytes]:
+    """Return the secrets of an audit's users, some of whom are asked each question."""
+    found: list[bytes] = []
+    asked: Counter[int] = Counter()
+    for number in range(_MAX_SECRETS):
+        secret = hashlib.sha256(number.to_bytes(4, "big")).digest()
+        branch = client.branch(secret)
+        if number < SECRETS or asked[branch] < _OF_EACH:
+            found.append(secret)
+            asked[branch] += 1
+    return found
+
+
+def differences(
+    collection: HasMeaning, reports: Callable[..., NDArray[np.uint8]] | None, client: Specified
+) -> Iterator[str]:
+    """Yield where a collection is not what its file says, or its rows are not those of the specification.
+
+    reports: makes the rows of kinds whose users report records; None for others.
+    client: of the same file.
+    """
+    if collection.fingerprint != client.fingerprint:
+        yield f"{collection.name}: its fingerprint is not the one that the specification makes of the file"
+    yield from client.excesses()
+    yield from keyed_differences()
+    if reports is not None:
+        yield from row_differences(cast("HasRecords", collection), reports, cast("SpecifiedClient", client))
+
+
+def row_differences(
+    collection: HasRecords, reports: Callable[..., NDArray[np.uint8]], client: SpecifiedClient
+) -> Iterator[str]:
+    """Yield where rows are not those of the specification, the first of each sort; nothing if they are.
+
+    reports: makes the rows; see `stream_ldp.pipeline.kind.Reports`.
+    """
+    held = client.held()
+    table = collection.table([collection.encode(each) for each in held])
+    pairs = [(secret, place) for secret in secrets_of(client) for place in range(len(held))]
+    cases = [(word, time_ms) for word in WORDS for time_ms in TIMES_MS]
+    share = max(1, len(pairs) * len(cases) // _MAX_ROWS)
+    # A step that shares a divisor with the number of records would leave some of them out for a secret.
+    while gcd(share, len(held)) > 1:
+        share += 1
+    for sort, keyed, memoises in (
+        ("that repeats what is permanent", True, True),
+        ("whose noise is all fresh", True, False),
+        ("of a user without a secret", False, True),
+    ):
+        for number, (word, time_ms) in enumerate(cases):
+            # The decisions of the others are those of one source, and hardly depend on who makes them.
+            part = pairs[number % share :: share if keyed and memoises else share * SECRETS // 4 + 1]
+            made = reports(
+                collection,
+                table[[place for _, place in part]],
+                secrets=[secret for secret, _ in part] if keyed else None,
+                memoises=memoises,
+                time_ms=time_ms,
+                entropy=OneWord(word),
+            )
+            wrong = [
+                place
+                for (secret, place), row in zip(part, made, strict=True)
+                if client.whole_row(
+                    secret if keyed else None, held[place], time_ms=time_ms, words=repeat(word), memoises=memoises
+                )
+                != row.tobytes()
+            ]
+            if wrong:
+                yield (
+                    f"a row {sort} is not that of the specification, for {len(wrong)} of {len(part)} users at "
+                    f"{time_ms} ms, one of whom holds {_shown(held[wrong[0]])}"
+                )
+                break
+
+
+def keyed_differences() -> Iterator[str]:
+    """Yield where words of a key are not those of the specification, or where two of them are always the same."""
+    secrets = [bytes([number]) * 32 for number in range(SECRETS)]
+    seen: dict[bytes, str] = {}
+    for person in ("stream-ldp ans 1", "stream-ldp lol 1"):
+        for data in (b"", b"row", bytes(16), bytes(15) + b"\1", bytes(17)):
+            made = np.array([KeyedWords(each, person=person.encode(), data=data).words(_KEYED) for each in secrets])
+            if made.tolist() != [list(islice(words_of(each, person, data), _KEYED)) for each in secrets]:
+                yield f"KeyedWords: the words of {person!r} are not those of the specification"
+                return
+            for word in range(_KEYED):
+                what = f"word {word} of {person!r}, {data!r}"
+                if seen.setdefault(made[:, word].tobytes(), what) != what:
+                    yield f"KeyedWords: {what} is {seen[made[:, word].tobytes()]} for every user"
+                    return
+
+
+def _shown(held: Held) -> str:
+    return ", ".join(f"{name} = {value!r}" for name, value in held.items())[:100]

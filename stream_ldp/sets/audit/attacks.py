@@ -1,0 +1,123 @@
+"""The attacks that the reports of item sets have to withstand: those to each phase, and those to an epoch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.audit.oracle_attacks import (
+    LOOKED_AT,
+    AttackTarget,
+    extended,
+    larger_sets,
+    opposite_sets,
+    pairs_of_sets,
+    same_for_all,
+    targets_of_larger,
+)
+from stream_ldp.mechanisms import random_words
+from stream_ldp.sets.audit.enumeration import inquiries, phases_by_group
+from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.phases import Target
+from stream_ldp.sets.sampling import respond
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.audit.attacks import Attack
+    from stream_ldp.audit.oracle_attacks import Sets
+    from stream_ldp.mechanisms import Entropy
+    from stream_ldp.sets.phases import Inquiry, Method
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EpochReports:
+    """The reports of users to phases of an epoch: `respond`, and what the reports support.
+
+    inquiries: those of the phases. Users draw partition words, and report to the phases that ask them; if there is
+        one inquiry, all users report to it.
+    compared: the sets whose support the attacker looks at.
+    noise: makes the source of all randomness, anew for each call.
+    """
+
+    method: Method
+    inquiries: tuple[Inquiry, ...]
+    compared: Sets
+    noise: Callable[[], Entropy]
+
+    def reports(self, history: NDArray[np.intp], users: int) -> NDArray[np.uint8]:
+        """Packed rows, shape (users, 1, width), for a history of one set: ones at the places of its items."""
+        held, entropy = np.flatnonzero(history[0]), self.noise()
+        words = random_words(users, entropy=entropy)
+        reports = []
+        for inquiry in self.inquiries:
+            phase = self.method.phases[inquiry.phase - 1]
+            asked = phase.asks(words) if len(self.inquiries) > 1 else np.ones(users, dtype=np.bool_)
+            count = int(np.count_nonzero(asked))
+            rows = respond(self.method, inquiry, ItemSets(*same_for_all(held, count)), entropy=entropy)
+            with_support = extended(self.method.oracle(inquiry), rows, self._values(inquiry))
+            report = np.zeros((users, 1 + with_support.shape[1]), dtype=np.uint8)
+            report[asked] = np.concatenate([np.ones((count, 1), dtype=np.uint8), with_support], axis=1)
+            reports.append(report)
+        return np.concatenate(reports, axis=1)[:, None]
+
+    def _values(self, inquiry: Inquiry) -> Sets:
+        """Return the oracle's numbers of the items that are compared, or of their counts if a count is asked for."""
+        candidates = np.arange(self.method.domain) if inquiry.candidates is None else inquiry.candidates
+        if self.method.phases[inquiry.phase - 1].asked is Target.COUNT:
+            first = np.arange(min(self.method.oracle(inquiry).size, LOOKED_AT))
+            counts = [np.array([np.count_nonzero(np.isin(candidates, each))]) for each in self.compared]
+            return (first[::2], first[1::2], *counts)
+        if inquiry.candidates is None:
+            return self.compared
+        return tuple(np.flatnonzero(np.isin(candidates, each)) for each in self.compared)
+
+
+def set_attacks(method: Method, *, noise: Callable[[], Entropy]) -> tuple[Attack, ...]:
+    """List the attacks on the reports of item sets: on those to each phase, and on those to an epoch.
+
+    Raises:
+        UnknownDistribution: users of one part of the user partition are not asked by the same phases.
+    """
+    asked = tuple(inquiries(method))
+    last = asked[-1].candidates
+    items = np.arange(method.domain) if last is None else last
+    slots = max(inquiry.padding for inquiry in asked)
+    sides = opposite_sets(items, slots=slots)
+    epsilons = [phase.epsilon for phase in method.phases]
+    parts = phases_by_group(method.phases)
+    spent, reports = max(sum(epsilons[number - 1] for number in part) for part in parts), max(map(len, parts))
+
+    def of_sets(compared: Sets, *to: Inquiry) -> EpochReports:
+        return EpochReports(method=method, inquiries=to, compared=compared, noise=noise)
+
+    def attack(target: AttackTarget, *, claimed: float, reports: int = 1) -> Attack:
+        return target.attack(neighbours="any two sets", reports=reports, claimed=claimed)
+
+    pairs = pairs_of_sets(sides, domain=method.domain)
+    found = [
+        attack(
+            AttackTarget(f"phase {inquiry.phase}", of_sets(sides, inquiry), pairs),
+            claimed=epsilons[inquiry.phase - 1],
+        )
+        for inquiry in asked
+    ]
+    for inquiry in asked:
+        # Of each phase with its own padding: one slot more than it has decides.
+        among = np.arange(method.domain) if inquiry.candidates is None else inquiry.candidates
+        larger = larger_sets(among, slots=inquiry.padding)
+        targets = targets_of_larger(
+            f"phase {inquiry.phase}, larger sets", of_sets(larger, inquiry), larger, domain=method.domain
+        )
+        found += [attack(each, claimed=epsilons[inquiry.phase - 1]) for each in targets]
+    return (
+        *found,
+        attack(AttackTarget("epoch", of_sets(sides, *asked), pairs), claimed=spent, reports=reports),
+        attack(
+            AttackTarget("epoch, singly", of_sets(sides, *asked), pairs, singly=True), claimed=spent, reports=reports
+        ),
+    )

@@ -1,0 +1,67 @@
+"""Rows are compared with those of a client that is written from the specification, for every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from stream_ldp.audit.specified_rows import differences, keyed_differences
+from stream_ldp.kinds import KINDS, kind_of, parse_collection
+from stream_ldp.mechanisms.randomness import permanent
+from stream_ldp.mechanisms.randomness.permanent import KeyedWords
+from tests.coins import TEXT as COINS
+from tests.schemas.recorded import COLLECTIONS
+from tests.toy import Coins
+
+
+def found(text: str, reports: Callable[..., Any] | None = None) -> list[str]:
+    collection = parse_collection(text)
+    kind = kind_of(collection)
+    client = kind.specified(yaml.load(text, Loader=yaml.BaseLoader), collection.meaning)
+    return list(differences(collection, reports or kind.reports, client))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_honest_rows_of_every_kind_are_those_of_the_specification(kind: str) -> None:
+    assert found(COLLECTIONS[kind]) == []
+
+
+def test_rows_of_a_kind_that_the_package_does_not_know_are_compared(coins: Coins) -> None:
+    assert found(COINS) == []
+
+    def inverted(*arguments: Any, **options: Any) -> Any:
+        reports = kind_of(coins).reports
+        assert reports is not None
+        return reports(*arguments, **options) ^ np.uint8(1)
+
+    assert len(found(COINS, inverted)) == 3
+
+
+def test_words_that_come_again_after_a_block_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(keyed_differences()) == []
+    monkeypatch.setattr(permanent, "_BLOCK_BYTES", 32)
+    (problem,) = keyed_differences()
+    assert "not those of the specification" in problem
+    monkeypatch.undo()
+    words = KeyedWords.words
+    monkeypatch.setattr(KeyedWords, "words", lambda self, n: words(self, n) & np.uint32(0))
+    assert list(keyed_differences()) != []
+
+
+SAMPLED = """
+collection: diets
+mechanism: {kind: sampled, epsilon: 2}
+attributes: [{name: diet, values: [meat, fish, plants]}, {name: age, range: [0, 100]}]
+window: {size: 10s}
+"""
+
+
+def test_a_collection_that_spends_more_than_its_file_says_is_found() -> None:
+    collection = parse_collection(SAMPLED.replace("epsilon: 2", "epsilon: 2.5"))
+    kind = kind_of(collection)
+    client = kind.specified(yaml.load(SAMPLED, Loader=yaml.BaseLoader), collection.meaning)
+    assert "costs 2.5 nats, and the file says 2" in next(differences(collection, kind.reports, client))

@@ -138,7 +138,7 @@ class Terms:
         the seed of a user of strings, which is one for ever. Epsilon is the same, since it holds for all reports of a
         user together; who reads them learns which are one user's. Reports with fresh noise carry neither.
 
-    >>> Terms(budget=8.0, per_day=1.0).assumption.value
+    >>> Terms(budget=4.0, per_day=1.0).assumption.value
     'constant'
 
     Raises:

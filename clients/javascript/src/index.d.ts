@@ -98,6 +98,8 @@ export class MemoryStore implements Store {
 export class IndexedDBStore implements Store {
   /** @param name of the database */
   constructor(name?: string);
+  /** Ask the browser to keep the data until the user deletes it; resolves to whether it will. */
+  persist(): Promise<boolean>;
   get(key: string): Promise<string | undefined>;
   update(key: string, change: (text: string | undefined) => string): Promise<void>;
 }

@@ -102,7 +102,7 @@ function requireStore(store) {
 
 function parsed(text, key) {
   if (text === undefined) {
-    throw new LedgerError(`there is no ledger "${key}": a new user gets one by Ledger.create`);
+    throw new LedgerError(`there is no ledger "${key}": a new user gets one by Ledger.create, and that of a user who had one is lost`);
   }
   try {
     const stored = JSON.parse(text);

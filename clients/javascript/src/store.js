@@ -35,6 +35,7 @@ const TABLE = "ledgers";
  */
 export class IndexedDBStore {
   #name;
+  #asked;
 
   /** @param {string} [name] of the database */
   constructor(name = "stream-ldp") {
@@ -49,7 +50,20 @@ export class IndexedDBStore {
     return text;
   }
 
+  /**
+   * Ask the browser to keep the data of this origin until the user deletes it. Without its consent, it may drop them
+   * when room is short, or after some days without a visit, and the user then has a new secret and a new budget.
+   * @returns {Promise<boolean>} whether it will
+   */
+  async persist() {
+    const storage = globalThis.navigator?.storage;
+    if (storage?.persist === undefined) return false;
+    return (await storage.persisted()) || (await storage.persist());
+  }
+
   async update(key, change) {
+    // Not awaited: a browser may ask its user, who may never answer.
+    this.#asked ??= this.persist().catch(() => false);
     await this.#transact("readwrite", (table, giveUp) => {
       table.get(key).onsuccess = ({ target }) => {
         try {

@@ -5,17 +5,13 @@ A new kind is a package with a `stream_ldp.pipeline.kind.Kind`, and an entry in 
 
 from __future__ import annotations
 
+from collections import UserDict
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.collection import CollectionError
 from stream_ldp.collection.located import keys_of, meant, parse_document, parse_model, place_of, read_text
-from stream_ldp.marginals.kind import SAMPLED
-from stream_ldp.places.kind import PLACES
-from stream_ldp.records.kind import RECORDS
-from stream_ldp.sets.kind import SETS
-from stream_ldp.strings.kind import STRINGS
-from stream_ldp.views.kind import VIEWS
+from stream_ldp.deferred import Deferred, deferred
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,8 +22,27 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.kind import Kind
     from stream_ldp.pipeline.window_task import WindowTask
 
+
+class _Table(UserDict[str, "Kind[Any, Any, Any]"]):
+    """Kinds by name, each imported when it is first asked for: who only reports loads no other kind."""
+
+    def __getitem__(self, name: str) -> Kind[Any, Any, Any]:
+        kind = self.data[name]
+        found: Kind[Any, Any, Any] = kind.imported() if isinstance(kind, Deferred) else kind
+        return found
+
+
 #: Every kind by its name. A file that shows no kind is read as the first.
-KINDS: dict[str, Kind[Any, Any, Any]] = {kind.name: kind for kind in (RECORDS, SETS, SAMPLED, STRINGS, VIEWS, PLACES)}
+KINDS = _Table(
+    {
+        "records": deferred("stream_ldp.records.kind:RECORDS"),
+        "sets": deferred("stream_ldp.sets.kind:SETS"),
+        "sampled": deferred("stream_ldp.marginals.kind:SAMPLED"),
+        "strings": deferred("stream_ldp.strings.kind:STRINGS"),
+        "views": deferred("stream_ldp.views.kind:VIEWS"),
+        "places": deferred("stream_ldp.places.kind:PLACES"),
+    }
+)
 
 
 def kind_of(collection: Collection) -> Kind[Any, Any, Any]:
@@ -143,12 +158,13 @@ def load_solver(collection: Collection) -> None:
     That takes more than a second of a processor, and a minute of a busy machine: so long its first answer would wait,
     and the thread that solves would compete with the event loop. It is as slow here: run it on a thread of its own.
     """
-    for name in kind_of(collection).libraries(collection):
+    kind = kind_of(collection)
+    for name in (kind.solve.__module__, *kind.libraries(collection)):
         import_module(name)
 
 
 def solve(collection: Collection, task: WindowTask[Any, Any]) -> Answer:
-    """Answer a question.
+    """Solve a task.
 
     This is slow: run it on a thread of its own, never on an event loop.
     """

@@ -12,9 +12,16 @@ from pathlib import Path
 import pytest
 
 import stream_ldp
+from stream_ldp.deferred import Deferred
+from stream_ldp.kinds import KINDS
+from tests.schemas import recorded
 
 #: The module of each public name.
 PLACES: dict[str, str] = vars(stream_ldp)["_places"]()
+#: How the names of modules begin that are a kind's own.
+ROOMS_OF_KINDS = tuple(
+    f"{kind.place.rpartition('.')[0]}." for kind in KINDS.data.values() if isinstance(kind, Deferred)
+)
 STUB = Path(stream_ldp.__file__).with_suffix(".pyi")
 
 
@@ -101,6 +108,31 @@ def test_a_client_loads_no_solver_auditor_or_service() -> None:
     assert "stream_ldp.client.item_reporter" in modules
     assert heavy(modules) == set()
     assert "scipy" not in modules
+
+
+def test_a_reporter_loads_a_kind_with_its_first_collection() -> None:
+    modules = loaded("from stream_ldp import Reporter")
+    assert "stream_ldp.kinds" in modules
+    assert not [name for name in modules if name.startswith(ROOMS_OF_KINDS)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_to_report_loads_what_perturbs_and_neither_solver_nor_plan(kind: str, tmp_path: Path) -> None:
+    (file := tmp_path / "collection.yaml").write_text(recorded.COLLECTIONS[kind])
+    code = "; ".join(
+        (
+            "from stream_ldp import ItemReporter, Reporter, load_collection",
+            "from stream_ldp.kinds import kind_of",
+            "collection = load_collection(__import__('sys').argv[1])",
+            "kind = kind_of(collection)",
+            "kind.charges, kind.reports, kind.layout(collection)",
+        )
+    )
+    modules = loaded(code, file)
+    assert heavy(modules) == set()
+    assert "scipy" not in modules
+    parts = ("solve", "solve_time", "plan", "evaluation", "temporal", "truth", "estimators")
+    assert not [name for name in modules if name.startswith(ROOMS_OF_KINDS) and name.rpartition(".")[2] in parts]
 
 
 @pytest.mark.parametrize("flag", ["--version", "--help"])

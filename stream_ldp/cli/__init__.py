@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar
 import typer
 
 from stream_ldp.cli.commands import Command, Commands
-from stream_ldp.cli.deferred import Deferred
 from stream_ldp.cli.echo import echo
+from stream_ldp.deferred import Deferred
 
 __all__ = ["app", "main"]
 

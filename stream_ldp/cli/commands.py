@@ -9,8 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from stream_ldp.cli.deferred import Deferred
 from stream_ldp.cli.failure import explained
+from stream_ldp.deferred import Deferred
 
 
 class Command(NamedTuple):

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stream_ldp.marginals.answer import Marginals
+from stream_ldp.deferred import deferred
 from stream_ldp.marginals.collection import SampledCollection
-from stream_ldp.marginals.evaluation import EVALUATION
-from stream_ldp.marginals.plan import plan, summary
-from stream_ldp.marginals.solve import solve
-from stream_ldp.marginals.truth import totals
 from stream_ldp.pipeline.kind import Kind, always
 from stream_ldp.questions.charges import charges
 from stream_ldp.questions.layout import QuestionLayout
@@ -18,15 +14,7 @@ from stream_ldp.questions.reports import reports
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from stream_ldp.audit.audited import AuditSubject
     from stream_ldp.audit.wire.client import SpecifiedClient
-
-
-def claims(collection: SampledCollection) -> AuditSubject:
-    """Return what is claimed of a collection; only audits import what enumerates it."""
-    from stream_ldp.questions.audited import subject  # noqa: PLC0415
-
-    return subject(collection)
 
 
 def specified(file: Mapping[str, Any], meaning: str) -> SpecifiedClient:
@@ -41,16 +29,15 @@ SAMPLED = Kind(
     collection=SampledCollection,
     mechanisms=("sampled",),
     charges=charges,
-    claims=claims,
+    claims=deferred("stream_ldp.questions.audited:subject"),
     specified=specified,
     layout=QuestionLayout,
-    solve=solve,
-    answer=Marginals,
-    messages=(Marginals,),
-    summary=summary,
-    plan=plan,
-    evaluation=EVALUATION,
+    solve=deferred("stream_ldp.marginals.solve:solve"),
+    answer=deferred("stream_ldp.marginals.answer:Marginals"),
+    summary=deferred("stream_ldp.marginals.plan:summary"),
+    plan=deferred("stream_ldp.marginals.plan:plan"),
+    evaluation=deferred("stream_ldp.marginals.evaluation:EVALUATION"),
     reports=reports,
-    totals=totals,
+    totals=deferred("stream_ldp.marginals.truth:totals"),
     libraries=always("scipy.linalg", "scipy.special"),
 )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from stream_ldp.collection import Collection
+from stream_ldp.deferred import Deferred
 from stream_ldp.pipeline.answer import AnswerT
 from stream_ldp.pipeline.fewest_users import fewest_users
 from stream_ldp.pipeline.window_task import SeriesT
@@ -156,6 +157,8 @@ _special = always("scipy.special")
 class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     """A kind of collection.
 
+    A field may be `deferred`: it is imported when it is first read. A client that only reports then loads no solver.
+
     name: its name, by which tables in other packages refer to it.
     collection: the class of its collections, whose `topics` and `series` belong to the kind as well.
     mechanisms: every `mechanism.kind` that a file of this kind may name.
@@ -169,7 +172,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     layout: makes the layout of the batches under a collection's own fingerprint.
     solve: solves a task; slow, so it belongs on a thread of its own.
     answer: the class of its answers.
-    messages: the classes of all messages with a published schema, the answers among them.
+    messages: the classes of its other messages.
     summary: describes a collection on one line.
     reports: perturbs records, of a `CollectionOfRecords`; None if users report something else.
     plan: works out what a collection costs before it runs.
@@ -214,3 +217,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     users: Callable[[CollectionT, WindowTask[SeriesT, AnswerT]], int] = fewest_users
     libraries: Callable[[CollectionT], tuple[str, ...]] = _special
     narrowed_to: Callable[[CollectionT, Sequence[str], str | None], CollectionT] | None = None
+
+    def __getattribute__(self, name: str) -> Any:
+        found = object.__getattribute__(self, name)
+        return found.imported() if isinstance(found, Deferred) else found

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pydantic_core import core_schema
 
 _ALL: tuple[type[BaseModel], ...] = (
-    *(message for kind in KINDS.values() for message in kind.messages),
+    *dict.fromkeys(message for kind in KINDS.values() for message in (kind.answer, *kind.messages)),
     # No kind's own: it is published beside the answers of several.
     SyntheticChunk,
 )

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from stream_ldp.deferred import deferred
 from stream_ldp.pipeline.kind import Kind, Rounds, always
 from stream_ldp.sets.answer import Ranking
 from stream_ldp.sets.charges import charges
 from stream_ldp.sets.collection import ItemCollection
-from stream_ldp.sets.evaluation import EVALUATION
 from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.methods import METHODS
-from stream_ldp.sets.plan import plan, summary
 from stream_ldp.sets.rounds import Round, RoundRefused
-from stream_ldp.sets.solve import solve
-from stream_ldp.sets.solve_time import solve_times
-from stream_ldp.sets.truth import totals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from stream_ldp.audit.audited import AuditSubject
     from stream_ldp.audit.wire.client import Specified
 
 
@@ -48,13 +43,6 @@ def _after(collection: ItemCollection, ranking: Ranking) -> Round | None:
 ROUNDS = Rounds(read=_read, layout=PhaseLayout, after=_after)
 
 
-def claims(collection: ItemCollection) -> AuditSubject:
-    """Return what is claimed of a collection; only audits import what enumerates it."""
-    from stream_ldp.sets.audit.audited import subject  # noqa: PLC0415
-
-    return subject(collection)
-
-
 def specified(file: Mapping[str, Any], meaning: str) -> Specified:  # noqa: ARG001  other kinds need it
     """Return the client that is written from the specification; only audits import it."""
     from stream_ldp.audit.wire.sets import Sets  # noqa: PLC0415
@@ -67,17 +55,17 @@ SETS = Kind(
     collection=ItemCollection,
     mechanisms=tuple(METHODS),
     charges=charges,
-    claims=claims,
+    claims=deferred("stream_ldp.sets.audit.audited:subject"),
     specified=specified,
     layout=PhaseLayout,
-    solve=solve,
+    solve=deferred("stream_ldp.sets.solve:solve"),
     answer=Ranking,
-    messages=(Ranking, Round),
-    summary=summary,
-    plan=plan,
-    totals=totals,
+    messages=(Round,),
+    summary=deferred("stream_ldp.sets.plan:summary"),
+    plan=deferred("stream_ldp.sets.plan:plan"),
+    totals=deferred("stream_ldp.sets.truth:totals"),
     libraries=always("scipy.linalg", "scipy.optimize", "scipy.special"),
-    solve_times=solve_times,
+    solve_times=deferred("stream_ldp.sets.solve_time:solve_times"),
     rounds=ROUNDS,
-    evaluation=EVALUATION,
+    evaluation=deferred("stream_ldp.sets.evaluation:EVALUATION"),
 )

@@ -5,20 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from stream_ldp.deferred import deferred
 from stream_ldp.pipeline.kind import Kind, always
 from stream_ldp.questions.charges import charges
 from stream_ldp.questions.layout import QuestionLayout
 from stream_ldp.questions.reports import reports
-from stream_ldp.records.answer import Estimate
-from stream_ldp.records.truth import totals
 from stream_ldp.views.collection import ViewsCollection, narrowed_to
-from stream_ldp.views.dependence import for_finals
-from stream_ldp.views.evaluation import EVALUATION
-from stream_ldp.views.plan import plan, summary
-from stream_ldp.views.solve import solve
 
 if TYPE_CHECKING:
-    from stream_ldp.audit.audited import AuditSubject
     from stream_ldp.audit.wire.client import SpecifiedClient
 
 
@@ -29,13 +23,6 @@ def is_of_views(document: Mapping[str, Any]) -> bool:
     """
     asked = document["mechanism"].get("ask", "attributes")
     return "estimates" in document or "synthesis" in document or asked != "attributes"
-
-
-def claims(collection: ViewsCollection) -> AuditSubject:
-    """Return what is claimed of a collection; only audits import what enumerates it."""
-    from stream_ldp.questions.audited import subject  # noqa: PLC0415
-
-    return subject(collection)
 
 
 def specified(file: Mapping[str, Any], meaning: str) -> SpecifiedClient:
@@ -51,17 +38,17 @@ VIEWS = Kind(
     mechanisms=("sampled",),
     takes=is_of_views,
     charges=charges,
-    claims=claims,
+    claims=deferred("stream_ldp.questions.audited:subject"),
     specified=specified,
     layout=QuestionLayout,
-    solve=solve,
-    answer=Estimate,
-    summary=summary,
-    plan=plan,
+    solve=deferred("stream_ldp.views.solve:solve"),
+    answer=deferred("stream_ldp.records.answer:Estimate"),
+    summary=deferred("stream_ldp.views.plan:summary"),
+    plan=deferred("stream_ldp.views.plan:plan"),
     reports=reports,
-    totals=totals,
-    for_finals=for_finals,
+    totals=deferred("stream_ldp.records.truth:totals"),
+    for_finals=deferred("stream_ldp.views.dependence:for_finals"),
     libraries=always("scipy.linalg", "scipy.special"),
     narrowed_to=narrowed_to,
-    evaluation=EVALUATION,
+    evaluation=deferred("stream_ldp.views.evaluation:EVALUATION"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stream_ldp.cli.deferred import Deferred
+from stream_ldp.deferred import Deferred
 
 
 def test_what_is_deferred_is_called_as_if_it_had_been_imported() -> None:

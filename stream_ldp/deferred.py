@@ -1,4 +1,4 @@
-"""Defer imports until they are needed, so that a command loads no more than it runs."""
+"""Defer imports until they are needed, so that a program loads no more than it runs."""
 
 from __future__ import annotations
 
@@ -23,3 +23,8 @@ class Deferred:
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         return self.imported()(*arguments, **named)
+
+
+def deferred(place: str) -> Any:
+    """Return a `Deferred` for a field of any type, whose reader imports the object, such as those of a `Kind`."""
+    return Deferred(place)

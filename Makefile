@@ -17,7 +17,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --python-version 3.11
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 12
 
-demo: $(VENV)/.installed  ## Show live answers about simulated users; SECONDS=30 ends by itself
+demo: $(VENV)/.demo  ## Show live answers about simulated users; SECONDS=30 ends by itself
 	@$(BIN)/stream-ldp demo $(if $(SECONDS),--seconds $(SECONDS))
 
 test: $(VENV)/.installed  ## Run the suite, on a real Kafka if Java and Maven are installed; T=tests/cli runs a part
@@ -74,12 +74,21 @@ dist: sbom  ## Build wheel and archive with the locked tools into build/dist, wi
 install: $(VENV)/.installed  ## Create .venv with the package and all its tools
 
 # What an older Python has begun to install, no other would finish.
-$(VENV)/.installed: pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, this is " + \
+OLDER := $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, this is " + \
 	sys.version.split()[0] + "; name another one, such as: make PYTHON=python3.12 install")'
+$(VENV)/.installed: pyproject.toml
+	@$(OLDER)
+	@echo "Installing the package and all tools of its developers into $(VENV): 1.3 GB, some minutes ..."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade 'pip>=25,<27'
 	$(BIN)/pip install --quiet --editable '.[analysis,demo,dev]'
+	@touch $@
+
+# The demo alone needs a tenth of what developers do; it is content with theirs.
+$(VENV)/.demo: pyproject.toml
+	@test -e $(VENV)/.installed || { $(OLDER) && $(PYTHON) -m venv $(VENV) && \
+	echo "Installing what the demo needs into $(VENV): about 60 packages, a minute ..." && \
+	$(BIN)/pip install --quiet --editable '.[demo]'; }
 	@touch $@
 
 build/release/.installed: docker/release.lock

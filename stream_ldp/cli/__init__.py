@@ -20,6 +20,14 @@ class _Root(Commands):
     """The group of all commands."""
 
     table: ClassVar = {
+        "try": Command(
+            Deferred("stream_ldp.cli.try_out:try_out"),
+            "Try a collection on this machine alone: users, a worker and the page, without a broker.",
+        ),
+        "init": Command(
+            Deferred("stream_ldp.cli.init:init"),
+            "Draft a collection file from a CSV file: attributes, bins and the mechanism are guessed.",
+        ),
         "check": Command(
             Deferred("stream_ldp.cli.check:check"),
             "Check collection files, and say what is wrong, where, and what would be right.",

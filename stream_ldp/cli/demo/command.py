@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,8 +15,9 @@ from rich.live import Live
 from rich.text import Text
 
 from stream_ldp.cli.demo.films import Films
-from stream_ldp.cli.demo.survey import Survey
+from stream_ldp.cli.demo.survey import Survey, survey_records
 from stream_ldp.cli.echo import echo
+from stream_ldp.cli.one_report import one_report
 from stream_ldp.cli.running import run_client
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.embedded import MOCK_NOTICE, EmbeddedBroker, EmbeddedKafka, EmbeddedMock, MissingTool
@@ -27,7 +28,7 @@ from stream_ldp.service.metrics import Metrics
 from stream_ldp.service.worker import Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Callable, Coroutine, Iterator, Sequence
 
     from rich.console import RenderableType
 
@@ -47,7 +48,11 @@ def demo(
     *,
     seconds: Annotated[
         float | None,
-        typer.Option(min=10, help="Seconds after which the demo ends, with a summary.", show_default="until Ctrl-C"),
+        typer.Option(
+            min=10,
+            help="Seconds from the first answer on after which it ends, with a summary.",
+            show_default="until Ctrl-C",
+        ),
     ] = None,
     rate: Annotated[
         int,
@@ -59,7 +64,7 @@ def demo(
 ) -> None:
     """Start a broker and a worker on free ports of this machine, and leave nothing behind.
 
-    One collection has records of two attributes: the Redbook survey on extramarital affairs, which statsmodels ships.
+    One collection has records of two attributes: the Redbook survey on extramarital affairs.
     The other has item sets: the films that someone has seen.
     """
     # The screen belongs to the answers.
@@ -67,7 +72,12 @@ def demo(
     console = Console(highlight=False)
     parts: list[DemoPart[Any]] = [Survey(rate=rate), Films(users=_USERS * rate)]
     with ExitStack() as stack:
-        with console.status("Starting a broker ..."):
+        survey = parts[0].collection
+        echo(
+            f"Users report to the collections {' and '.join(part.collection.name for part in parts)}. One of them:",
+            *one_report(survey, survey_records()[0]),
+        )
+        with _working(console, "Starting a broker ..."):
             broker = _broker(stack, console)
         settings = Settings.load(brokers=broker.bootstrap, topic_prefix="demo", admin_port=0)
         run_client(_Demo(parts, settings, console).run(broker, seconds=seconds))
@@ -79,6 +89,15 @@ def _broker(stack: ExitStack, console: Console) -> EmbeddedBroker:
     except MissingTool as missing:
         console.print(f"{missing}\n{MOCK_NOTICE}", style="yellow")
         return stack.enter_context(EmbeddedMock())
+
+
+@contextmanager
+def _working(console: Console, what: str) -> Iterator[None]:
+    """Say what is done meanwhile: on a terminal until it is done, in a pipe on a line."""
+    if not console.is_terminal:
+        echo(what)
+    with console.status(what):
+        yield
 
 
 class _Alone(Producer):
@@ -97,6 +116,7 @@ class _Demo:
         self._parts = parts
         self._settings = settings
         self._console = console
+        self._answered = asyncio.Event()
 
     async def run(self, broker: EmbeddedBroker, *, seconds: float | None) -> None:
         """Run the demo until Ctrl-C, or for so many seconds."""
@@ -117,12 +137,16 @@ class _Demo:
             writers=(lambda _: _Alone(self._settings)) if isinstance(broker, EmbeddedMock) else None,
         )
         try:
-            with self._console.status("Starting a worker ..."):
+            with _working(self._console, "Starting a worker ..."):
                 await self._until(ending.wait(), [self._start(worker, broker, specs)])
             if ending.is_set():
                 raise typer.Exit(_INTERRUPTED)
             reports = [part.report(self._settings) for part in self._parts]
-            await self._until(ending.wait(), [worker.wait(), *reports, self._show()], seconds=seconds)
+            works = [worker.wait(), *reports, self._show()]
+            if seconds is not None:
+                # A slow machine may need that long for its first window.
+                works.append(self._over(seconds))
+            await self._until(ending.wait(), works)
         finally:
             await worker.stop()
         for part in self._parts:
@@ -132,18 +156,21 @@ class _Demo:
         self,
         end: Coroutine[None, None, object],
         works: Sequence[Coroutine[None, None, None]],
-        *,
-        seconds: float | None = None,
     ) -> None:
         """Run the works until the end comes, or one of them is done or fails."""
         tasks = [asyncio.ensure_future(work) for work in (end, *works)]
-        await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finished = [task for task in tasks if task.done()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for task in finished:
             task.result()
+
+    async def _over(self, seconds: float) -> None:
+        """Return so many seconds after the first final answer."""
+        await self._answered.wait()
+        await asyncio.sleep(seconds)
 
     async def _start(self, worker: Worker, broker: EmbeddedBroker, specs: tuple[TopicSpec, ...]) -> None:
         await self._make_topics(broker, specs)
@@ -170,6 +197,8 @@ class _Demo:
         async with part.subscriber(self._settings) as answers:
             async for answer in answers:
                 part.display.add(answer)
+                if answer.final:
+                    self._answered.set()
                 show(part, answer)
 
     def _print(self, part: DemoPart[Any], answer: Any) -> None:

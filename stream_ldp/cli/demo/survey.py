@@ -38,10 +38,10 @@ class Survey:
 
         rate: number of users who report in a second.
         """
-        self.collection = JointCollection.load(Path(__file__).with_suffix(".yaml"))
+        self.collection = JointCollection.load(SURVEY)
         self.display = Display(self._truth_of)
         self._rate = rate
-        self._population = _survey_records(self.collection)
+        self._population = survey_records()
         self._tally = TruthTally(self.collection, self._population)
         self._sent = 0
 
@@ -89,16 +89,15 @@ class Survey:
         return self._tally.truth().of(estimate)
 
 
-def _survey_records(collection: JointCollection) -> NDArray[np.int64]:
+#: The file of the survey's collection.
+SURVEY = Path(__file__).with_suffix(".yaml")
+
+#: Number of the women, by their rating of the marriage, from very poor to very good, and by whether they had an
+#: affair: the columns `rate_marriage` and `affairs` of the data set `fair` of statsmodels, which is public domain.
+_WOMEN = np.array([[25, 74], [127, 221], [446, 547], [1518, 724], [2197, 487]])
+
+
+def survey_records() -> NDArray[np.int64]:
     """Load the survey's records as value indices, shape (6366, 2)."""
-    try:
-        from statsmodels.datasets import fair  # noqa: PLC0415  an optional extra
-    except ImportError:
-        fail("the demo's survey comes with statsmodels: pip install 'stream-ldp[demo]'")
-    table = fair.load_pandas().data
-    rating = table["rate_marriage"].to_numpy().astype(np.int64) - 1
-    affair = (table["affairs"].to_numpy() > 0).astype(np.int64)
-    records = np.stack([rating, affair], axis=1)
-    if records.min() < 0 or np.any(records.max(axis=0) >= collection.sizes):
-        fail("this release of statsmodels ships another survey than the demo expects")
-    return records
+    places = np.argwhere(_WOMEN)
+    return np.repeat(places, _WOMEN.ravel(), axis=0)

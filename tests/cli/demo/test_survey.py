@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 import typer
@@ -26,12 +24,3 @@ def test_a_demo_without_an_estimate_ends_with_an_error_that_says_so(capsys: pyte
         Survey(rate=1).summary()
     assert ended.value.exit_code == 1
     assert "no estimate came in that time" in capsys.readouterr().err
-
-
-def test_where_the_survey_is_not_installed_the_demo_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(sys.modules, "statsmodels.datasets", None)
-    with pytest.raises(typer.Exit):
-        Survey(rate=1)
-    assert "pip install 'stream-ldp[demo]'" in capsys.readouterr().err

@@ -1,0 +1,139 @@
+"""Draft a collection file for attributes that were guessed: its mechanism is the one that a plan finds best."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from stream_ldp.errors import ParameterError
+from stream_ldp.kinds import parse_collection
+from stream_ldp.mechanisms import MECHANISMS
+from stream_ldp.mechanisms.privacy_loss import shown_guess
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.plan import plan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from stream_ldp.cli.inputs.guess import Guess
+    from stream_ldp.collection import Collection
+
+#: The most attributes, and cells, whose joint distribution a draft asks for. Attributes share epsilon: each of more
+#: is hidden so well that a joint has errors as large as itself.
+_MAX_JOINT, _MAX_CELLS = 3, 128
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Draft:
+    """A collection and its commented file."""
+
+    collection: Collection
+    text: str
+
+
+def name_for(path: Path) -> str:
+    """Make the name of a collection of the name of a file."""
+    name = re.sub(r"[^a-z0-9]+", "-", path.name.lower().split(".")[0]).strip("-")[:63]
+    return name.strip("-") or "survey"
+
+
+def draft(name: str, attributes: Sequence[Guess], *, epsilon: float, window: str, users: int) -> Draft:
+    """Write the file of a collection that spends epsilon.
+
+    epsilon: of all reports of a user for ever, between any two records, in nats.
+    window: its length, as a collection file has it.
+    users: number of users in a window, for which the errors of mechanisms are compared.
+
+    Raises:
+        ParameterError: no mechanism has this epsilon, or no window this length.
+    """
+    cells = math.prod(each.cells for each in attributes)
+    is_joint = len(attributes) <= _MAX_JOINT and cells <= _MAX_CELLS
+    form = _joint if is_joint else _sampled
+    mechanism, reason, estimates = form(name, attributes, epsilon=epsilon, window=window, users=users)
+    lines = [
+        "# Drafted from a table of records. The values below become public: take out what tells of a person.",
+        f"collection: {name}",
+        "",
+        f"# Epsilon {epsilon:g} nats for ever, between any two records: whoever holds two records for equally likely",
+        f"# is at most {shown_guess(epsilon)} sure which it was, whatever a user reports.",
+        *(f"# {line}" for line in reason),
+        f"mechanism: {_flow(mechanism)}",
+        "",
+        "attributes:",
+        *(f"  - {_flow(each.keys)}  # {each.why}" for each in attributes),
+        "",
+        "# Each window of event time has an answer. Longer windows have more reports, and smaller errors.",
+        f"window: {{size: {window}}}",
+        *estimates,
+    ]
+    text = "\n".join(lines) + "\n"
+    return Draft(collection=parse_collection(text, source=f"{name}.yaml"), text=text)
+
+
+def _joint(
+    name: str, attributes: Sequence[Guess], *, epsilon: float, window: str, users: int
+) -> tuple[dict[str, Any], list[str], list[str]]:
+    """Choose the mechanism of the least error for the joint distribution of all attributes."""
+    names = [each.keys["name"] for each in attributes]
+    series = re.sub(r"[^a-z0-9]+", "-", "-".join(names).lower()).strip("-")[:63].strip("-") or "all"
+    errors: dict[str, tuple[float, dict[str, Any]]] = {}
+    for kind, spec in MECHANISMS.items():
+        try:
+            found = spec.for_budget(
+                sizes=tuple(each.cells for each in attributes), for_ever=epsilon, per_report=None
+            ).model_dump(exclude_none=True)
+        except ParameterError:
+            continue  # it cannot have this epsilon
+        document = {
+            "collection": name,
+            "mechanism": found,
+            "attributes": [_as_text(each.keys) for each in attributes],
+            "window": {"size": window},
+            "estimates": [{"name": series, "of": names}],
+        }
+        planned = plan(JointCollection.model_validate(document), populations=[users])
+        errors[kind] = planned.estimates[0].errors[0].standard_error, found
+    if not errors:
+        raise ParameterError(f"no mechanism has an epsilon of {epsilon:g}: choose one between 0.1 and 20")
+    best = min(errors, key=lambda kind: errors[kind][0])
+    least, mechanism = errors[best]
+    others = [f"{kind} {error / least:.2f} times as much" for kind, (error, _) in errors.items() if kind != best]
+    told = f"`stream-ldp plan` expects standard errors of {least:.4f} from {users:,} users with it"
+    return (
+        mechanism,
+        [f"{told}{', ' + ' and '.join(others) if others else ''}."],
+        ["", "estimates:", f"  - {_flow({'name': series, 'of': names})}"],
+    )
+
+
+def _sampled(
+    name: str,  # noqa: ARG001  as `_joint`
+    attributes: Sequence[Guess],
+    *,
+    epsilon: float,
+    window: str,  # noqa: ARG001
+    users: int,  # noqa: ARG001
+) -> tuple[dict[str, Any], list[str], list[str]]:
+    """Ask each user about one attribute, since there are too many for a joint distribution of all."""
+    reason = [
+        f"Each user is asked about one of the {len(attributes)} attributes, which gives the frequencies of each. For",
+        f"a joint distribution, choose at most {_MAX_JOINT} attributes (--of).",
+    ]
+    return {"kind": "sampled", "epsilon": epsilon}, reason, []
+
+
+def _as_text(keys: dict[str, Any]) -> dict[str, Any]:
+    """Return the keys as a file's reader gives them, which has texts alone."""
+    return {key: list(map(str, value)) if isinstance(value, list) else value for key, value in keys.items()}
+
+
+def _flow(value: Any) -> str:
+    """Write a value as YAML on one line."""
+    text: str = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=math.inf)
+    return text.removesuffix("...\n").strip()

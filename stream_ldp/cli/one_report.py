@@ -1,0 +1,63 @@
+"""Show one report: a true record, what left the machine of its user, and what can be guessed from that."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stream_ldp.client.reporter import Reporter
+from stream_ldp.kinds import kind_of
+from stream_ldp.ledger.ledger_file import load_or_create_user
+from stream_ldp.ledger.terms import Terms
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon, shown_guess
+from stream_ldp.pipeline import wire
+from stream_ldp.testing import kafka_in_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stream_ldp.collection.records import CollectionOfRecords
+
+
+def _described(collection: CollectionOfRecords, row: Any) -> Iterator[str]:
+    """Yield the values of a row, each after the name of its attribute."""
+    for attribute, value in zip(collection.attributes, row.tolist(), strict=True):
+        values = getattr(attribute, "values", None)
+        yield f"{attribute.name} {value if values is None else values[int(value)]}"
+
+
+def one_report(collection: Any, row: Any) -> list[str]:
+    """Report a record as an application would, and say what became of it, in lines.
+
+    It is slow, since a ledger is written to the disk: run it on a thread of its own.
+
+    row: the record, as a row of the collection's table.
+    """
+    with tempfile.TemporaryDirectory() as folder, kafka_in_memory(collection) as kafka:
+        secret, ledger = load_or_create_user(Path(folder) / "secret", terms=Terms(budget=math.inf, linked=True))
+
+        async def report() -> None:
+            async with Reporter(
+                collection, settings=kafka.settings, secret=secret, ledger=ledger, clock=kafka.clock
+            ) as reporter:
+                await reporter.report_series(row[None])
+
+        asyncio.run(report())
+        batches = kafka.batches(collection.name)
+        if not batches:
+            return []  # The collection asks a sample of its users, and not this one.
+        layout = kind_of(collection).layout(collection)
+        sent = wire.decode(batches, formats={layout.fingerprint: layout}).rows
+        bits = "".join(map(str, np.unpackbits(np.asarray(sent).reshape(-1))[: layout.bits]))
+        epsilon = ledger.spending.epsilon
+    return [
+        f"One user's true record:  {', '.join(_described(collection, row))}",
+        f"What left the machine:   {bits}",
+        f"What that gives away:    whoever holds two records for equally likely is at most {shown_guess(epsilon)} "
+        f"sure which it was (epsilon {shown_epsilon(epsilon)})",
+    ]

@@ -1,0 +1,46 @@
+"""The mechanism of a draft is the one that a plan finds best, at the epsilon that is wanted."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from stream_ldp.cli.inputs.draft import draft, name_for
+from stream_ldp.cli.inputs.guess import Guess
+from stream_ldp.errors import ParameterError
+from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.plan import plan
+
+
+def guessed(name: str, values: int) -> Guess:
+    listed = [f"value {number}" for number in range(values)]
+    return Guess(keys={"name": name, "values": listed}, cells=values, why="listed")
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 4.0, 8.0])
+def test_no_mechanism_of_the_same_epsilon_has_a_smaller_error_than_the_drafted_one(epsilon: float) -> None:
+    drafted = draft("survey", [guessed("a", 2), guessed("b", 5)], epsilon=epsilon, window="60s", users=1_000)
+    assert isinstance(drafted.collection, JointCollection)
+    assert drafted.collection.mechanism.privacy_loss(reports=math.inf).epsilon <= epsilon
+    for other in plan(drafted.collection).others:
+        assert min(other.errors) >= 1.0
+
+
+def test_many_attributes_are_asked_about_one_by_one() -> None:
+    attributes = [guessed(name, 3) for name in "abcd"]
+    drafted = draft("survey", attributes, epsilon=2.0, window="60s", users=1_000)
+    assert [each["name"] for each in drafted.collection.document["attributes"]] == list("abcd")
+    assert not isinstance(drafted.collection, JointCollection)
+    assert "joint distribution, choose at most 3" in drafted.text.replace("\n# a joint", " a joint")
+
+
+def test_an_epsilon_that_no_mechanism_has_is_refused() -> None:
+    with pytest.raises(ParameterError):
+        draft("survey", [guessed("a", 2)], epsilon=1e-300, window="60s", users=1_000)
+
+
+@pytest.mark.parametrize("name", ["People of 2024.csv", "people.csv.gz", "---.csv", "é.csv"])
+def test_any_file_gives_a_collection_its_name(name: str) -> None:
+    assert draft(name_for(Path(name)), [guessed("a", 2)], epsilon=2.0, window="60s", users=10).collection.name

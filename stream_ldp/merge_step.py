@@ -70,9 +70,11 @@ class MergeStep:
         return -(-length_ms // (self.task.series.period_ms(self.collection.window) or length_ms))
 
     def is_withheld(self) -> bool:
-        """Decide whether there are too few users for an answer, see `Collection.min_reports`; slow, as `solve` is."""
-        least = self.collection.min_reports
-        return least is not None and kind_of(self.collection).users(self.collection, self.task) < least
+        """Decide whether there are too few users for an answer, see `Collection.floor`; slow, as `solve` is."""
+        least = self.collection.floor
+        if self.task.silent_until_ms is not None or least == 1:
+            return False
+        return kind_of(self.collection).users(self.collection, self.task) < least
 
     def solve(self) -> Answer:
         """Solve the task, with an answer that has a `next_round`, or needs none.

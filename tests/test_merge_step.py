@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from stream_ldp.kinds import parse_collection
 from stream_ldp.merge_step import MergeStep, next_round
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.window_task import WindowTask
@@ -14,6 +16,7 @@ from tests.client.items import films
 from tests.client.rankings import films as films_of_rankings
 from tests.client.rankings import ranking_of
 from tests.pipeline.test_merging import partial, watermark
+from tests.schemas.recorded import COLLECTIONS
 from tests.service.mergers import MAKING, SHY, SMALL, quick_answer
 
 if TYPE_CHECKING:
@@ -44,6 +47,20 @@ def test_a_window_of_too_few_users_is_withheld_and_skipped(reports: int, withhel
     step.skip(merge)
     assert MergeStep.due(merge) is None
     assert merge.decided == []
+
+
+@pytest.mark.parametrize("kind", sorted(COLLECTIONS))
+@pytest.mark.parametrize(("reports", "withheld"), [(19, True), (20, False)])
+def test_a_window_of_too_few_users_is_withheld_whatever_its_kind(kind: str, reports: int, withheld: bool) -> None:
+    collection = parse_collection(f"{COLLECTIONS[kind]}min_reports: 20\n")
+    task: WindowTask[Any, Any] = WindowTask(
+        series=collection.series[0],
+        window_ms=0,
+        final=True,
+        windows=((1.0, (SimpleNamespace(reports=reports),)),),  # type: ignore[arg-type]
+        before=None,
+    )
+    assert MergeStep(collection=collection, task=task).is_withheld() is withheld
 
 
 def test_the_records_of_a_window_come_with_its_first_final_alone() -> None:

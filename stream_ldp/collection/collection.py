@@ -113,6 +113,9 @@ Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 #: The share of the users who are asked at a time; None for all of them. Its resolution is that of all probabilities.
 Sample = Annotated[float, Field(ge=2**-32, le=1)] | None
 
+#: Fewest users whose answers anything is published of, unless a file says otherwise.
+DEFAULT_MIN_REPORTS = 1
+
 #: Text of which every character is seen, so that no two labels look alike, and none is obeyed by a terminal.
 Label = Annotated[str, Field(min_length=1, max_length=200, pattern=rf"^[^{UNSEEN}]+$")]
 
@@ -290,8 +293,9 @@ class Collection(Part):
     topics: the topics of its kind.
     collection: its name, which means one thing for ever, and is part of the names of its topics.
     window: the event-time windows, each of which has an answer.
-    min_reports: the fewest reports of different users in a window about which anything is published; one by default.
-        Where reports are linked, the users are counted; elsewhere, `reports_per_user` says how many there are.
+    min_reports: the fewest users whose answers anything that is published is made of: a window, and in it each
+        attribute, view, region and epsilon, or question; see `floor`. Where reports are linked, the users are
+        counted; elsewhere, `reports_per_user` says how many there are.
     delta: chance that the epsilon which finals state for readers who trust the service does not hold; 10^-8 by
         default.
 
@@ -305,6 +309,11 @@ class Collection(Part):
     window: Window
     min_reports: Annotated[int, Field(ge=1)] | None = None
     delta: Annotated[float, Field(ge=MIN_DELTA, le=MAX_DELTA)] | None = None
+
+    @property
+    def floor(self) -> int:
+        """The fewest users whose answers anything that is published is made of."""
+        return DEFAULT_MIN_REPORTS if self.min_reports is None else self.min_reports
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

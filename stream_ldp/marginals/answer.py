@@ -29,7 +29,7 @@ from stream_ldp.pipeline.answer import (
     published_sentences,
 )
 from stream_ldp.pipeline.cells import Cell
-from stream_ldp.pipeline.judgement import Judgement, Look, filtered_lines
+from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look, filtered_lines
 from stream_ldp.quantity import quantity
 
 Error = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -265,7 +265,11 @@ class Marginal(MessagePart):
         "reports, but for memory (Kish's effective number over the windows remembered) and reports_per_user"
     )
     estimate: Annotated[Frequencies | Numbers | Outputs, Field(discriminator="kind")] | None = Field(
-        description="null where nobody has answered"
+        description="null where nobody has answered, or the numbers are withheld"
+    )
+    withheld: bool = Field(
+        default=False,
+        description="whether its numbers are withheld, since fewer users than min_reports have answered",
     )
 
     def cells(self) -> Iterator[Cell]:
@@ -277,7 +281,8 @@ class Marginal(MessagePart):
     @property
     def notes(self) -> tuple[str, ...]:
         """What its cells do not say, in words."""
-        said = ("nobody has answered",) if self.estimate is None else self.estimate.notes
+        nothing = WITHHELD if self.withheld else "nobody has answered"
+        said = (nothing,) if self.estimate is None else self.estimate.notes
         return tuple(f"{self.attribute}: {note}" for note in said)
 
     @property

@@ -16,6 +16,7 @@ from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import UNKNOWN_QUESTION, published_of_window
 from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.questions.answers import gathered
+from stream_ldp.questions.enough_answers import too_few
 from stream_ldp.questions.permanent import ASSUMPTION, REPEATED
 
 if TYPE_CHECKING:
@@ -66,11 +67,12 @@ def _marginal(
 ) -> Marginal:
     attribute, questions = collection.attributes[place], collection.questions
     answers = gathered(questions, windows, of=place, reports_per_user=collection.window.reports_per_user)
-    _, current = windows[0]
     about = [number for number, each in enumerate(questions.questions) if place in each.of]
     reports = sum(answer.reports for answer in answers)
+    drawn = np.array([[questions.draws(sums)[about].sum()] for _, sums in windows])
+    withheld = bool(too_few(drawn, collection)[0])
     estimate = None
-    if answers:
+    if answers and not withheld:
         found = answers[0].question.estimate(answers, of=place).message(attribute)
         estimate = found.with_past(
             filtered_estimate(collection, task, found, attribute=attribute.name, reports=reports)
@@ -78,7 +80,8 @@ def _marginal(
     return Marginal(
         attribute=attribute.name,
         mechanism=" and ".join(dict.fromkeys(questions.questions[number].title for number in about)),
-        reports=int(questions.draws(current)[about].sum()),
+        reports=int(drawn[0, 0]),
         effective_reports=reports,
+        withheld=withheld,
         estimate=estimate,
     )

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from stream_ldp.filtering.filtered import FilteredEstimate
     from stream_ldp.pipeline.cells import CellKey
 
+#: What is said where there are numbers that are not published.
+WITHHELD = "withheld, since fewer users than `min_reports` have answered"
+
 #: The most numbers that a sentence lists.
 _LISTED = 6
 

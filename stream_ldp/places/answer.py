@@ -22,7 +22,7 @@ from stream_ldp.pipeline.answer import (
     answer_key,
 )
 from stream_ldp.pipeline.cells import Cell
-from stream_ldp.pipeline.judgement import Judgement, Look, filtered_lines
+from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look, filtered_lines
 from stream_ldp.quantity import quantity
 
 #: The most regions of a sentence.
@@ -63,7 +63,12 @@ class PlaceCounts(AnswerMessage):
         description="the nearest possible counts: in each region at least 0, with the region's reports as their sum"
     )
     weights: str = Field(description="how answers at different epsilons were put together: users or variance")
-    regions: tuple[RegionCount, ...] = Field(description="those that anybody has chosen")
+    regions: tuple[RegionCount, ...] = Field(description="those that enough users have chosen, with the same epsilon")
+    withheld: Count = Field(
+        default=0,
+        description="reports that no other number is made of, since fewer users than min_reports have chosen their "
+        "region with their epsilon",
+    )
     learnt: FilteredEstimate | None = Field(
         default=None,
         description="the share of all users at each place with the windows before; null where nothing can be learnt",
@@ -96,6 +101,7 @@ class PlaceCounts(AnswerMessage):
         return Judgement(
             evidence=(
                 f"{quantity(self.reports, 'report')}, by region: {regions}",
+                *((f"{quantity(self.withheld, 'report')} {WITHHELD}",) if self.withheld else ()),
                 *((weighted,) if self.weights == "variance" else ()),
             ),
             previous=filtered_lines(self.learnt, self.places, about="shares", unit="report"),

@@ -15,6 +15,7 @@ from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.places.answer import PlaceCounts, PlacePrivacy, RegionCount
 from stream_ldp.places.temporal import filtered_shares
+from stream_ldp.questions.enough_answers import enough_answers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,11 +52,12 @@ class Counts:
 def solve(collection: PlaceCollection, task: WindowTask[WindowSeries, PlaceCounts]) -> PlaceCounts:
     """Solve a task about one window."""
     questions = collection.questions
-    windows = weighted_sums(task, counters=questions.counters)
-    _, current = windows[0]
+    _, current = weighted_sums(task, counters=questions.counters)[0]
+    windows = enough_answers(questions, collection, task)
+    _, counted = windows[0]
     counts = place_counts(collection, windows)
     epsilons = collection.mechanism_spec.epsilon
-    by_region = questions.draws(current).reshape(-1, len(epsilons))
+    by_region = questions.draws(counted).reshape(-1, len(epsilons))
     return PlaceCounts(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
@@ -72,6 +74,7 @@ def solve(collection: PlaceCollection, task: WindowTask[WindowSeries, PlaceCount
             for region, reports in zip(collection.tree.regions, by_region.tolist(), strict=True)
             if any(reports)
         ),
+        withheld=task.reports - int(by_region.sum()),
         learnt=filtered_shares(collection, task, counts.raw, counts.standard_error),
         plausibility=_plausibility(collection, current),
         privacy=PlacePrivacy(epsilons=epsilons, assumption=ASSUMPTION),

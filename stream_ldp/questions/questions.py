@@ -204,6 +204,14 @@ class QuestionSet(Allocation, Generic[QuestionT_co]):
         """Return the number of reports to each question, shape (questions,)."""
         return sums[self._starts[:-1]]
 
+    def without(self, numbers: Sequence[int], sums: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the sums as if nobody had answered some questions."""
+        rest = sums.copy()
+        for number in numbers:
+            start, end = self._starts[number : number + 2]
+            rest[start:end] = 0
+        return rest
+
     def possible(self, sums: NDArray[np.int64], *, reports: NDArray[np.int64]) -> bool:
         """Decide whether so many reports can have these sums; see `Randomizer.possible`.
 

@@ -161,6 +161,9 @@ class View(MessagePart):
 
     attributes: tuple[str, ...]
     reports: Count = Field(description="answers in the window about this view")
+    withheld: bool = Field(
+        default=False, description="whether they are left out, since fewer users than min_reports have answered"
+    )
 
 
 class Privacy(MessagePart):

@@ -413,7 +413,7 @@ class CollectionMerger:
             "%s/%s: nothing is published of a window of fewer than %d users",
             name,
             series,
-            self._collection.min_reports,
+            self._collection.floor,
         )
         self._metrics.merge.windows_withheld.labels(name).inc()
         self._metrics.merge.epochs_without_result.labels(name).inc(step.epochs)

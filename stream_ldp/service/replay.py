@@ -168,7 +168,7 @@ async def recounted(
     if not asked.reports or MergeStep(collection=other, task=asked).is_withheld():
         raise NotReplayed(
             f"{collection.name}: the window has so few users that nothing is published of it: `min_reports` is "
-            f"{collection.min_reports or 1:,}"
+            f"{collection.floor:,}"
         )
     return task, window_ms
 

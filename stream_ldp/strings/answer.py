@@ -24,7 +24,7 @@ from stream_ldp.pipeline.answer import (
     published_sentences,
 )
 from stream_ldp.pipeline.cells import Cell
-from stream_ldp.pipeline.judgement import Judgement, Look, found, previous
+from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look, found, previous
 from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
@@ -81,6 +81,9 @@ class QuestionReports(MessagePart):
 
     asked: str
     reports: Count
+    withheld: bool = Field(
+        default=False, description="whether they are left out, since fewer users than min_reports have answered"
+    )
 
 
 class StringPrivacy(MessagePart):
@@ -130,7 +133,8 @@ class StringRanking(AnswerMessage):
         asked = ", ".join(f"{question.reports:,} of {question.asked}" for question in self.questions)
         match self.strings:
             case None:
-                told, by_chance = "none", "a question that the ranking takes has no answers"
+                nothing = f"is {WITHHELD}" if any(each.withheld for each in self.questions) else "has no answers"
+                told, by_chance = "none", f"a question that the ranking takes {nothing}"
             case ():
                 told, by_chance = "0", "no string stands out of the noise"
             case (*_, last) as strings:

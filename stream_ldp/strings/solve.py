@@ -10,6 +10,7 @@ from stream_ldp.mechanisms.simplex import on_simplex
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import UNKNOWN_QUESTION, published_of_window
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.questions.enough_answers import too_few
 from stream_ldp.strings.answer import QuestionReports, RankedString, StringPrivacy, StringRanking
 from stream_ldp.strings.temporal import filter_strings
 
@@ -31,10 +32,13 @@ def solve(collection: StringCollection, task: WindowTask[WindowSeries, StringRan
     windows = [(weight, RowCounts.sum(parts, bits=questions.bits)) for weight, parts in task.counts(RowCounts)]
     _, current = windows[0]
     counts = current.counts.astype(np.int64)
+    drawn = np.array([questions.draws(each.rows, each.counts.astype(np.int64)) for _, each in windows])
+    few = too_few(drawn, collection)
+    enough = [(weight, each.where(~few[each.rows[:, 0]])) for weight, each in windows]
     found, alone, learnt = filter_strings(
         collection,
         task,
-        [(weight, questions.answers(each.rows, each.counts.astype(np.int64))) for weight, each in windows],
+        [(weight, questions.answers(each.rows, each.counts.astype(np.int64))) for weight, each in enough],
     )
     plausibility = questions.plausibility(current.rows, counts, reports_per_user=collection.window.reports_per_user)
     return StringRanking(
@@ -46,8 +50,8 @@ def solve(collection: StringCollection, task: WindowTask[WindowSeries, StringRan
         final=task.final,
         reports=task.reports,
         questions=tuple(
-            QuestionReports(asked=each.title, reports=reports)
-            for each, reports in zip(questions.questions, questions.draws(current.rows, counts).tolist(), strict=True)
+            QuestionReports(asked=each.title, reports=reports, withheld=withheld)
+            for each, reports, withheld in zip(questions.questions, drawn[0].tolist(), few.tolist(), strict=True)
         ),
         candidates=0 if found is None else found.candidates,
         strings=None if found is None else _ranked(collection, found, alone),

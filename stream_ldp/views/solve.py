@@ -11,6 +11,7 @@ import numpy as np
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import UNKNOWN_QUESTION, published_of_window
 from stream_ldp.pipeline.weighted_sums import weighted_sums
+from stream_ldp.questions.enough_answers import enough_answers
 from stream_ldp.questions.permanent import ASSUMPTION, REPEATED
 from stream_ldp.records.answer import Estimate, Independence, Privacy, Temporal, View
 from stream_ldp.records.answer import Fit as FitMessage
@@ -49,6 +50,7 @@ def solve(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estima
     """Solve a task about one window of one estimate."""
     spec, window, questions = task.series, collection.window, collection.questions
     _, current = weighted_sums(task, counters=questions.counters)[0]
+    _, counted = enough_answers(questions, collection, task)[0]
     of, attributes = collection.positions_of(spec.of), collection.attributes_of(spec)
     tables, alone = fitted(collection, task)
     filtered = filter_fit(collection, task, tables, alone)
@@ -83,7 +85,7 @@ def solve(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estima
             ),
         ),
         temporal=None if filtered is None else _temporal(filtered, alone=alone.joint(of)),
-        views=tuple(_views(questions, current, of)),
+        views=tuple(_views(questions, current, counted, of)),
     )
 
 
@@ -92,7 +94,7 @@ def fitted(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estim
     questions, window = collection.questions, collection.window
     return _fitted(
         questions,
-        tuple((weight, sums.tobytes()) for weight, sums in weighted_sums(task, counters=questions.counters)),
+        tuple((weight, sums.tobytes()) for weight, sums in enough_answers(questions, collection, task)),
         reports_per_user=window.reports_per_user,
         sizes=collection.record_sizes,
     )
@@ -116,11 +118,21 @@ def _is_used(view: Sequence[int], of: Sequence[int]) -> bool:
     return not set(view).isdisjoint(of)
 
 
-def _views(questions: QuestionSet[ViewQuestion], sums: NDArray[np.int64], of: Sequence[int]) -> list[View]:
-    """List the views that tell something of the attributes, with the number of their answers in the window."""
+def _views(
+    questions: QuestionSet[ViewQuestion], sums: NDArray[np.int64], counted: NDArray[np.int64], of: Sequence[int]
+) -> list[View]:
+    """List the views that tell something of the attributes, with the number of their answers in the window.
+
+    counted: the sums of the views that enough users have told.
+    """
+    drawn = zip(questions.questions, questions.draws(sums), questions.draws(counted), strict=True)
     return [
-        View(attributes=tuple(attribute.name for attribute in view.attributes), reports=int(reports))
-        for view, reports in zip(questions.questions, questions.draws(sums), strict=True)
+        View(
+            attributes=tuple(attribute.name for attribute in view.attributes),
+            reports=int(reports),
+            withheld=bool(used < reports),
+        )
+        for view, reports, used in drawn
         if _is_used(view.of, of)
     ]
 

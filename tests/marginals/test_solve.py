@@ -91,3 +91,20 @@ def test_a_value_that_gets_all_has_a_share_of_1_whatever_the_noise() -> None:
     diet = solved(collection, (1.0, sums)).of("diet").estimate
     assert isinstance(diet, Frequencies)
     assert diet.projected == (1.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("fewer", [0, 1])
+def test_attributes_that_fewer_users_have_answered_are_withheld(fewer: int) -> None:
+    collection = collection_of()
+    everything = marginals_of(collection, 400)
+    least = min(attribute.reports for attribute in everything.attributes)
+    marginals = marginals_of(collection.model_copy(update={"min_reports": least + fewer}), 400)
+    assert [attribute.reports for attribute in marginals.attributes] == [
+        each.reports for each in everything.attributes
+    ]
+    for attribute, before in zip(marginals.attributes, everything.attributes, strict=True):
+        few = attribute.reports < least + fewer
+        assert attribute.withheld is few
+        assert attribute.estimate == (None if few else before.estimate)
+        assert any("withheld" in note for note in attribute.notes) is few
+    assert any(attribute.withheld for attribute in marginals.attributes) is bool(fewer)

@@ -117,3 +117,29 @@ def test_the_whole_is_the_sum_over_regions_of_any_tree() -> None:
     counts = solved(collection, (1.0, sums_of(collection, rows_of(collection, people))))
     assert sum(counts.projected) == pytest.approx(len(people))
     assert [each.region for each in counts.regions] == ["everywhere", "0", "1"]
+
+
+@pytest.mark.parametrize("fewer", [0, 1])
+def test_regions_that_fewer_users_have_chosen_are_withheld_with_their_epsilon(fewer: int) -> None:
+    collection = collection_of("epsilon: [0.5, 2], oracle: k-rr")
+    everything = counts_of(collection, 300)
+    least = min(reports for region in everything.regions for reports in region.reports if reports)
+    shy = collection.model_copy(update={"min_reports": least + fewer})
+    counts = counts_of(shy, 300)
+    shown = [reports for region in counts.regions for reports in region.reports if reports]
+    assert counts.withheld == (least if fewer else 0)
+    assert min(shown) >= least + fewer
+    assert sum(shown) + counts.withheld == counts.reports == 300
+    assert sum(counts.projected) == pytest.approx(sum(shown))
+    said = any("withheld" in sentence for sentence in counts.judgement().evidence)
+    assert said is bool(fewer)
+
+
+def test_a_place_that_one_user_alone_has_chosen_is_named_nowhere() -> None:
+    collection = collection_of("epsilon: [0.5, 2], oracle: k-rr").model_copy(update={"min_reports": 2})
+    people = users(1_000)
+    people = people[collection.chosen(people) == collection.chosen(people)[0]]
+    alone = users(1_000)[collection.chosen(users(1_000)) != collection.chosen(people)[0]][:1]
+    counts = solved(collection, (1.0, sums_of(collection, rows_of(collection, np.concatenate([people, alone])))))
+    assert counts.withheld == 1
+    assert [min(region.reports) for region in counts.regions] == [0]

@@ -82,3 +82,16 @@ def test_a_window_without_reports_has_no_ranking() -> None:
     assert silent.status is Status.NO_REPORTS
     assert silent.strings is None
     assert silent.window.end_ms == 40_000
+
+
+@pytest.mark.parametrize("fewer", [0, 1])
+def test_questions_that_fewer_users_have_answered_rank_nothing(fewer: int) -> None:
+    ranking = ranking_of(COLLECTION, 2_000)
+    least = min(each.reports for each in ranking.questions)
+    shy = ranking_of(COLLECTION.model_copy(update={"min_reports": least + fewer}), 2_000)
+    assert [each.withheld for each in shy.questions] == [each.reports < least + fewer for each in shy.questions]
+    if fewer:
+        assert shy.strings is None
+        assert "withheld" in shy.judgement().evidence[1]
+    else:
+        assert shy == ranking

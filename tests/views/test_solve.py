@@ -94,3 +94,23 @@ def test_an_estimate_from_answers_with_fresh_noise_says_what_one_report_costs() 
     assert found.privacy.per_report <= 4.0
     assert found.privacy.assumption == REPEATED
     assert found.joint() == pytest.approx(joint_of(users(20_000), (0, 1)), abs=0.1)
+
+
+@pytest.mark.parametrize("fewer", [0, 1])
+def test_views_that_fewer_users_have_told_are_left_out(fewer: int) -> None:
+    collection = collection_of(estimates=ESTIMATES)
+    sums = collection.questions.sums(
+        collection.questions.perturb(
+            np.repeat([0, 1, 2, 3, 4, 5], [30, 300, 300, 300, 300, 300]), users(1_530), entropy=SeededEntropy(1)
+        )
+    )
+    shy = collection.model_copy(update={"min_reports": 30 + fewer})
+    series = next(series for series in shy.series if series.name == "all")
+    estimate = solved(shy, series, sums)
+    assert estimate.views is not None
+    assert [view.withheld for view in estimate.views if view.reports == 30] == [bool(fewer)]
+    assert not any(view.withheld for view in estimate.views if view.reports > 30)
+    used = sum(view.reports for view in estimate.views if not view.withheld)
+    assert estimate.effective_reports == used
+    without = solved(collection, series, collection.questions.without([0], sums))
+    assert (estimate.probability == without.probability) is bool(fewer)

@@ -79,6 +79,10 @@ class RowCounts:
     def __add__(self, other: RowCounts) -> RowCounts:
         return RowCounts.sum([self, other], bits=self.bits)
 
+    def where(self, kept: NDArray[np.bool_]) -> Self:
+        """Return some of the distinct rows, with their counts; bool, shape (distinct,)."""
+        return type(self)(bits=self.bits, rows=self.rows[kept], counts=self.counts[kept])
+
     def mapped(self, rows: NDArray[np.uint8], *, bits: int) -> Self:
         """Return the counts of what each distinct row has become, such as some of its bits; see `of`."""
         return self._grouped(bits, rows, self.counts)

@@ -1,0 +1,58 @@
+"""Tests of the floor of each question: what fewer users have answered is as if nobody had."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stream_ldp.collection import Window
+from stream_ldp.pipeline.statistics import ReportSums
+from stream_ldp.pipeline.window_task import WindowTask
+from stream_ldp.places.collection import PlaceCollection
+from stream_ldp.questions.enough_answers import enough_answers, too_few
+from tests.places.examples import collection_of, rows_of, users
+
+
+def floor_of(least: int | None, **window: Any) -> PlaceCollection:
+    collection = collection_of("epsilon: [1, 2], oracle: k-rr")
+    size_ms = collection.window.size_ms
+    return collection.model_copy(update={"min_reports": least, "window": Window(size_ms=size_ms, **window)})
+
+
+@pytest.mark.parametrize(
+    ("drawn", "window", "few"),
+    [
+        ([[19, 20, 0]], {}, [True, False, False]),
+        ([[39, 40, 0]], {"reports_per_user": 2.0}, [True, False, False]),
+        # With a memory, those of the present window count, and all of them are bounded together.
+        ([[19, 20, 0], [500, 500, 500]], {"memory": 0.5}, [True, False, True]),
+        ([[20, 20, 20], [19, 20, 0]], {"memory": 0.5, "reports_per_user": 2.0}, [True, False, True]),
+    ],
+)
+def test_questions_that_fewer_users_have_answered_are_found(
+    drawn: list[list[int]], window: dict[str, Any], few: list[bool]
+) -> None:
+    assert too_few(np.array(drawn), floor_of(20, **window)).tolist() == few
+
+
+def test_what_enough_users_have_answered_stays_as_it_is() -> None:
+    collection = floor_of(1)
+    sums = collection.questions.sums(rows_of(collection, users(300)))
+    drawn = collection.questions.draws(sums)
+    task: WindowTask[Any, Any] = WindowTask(
+        series=collection.series[0],
+        window_ms=0,
+        final=True,
+        windows=((1.0, (ReportSums(reports=300, values=sums),)),),
+        before=None,
+    )
+    ((_, everything),) = enough_answers(collection.questions, collection, task)
+    assert np.array_equal(everything, sums)
+    least = int(np.sort(drawn[drawn > 0])[1])
+    ((_, rest),) = enough_answers(collection.questions, floor_of(least), task)
+    assert collection.questions.draws(rest).tolist() == [each if each >= least else 0 for each in drawn.tolist()]
+    for number, reports in enumerate(drawn.tolist()):
+        part, before = (collection.questions.part(each, number)[1] for each in (rest, sums))
+        assert np.array_equal(part, before if reports >= least else np.zeros_like(before))

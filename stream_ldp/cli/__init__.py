@@ -72,6 +72,10 @@ class _Root(Commands):
             Deferred("stream_ldp.cli.query:query"),
             "Take answers home: the last final ones or all, as text, CSV, JSON or Parquet.",
         ),
+        "export": Command(
+            Deferred("stream_ldp.cli.export.command:export"),
+            "Write final answers as flat rows: lines, Parquet files, DuckDB or PostgreSQL.",
+        ),
         "replay": Command(
             Deferred("stream_ldp.cli.replay:replay"),
             "Answer a window again from the log of reports, to check it or to ask about other attributes.",

@@ -34,7 +34,13 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.topics import ExistingTopic
 
 #: The extra that brings each optional package.
-OPTIONAL = {"pandas": "analysis", "pyarrow": "analysis", "confluent_kafka": "demo"}
+OPTIONAL = {
+    "duckdb": "export",
+    "psycopg": "export",
+    "pandas": "analysis",
+    "pyarrow": "analysis",
+    "confluent_kafka": "demo",
+}
 #: What is taken to be allowed where brokers do not tell it.
 READ = frozenset({Operation.READ})
 #: Kafka's number of the time stamps that brokers set.

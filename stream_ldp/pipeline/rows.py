@@ -1,0 +1,100 @@
+"""The cells of a final answer as flat rows of one schema, for databases and tools that take no nested messages."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from stream_ldp.pipeline.answer import moment
+from stream_ldp.pipeline.cells import LEVEL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stream_ldp.pipeline.answer import Answer
+
+#: The columns of a row, in order, each with its type: text, time (ISO 8601, UTC), integer, number or truth. None of
+#: the names is reserved in SQL, and all collections of all kinds have the same.
+COLUMNS: Mapping[str, str] = {
+    "collection_name": "text",
+    "fingerprint": "text",
+    "series": "text",
+    "window_start": "time",
+    "window_end": "time",
+    "reports": "integer",
+    "cell_labels": "text",
+    "cell_name": "text",
+    "cell_number": "integer",
+    "cells": "integer",
+    "estimate": "number",
+    "standard_error": "number",
+    "error_is_bound": "truth",
+    "interval_low": "number",
+    "interval_high": "number",
+    "raw_estimate": "number",
+}
+
+#: The columns that tell a row from all others: the window, and the cell by what it is about.
+KEY = ("fingerprint", "series", "window_start", "cell_labels")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """One cell of a final answer.
+
+    values: by column, as `COLUMNS` has them; None where something is not known.
+    """
+
+    values: Mapping[str, Any]
+
+    @property
+    def key(self) -> bytes:
+        """Key of the record with this row: that of its window and cell."""
+        return "|".join(str(self.values[name]) for name in KEY).encode()
+
+    def to_json(self) -> str:
+        """Return the row as a flat JSON object on one line."""
+        return json.dumps(self.values, ensure_ascii=False)
+
+
+def rows_of(answer: Answer) -> Iterator[Row]:
+    """Return the cells of a final answer as rows, in the order of the answer.
+
+    `cell_labels` is JSON text with what the cell is about, such as {"bathing": "no", "mobility": "some"}, and
+    `cell_name` its values alone. The interval holds the true number with probability 0.95.
+
+    Raises:
+        ValueError: the answer is provisional, so the next one replaces it.
+    """
+    if not answer.final:
+        raise ValueError("the rows of a window are those of its final answer, and this one is provisional")
+    cells = list(answer.cells())
+    for number, cell in enumerate(cells):
+        low, high = cell.interval(LEVEL) or (None, None)
+        yield Row(
+            values={
+                "collection_name": answer.collection,
+                "fingerprint": answer.fingerprint,
+                "series": answer.series,
+                "window_start": moment(answer.window.start_ms),
+                "window_end": moment(answer.window.end_ms),
+                "reports": answer.reports,
+                "cell_labels": json.dumps(dict(cell.labels), ensure_ascii=False),
+                "cell_name": ", ".join(map(str, cell.labels.values())),
+                "cell_number": number,
+                "cells": len(cells),
+                "estimate": _number(cell.estimate),
+                "standard_error": _number(cell.standard_error),
+                "error_is_bound": cell.bound,
+                "interval_low": low,
+                "interval_high": high,
+                "raw_estimate": _number(cell.raw),
+            }
+        )
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None or math.isnan(value) else float(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from stream_ldp.cli.arguments import CollectionFiles
@@ -12,17 +11,12 @@ from stream_ldp.cli.options import same_names
 from stream_ldp.cli.timing import solve_times
 from stream_ldp.collection import CollectionError, shown_duration
 from stream_ldp.kinds import kind_of, load_collection
-from stream_ldp.pipeline.solve_time import too_slow
-from stream_ldp.records.collection import JointCollection
-from stream_ldp.records.solve_time import MAX_VALUES
+from stream_ldp.pipeline.solve_time import MAX_VALUES, too_slow
 
 if TYPE_CHECKING:
     from stream_ldp.collection import Collection
 
-#: Cells of an estimate whose solves are worth measuring, which takes seconds: with fewer, a solve of `REPORTS` takes
-#: tenths of a second.
-MANY_CELLS = 1_000
-#: Reports of a window for which they are measured.
+#: Reports of a window for which the solves of a large collection are measured.
 REPORTS = 100_000
 
 
@@ -64,10 +58,7 @@ def _too_rare(collection: Collection) -> list[str]:
 
 def _too_slow(collection: Collection) -> list[str]:
     """Say what the solves of a large estimate are too slow for on this machine."""
-    if not isinstance(collection, JointCollection):
-        return []  # Rankings are solved in some tens of milliseconds.
-    cells = max(math.prod(collection.sizes_of(estimate)) for estimate in collection.estimates)
-    if cells < MANY_CELLS:
+    if not kind_of(collection).is_large(collection):
         return []
     if times := solve_times(collection, populations=[REPORTS]):
         return list(too_slow(collection, times))

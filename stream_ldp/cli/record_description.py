@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream_ldp.cli.displays.answer_text import AnswerText
 from stream_ldp.kafka.registry import Registration
-from stream_ldp.kafka.unreadable import UnreadableRecord
+from stream_ldp.kafka.unreadable import fault_of
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.answer import moment
@@ -41,8 +41,8 @@ def describe(
     suffix: what its topic is named after the prefix and the collection's name, such as `reports`.
     layouts: of the batches that the collection may be sent, by fingerprint.
     """
-    if isinstance(record, UnreadableRecord):
-        return f"a record that cannot be read: {record.fault}", {}
+    if (fault := fault_of(record)) is not None:
+        return f"a record that cannot be read: {fault}", {}
     if record.value is None:
         return "a tombstone: it has no value, and compaction deletes the records with its key", {"key": _key(record)}
     kind = kind_of(collection)

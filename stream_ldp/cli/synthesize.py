@@ -16,7 +16,7 @@ from stream_ldp.cli.failure import UNANSWERABLE, fail
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.running import run_client
 from stream_ldp.client.subscriber import Subscriber
-from stream_ldp.collection.synthesis import Synthesis, SynthesisSpec
+from stream_ldp.collection.synthesis import Synthesis, SynthesisSpec, SynthesizingCollection
 from stream_ldp.extras import imported
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import moment
@@ -25,15 +25,13 @@ from stream_ldp.quantity import quantity
 from stream_ldp.service.replay import NotReplayed, published_finals, recounted
 from stream_ldp.synthesis.chunk import SyntheticChunk
 from stream_ldp.synthesis.publication import synthetic
-from stream_ldp.synthesis.window import counting_all, labels_of, whole
+from stream_ldp.synthesis.window import counting_all, labels_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import IO
 
     from stream_ldp.collection import Collection
-    from stream_ldp.records.collection import JointCollection
-    from stream_ldp.views.collection import ViewsCollection
 
 #: Most records: they are in memory all at once, with 8 bytes for each of up to a few dozen attributes.
 _MAX_RECORDS = 10_000_000
@@ -128,7 +126,7 @@ class _Options:
 
 async def _make(
     collection: Collection,
-    counted: JointCollection | ViewsCollection,
+    counted: SynthesizingCollection,
     options: _Options,
     settings: Settings,
     *,
@@ -144,7 +142,7 @@ async def _make(
         finals = await published_finals(collection, settings=settings)
     except NotReplayed as error:
         fail(str(error), code=UNANSWERABLE)
-    everything = task(whole(counted))
+    everything = task(counted.whole)
     # Of a file that asks for none, `counted` asks for a number that says nothing.
     asked = None if counted is not collection else counted.synthesis
     before = {each.name: answer_before(each, start_ms, finals) for each in collection.series}

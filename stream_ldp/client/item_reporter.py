@@ -12,7 +12,7 @@ from stream_ldp.client.batcher import batch_of
 from stream_ldp.client.round_feed import RoundFeed, closes_ms
 from stream_ldp.client.sender import Sender, now_ms, of_kind
 from stream_ldp.ledger.ledger import AlreadyReported
-from stream_ldp.ledger.terms import BudgetExceeded, DayBudgetExceeded, TooManyValues
+from stream_ldp.ledger.terms import BudgetExceeded, TooManyValues
 from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
 from stream_ldp.sets.charges import charges
@@ -238,7 +238,7 @@ class ItemReporter(Sender):
             return
         except BudgetExceeded as refusal:
             # Where it is the budget of a day, this happens every day, phase after phase.
-            level = logging.INFO if isinstance(refusal, DayBudgetExceeded) else logging.WARNING
+            level = logging.INFO if refusal.renews else logging.WARNING
             log.log(level, "phase %d of epoch %d gets no report: %s", asked.phase, asked.epoch, refusal)
             if self._pays_for_none(asked, refusal):
                 raise
@@ -260,7 +260,7 @@ class ItemReporter(Sender):
         """Decide whether the budget pays for no phase any more; that of a day begins anew the next day."""
         phases = self._collection.method.phases
         cheapest = min(phase.epsilon for phase in phases)
-        if isinstance(refusal, DayBudgetExceeded):
+        if refusal.renews:
             # A permanent response that was shown before costs less than the first report of it.
             return refusal.budget < min(cheapest, refusal.cost)
         return phases[asked.phase - 1].epsilon <= cheapest or refusal.left < cheapest

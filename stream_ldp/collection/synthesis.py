@@ -6,11 +6,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol, Self
 
 from pydantic import Field, model_validator
 
-from stream_ldp.collection.collection import Collection, Part, Topics
+from stream_ldp.collection.attributes import Encoder
+from stream_ldp.collection.collection import Collection, Part, Series, Topics
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.collection.records import CollectionOfRecords
 
@@ -53,6 +55,20 @@ class SynthesisSpec(Part):
     stop: Literal["certificate", "paper"] | None = None
 
 
+class Labelled(Encoder, Protocol):
+    """An attribute with a few values."""
+
+    @property
+    def labels(self) -> tuple[str, ...]: ...
+
+
+class Joint(Protocol):
+    """A joint distribution of some attributes, given by name."""
+
+    @property
+    def of(self) -> Sequence[str]: ...
+
+
 class SynthesizingCollection(CollectionOfRecords):
     """A collection whose estimates are enough to make records of.
 
@@ -64,10 +80,40 @@ class SynthesizingCollection(CollectionOfRecords):
 
     synthesis: SynthesisSpec | None = None
 
+    if TYPE_CHECKING:
+
+        @property
+        def attributes(self) -> Sequence[Labelled]: ...
+
+    @property
+    def whole(self) -> Series:
+        """The series whose tasks hold all that records are made from."""
+        raise NotImplementedError
+
+    def counting_all(self) -> Self:
+        """Make a collection with the same reports of which all is counted that records are made from.
+
+        Raises:
+            ParameterError: its pairs have too many cells.
+        """
+        raise NotImplementedError
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {attribute.name: position for position, attribute in enumerate(self.attributes)}
+
+    def positions_of(self, of: Sequence[str]) -> tuple[int, ...]:
+        """Find the positions of some attributes, given by name, among the collection's; in the given order."""
+        return tuple(self._positions[name] for name in of)
+
+    def sizes_of(self, estimate: Joint) -> tuple[int, ...]:
+        """Return the shape of an estimate: the number of values of each axis."""
+        return tuple(len(self.attributes[place].labels) for place in self.positions_of(estimate.of))
+
     @property
     def record_labels(self) -> tuple[tuple[str, ...], ...]:
         """Labels of the values of each attribute of a record."""
-        raise NotImplementedError
+        return tuple(attribute.labels for attribute in self.attributes)
 
     @property
     def record_sizes(self) -> tuple[int, ...]:

@@ -53,6 +53,11 @@ class UnreadableRecord(ConsumerRecord):  # type: ignore[misc]
     fault: str = ""
 
 
+def fault_of(record: ConsumerRecord) -> str | None:
+    """Return why a record cannot be read; None if it can."""
+    return getattr(record, "fault", None)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Fetched:
     """The batches of a partition from a place on.

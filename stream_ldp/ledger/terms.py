@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import ClassVar
 
 from stream_ldp.errors import ParameterError, StreamLDPError
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
@@ -74,6 +75,9 @@ class BudgetExceeded(ReportRefused):
     cost, left, budget: in nats.
     """
 
+    #: Whether there is more of the budget on another day.
+    renews: ClassVar[bool] = False
+
     def __init__(self, *, cost: float, left: float, budget: float) -> None:
         super().__init__(f"{_too_dear(cost, left)} of a budget of {budget:g}: nothing was sent")
         self.cost = cost
@@ -86,6 +90,8 @@ class DayBudgetExceeded(BudgetExceeded):
 
     cost, left, budget: in nats, the latter two of the day.
     """
+
+    renews: ClassVar[bool] = True
 
     def __init__(self, *, cost: float, left: float, budget: float) -> None:
         super().__init__(cost=cost, left=left, budget=budget)

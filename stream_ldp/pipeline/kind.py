@@ -153,6 +153,10 @@ def always(*libraries: str) -> Callable[[Collection], tuple[str, ...]]:
 _special = always("scipy.special")
 
 
+def _never(collection: Collection) -> bool:  # noqa: ARG001
+    return False
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     """A kind of collection.
@@ -183,6 +187,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     for_finals: finds the collection that is best after some final answers, and says what it is; raises
         ParameterError. None where there is no design to choose.
     rounds: its rounds; None if the collection's file says all that users are asked.
+    is_large: decides whether the solves of a collection may take so long that `check` measures them.
     solve_times: measures what solves take, before it runs; None if nobody can say.
     fit: returns the iteration that produced an answer, for the metrics; None if answers are not iterated to.
     users: returns the least number of users who reported in a task's window.
@@ -212,6 +217,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     reports: Reports[CollectionT] | None = None
     evaluation: Evaluation
     rounds: Rounds[CollectionT, AnswerT, Any] | None = None
+    is_large: Callable[[CollectionT], bool] = _never
     solve_times: SolveTimes[CollectionT] | None = None
     fit: Callable[[AnswerT], Iteration] | None = None
     users: Callable[[CollectionT, WindowTask[SeriesT, AnswerT]], int] = fewest_users

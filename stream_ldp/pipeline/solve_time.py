@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 Timer = Callable[[Callable[[], object]], float]
 
 
+#: Values of an attribute beyond which nothing is measured: the time of a solve may grow with the cube of their
+#: number, and with so many it is a second.
+MAX_VALUES = 1_000
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SolveTime:
     """The time to solve one window of one series.

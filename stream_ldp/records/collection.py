@@ -24,7 +24,7 @@ from stream_ldp.collection import (
     shown_duration,
 )
 from stream_ldp.collection.located import Misplaced, parse_values, suggestion
-from stream_ldp.collection.synthesis import SynthesizingCollection
+from stream_ldp.collection.synthesis import SynthesisSpec, SynthesizingCollection
 from stream_ldp.collection.values import Edge, encode_value, fill_in_values
 from stream_ldp.mechanisms import RESOLUTION, AnyMechanismSpec, Mechanism, PermanentWords
 from stream_ldp.mechanisms.randomness.entropy import threshold
@@ -204,17 +204,9 @@ class JointCollection(SynthesizingCollection):
         return self
 
     @cached_property
-    def _positions(self) -> dict[str, int]:
-        return {attribute.name: position for position, attribute in enumerate(self.attributes)}
-
-    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Number of values of each attribute."""
         return tuple(len(attribute.values) for attribute in self.attributes)
-
-    @property
-    def record_labels(self) -> tuple[tuple[str, ...], ...]:
-        return tuple(attribute.labels for attribute in self.attributes)
 
     @cached_property
     def mechanism(self) -> Mechanism:
@@ -297,17 +289,9 @@ class JointCollection(SynthesizingCollection):
         """List the attributes of an estimate, in the order of its axes."""
         return tuple(self.attributes[self._positions[name]] for name in estimate.of)
 
-    def sizes_of(self, estimate: EstimateSpec) -> tuple[int, ...]:
-        """Return the shape of an estimate: the number of values of each axis."""
-        return tuple(len(attribute.values) for attribute in self.attributes_of(estimate))
-
     def columns_of(self, table: NDArray[np.int64], estimate: EstimateSpec) -> tuple[NDArray[np.int64], ...]:
         """Return the values that users have of each axis of an estimate, by their numbers."""
         return tuple(table[:, place] for place in self.positions_of(estimate.of))
-
-    def positions_of(self, of: Sequence[str]) -> tuple[int, ...]:
-        """Find the positions of some attributes, given by name, among the collection's; in the given order."""
-        return tuple(self._positions[name] for name in of)
 
     def bits_of(self, of: Sequence[str]) -> tuple[int, ...]:
         """Find the positions in a report of the bits of some attributes, given by name; in the given order."""
@@ -330,6 +314,12 @@ class JointCollection(SynthesizingCollection):
     def whole(self) -> EstimateSpec:
         """All attributes at once: no estimate that is published, but the counts that records are made from."""
         return EstimateSpec(name=WHOLE, of=tuple(attribute.name for attribute in self.attributes))
+
+    def counting_all(self) -> Self:
+        if self.synthesis is not None:
+            return self
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return parse_values(type(self), fields | {"synthesis": SynthesisSpec(records=1)})
 
     @property
     def counted(self) -> tuple[EstimateSpec, ...]:

@@ -47,6 +47,7 @@ RECORDS = Kind(
     reports=reports,
     totals=deferred("stream_ldp.records.truth:totals"),
     for_budget=deferred("stream_ldp.records.plan:for_budget"),
+    is_large=deferred("stream_ldp.records.solve_time:is_large"),
     solve_times=deferred("stream_ldp.records.solve_time:solve_times"),
     fit=attrgetter("fit"),
     users=deferred("stream_ldp.records.solve:users"),

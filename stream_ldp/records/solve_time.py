@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.pipeline.solve_time import SolveTime
+from stream_ldp.pipeline.solve_time import MAX_VALUES, SolveTime
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records.solve import solve
@@ -45,9 +45,9 @@ _FEWEST, _SMALL = 2_000, 10_000
 _RATIO = 4
 #: Size of a further sample over that of the one before it, at most.
 _STEP = 10
-#: Values of an attribute beyond which nothing is measured: the time of a solve may grow with the cube of their
-#: number, and with so many it is a second.
-MAX_VALUES = 1_000
+#: Cells of an estimate whose solves are worth measuring, which takes seconds: with fewer, a solve of 100,000 reports
+#: takes tenths of a second.
+MANY_CELLS = 1_000
 #: Largest sample, and most rows times cells of one: what is drawn and decoded in seconds, whatever its solve takes.
 _MOST, _MAX_ROW_CELLS = 1_000_000, 2 * 10**9
 #: Seconds that the solve of a sample may take, by the growth of those before it.
@@ -62,6 +62,11 @@ _LINKED_WINDOWS = 16
 #: The pseudonyms of users, uint8 of shape (users, bytes), of no bytes where reports are not linked; and their packed
 #: reports in each window, uint8 of shape (users, bytes of a report).
 _Drawn = tuple["NDArray[np.uint8]", tuple["NDArray[np.uint8]", ...]]
+
+
+def is_large(collection: JointCollection) -> bool:
+    """Decide whether the solves of a collection may take long."""
+    return max(math.prod(collection.sizes_of(estimate)) for estimate in collection.estimates) >= MANY_CELLS
 
 
 def solve_times(collection: JointCollection, *, populations: Sequence[int], timer: Timer) -> Iterator[SolveTime]:

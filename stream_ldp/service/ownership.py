@@ -19,7 +19,7 @@ from aiokafka.structs import OffsetAndMetadata
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.consumer import QuickConsumer
 from stream_ldp.kafka.decompression import MAX_EXPANDED_REPORTS_BYTES
-from stream_ldp.kafka.unreadable import UnreadableRecord
+from stream_ldp.kafka.unreadable import fault_of
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.source_partition import SourcePartition
@@ -178,7 +178,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         except TimeoutError:
             return {}
         for partition, records in fetched.items():
-            if isinstance(records[0], UnreadableRecord) and partition in self.partitions:
+            if fault_of(records[0]) is not None and partition in self.partitions:
                 # It stands for all of its batch, with the offset of the last record.
                 self.partitions[partition].sought = True
         return fetched

@@ -14,7 +14,7 @@ from stream_ldp.kafka.connection import check_connection
 from stream_ldp.kafka.decompression import MAX_EXPANDED_REPORTS_BYTES
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.topics import absent
-from stream_ldp.kafka.unreadable import UnreadableRecord
+from stream_ldp.kafka.unreadable import fault_of
 from stream_ldp.kinds import KINDS, kind_of
 from stream_ldp.merge_step import MergeStep, next_round
 from stream_ldp.pipeline.answer import Status
@@ -217,7 +217,7 @@ async def _recounted(
                         (record.offset, record.timestamp, record.value)
                         for record in records
                         if record.value is not None
-                        and not isinstance(record, UnreadableRecord)
+                        and fault_of(record) is None
                         and (topic, partition, record.offset) not in refused
                     ],
                 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stream_ldp.kafka.log import LogReader
-from stream_ldp.kafka.unreadable import UnreadableRecord
+from stream_ldp.kafka.unreadable import fault_of
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.partials import partition_of
@@ -50,7 +50,7 @@ class AnswersLog:
         """Take note of a record; return it if it cannot be read."""
         merge, collection = self._merge, self._merge.collection
         kind = kind_of(collection)
-        answer, asked, why = None, None, _fault(record) or NO_VALUE
+        answer, asked, why = None, None, fault_of(record) or NO_VALUE
         if record.value is not None:
             try:
                 answer = kind.answer.from_bytes(record.value)
@@ -90,14 +90,10 @@ async def partials_log(name: str, *, settings: Settings, begin: int = 0) -> Asyn
                 *(record.topic, record.partition, record.offset),
                 key=record.key,
                 value=record.value,
-                fault=_fault(record),
+                fault=fault_of(record),
             )
             if entry.collection in (None, name):
                 yield entry
-
-
-def _fault(record: ConsumerRecord) -> str | None:
-    return record.fault if isinstance(record, UnreadableRecord) else None
 
 
 def _unread(record: ConsumerRecord, why: str) -> Unread:

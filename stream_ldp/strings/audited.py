@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stream_ldp.audit.audited import AuditSubject
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.strings.collection import StringCollection
-    from stream_ldp.strings.questions import StringQuestions
+    from stream_ldp.strings.questions import StringQuestion, StringQuestions
 
 
 def subject(collection: StringCollection) -> AuditSubject:
@@ -58,5 +58,5 @@ class _Strings:
         )
 
     @property
-    def _questions(self) -> StringQuestions:
+    def _questions(self) -> StringQuestions[StringQuestion]:
         return self.collection.method.questions

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.strings.attribute import StringAttribute
-    from stream_ldp.strings.questions import StringAnswers, StringQuestions
+    from stream_ldp.strings.questions import StringAnswers, StringQuestion, StringQuestions
 
     #: Answers of each window, with the weight of the window.
     Windows = Sequence[tuple[float, StringAnswers]]
@@ -175,7 +175,7 @@ class StringMethod(ABC):
     name: ClassVar[str]
 
     attribute: StringAttribute
-    questions: StringQuestions
+    questions: StringQuestions[StringQuestion]
     reports_per_user: float = 1.0
 
     @classmethod

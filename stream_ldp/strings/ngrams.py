@@ -92,6 +92,7 @@ class RapporUnknown(StringMethod):
 
     name: ClassVar[str] = "rappor-unknown"
 
+    questions: StringQuestions[PairQuestion]
     hashed: UnaryResponse
     gram: UnaryResponse
 
@@ -132,7 +133,6 @@ class RapporUnknown(StringMethod):
         groups: Groups = {
             question.places: [(weight, answers.where(answers.numbers == number)) for weight, answers in windows]
             for number, question in enumerate(self.questions.questions)
-            if isinstance(question, PairQuestion)
         }
         if not all(any(answers.reports for _, answers in group) for group in groups.values()):
             return None

@@ -82,6 +82,7 @@ class Pem(StringMethod):
 
     name: ClassVar[str] = "pem"
 
+    questions: StringQuestions[PrefixQuestion]
     response: DirectResponse
 
     @classmethod
@@ -150,7 +151,7 @@ class Pem(StringMethod):
     @property
     def lengths(self) -> tuple[int, ...]:
         """Letters of the beginning that each group answers about."""
-        return tuple(question.length for question in self.questions.questions if isinstance(question, PrefixQuestion))
+        return tuple(question.length for question in self.questions.questions)
 
     def _groups(self, windows: Windows) -> list[list[tuple[float, StringAnswers]]]:
         """Return the answers of each group."""

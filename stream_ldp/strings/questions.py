@@ -6,7 +6,7 @@ import itertools
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -54,6 +54,9 @@ class StringQuestion(ABC):
         symbols: of each user's string, shape (n, length).
         seeds: of each user, shape (n,).
         """
+
+
+QuestionT_co = TypeVar("QuestionT_co", bound=StringQuestion, covariant=True)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,7 +109,7 @@ class StringAnswers:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StringQuestions(Allocation):
+class StringQuestions(Allocation, Generic[QuestionT_co]):
     """All questions of a collection of strings, of which each user answers one, by the same randomizers.
 
     A row is the number of the question, u8, the seed, u32 little-endian, and the rows of the randomizers. The number
@@ -114,7 +117,7 @@ class StringQuestions(Allocation):
     randomizers, whose draws are independent.
     """
 
-    questions: tuple[StringQuestion, ...]
+    questions: tuple[QuestionT_co, ...]
     randomizers: tuple[Randomizer, ...]
 
     @property

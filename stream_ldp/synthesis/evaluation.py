@@ -10,7 +10,6 @@ from stream_ldp.evaluation.distance import average_variation_distance, joint_of
 from stream_ldp.evaluation.trial import Measured
 from stream_ldp.records.series import EstimateSpec
 from stream_ldp.synthesis.publication import synthetic
-from stream_ldp.synthesis.window import whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -58,7 +57,7 @@ def measure(
         return Measured(series, metrics | {"accuracy_real": accuracy_real}, seconds)
 
     begun = trial.clock()
-    task = asked(trial)(whole(collection))
+    task = asked(trial)(collection.whole)
     found = synthetic(collection, task, spec=spec, earlier={}, seed=trial.drawing)
     yield measured("synthetic", found.structure, found.records, trial.clock() - begun)
     drawn = others[np.random.default_rng(trial.drawing).choice(len(others), len(people))]

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from stream_ldp.collection.synthesis import CHUNK_BYTES, record_bytes
+from stream_ldp.collection.synthesis import CHUNK_BYTES, SynthesizingCollection, record_bytes
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records.answer import Estimate
-from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.distribution import Axis
 from stream_ldp.synthesis.chunk import SyntheticChunk
 from stream_ldp.synthesis.records import MAX_CELLS, synthesize
-from stream_ldp.synthesis.window import marginals_of, whole
-from stream_ldp.views.collection import ViewsCollection
+from stream_ldp.synthesis.window import marginals_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,7 +28,7 @@ _PUBLISHED_CELLS = 128
 
 
 def synthetic(
-    collection: JointCollection | ViewsCollection,
+    collection: SynthesizingCollection,
     task: WindowTask[Any, Any],
     *,
     spec: SynthesisSpec,
@@ -39,7 +37,7 @@ def synthetic(
 ) -> SyntheticRecords:
     """Make the records of a window.
 
-    task: about `stream_ldp.synthesis.window.whole`.
+    task: about the collection's `whole`.
     earlier: the final before of each estimate that has one, by the estimate's name.
     seed: in place of the spec's and the window.
     """
@@ -60,7 +58,7 @@ def are_due(task: WindowTask[Any, Any], estimated: WindowTask[Any, Any], final: 
     collection began to ask for records, or whose counts have expired, there may be less than the final has seen. The
     same goes for the earlier windows that an estimate of linked reports, or one with memory, is made of.
 
-    task: about `stream_ldp.synthesis.window.whole`.
+    task: about the collection's `whole`.
     estimated: about an estimate of the same window.
     """
     same = task.reports_by_window == estimated.reports_by_window
@@ -68,7 +66,7 @@ def are_due(task: WindowTask[Any, Any], estimated: WindowTask[Any, Any], final: 
 
 
 def published(
-    collection: JointCollection | ViewsCollection,
+    collection: SynthesizingCollection,
     task: WindowTask[Any, Any],
     final: Estimate,
     *,
@@ -76,7 +74,7 @@ def published(
 ) -> Iterator[SyntheticChunk]:
     """Make the records of a window, and yield the chunks that are published with its first final, in order.
 
-    task: about `stream_ldp.synthesis.window.whole`.
+    task: about the collection's `whole`.
     final: a final of the window, whose reports and privacy are those of the records.
     earlier: the final before of each estimate that has one, by the estimate's name.
 
@@ -114,13 +112,13 @@ class WindowRecords:
     """The records of one window, as all that they are made of.
 
     spec: what the collection asks for.
-    task: about `stream_ldp.synthesis.window.whole`.
+    task: about the collection's `whole`.
     estimated: about an estimate of the same window.
     final: a final of the window.
     earlier: the final before of each estimate that has one, by the estimate's name.
     """
 
-    collection: JointCollection | ViewsCollection
+    collection: SynthesizingCollection
     spec: SynthesisSpec
     task: WindowTask[Any, Any]
     estimated: WindowTask[Any, Any]
@@ -128,18 +126,19 @@ class WindowRecords:
     earlier: Mapping[str, Any]
 
     @classmethod
-    def of(cls, merge: Merge, final: Answer) -> Self | None:
-        """Take them from a merge that still holds the window; None if its collection asks for no records."""
+    def of(cls, merge: Merge, final: Any) -> Self | None:
+        """Take them from a merge that still holds the window; None if its collection asks for no records.
+
+        final: a final of the window.
+        """
         collection = merge.collection
-        if not isinstance(collection, JointCollection | ViewsCollection) or collection.synthesis is None:
+        if not isinstance(collection, SynthesizingCollection) or collection.synthesis is None:
             return None
-        if not isinstance(final, Estimate):
-            raise TypeError(f"{collection.name} publishes estimates, and was given {type(final).__name__}")
         start_ms = final.window.start_ms
         return cls(
             collection=collection,
             spec=collection.synthesis,
-            task=merge.task(start_ms, whole(collection), final=True),
+            task=merge.task(start_ms, collection.whole, final=True),
             estimated=merge.task(start_ms, collection.series[0], final=True),
             final=final,
             earlier=merge.earlier(start_ms),

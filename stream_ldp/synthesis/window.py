@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import singledispatch
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stream_ldp.collection.located import parse_values
-from stream_ldp.collection.synthesis import SynthesisSpec
+from stream_ldp.collection.synthesis import SynthesizingCollection
 from stream_ldp.errors import ParameterError
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records import solve as records
@@ -25,34 +26,25 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.collection import Collection, Series
+    from stream_ldp.collection import Collection
     from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.records.answer import Estimate
     from stream_ldp.records.series import EstimateSpec
     from stream_ldp.synthesis.marginals import MarginalModel
 
 
-def counting_all(collection: Collection) -> JointCollection | ViewsCollection:
+def counting_all(collection: Collection) -> SynthesizingCollection:
     """Make a collection with the same reports of which all is counted that records are made from.
 
     Raises:
         ParameterError: the collection has no records, or its pairs have too many cells.
     """
-    if isinstance(collection, ViewsCollection):
-        return collection
-    if not isinstance(collection, JointCollection):
+    if not isinstance(collection, SynthesizingCollection):
         raise ParameterError(
             f"{collection.name} has no records: synthetic ones are made of collections of joint distributions, by "
             "rr-ldp, by k-rr, or by `kind: sampled` with `ask`"
         )
-    if collection.synthesis is not None:
-        return collection
-    return parse_values(JointCollection, _fields(collection) | {"synthesis": SynthesisSpec(records=1)})
-
-
-def whole(collection: JointCollection | ViewsCollection) -> Series:
-    """Return the series whose questions hold all that records are made from."""
-    return collection.whole if isinstance(collection, JointCollection) else collection.series[0]
+    return collection.counting_all()
 
 
 def all_pairs(collection: JointCollection, *, stop: str | None = None) -> JointCollection:
@@ -62,30 +54,52 @@ def all_pairs(collection: JointCollection, *, stop: str | None = None) -> JointC
     """
     names = [attribute.name for attribute in collection.attributes]
     asked = [(name,) for name in names] + list(combinations(names, 2))
+    fields = {name: getattr(collection, name) for name in JointCollection.model_fields}
     form = {"prior": "window", "stop": stop or "certificate"}
     estimates = [{"name": f"of-{number}", "of": of, **form} for number, of in enumerate(asked)]
-    return parse_values(JointCollection, _fields(collection) | {"estimates": estimates, "synthesis": None})
+    return parse_values(JointCollection, fields | {"estimates": estimates, "synthesis": None})
 
 
+@singledispatch
 def marginals_of(
-    collection: JointCollection | ViewsCollection,
-    task: WindowTask[Any, Any],
+    collection: SynthesizingCollection,
+    task: WindowTask[Any, Any],  # noqa: ARG001
     *,
-    earlier: Mapping[str, Any],
-    stop: str | None = None,
+    earlier: Mapping[str, Any],  # noqa: ARG001
+    stop: str | None = None,  # noqa: ARG001
 ) -> MarginalModel:
     """Estimate the distributions of a window.
 
     Those of views learn from the windows before as far as the collection's estimates do; those of joint distributions
     are of every pair, and no window before has estimated all of them.
 
-    task: about `whole`.
+    task: about the collection's `whole`.
     earlier: the final before of each estimate that has one, by the estimate's name.
     stop: see `SynthesisSpec`.
     """
-    if isinstance(collection, ViewsCollection):
-        tables, fit = fitted(collection, task)
-        return ViewMarginals(fit=filter_all(collection, task, tables, fit, earlier=earlier))
+    raise TypeError(f"nothing is registered that makes records of a {type(collection).__name__}")
+
+
+@marginals_of.register(ViewsCollection)
+def _of_views(
+    collection: ViewsCollection,
+    task: WindowTask[Any, Any],
+    *,
+    earlier: Mapping[str, Any],
+    stop: str | None = None,  # noqa: ARG001  views are fitted in one way
+) -> MarginalModel:
+    tables, fit = fitted(collection, task)
+    return ViewMarginals(fit=filter_all(collection, task, tables, fit, earlier=earlier))
+
+
+@marginals_of.register(JointCollection)
+def _of_pairs(
+    collection: JointCollection,
+    task: WindowTask[Any, Any],
+    *,
+    earlier: Mapping[str, Any],  # noqa: ARG001  no window before has estimated every pair
+    stop: str | None = None,
+) -> MarginalModel:
     asked = all_pairs(collection, stop=stop)
 
     def answer(series: EstimateSpec) -> Estimate:
@@ -109,18 +123,12 @@ def marginals_of(
     )
 
 
-def _fields(collection: JointCollection) -> dict[str, Any]:
-    return {name: getattr(collection, name) for name in JointCollection.model_fields}
-
-
 def _selected(task: WindowTask[Any, Any], bits: Sequence[int]) -> tuple[tuple[float, tuple[RowCounts, ...]], ...]:
     """Return the counts of some bits of whole rows."""
     return tuple((weight, tuple(selected(part, bits) for part in parts)) for weight, parts in task.counts(RowCounts))
 
 
-def labels_of(
-    collection: JointCollection | ViewsCollection, synthetic: NDArray[np.int64]
-) -> dict[str, NDArray[np.str_]]:
+def labels_of(collection: SynthesizingCollection, synthetic: NDArray[np.int64]) -> dict[str, NDArray[np.str_]]:
     """Return the values of records, by the name of the attribute; each of shape (n,).
 
     synthetic: value indices, shape (n, attributes).

@@ -79,33 +79,25 @@ class ViewsCollection(SynthesizingCollection, AskingCollection):
         return self.mechanism_spec.questions(self.attributes)
 
     @property
-    def record_labels(self) -> tuple[tuple[str, ...], ...]:
-        return tuple(attribute.labels for attribute in self.attributes)
-
-    @property
     def series(self) -> tuple[ViewEstimateSpec, ...]:
         """The estimates."""
         return self.estimates
 
-    @cached_property
-    def _positions(self) -> dict[str, int]:
-        return {attribute.name: position for position, attribute in enumerate(self.attributes)}
+    @property
+    def whole(self) -> ViewEstimateSpec:
+        """See `SynthesizingCollection.whole`: any estimate, since all answers are counted for each."""
+        return self.estimates[0]
+
+    def counting_all(self) -> Self:
+        return self
 
     def attributes_of(self, estimate: ViewEstimateSpec) -> tuple[AskedAttribute, ...]:
         """List the attributes of an estimate, in the order of its axes."""
         return tuple(self.attributes[self._positions[name]] for name in estimate.of)
 
-    def sizes_of(self, estimate: ViewEstimateSpec) -> tuple[int, ...]:
-        """Return the shape of an estimate: the number of values of each axis."""
-        return tuple(len(attribute.labels) for attribute in self.attributes_of(estimate))
-
     def columns_of(self, table: Table, estimate: ViewEstimateSpec) -> tuple[NDArray[np.int64], ...]:
         """Return the values that users have of each axis of an estimate, by their numbers."""
         return tuple(table[str(place)] for place in self.positions_of(estimate.of))
-
-    def positions_of(self, of: Sequence[str]) -> tuple[int, ...]:
-        """Find the positions of some attributes, given by name, among the collection's; in the given order."""
-        return tuple(self._positions[name] for name in of)
 
 
 def narrowed_to(collection: ViewsCollection, of: Sequence[str], method: str | None) -> ViewsCollection:

@@ -19,7 +19,6 @@ from stream_ldp.records.collection import JointCollection
 from stream_ldp.synthesis import publication
 from stream_ldp.synthesis.chunk import SyntheticChunk
 from stream_ldp.synthesis.publication import are_due, published
-from stream_ldp.synthesis.window import whole
 from stream_ldp.views.collection import ViewsCollection
 from tests.views.examples import TEXT, sums_of, users
 
@@ -69,7 +68,7 @@ def parts_of_records(sizes: Sequence[int]) -> list[Statistic]:
 
 def task_of(collection: Any, parts: Sequence[Statistic], *, window_ms: int = 20_000) -> WindowTask[Any, Any]:
     return WindowTask(
-        series=whole(collection), window_ms=window_ms, final=True, windows=((1.0, tuple(parts)),), before=None
+        series=collection.whole, window_ms=window_ms, final=True, windows=((1.0, tuple(parts)),), before=None
     )
 
 
@@ -216,7 +215,7 @@ def test_records_of_linked_reports_are_made_of_what_users_have_told_in_the_perio
         rows = np.concatenate([names, linked.mechanism.perturb(people, entropy=entropy)], axis=1)
         windows.append((1.0, (RowCounts.of(rows, bits=linked.bits),)))
     task: WindowTask[Any, Any] = WindowTask(
-        series=whole(linked), window_ms=30_000, final=True, windows=tuple(windows), before=None
+        series=linked.whole, window_ms=30_000, final=True, windows=tuple(windows), before=None
     )
     (chunk,) = published(linked, task, final_of(task), earlier={})
     alone = replace(task, windows=(windows[0], (1.0, ())))

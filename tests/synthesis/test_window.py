@@ -7,7 +7,7 @@ import pytest
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.records.layout import JointLayout
-from stream_ldp.synthesis.window import all_pairs, counting_all, labels_of, whole
+from stream_ldp.synthesis.window import all_pairs, counting_all, labels_of
 from tests.client.examples import collection_of
 from tests.marginals.examples import collection_of as sampled_collection
 from tests.views.examples import collection_of as views_collection
@@ -25,14 +25,14 @@ def test_all_attributes_and_pairs_of_records_are_asked_for_without_another_finge
 def test_whole_reports_are_counted_for_records_without_another_fingerprint() -> None:
     counting = counting_all(collection_of())
     assert counting.fingerprint == collection_of().fingerprint
-    assert whole(counting).statistic(None) == ("bathing", "mobility")
+    assert counting.whole.statistic(None) == ("bathing", "mobility")
     assert set(JointLayout(counting).tallies()) == {("bathing", "mobility"), ("mobility",)}  # type: ignore[arg-type]
 
 
 def test_what_views_count_holds_all_that_is_needed() -> None:
     care = views_collection()
     assert counting_all(care) is care
-    assert whole(care) is care.series[0]
+    assert care.whole is care.series[0]
 
 
 def test_a_collection_without_records_is_refused() -> None:

@@ -21,7 +21,6 @@ add up.
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
@@ -29,6 +28,7 @@ from fractions import Fraction
 from pydantic import BaseModel, ConfigDict, Field
 
 from stream_ldp.ledger.reports import AttributeReport, PhaseReport
+from stream_ldp.ledger.sharing import worst_sharing
 from stream_ldp.ledger.terms import (
     Assumption,
     BudgetExceeded,
@@ -214,7 +214,7 @@ class Spending(_Part):
             if distinct := min(self.values_of(account.responses), account.memoised):
                 if distinct > 1 and not account.mechanism.is_concave:
                     # Which response was shown how often is not known, and to share reports out evenly may lose less.
-                    apart += distinct * Fraction(account.mechanism.responses_loss(responses=1, reports=math.inf))
+                    apart += Fraction(worst_sharing(account.mechanism, responses=distinct, reports=account.memoised))
                     continue
                 times, more = divmod(account.memoised, distinct)
                 shown[account.mechanism, times + 1] += more

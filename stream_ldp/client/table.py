@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
-import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -14,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from stream_ldp.errors import ParameterError
 from stream_ldp.extras import imported
 from stream_ldp.pipeline.cells import LEVEL
+from stream_ldp.spreadsheet import csv_line, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,13 +46,12 @@ class Table:
         the beginning of a cell has the text again. Numbers stay as they are.
         """
         rows = ([row.get(name) for name in self.columns] for row in self.rows)
-        return "".join(_line(map(_cell, cells)) for cells in (self.columns, *rows))
+        return "".join(csv_line(cells) for cells in (self.columns, *rows))
 
     def to_json(self) -> str:
         """Return the table as a JSON list of objects, one a line; times are ISO 8601."""
         lines = [
-            json.dumps({name: _plain(row.get(name)) for name in self.columns}, ensure_ascii=False)
-            for row in self.rows
+            json.dumps({name: plain(row.get(name)) for name in self.columns}, ensure_ascii=False) for row in self.rows
         ]
         return "[" + ",\n ".join(lines) + "]\n"
 
@@ -156,28 +153,3 @@ def _columns(cell: Cell, *, level: float, taken: Iterable[str]) -> dict[str, Any
 
 def _time(time_ms: int) -> datetime:
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=time_ms)
-
-
-#: The beginnings of what a spreadsheet takes for a formula; and of what it takes for text, whatever comes after it.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-
-
-def _line(cells: Iterable[Any]) -> str:
-    """Write a line of CSV."""
-    line = io.StringIO()
-    # With this end, a carriage return within a cell is put in quotes as well.
-    csv.writer(line, lineterminator="\r\n").writerow(cells)
-    return line.getvalue().removesuffix("\r\n") + "\n"
-
-
-def _cell(value: Any) -> Any:
-    """Write a value so that a spreadsheet evaluates nothing of it."""
-    value = _plain(value)
-    if isinstance(value, str) and value.startswith(_FORMULA) and not _NUMBER.fullmatch(value):
-        return f"'{value}"
-    return value
-
-
-def _plain(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, datetime) else value

@@ -6,6 +6,9 @@ import json
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from stream_ldp.kinds import KINDS
+from stream_ldp.pipeline.answer import Status
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -53,6 +56,21 @@ class History:
         else:
             self._open[series] = (start, line)
         return line
+
+    def __contains__(self, collection: object) -> bool:
+        return collection in self._collections
+
+    def finals(self, collection: str) -> list[Any]:
+        """Return the final answers of a collection that are kept, with reports, by the time of their windows."""
+        answers = KINDS[self._collections[collection]["kind"]].answer
+        lines = [each for (name, _), finals in self._finals.items() if name == collection for each in list(finals)]
+        found = [answers.from_bytes(line) for _, line in sorted(lines, key=lambda each: each[0])]
+        return [each for each in found if each.status is Status.ANSWERED]
+
+    def oldest(self, collection: str) -> int | None:
+        """Return the start of the oldest window of which a final is kept, milliseconds since 1970-01-01 UTC."""
+        starts = [finals[0][0] for (name, _), finals in self._finals.items() if name == collection and finals]
+        return min(starts, default=None)
 
     def snapshot(self) -> Iterator[bytes]:
         """Return the parts of a line of JSON with all that is known, {"collections": {...}, "answers": [...]}.

@@ -12,6 +12,7 @@ from stream_ldp.http.hosts import Hosts
 from stream_ldp.http.port import Port, abort
 from stream_ldp.http.proxies import Proxies
 from stream_ldp.http.refusal import Refused
+from stream_ldp.page.answers import Query, find
 from stream_ldp.page.broadcast import Broadcast, TooSlow
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ PAUSE = 15.0
 #: Browsers that are shown the answers at once, each with 0.2 MB and an open connection, and seconds after which one
 #: beyond may ask again.
 READERS, RETRY_SECONDS = 200, 30
+
+#: Queries that are answered at a time, each with the memory of its rows.
+QUERIES = 2
 
 #: Bytes that are written to a browser at once, and seconds that it may take to read as many.
 PIECE, PIECE_SECONDS = 2**16, 10.0
@@ -67,6 +71,7 @@ class PageServer:
         self._history = history
         self._pause = pause
         self._broadcast = Broadcast()
+        self._querying = asyncio.Semaphore(QUERIES)
         application = web.Application()
         application.on_response_prepare.append(_add_headers)
         application.on_shutdown.append(self._say_goodbye)
@@ -76,6 +81,7 @@ class PageServer:
         ):
             application.router.add_get(f"/static/{path.name}", _file(path.name))
         application.router.add_get("/events", self._events)
+        application.router.add_get("/v1/collections/{name}/answers", self._answers)
         self._port = Port(application, host=host, port=port, hosts=hosts, proxies=proxies)
 
     @property
@@ -100,6 +106,22 @@ class PageServer:
         """Take an answer into the history, and send it to all browsers."""
         if (line := self._history.add(answer)) is not None:
             self._broadcast.send(line)
+
+    async def _answers(self, request: web.Request) -> web.Response:
+        name, query = request.match_info["name"], Query.parse(request.query)
+        if name not in self._history:
+            raise Refused(404, "unknown_collection", "this page shows no such collection")
+        if self._querying.locked():
+            raise Refused(503, "busy", "as many queries are answered as may be at once", retry_after=1)
+        async with self._querying:
+            found = await asyncio.to_thread(find, self._history, name, query)
+        headers = {"ETag": found.etag, "Cache-Control": "no-cache"}
+        if found.next is not None:
+            headers["Link"] = f'<?{found.next}>; rel="next"'
+        if found.etag in request.headers.get("If-None-Match", ""):
+            return web.Response(status=304, headers=headers)
+        charset = None if query.form == "parquet" else "utf-8"
+        return web.Response(body=found.body, content_type=found.media, charset=charset, headers=headers)
 
     async def _say_goodbye(self, _: web.Application) -> None:
         self._broadcast.end()

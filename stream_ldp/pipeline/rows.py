@@ -6,13 +6,16 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from stream_ldp.extras import imported
 from stream_ldp.pipeline.answer import moment
 from stream_ldp.pipeline.cells import LEVEL
+from stream_ldp.spreadsheet import csv_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from stream_ldp.pipeline.answer import Answer
 
@@ -60,18 +63,20 @@ class Row:
         return json.dumps(self.values, ensure_ascii=False)
 
 
-def rows_of(answer: Answer) -> Iterator[Row]:
+def rows_of(answer: Answer, *, of: Sequence[str] = (), given: Sequence[str] = ()) -> Iterator[Row]:
     """Return the cells of a final answer as rows, in the order of the answer.
 
     `cell_labels` is JSON text with what the cell is about, such as {"bathing": "no", "mobility": "some"}, and
-    `cell_name` its values alone. The interval holds the true number with probability 0.95.
+    `cell_name` its values alone. Where `of` and `given` name attributes, the cells are about them. The interval holds
+    the true number with probability 0.95.
 
     Raises:
         ValueError: the answer is provisional, so the next one replaces it.
+        ParameterError: it has no such attributes.
     """
     if not answer.final:
         raise ValueError("the rows of a window are those of its final answer, and this one is provisional")
-    cells = list(answer.cells())
+    cells = list(answer.narrowed_to(of, given=given) if of or given else answer.cells())
     for number, cell in enumerate(cells):
         low, high = cell.interval(LEVEL) or (None, None)
         yield Row(
@@ -94,6 +99,37 @@ def rows_of(answer: Answer) -> Iterator[Row]:
                 "raw_estimate": _number(cell.raw),
             }
         )
+
+
+def csv_of(rows: Iterable[Row]) -> str:
+    """Write rows as CSV with a header line; what is not known is empty.
+
+    Text that a spreadsheet would take for a formula has an apostrophe before it.
+    """
+    return "".join(csv_line(cells) for cells in (COLUMNS, *(row.values.values() for row in rows)))
+
+
+def arrow_of(rows: Sequence[Row]) -> Any:
+    """Return rows as a `pyarrow.Table`, with the times as times.
+
+    Raises:
+        MissingExtra: pyarrow is not installed.
+    """
+    arrow = imported("pyarrow", extra="export")
+    types = {
+        "text": arrow.string(),
+        "time": arrow.timestamp("ms", tz="UTC"),
+        "integer": arrow.int64(),
+        "number": arrow.float64(),
+        "truth": arrow.bool_(),
+    }
+    schema = arrow.schema([(name, types[kind]) for name, kind in COLUMNS.items()])
+    return arrow.table({name: [_value(row, name) for row in rows] for name in COLUMNS}, schema=schema)
+
+
+def _value(row: Row, name: str) -> Any:
+    value = row.values[name]
+    return datetime.fromisoformat(value) if COLUMNS[name] == "time" else value
 
 
 def _number(value: float | None) -> float | None:

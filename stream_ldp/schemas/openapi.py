@@ -7,8 +7,10 @@ from typing import Any
 
 from stream_ldp.gateway.server import MAX_BYTES
 from stream_ldp.kinds import KINDS
+from stream_ldp.page.answers import LIMIT, MAX_LIMIT, MEDIA
 from stream_ldp.pipeline.content_type import BATCH_TYPE
 from stream_ldp.pipeline.rejection import Reason
+from stream_ldp.pipeline.rows import COLUMNS
 from stream_ldp.schemas.messages import MESSAGES, message_schema
 from stream_ldp.sets.rounds import Round
 
@@ -275,6 +277,72 @@ def gateway() -> _Json:
     )
 
 
+_COLUMN_TYPES: _Json = {
+    "text": {"type": "string"},
+    "time": {"type": "string", "format": "date-time"},
+    "integer": {"type": "integer"},
+    "number": {"type": ["number", "null"]},
+    "truth": {"type": "boolean"},
+}
+
+
+def _answers() -> _Json:
+    """Describe the query for final answers."""
+    parameters: dict[str, tuple[_Json, str]] = {
+        "of": (
+            {"type": "string"},
+            "attributes whose marginal distribution is wanted, by commas; all numbers without it",
+        ),
+        "given": ({"type": "string"}, "attributes for each of whose values the distribution of `of` is wanted"),
+        "series": ({"type": "string"}, "one series, such as an estimate, by its name"),
+        "since": ({"type": "string"}, "earliest start of a window: ISO 8601, or milliseconds since 1970"),
+        "until": ({"type": "string"}, "latest end of a window, likewise"),
+        "limit": ({"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": LIMIT}, "answers on a page"),
+        "format": ({"enum": list(MEDIA), "default": "json"}, "form of the rows"),
+    }
+    found = {
+        "type": "object",
+        "properties": {
+            "collection": {"type": "string"},
+            "oldest": {"type": ["string", "null"], "description": "start of the oldest window that is kept here"},
+            "next_since": {"type": ["string", "null"], "description": "`since` of the next page; null on the last"},
+            "rows": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {name: _COLUMN_TYPES[kind] for name, kind in COLUMNS.items()},
+                    "required": list(COLUMNS),
+                    "additionalProperties": False,
+                },
+            },
+        },
+        "required": ["collection", "oldest", "next_since", "rows"],
+        "additionalProperties": False,
+    }
+    answer = _answer("Rows, one a cell; the header `Link` leads to the next page", found)
+    answer["content"] |= {MEDIA["csv"]: {"schema": {"type": "string"}}, MEDIA["parquet"]: {"schema": {}}}
+    refusals = {
+        "304": {"description": "The rows have the `ETag` of `If-None-Match`"},
+        "400": _answer("A parameter is wrong, or no answer has such attributes", _ref("Refusal")),
+        "404": _answer("The page shows no such collection", _ref("Refusal")),
+        "501": _answer("pyarrow, which writes Parquet, is not installed there", _ref("Refusal")),
+        "503": _answer("As many queries are answered as may be at once", _ref("Refusal")) | {"headers": _LATER},
+    }
+    get = {
+        "operationId": "answers",
+        "summary": "The final answers that the page keeps, as rows",
+        "parameters": [
+            {"name": name, "in": "query", "schema": schema, "description": told}
+            for name, (schema, told) in parameters.items()
+        ],
+        "responses": {"200": answer, **refusals},
+    }
+    return {
+        "parameters": [{"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}],
+        "get": get,
+    }
+
+
 def page() -> _Json:
     """Describe the page."""
     static = resources.files("stream_ldp.page").joinpath("static")
@@ -296,6 +364,7 @@ def page() -> _Json:
         "/": {"get": _get("page", "The page", _answer("HTML", {"type": "string"}, media="text/html"))},
         "/events": {"get": events},
     }
+    paths["/v1/collections/{name}/answers"] = _answers()
     for name in files:
         kind = media[name[name.rindex(".") :]]
         paths[f"/static/{name}"] = {

@@ -157,7 +157,7 @@ async def test_what_the_page_answers_is_what_its_document_says(monkeypatch: pyte
     await page.start()
     async with aiohttp.ClientSession(page.url) as client:
         for path in document["paths"]:
-            async with client.get(path) as response:
+            async with client.get(path.replace("{name}", "films")) as response:
                 if path != "/events":
                     await check(document, response, path)
                     continue

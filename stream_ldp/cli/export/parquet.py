@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.cli.export.sink import SinkAway, SinkError
 from stream_ldp.extras import imported
-from stream_ldp.pipeline.rows import COLUMNS
+from stream_ldp.pipeline.rows import arrow_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +27,6 @@ class ParquetFolder:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._parquet: Any = None
-        self._arrow: Any = None
 
     def open(self) -> None:
         """Make the directory.
@@ -37,7 +35,6 @@ class ParquetFolder:
             MissingExtra: pyarrow is not installed.
         """
         self._parquet = imported("pyarrow.parquet", extra="export")
-        self._arrow = imported("pyarrow", extra="export")
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -51,7 +48,7 @@ class ParquetFolder:
         beginning = file.with_suffix(".part")
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._parquet.write_table(self._table(rows), str(beginning))
+            self._parquet.write_table(arrow_of(rows), str(beginning))
             with beginning.open("rb") as written:
                 os.fsync(written.fileno())
             beginning.replace(file)
@@ -61,24 +58,6 @@ class ParquetFolder:
 
     def close(self) -> None:
         """Nothing is open between two answers."""
-
-    def _table(self, rows: Sequence[Row]) -> Any:
-        arrow = self._arrow
-        types = {
-            "text": arrow.string(),
-            "time": arrow.timestamp("ms", tz="UTC"),
-            "integer": arrow.int64(),
-            "number": arrow.float64(),
-            "truth": arrow.bool_(),
-        }
-        schema = arrow.schema([(name, types[kind]) for name, kind in COLUMNS.items()])
-        columns = {name: [_value(row, name) for row in rows] for name in COLUMNS}
-        return arrow.table(columns, schema=schema)
-
-
-def _value(row: Row, name: str) -> Any:
-    value = row.values[name]
-    return datetime.fromisoformat(value) if COLUMNS[name] == "time" else value
 
 
 def _failed(path: Path, error: OSError) -> SinkError:

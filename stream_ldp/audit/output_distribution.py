@@ -35,7 +35,7 @@ MAX_ENTRIES = 2**16
 
 def in_miniature(randomizer: Miniature) -> Miniature:
     """Return the randomizer, or one of its kind and epsilon that is small enough to be enumerated."""
-    takes_sets = isinstance(randomizer, FrequencyOracle) and randomizer.set_slots is not None
+    takes_sets = randomizer.set_slots is not None
     while _entries(randomizer) > MAX_ENTRIES or (takes_sets and randomizer.small() != randomizer):
         randomizer = randomizer.small()
     return randomizer

@@ -131,14 +131,6 @@ class FrequencyOracle(ValueRandomizer):
         """Number of inputs with different output distributions: the values and one dummy, where dummies are alike."""
         return self.size + 1
 
-    @property
-    def set_slots(self) -> int | None:
-        """Number of values of a set that a report treats alike if it is made of the whole set.
-
-        None if a report is made of one value of the set.
-        """
-        return None
-
     def perturb_sets(
         self, offsets: NDArray[np.int64], values: NDArray[np.int64], *, padding: int, entropy: Entropy
     ) -> NDArray[np.uint8]:

@@ -131,6 +131,24 @@ class Randomizer(ABC):
         return self.epsilon if reports == 1 else self.memoised.epsilon
 
     @property
+    def charged_by_report(self) -> bool:
+        """Whether a ledger charges one report less than all that there can be: each has noise of its own."""
+        return False
+
+    @property
+    def equal_noise(self) -> float:
+        """Probability that two reports of what a user repeats say the same."""
+        return 1.0
+
+    @property
+    def set_slots(self) -> int | None:
+        """Number of values of a set that a report treats alike if it is made of the whole set.
+
+        None if a report is made of one value of the set, or of a number.
+        """
+        return None
+
+    @property
     def furthest(self) -> tuple[int, int]:
         """Two inputs of which one report may lose all of epsilon: the first and the last, unless it says others."""
         return 0, self.inputs - 1

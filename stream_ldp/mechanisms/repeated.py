@@ -156,6 +156,15 @@ class RepeatedResponse(DirectResponse):
         """Return the loss of so many reports that show one permanent response, see `repeated_loss`."""
         return repeated_loss(self.kept, self.fresh, size=self.size, reports=reports)
 
+    @property
+    def charged_by_report(self) -> bool:
+        return True
+
+    @property
+    def equal_noise(self) -> float:
+        kept = self.fresh / RESOLUTION
+        return kept**2 + (1 - kept) ** 2 / (self.size - 1)
+
     @classmethod
     def for_value(cls, size: int, *, epsilon: float) -> Iterable[Self]:  # noqa: ARG003
         """See `FrequencyOracle.for_value`: no oracle, since one report has more noise than it costs."""

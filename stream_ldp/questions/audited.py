@@ -10,7 +10,6 @@ from stream_ldp.audit.audited import REPORTS, Claim, Exact
 from stream_ldp.audit.one_report import OneReport, of_all
 from stream_ldp.audit.oracle_attacks import randomizer_attacks
 from stream_ldp.audit.output_distribution import in_miniature, repeated_epsilon
-from stream_ldp.mechanisms import RepeatedResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +64,7 @@ class _Sampled:
                 enumerated=repeated_epsilon(small[number], reports=reports),
             )
             for number, question in enumerate(self.collection.questions.questions)
-            if isinstance(question.randomizer, RepeatedResponse)
+            if question.randomizer.charged_by_report
             for reports in REPORTS[1:]
         ]
         whole = Claim(

@@ -34,7 +34,7 @@ async def test_a_reporter_whose_collection_is_registered_with_other_noise_does_n
     assert broker.stopped == ["producer"]
 
 
-async def test_other_windows_and_estimates_are_none_of_a_clients_business(broker: FakeBroker) -> None:
+async def test_registration_ignores_windows_and_estimates(broker: FakeBroker) -> None:
     register(broker, collection_of(window="hop: 30s"))
     async with reporter() as sender:
         await sender.report(RECORD)

@@ -88,7 +88,7 @@ def test_what_builds_the_package_is_locked_within_its_range() -> None:
         assert wanted.specifier.contains(versions[canonicalize_name(wanted.name)]), wanted
 
 
-def test_what_looks_at_a_release_is_locked_within_its_range_which_is_that_of_what_is_tested_here() -> None:
+def test_release_tools_are_locked_within_the_tested_range() -> None:
     versions, dev = locked("release"), PROJECT["project"]["optional-dependencies"]["dev"]
     (tested,) = (each for each in map(Requirement, dev) if each.name == "cyclonedx-bom")
     for wanted in (*tools("release"), tested):

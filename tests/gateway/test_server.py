@@ -101,9 +101,7 @@ async def test_a_batch_reaches_the_topic_byte_for_byte_before_it_is_acknowledged
     assert tuple(arguments["headers"]) == BATCH, "nothing is traced"
 
 
-async def test_where_it_is_traced_a_batch_begins_a_trace_of_its_own_and_does_not_go_on_with_that_of_its_request(
-    reachable: FakeBroker, spans: InMemorySpanExporter
-) -> None:
+async def test_a_batch_begins_its_own_trace(reachable: FakeBroker, spans: InMemorySpanExporter) -> None:
     request = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     async with opened() as session:
         for _ in range(2):

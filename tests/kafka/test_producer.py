@@ -87,7 +87,7 @@ async def test_a_record_beyond_the_limit_is_refused(producer: Producer, topic: s
         await producer.publish([record(topic, bytes(2**20))])
 
 
-async def test_a_record_whose_answer_is_lost_is_written_once_before_a_worker_that_stops_is_ended_by_force(
+async def test_a_record_whose_answer_is_lost_is_written_once(
     settings: Settings, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert producer_module.IDEMPOTENT_REQUEST_SECONDS < STOP_SECONDS

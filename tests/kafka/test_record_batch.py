@@ -102,7 +102,7 @@ def test_batches_that_control_transactions_hold_no_records() -> None:
     assert read(changed(batch(), control)) == []
 
 
-def test_records_of_a_transaction_are_left_out_from_its_first_offset_to_its_end_if_it_was_aborted() -> None:
+def test_records_of_aborted_transactions_are_left_out() -> None:
     def end(data: bytearray) -> None:
         data[22] |= 0x20
 

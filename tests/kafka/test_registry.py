@@ -58,7 +58,7 @@ async def test_a_registry_that_cannot_be_read_now_is_told_by_its_topic(monkeypat
         await read_registration(Settings.load(brokers="nowhere:1"), "care-survey")
 
 
-async def test_a_registration_that_no_broker_acknowledges_is_given_up_in_time_and_leaves_nothing_open(
+async def test_an_unacknowledged_registration_is_given_up_in_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made: list[AIOKafkaProducer] = []
@@ -106,7 +106,7 @@ def test_a_difference_in_a_long_list_is_shown_where_it_begins() -> None:
     assert len(difference) < 300
 
 
-def test_a_difference_within_a_named_part_is_told_by_its_name_and_lists_of_other_parts_as_they_are() -> None:
+def test_differences_are_named_by_their_part() -> None:
     def registration(size: int, *bins: object) -> Registration:
         return Registration(
             name="care",

@@ -65,9 +65,7 @@ def test_an_epsilon_that_is_said_to_do_does(epsilon: float, made: Callable[[floa
         lambda epsilon: SubsetResponse.near_best(8, epsilon=epsilon),
     ],
 )
-def test_an_epsilon_of_which_no_exponential_is_a_number_is_refused_like_any_other_that_is_too_large(
-    epsilon: float, made: Callable[[float], object]
-) -> None:
+def test_an_epsilon_that_overflows_is_refused(epsilon: float, made: Callable[[float], object]) -> None:
     with pytest.raises(ParameterError, match=r"beyond the resolution of 2\^-32"):
         made(epsilon)
 

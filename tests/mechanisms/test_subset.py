@@ -30,7 +30,7 @@ def test_no_other_number_of_members_has_less_variance_than_those_offered(size: i
     assert offered <= every * (1 + 1e-9)
 
 
-def test_a_set_of_sixteen_values_has_1_21_times_less_variance_than_a_direct_response_at_epsilon_one_half() -> None:
+def test_subset_selection_beats_a_direct_response_by_1_21() -> None:
     best = min(noise(each) for each in SubsetResponse.near_best(16, epsilon=0.5))
     assert noise(DirectResponse(size=16, epsilon=0.5)) / best > 1.21
 

@@ -207,7 +207,7 @@ def test_a_final_starts_from_the_one_before() -> None:
     assert np.array_equal(start, before.joint())
 
 
-def test_what_came_before_a_window_is_there_once_its_own_final_is_decided_too() -> None:
+def test_a_merge_keeps_the_final_before_a_decided_window() -> None:
     merge = merge_of()
     first = estimate_of()
     second = estimate_of(window=WindowBounds(start_ms=2 * MINUTE_MS, end_ms=3 * MINUTE_MS))
@@ -386,7 +386,7 @@ def backlog_of(collection: JointCollection, panes: int) -> Merge:
     return merge
 
 
-def test_a_merge_looks_at_a_bounded_number_of_windows_in_one_call_however_many_a_watermark_closes() -> None:
+def test_a_merge_bounds_the_windows_of_one_call() -> None:
     """A call keeps the event loop: a jump of the watermark by a day of windows must not stop it for seconds."""
     small, large = backlog_of(SURVEY, 2_000), backlog_of(SURVEY, 4_000)
     assert operations(large.refresh) < 1.2 * operations(small.refresh)
@@ -466,7 +466,7 @@ def test_a_collection_to_which_nobody_ever_reported_says_nothing() -> None:
     assert merge_of(partial(1), watermark(CLOSED_MS - 1)).due() is None
 
 
-def test_the_first_window_without_reports_is_told_when_it_closes_and_no_other_before_somebody_reports() -> None:
+def test_only_the_first_silent_window_is_due_at_once() -> None:
     merge = merge_of(partial(1), closed_before(1))
     decide(merge, 0, JOINT)
     assert merge.due() is None

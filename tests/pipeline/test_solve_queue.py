@@ -123,9 +123,8 @@ def test_finals_come_before_provisional_answers_that_have_not_waited_long(
 
 
 @given(work=WORK, places=st.integers(1, 3))
-def test_nobody_has_two_turns_while_another_collection_has_none_and_an_urgent_solve_that_waits_in_the_same_lane(
-    work: list[list[tuple[bool, float, float]]], places: int
-) -> None:
+def test_turns_are_fair_across_collections(work: list[list[tuple[bool, float, float]]], places: int) -> None:
+    """Nobody has two turns while another collection has none and an urgent solve waits in the same lane."""
     simulation = Simulation(work, places)
     simulation.run()
     for waited in simulation.turns:

@@ -32,7 +32,7 @@ def test_a_solve_that_takes_most_of_the_time_between_provisional_answers_is_name
     )
 
 
-def test_windows_that_end_faster_than_their_series_are_solved_are_named_for_the_fewest_reports() -> None:
+def test_series_slower_than_their_windows_are_named() -> None:
     *_, sentence = too_slow(SURVEY, times(16.0, 15.0))
     assert sentence == (
         "with 1,000 reports in each window, the solves of a window take about 31 s, and a window ends every 30 s: "

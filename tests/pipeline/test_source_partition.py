@@ -146,7 +146,7 @@ def late_after_an_outage(times_ms: list[int], *, grace: str) -> int:
 
 
 @given(st.permutations(range(NOW - 20_000, NOW + 1, 2_500)))
-def test_what_clients_kept_is_not_late_in_whatever_order_if_the_grace_is_as_long_as_they_kept_it(
+def test_kept_reports_are_not_late_within_the_grace(
     times_ms: list[int],
 ) -> None:
     assert late_after_an_outage(times_ms, grace="20s") == 0
@@ -198,7 +198,7 @@ def test_closed_panes_are_forgotten() -> None:
     assert changes.checkpoint.offset == 0
 
 
-def test_a_pane_takes_as_many_batches_as_it_may_and_says_of_each_further_one_that_it_was_refused() -> None:
+def test_a_pane_refuses_batches_beyond_its_limit() -> None:
     state = SourcePartition(SURVEY, LAYOUT, partition=0, max_batches=3)
     records = [batch(NOW, batch_id=each) for each in (0, 1, 0, 2, 3, 3, 1)]
     counted = state.count(range(7), [NOW] * 7, records)

@@ -94,9 +94,7 @@ STEPS = st.lists(
 @given(steps=STEPS)
 # What phase 2 of epoch 0 has asked is forgotten with the final that says it.
 @example(steps=[("final", 0, 0), ("partial", 0, 1, 1, 1), ("final", 0, 1), ("look",), ("final", 0, 2)])
-def test_after_any_records_and_finals_a_merge_knows_the_windows_that_a_look_at_all_its_panes_finds(
-    which: str, steps: list[tuple[Any, ...]]
-) -> None:
+def test_a_merge_finds_the_windows_of_all_its_panes(which: str, steps: list[tuple[Any, ...]]) -> None:
     """The order of the records is arbitrary, so it includes unlikely ones."""
     collection: Any = films() if which == "epochs" else collection_of(window=WINDOWS[which])
     pane_ms, grace_ms = collection.window.pane_ms, collection.window.grace_ms

@@ -153,7 +153,7 @@ def test_equal_values_and_no_others_are_held_as_equal_bytes() -> None:
         assert [one == held[0] for one in held] == (column == column[0]).tolist()
 
 
-def test_sums_with_another_number_of_reports_or_of_answers_to_a_question_than_these_are_not_possible() -> None:
+def test_impossible_sums_are_refused() -> None:
     rows = rows_of(COLLECTION, users(500))
     sums = QUESTIONS.sums(rows)
     assert QUESTIONS.possible(sums, reports=np.array(500))

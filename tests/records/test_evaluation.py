@@ -132,7 +132,7 @@ def test_a_drift_moves_the_truth() -> None:
     assert moving != steady
 
 
-def test_linked_reports_err_less_than_pooled_ones_where_users_return_and_are_one_window_where_none_does() -> None:
+def test_linked_reports_err_less_than_pooled_ones() -> None:
     """Seeded, so that it never changes."""
     linked = two(more="linked: 16m", estimate="method: em")
     alone = two(estimate="method: em, prior: window")

@@ -96,7 +96,7 @@ def test_k_rr_is_better_for_few_values_and_rr_ldp_for_many_at_the_same_epsilon(v
     assert [error < 1 for error in other.errors] == [better, better]
 
 
-def test_reports_of_users_who_report_repeatedly_have_the_error_of_fewer_reports_of_different_users() -> None:
+def test_repeated_reports_have_the_error_of_fewer_users() -> None:
     once = JointCollection.parse(TOWNS_TEXT)
     often = once.model_copy(update={"window": once.window.model_copy(update={"reports_per_user": 16.0})})
     effect = once.mechanism.design_effect(reports_per_user=16.0)

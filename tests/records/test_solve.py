@@ -146,7 +146,7 @@ def test_an_estimate_among_attributes_with_a_factor_is_nearer_to_the_truth_than_
     assert near < 0.8 * far
 
 
-def test_of_all_estimates_that_are_among_the_same_attributes_of_a_window_one_learns_their_factor(
+def test_estimates_among_the_same_attributes_share_a_factor(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     collection = among()
@@ -430,7 +430,7 @@ def loud(report: int, *, reports: int) -> RowCounts:
     return RowCounts(bits=64 + 5, rows=row, counts=np.array([reports]))
 
 
-def test_a_pseudonym_with_millions_of_reports_counts_as_one_user_whose_permanent_response_is_known() -> None:
+def test_a_pseudonym_with_millions_of_reports_counts_as_one_user() -> None:
     windows, _ = linked_windows(2)
     honest = solved_linked(windows)
     known, flooded = (

@@ -69,7 +69,7 @@ def test_the_last_version_has_a_record_of_every_topic_of_every_kind() -> None:
         assert {topic for of, topic in found if of == name} == topics
 
 
-async def test_what_this_version_writes_has_the_same_keys_headers_and_fields_as_the_last_that_was_recorded() -> None:
+async def test_records_keep_their_keys_headers_and_fields() -> None:
     """When this fails, record the messages of this version beside the others, as docs/wire.md says."""
     written = tuple([each for kind in COLLECTIONS for each in await record(kind)])
     read_all(written)

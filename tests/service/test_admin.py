@@ -152,9 +152,7 @@ async def guarded(worker: _Worker) -> AsyncIterator[AdminServer]:
     await server.stop()
 
 
-async def test_a_guarded_port_tells_a_probe_its_status_alone_and_the_rest_to_whoever_brings_the_token(
-    guarded: AdminServer, worker: _Worker
-) -> None:
+async def test_a_guarded_port_gives_details_for_a_token_only(guarded: AdminServer, worker: _Worker) -> None:
     worker.ready_problems = ["care: rebuilding its windows"]
     async with aiohttp.ClientSession(f"http://127.0.0.1:{guarded.port}") as client:
         for wrong in ({}, {"Authorization": "Bearer falsch"}, {"Authorization": "geheim"}):

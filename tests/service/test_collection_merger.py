@@ -140,9 +140,7 @@ async def test_a_merge_that_is_rebuilt_once_more_waits_for_no_partition_of_a_top
     assert merger._owned["small"].merge.topic == newest
 
 
-async def test_of_a_window_with_fewer_reports_than_the_least_nothing_is_published(
-    merger: Merger, published: Published, metrics: Metrics
-) -> None:
+async def test_small_windows_are_withheld(merger: Merger, published: Published, metrics: Metrics) -> None:
     await tell(merger, SHY, windows=5)  # of one to five reports
     assert await asyncio.wait_for(published.finals_of(SHY, number=3), SOON) == [3, 4, 5]
     assert {Estimate.from_bytes(record.value).reports for record in published.records} == {3, 4, 5}

@@ -33,7 +33,7 @@ def test_workers_of_the_same_collections_share_the_merging_and_others_do_not(tmp
     assert len({name(one), name(other), name(one, other)}) == 3
 
 
-def test_consumers_take_a_connection_for_dead_after_the_longest_time_that_a_broker_holds_an_answer_back(
+def test_consumers_give_up_silent_connections_after_the_longest_fetch(
     tmp_path: Path,
 ) -> None:
     settings = Settings.load(brokers="nowhere:1", rebalance_timeout_ms=20_000)

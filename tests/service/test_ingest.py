@@ -51,7 +51,7 @@ async def turn(ingest: Ingest, memory: MemoryKafka, *, seconds: float) -> None:
         await ingest.turn()
 
 
-async def test_partials_and_dead_letters_are_acknowledged_before_the_commit_and_the_watermark_comes_after(
+async def test_a_commit_waits_for_partials_and_precedes_the_watermark(
     ingest: Ingest, kafka_in_memory: MemoryKafka
 ) -> None:
     memory = kafka_in_memory
@@ -91,9 +91,7 @@ async def test_a_dead_letter_is_written_once(ingest: Ingest, kafka_in_memory: Me
     assert letter.value == b"not a batch"
 
 
-async def test_a_flood_of_unknown_fingerprints_fills_neither_memory_nor_metrics_and_is_told_batch_by_batch(
-    ingest: Ingest, kafka_in_memory: MemoryKafka
-) -> None:
+async def test_a_flood_of_unknown_fingerprints_fills_no_memory(ingest: Ingest, kafka_in_memory: MemoryKafka) -> None:
     memory, flood = kafka_in_memory, 40_000
     await turn(ingest, memory, seconds=2 * FLUSH_SECONDS)
     reason = {"collection": "survey", "reason": "unknown_fingerprint"}
@@ -119,7 +117,7 @@ async def test_a_flood_of_unknown_fingerprints_fills_neither_memory_nor_metrics_
     assert (len(state._layouts), state.open_panes) == (1, 0)
 
 
-async def test_dead_letters_beyond_the_setting_are_written_at_once_which_is_counted_and_told_once_a_minute(
+async def test_excess_dead_letters_are_written_at_once_and_counted(
     kafka_in_memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     memory = kafka_in_memory

@@ -110,9 +110,10 @@ async def test_a_worker_waits_for_its_broker_at_the_start_and_says_so(
         assert "the brokers answer" in worker.log
 
 
-async def test_a_worker_ends_with_the_reason_when_it_has_waited_long_enough_and_with_none_when_it_is_told_to(
+async def test_a_worker_ends_with_a_reason_after_a_long_outage_only(
     mortal: EmbeddedKafka, tmp_path: Path, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """One that is told to stop while it waits ends without."""
     monkeypatch.setenv("STREAM_LDP_OUTAGE", "5s")
     deployment = await JointDeployment.create(tmp_path, brokers=mortal.bootstrap, prefix=prefix)
     patient = deployment.worker(environment={"STREAM_LDP_OUTAGE": "10m"})

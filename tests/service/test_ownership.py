@@ -262,7 +262,7 @@ async def test_a_coordinator_that_moves_is_waited_for_but_not_for_ever(monkeypat
         await ownership.commits()
 
 
-async def test_a_coordinator_that_still_loads_its_group_is_asked_again_before_a_partition_counts_as_new(
+async def test_a_loading_coordinator_is_asked_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     memory = memory_with_commit()

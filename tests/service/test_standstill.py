@@ -53,7 +53,7 @@ def watched() -> Watched:
     return Watched()
 
 
-async def test_windows_that_partitions_have_passed_and_the_merge_has_not_are_a_problem_after_a_while(
+async def test_a_merge_that_lags_behind_partitions_is_a_problem(
     watched: Watched,
 ) -> None:
     for partition in range(2):

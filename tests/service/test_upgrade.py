@@ -40,7 +40,7 @@ async def finals_come(deployment: JointDeployment, *, number: int) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
-async def test_every_final_is_there_once_while_a_collection_comes_and_goes_and_workers_are_killed_and_frozen(
+async def test_every_final_is_published_once_through_upgrades_and_kills(
     tmp_path: Path, kafka: EmbeddedKafka, prefix: str
 ) -> None:
     """Workers of both sets merge the collection side by side, each set in a group of its own."""

@@ -94,7 +94,7 @@ def test_a_string_has_a_past_from_the_window_after_the_one_that_has_found_it() -
 
 
 @pytest.mark.parametrize("returning", [0, 0.5])
-def test_the_luck_of_strings_that_are_found_is_not_taken_for_their_share_also_where_users_return(
+def test_found_strings_have_no_selection_bias(
     returning: float,
 ) -> None:
     """Of the strings told in 8 series of 4 windows, the intervals of 95 % hold the truth of more than 0.9."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from stream_ldp.client.audit.repeatable import SameWords
-from stream_ldp.mechanisms import RESOLUTION, BloomResponse, RepeatedResponse, SeededEntropy
+from stream_ldp.mechanisms import BloomResponse, SeededEntropy
 from stream_ldp.questions.permanent import asked, permanent_answers
 from stream_ldp.strings import permanent as string_answers
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.places.collection import PlaceCollection
     from stream_ldp.questions.collection import AskingCollection
-    from stream_ldp.questions.questions import Question
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.strings.collection import StringCollection
 
@@ -132,10 +131,10 @@ class SampledSubject(_Unlinked):
         if len(second) == len(collection.questions.questions):
             # The chance that two bits are equal is least certain where a permanent bit is least noisy.
             self.equal_noise = max(max(p**2 + (1 - p) ** 2, q**2 + (1 - q) ** 2) ** size for p, q, size in second)
-        if any(isinstance(each.randomizer, RepeatedResponse) for each in collection.questions.questions):
+        if any(each.randomizer.charged_by_report for each in collection.questions.questions):
             # Word 0 keeps what is remembered.
             self.noises = [SameWords(0.0)]
-            self.equal_noise = max(map(_equal_noise, collection.questions.questions))
+            self.equal_noise = max(each.randomizer.equal_noise for each in collection.questions.questions)
 
     def row(self, record: Record, secret: bytes, entropy: Entropy) -> bytes:
         answers = permanent_answers(self.collection, self.collection.table([record]), secrets=[secret])
@@ -145,8 +144,7 @@ class SampledSubject(_Unlinked):
         """See `Subject.epsilon`: that of the one answer."""
         (number,) = asked(self.collection, secrets=[secret]).tolist()
         randomizer = self.collection.questions.questions[number].randomizer
-        # Only of these answers does a ledger charge less for one report than for all that there can be.
-        loss: float = randomizer.loss(reports=reports if isinstance(randomizer, RepeatedResponse) else math.inf)
+        loss: float = randomizer.loss(reports=reports if randomizer.charged_by_report else math.inf)
         return loss
 
     def unasked(self, record: Record, secret: bytes) -> Record:
@@ -215,12 +213,3 @@ class PlaceSubject(_Unlinked):
     def unasked(self, record: Record, secret: bytes) -> Record:  # noqa: ARG002
         """See `Subject.unasked`: all of a record is asked about."""
         return record
-
-
-def _equal_noise(question: Question) -> float:
-    """Return the probability that two reports of one answer say the same."""
-    response = question.randomizer
-    if not isinstance(response, RepeatedResponse):
-        return 1.0
-    kept = response.fresh / RESOLUTION
-    return kept**2 + (1 - kept) ** 2 / (response.size - 1)

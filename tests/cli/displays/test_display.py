@@ -114,7 +114,7 @@ def test_the_newest_are_the_last_final_of_each_series_and_that_of_the_open_windo
     ]
 
 
-def test_a_provisional_answer_is_shown_until_the_final_of_its_window_and_after_that_of_an_earlier_one() -> None:
+def test_a_provisional_answer_is_shown_until_its_final() -> None:
     final, provisional = marginals_of(collection_of(), 100), marginals_of(collection_of(), 50, final=False)
     later = provisional.model_copy(update={"window": WindowBounds(start_ms=30_000, end_ms=40_000)})
     assert filled(provisional).newest() == [provisional]

@@ -95,7 +95,7 @@ def _no_draws(seed: int) -> None:
     raise AssertionError(f"samples of seed {seed} are drawn")
 
 
-def test_the_variance_with_its_doubt_is_the_variance_where_the_reports_know_it_and_more_where_not() -> None:
+def test_doubt_widens_a_variance_that_reports_leave_open() -> None:
     """One pair of binary attributes tells v less well than 195 coefficients do, whatever the reports."""
 
     def doubt(joint: FloatArray, reports: int, f: float) -> float:

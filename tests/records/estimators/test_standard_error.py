@@ -72,7 +72,7 @@ def test_the_error_of_a_cell_is_larger_by_the_ratio_of_its_noise() -> None:
     np.testing.assert_allclose(standard_error(problem, fit) ** 2, expected, rtol=1e-9)
 
 
-def test_the_errors_of_cells_that_have_most_users_are_those_that_are_made_where_dependence_is_plain() -> None:
+def test_errors_of_large_cells_match_those_made() -> None:
     """25 draws of four such cells: errors were 3.9 times as large as the distances."""
     truth = np.diag([0.25] * 4) + 4e-3
     truth /= truth.sum()

@@ -81,7 +81,7 @@ def test_without_clear_items_the_error_allows_for_far_more_than_is_usually_lost(
     assert (clear.standard_error < 0.01).all()
 
 
-def test_without_clear_items_what_was_drawn_to_nearly_nothing_may_be_as_frequent_as_its_noise_says() -> None:
+def test_intervals_without_clear_items_keep_their_noise() -> None:
     """Of items of which sets have lost a half and noise has hidden the rest, 95 % intervals hold the truth."""
     truth, error = np.full(40, 0.07), 0.02
     left = 0.5 * truth + np.random.default_rng(2).normal(0.0, 0.6 * error, 40)

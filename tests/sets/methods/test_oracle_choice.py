@@ -92,7 +92,7 @@ def test_estimates_are_scaled_by_l_only_where_one_of_l_slots_is_reported() -> No
     assert Inquiry(phase=1, candidates=None, padding=8).correction == 1.0
 
 
-def test_the_most_telling_set_size_is_that_of_equal_sets_and_far_below_the_largest_of_unequal_ones() -> None:
+def test_the_best_set_size_is_far_below_the_largest_set() -> None:
     def telling(sizes: Iterable[int], *, domain: int) -> int:
         return telling_size(ItemSets.of(map(range, sizes)), k=domain, domain=domain, epsilon=1.0)
 

@@ -18,11 +18,15 @@ from stream_ldp.audit.whole_rows import WholeRows
 from stream_ldp.cli import main
 from stream_ldp.collection import Part, Topics
 from stream_ldp.collection.records import CollectionOfRecords
+from stream_ldp.errors import DataError
 from stream_ldp.evaluation.trial import Evaluation, Measured
 from stream_ldp.kinds import KINDS
-from stream_ldp.mechanisms import RESOLUTION
+from stream_ldp.ledger.reports import answers_shown, tag_of
+from stream_ldp.mechanisms import RESOLUTION, AnswerCost
+from stream_ldp.mechanisms.randomness.permanent import KeyedWords
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
+    Count,
     PlausibilityField,
     Probability,
     Status,
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Window
     from stream_ldp.evaluation.trial import Trial
+    from stream_ldp.ledger.reports import AttributeReport
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.pipeline.statistics import Tally
 
@@ -73,6 +78,8 @@ class Side:
     name = "side"
 
     def encode(self, value: Any) -> int:
+        if value not in ("tails", "heads"):
+            raise DataError("attribute 'side': the given value is not one of tails, heads")
         return ("tails", "heads").index(value)
 
 
@@ -123,13 +130,14 @@ class CoinsLayout:
 
 
 class Share(AnswerMessage):
+    schema_version: Literal[1] = 1
     collection: str
     fingerprint: str
     series: str = "heads"
     window: WindowBounds
     status: StatusField = Status.ANSWERED
     final: bool
-    reports: int
+    reports: Count
     share: Probability
     plausibility: PlausibilityField = None
 
@@ -164,6 +172,11 @@ class CoinPlan(Plan):
         yield self.head(*((f"{each.users:,} users", f"± {each.standard_error:.4f}") for each in self.errors))
 
 
+def _answer(collection: Coins, user: NDArray[np.int64], key: bytes) -> KeyedWords:
+    """Return the words of a key for what a user shows of a toss, for ever."""
+    return KeyedWords(key, person=b"stream-ldp toy 1", data=collection.fingerprint + user.tobytes())
+
+
 def reports(
     collection: Coins,
     table: NDArray[np.int64],
@@ -173,8 +186,12 @@ def reports(
     time_ms: int,
     entropy: Entropy,
 ) -> NDArray[np.uint8]:
-    lies = ~entropy.below(np.full(table.shape, int(collection.mechanism.truth * RESOLUTION)))
-    return (table ^ lies).astype(np.uint8)
+    truth = int(collection.mechanism.truth * RESOLUTION)
+    if secrets is not None and memoises:
+        words = [_answer(collection, user, key) for user, key in zip(table, secrets, strict=True)]
+        lies = [~each.below(np.full(1, truth)) for each in words]
+        return (table ^ np.array(lies, dtype=np.bool_).reshape(table.shape)).astype(np.uint8)
+    return (table ^ ~entropy.below(np.full(table.shape, truth))).astype(np.uint8)
 
 
 def plan(collection: Coins, *, populations: Sequence[int] = POPULATIONS) -> CoinPlan:
@@ -186,8 +203,17 @@ def plan(collection: Coins, *, populations: Sequence[int] = POPULATIONS) -> Coin
     )
 
 
-def charges(collection: Coins, table: NDArray[np.uint8], *, secret: bytes, tag_key: bytes | None) -> tuple[()]:
-    return ()
+def charges(
+    collection: Coins, table: NDArray[np.int64], *, secret: bytes, tag_key: bytes | None
+) -> tuple[AttributeReport, ...]:
+    truth = collection.mechanism.truth
+    return answers_shown(
+        collection,
+        0,
+        attribute="side",
+        cost=AnswerCost(epsilon=math.log(truth / (1 - truth))),
+        tags=[None if tag_key is None else tag_of(_answer(collection, user, tag_key)) for user in table],
+    )
 
 
 def claims(collection: Coins) -> WholeRows:
@@ -235,8 +261,8 @@ class CoinClient:
 
 
 def measure(trial: Trial[Coins]) -> Iterator[Measured]:
-    """Tell which coins show heads, those of a table of booleans, and compare their share."""
-    coins, rng = trial.people, np.random.default_rng(trial.noise)
+    """Tell which coins show heads, and compare their share."""
+    coins, rng = trial.people[:, 0].astype(np.bool_), np.random.default_rng(trial.noise)
     told = np.where(rng.random(len(coins)) < trial.collection.mechanism.truth, coins, ~coins)
     counts = RowCounts.of(told[:, None].astype(np.uint8), bits=1)
     window = ((1.0, (counts,)),)

@@ -20,9 +20,6 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.records.distribution import Axis
 from tests.client.answer_topics import published
 from tests.client.examples import collection_of, of_minute, write_survey
-from tests.client.rankings import films, result_of
-from tests.marginals.examples import collection_of as sampled_collection
-from tests.marginals.examples import marginals_of
 
 Run = Callable[..., Result]
 
@@ -96,18 +93,6 @@ def test_marginals_and_conditionals_are_taken(command_line: Run) -> None:
     assert sum(float(row["estimate"]) for row in given if row["bathing"] == "yes") == pytest.approx(1.0)
     assert misspelt.exit_code == 2
     assert "'bath' is not an attribute of this estimate; did you mean 'bathing'?" in misspelt.stderr
-
-
-def test_rankings_and_marginals_are_taken_in_the_same_way(command_line: Run) -> None:
-    with published(result_of(7), collection=films()):
-        assert [row["item"] for row in rows(command_line(query, "films", "--format", "csv"))] == [
-            "Casablanca",
-            "Alien",
-        ]
-    collection = sampled_collection()
-    with published(marginals_of(sampled_collection(), 500), collection=collection):
-        taken = rows(command_line(query, collection.name, "--format", "csv"))
-    assert {row["attribute"] for row in taken} == {each.name for each in collection.attributes}
 
 
 def test_an_interval_has_the_level_that_was_asked_for(command_line: Run) -> None:

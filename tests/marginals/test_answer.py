@@ -7,16 +7,14 @@ import pytest
 from pydantic import ValidationError
 
 from stream_ldp.filtering.filtered import FilteredEstimate
-from stream_ldp.marginals.answer import Frequencies, Marginals, Mean, Numbers
+from stream_ldp.marginals.answer import Frequencies, Mean, Numbers
 from stream_ldp.mechanisms import SeededEntropy
 from tests.marginals.examples import collection_of, marginals_of, outputs_of, solved, sums_of, users
 from tests.marginals.test_temporal import windows
 
 
-def test_marginals_come_back_from_their_bytes() -> None:
+def test_an_attribute_is_found_by_its_name() -> None:
     marginals = marginals_of(collection_of())
-    assert Marginals.from_bytes(marginals.to_bytes()) == marginals
-    assert marginals.key == b"marginals|final|20000"
     assert marginals.of("age").attribute == "age"
     with pytest.raises(KeyError, match="weight"):
         marginals.of("weight")

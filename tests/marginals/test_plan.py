@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stream_ldp.marginals.answer import Frequencies, Numbers
-from stream_ldp.marginals.plan import plan, summary
+from stream_ldp.marginals.plan import plan
 from tests.marginals.examples import collection_of, marginals_of
 from tests.plans import text_of
 
@@ -43,7 +43,3 @@ def test_its_text_has_the_cost_and_the_error_of_each_attribute() -> None:
     text = text_of(plan(collection_of(), populations=(1_000,)))
     assert "all reports of a user, for ever | epsilon 2.000, about one question" in text
     assert "age | mean | piecewise, 37 of 101 and coin | 33.3% | " in text
-
-
-def test_a_collection_is_described_on_a_line() -> None:
-    assert summary(collection_of()) == "3 attributes, each user asked about one at epsilon 2.000, 15 bits a report"

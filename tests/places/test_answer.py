@@ -11,11 +11,6 @@ from tests.places.examples import collection_of, counts_of
 COUNTS = counts_of(collection_of(), 500)
 
 
-def test_a_message_is_read_as_it_was_written() -> None:
-    assert PlaceCounts.from_bytes(COUNTS.to_bytes()) == COUNTS
-    assert COUNTS.series == "places"
-
-
 def test_counts_and_places_that_differ_in_number_are_refused() -> None:
     with pytest.raises(ValueError, match=r"differ in number: \[4, 5\]"):
         PlaceCounts.from_bytes(COUNTS.model_copy(update={"raw": COUNTS.raw[:4]}).to_bytes())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stream_ldp.pipeline.plan import document
-from stream_ldp.places.plan import plan, summary
+from stream_ldp.places.plan import plan
 from tests.places.examples import collection_of, rows_of, solved, sums_of
 from tests.plans import text_of
 
@@ -45,10 +45,3 @@ def test_its_text_says_what_is_not_hidden_and_its_document_has_every_size() -> N
     written = document(planned)
     assert [each["places"] for each in written["regions"]] == [5, 5, 3, 3, 2, 2]
     assert [error["users"] for error in written["regions"][0]["errors"]] == [1_000]
-
-
-def test_a_collection_is_described_on_a_line() -> None:
-    assert summary(collection_of("epsilon: [0.5, 2]")) == (
-        "5 places in 3 regions, each user states one of the user's choice, and is hidden within it at epsilon 0.500 "
-        "or 2.000, 13 bits a report"
-    )

@@ -11,7 +11,6 @@ from stream_ldp.client.reporter import Reporter
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.terms import Assumption, BudgetExceeded, Terms, TooManyValues
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.questions.permanent import permanent_answers
 from tests.client.fakes import FakeBroker
 from tests.client.reports import SECRET, SETTINGS, unlimited
 from tests.places.examples import collection_of, users
@@ -29,17 +28,6 @@ def broker(broker: FakeBroker) -> FakeBroker:
 def reporter(**options: Any) -> Reporter:
     defaults: dict[str, Any] = {"secret": SECRET, "ledger": unlimited(SECRET), "linger": 3600.0, "clock": lambda: 0}
     return Reporter(COLLECTION, settings=SETTINGS, **(defaults | options))
-
-
-async def test_every_report_repeats_the_answer_and_the_users_own_epsilon_is_charged_once(broker: FakeBroker) -> None:
-    ledger = unlimited(SECRET)
-    async with reporter(ledger=ledger) as sender:
-        for _ in range(20):
-            await sender.report(RECORD)
-    table = COLLECTION.table([COLLECTION.encode(RECORD)])
-    expected = permanent_answers(COLLECTION, table, secrets=[SECRET], numbers=COLLECTION.chosen(table))
-    assert broker.decoded(COLLECTION).rows[0].tolist() == expected.tolist() * 20
-    assert ledger.spending.epsilon == 0.5
 
 
 async def test_another_epsilon_costs_as_much_more(broker: FakeBroker) -> None:
@@ -66,25 +54,9 @@ async def test_a_user_who_moves_or_chooses_another_region_is_refused_or_charged_
     assert ledger.spending.epsilon == 1.5
 
 
-async def test_fresh_noise_is_charged_every_time(broker: FakeBroker) -> None:
-    ledger = PrivacyLedger.in_memory(secret=SECRET, terms=Terms(budget=9, assumption=Assumption.FRESH))
-    async with reporter(ledger=ledger, entropy=SeededEntropy(1)) as sender:
-        for _ in range(6):
-            await sender.report(RECORD)
-    assert ledger.spending.epsilon == 3.0
-    assert len(np.unique(broker.decoded(COLLECTION).rows[0], axis=0)) > 1
-
-
 async def test_many_users_answer_within_the_regions_that_they_have_chosen(broker: FakeBroker) -> None:
     people = users(300)
     async with reporter(entropy=SeededEntropy(1)) as sender:
         await sender.report_many(people, secrets=None)
     draws = COLLECTION.questions.draws(COLLECTION.questions.sums(broker.decoded(COLLECTION).rows[0]))
     assert np.array_equal(draws, np.bincount(COLLECTION.chosen(people), minlength=6))
-
-
-async def test_a_place_outside_the_region_is_refused(broker: FakeBroker) -> None:
-    async with reporter() as sender:
-        with pytest.raises(ValueError, match="the place is outside the region 'north'"):
-            await sender.report({**RECORD, "region": "north"})
-    assert broker.sent == []

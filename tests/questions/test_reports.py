@@ -9,7 +9,7 @@ import pytest
 
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.ledger.ledger_file import PrivacyLedger
-from stream_ldp.ledger.terms import Assumption, BudgetExceeded, Terms, TooManyValues
+from stream_ldp.ledger.terms import Assumption, Terms
 from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
@@ -37,15 +37,6 @@ def reporter(**options: Any) -> Reporter:
     return Reporter(COLLECTION, settings=SETTINGS, **(defaults | options))
 
 
-async def test_every_report_repeats_the_answer_that_the_secret_determines(broker: FakeBroker) -> None:
-    async with reporter() as sender:
-        for _ in range(20):
-            await sender.report(RECORD)
-    table = COLLECTION.table([COLLECTION.encode(RECORD)])
-    expected = permanent_answers(COLLECTION, table, secrets=[SECRET])
-    assert broker.decoded(COLLECTION).rows[0].tolist() == expected.tolist() * 20
-
-
 async def test_what_is_not_asked_changes_neither_report_nor_ledger(broker: FakeBroker) -> None:
     ledger = unlimited(SECRET)
     async with reporter(ledger=ledger) as sender:
@@ -54,18 +45,6 @@ async def test_what_is_not_asked_changes_neither_report_nor_ledger(broker: FakeB
     first, second = broker.decoded(COLLECTION).rows[0].tolist()
     assert first == second
     assert ledger.spending.epsilon == COLLECTION.questions.questions[ASKED].randomizer.epsilon
-
-
-async def test_another_answer_is_refused_or_costs_as_much_again(broker: FakeBroker) -> None:
-    async with reporter() as sender:
-        await sender.report(RECORD)
-        with pytest.raises(TooManyValues, match=f"attribute '{ABOUT}' has had another value"):
-            await sender.report({**RECORD, ABOUT: OTHER[ABOUT]})
-    poor = PrivacyLedger.in_memory(secret=SECRET, terms=Terms(budget=1.9))
-    async with reporter(ledger=poor) as sender:
-        with pytest.raises(BudgetExceeded):
-            await sender.report(RECORD)
-    assert broker.decoded(COLLECTION).counts.sum() == 1
 
 
 async def test_users_without_a_secret_are_asked_at_random_and_others_for_ever(broker: FakeBroker) -> None:
@@ -79,14 +58,6 @@ async def test_users_without_a_secret_are_asked_at_random_and_others_for_ever(br
     draws = COLLECTION.questions.draws(COLLECTION.questions.sums(np.concatenate(broker.decoded(COLLECTION).rows)))
     # Seeded; else 1 seed in 10^6 is 5 standard deviations of at most 21 off.
     assert np.all(np.abs(draws - counted - 2_000 * COLLECTION.questions.shares) < 110)
-
-
-async def test_a_record_that_does_not_fit_is_refused_whatever_is_asked(broker: FakeBroker) -> None:
-    async with reporter() as sender:
-        for wrong in ({**RECORD, "age": "nan"}, {**RECORD, "diet": "tofu"}, {**RECORD, "smokes": "often"}):
-            with pytest.raises(ValueError, match="attribute"):
-                await sender.report(wrong)
-    assert broker.sent == []
 
 
 RAPPOR = """

@@ -11,7 +11,7 @@ from stream_ldp.mechanisms import RRLDP, SeededEntropy
 from stream_ldp.mechanisms.privacy_loss import shown_guess
 from stream_ldp.pipeline.plan import document
 from stream_ldp.records.collection import JointCollection
-from stream_ldp.records.plan import cell_error, plan, summary
+from stream_ldp.records.plan import cell_error, plan
 from tests.plans import text_of
 from tests.records.examples import TEXT, TOWNS_TEXT
 
@@ -158,7 +158,3 @@ def test_its_text_compares_another_mechanism_with_the_same_epsilon() -> None:
     text = text_of(plan(JointCollection.parse(TOWNS_TEXT)))
     assert "With `kind: k-rr, epsilon: " in text
     assert ": it is the better one for " in text
-
-
-def test_a_collection_is_described_on_a_line() -> None:
-    assert summary(JointCollection.parse(TEXT)) == "2 attributes, 5 bits a report, estimates both"

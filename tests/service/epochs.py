@@ -236,6 +236,12 @@ class Users:
             await self.answer(await self.deployment.round(epoch, phase), seconds=seconds)
 
 
+def next_epoch(deployment: ItemDeployment) -> int:
+    """Return an epoch that began an hour ago: its clients' clocks are slow, and reports may be a day old."""
+    schedule = deployment.collection.schedule
+    return int(time.time() * 1_000 - 3_600_000) // (schedule.size_ms * schedule.stride)
+
+
 def at(time_ms: int, batch: bytes) -> bytes:
     """Return the same batch with another event time."""
     # Byte positions of the event time and of what is summed: docs/wire.md.

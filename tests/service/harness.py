@@ -176,13 +176,25 @@ class Deployment:
         finally:
             await consumer.stop()
 
-    async def send(self, values: Iterable[bytes], *, topic: str | None = None, key: bytes | None = None) -> None:
+    async def send(
+        self,
+        values: Iterable[bytes],
+        *,
+        topic: str | None = None,
+        key: bytes | None = None,
+        partition: int | None = None,
+    ) -> None:
         """Write raw records, to the reports topic and with random keys unless told otherwise."""
         topic = topic or self.names.reports(self.collection.name)
         producer = AIOKafkaProducer(**self.settings.client_options(), acks="all", enable_idempotence=True)
         await producer.start()
         try:
-            await asyncio.gather(*[await producer.send(topic, value, key=key or os.urandom(8)) for value in values])
+            await asyncio.gather(
+                *[
+                    await producer.send(topic, value, key=key or os.urandom(8), partition=partition)
+                    for value in values
+                ]
+            )
         finally:
             await producer.stop()
 

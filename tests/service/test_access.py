@@ -45,9 +45,8 @@ from stream_ldp.pipeline.answer import WindowBounds, answer_key
 from stream_ldp.pipeline.content_type import BATCH_TYPE
 from tests.kafka.secured import PASSWORD, SecuredKafka, token
 from tests.listening import listening
-from tests.service.epochs import FILMS, ItemDeployment, Users, film_sets
+from tests.service.epochs import FILMS, ItemDeployment, Users, film_sets, next_epoch
 from tests.service.harness import SURVEY, Deployment, JointDeployment, WorkerProcess, batches
-from tests.service.test_epochs import next_epoch
 
 #: Seconds in which a worker with all that it needs is ready and has published a final, on a busy machine as well.
 WORKING_SECONDS = 90.0

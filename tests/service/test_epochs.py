@@ -6,7 +6,6 @@ import asyncio
 import json
 import re
 import signal
-import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,7 @@ from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.service.replay import compare
 from stream_ldp.sets.rounds import Round
-from tests.service.epochs import FILMS, FORGER, ItemDeployment, Users, at, film_sets
+from tests.service.epochs import FILMS, FORGER, ItemDeployment, Users, at, film_sets, next_epoch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,12 +34,6 @@ SEED = 20260717
 @pytest.fixture
 async def deployment(tmp_path: Path, kafka: EmbeddedKafka, prefix: str) -> ItemDeployment:
     return await ItemDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix, text=FILMS)
-
-
-def next_epoch(deployment: ItemDeployment) -> int:
-    """Return an epoch that began an hour ago: its clients' clocks are slow, and reports may be a day old."""
-    schedule = deployment.collection.schedule
-    return int(time.time() * 1_000 - 3_600_000) // (schedule.size_ms * schedule.stride)
 
 
 async def test_a_worker_killed_in_phase_2_changes_nothing_in_the_finals(deployment: ItemDeployment) -> None:

@@ -13,7 +13,7 @@ from stream_ldp.sets.charges import charges
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.epoch import run_epoch
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.plan import plan, summary
+from stream_ldp.sets.plan import plan
 from tests.plans import text_of
 
 TEXT = """
@@ -172,7 +172,3 @@ def test_its_text_says_what_a_day_costs_and_how_long_a_budget_lasts() -> None:
     assert "each epoch asks | 0.10% of the users" in text
     assert "0.96 nats a day on average" in text
     assert "8 | 4 | 8.3 days" in text
-
-
-def test_a_collection_is_described_on_a_line() -> None:
-    assert summary(films()) == "32 items, gfim for the top 4, sequential epochs of 3 phases at epsilon 2.000"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stream_ldp.strings.plan import plan, summary
+from stream_ldp.strings.plan import plan
 from tests.plans import text_of
 from tests.strings.examples import collection_of, ranking_of
 
@@ -29,9 +29,3 @@ def test_its_text_has_the_questions_and_the_cost() -> None:
     text = text_of(plan(collection_of("epsilon: 4, k: 8")))
     assert "all reports of a user, for ever | epsilon 4.000, about one question" in text
     assert "the whole string | 50.0%" in text
-
-
-def test_a_collection_is_described_on_a_line() -> None:
-    assert summary(collection_of("epsilon: 4, k: 8")) == (
-        "strings of at most 6 letters by pem, 3 questions, each user asked one at epsilon 4.000, 46 bits a report"
-    )

@@ -9,9 +9,9 @@ import pytest
 
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.ledger.ledger_file import PrivacyLedger
-from stream_ldp.ledger.terms import Assumption, BudgetExceeded, LinkingRefused, Terms, TooManyValues
+from stream_ldp.ledger.terms import Assumption, LinkingRefused, Terms
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.strings.permanent import asked, permanent_answers
+from stream_ldp.strings.permanent import asked
 from tests.client.fakes import FakeBroker
 from tests.client.reports import SECRET, SETTINGS, unlimited
 from tests.strings.examples import collection_of, users
@@ -28,29 +28,6 @@ def broker(broker: FakeBroker) -> FakeBroker:
 def reporter(**options: Any) -> Reporter:
     defaults: dict[str, Any] = {"secret": SECRET, "ledger": unlimited(SECRET), "linger": 3600.0, "clock": lambda: 0}
     return Reporter(COLLECTION, settings=SETTINGS, **(defaults | options))
-
-
-async def test_every_report_repeats_the_answer_that_the_secret_determines(broker: FakeBroker) -> None:
-    ledger = unlimited(SECRET)
-    async with reporter(ledger=ledger) as sender:
-        for _ in range(20):
-            await sender.report({"word": "banana"})
-    table = COLLECTION.table([COLLECTION.encode({"word": "banana"})])
-    expected = permanent_answers(COLLECTION, table, secrets=[SECRET])
-    assert broker.decoded(COLLECTION).rows[0].tolist() == expected.tolist() * 20
-    assert ledger.spending.epsilon == COLLECTION.method.questions.epsilon
-
-
-async def test_another_answer_is_refused_or_costs_as_much_again(broker: FakeBroker) -> None:
-    async with reporter() as sender:
-        await sender.report({"word": "banana"})
-        with pytest.raises(TooManyValues, match="attribute 'word' has had another value"):
-            await sender.report({"word": "cherry"})
-    poor = PrivacyLedger.in_memory(secret=SECRET, terms=Terms(budget=3.9, linked=True))
-    async with reporter(ledger=poor) as sender:
-        with pytest.raises(BudgetExceeded):
-            await sender.report({"word": "banana"})
-    assert broker.decoded(COLLECTION).counts.sum() == 1
 
 
 async def test_a_string_with_the_same_hash_costs_nothing_more(broker: FakeBroker) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stream_ldp.views.collection import ViewsCollection
-from stream_ldp.views.plan import ExpectedAVD, plan, summary
+from stream_ldp.views.plan import ExpectedAVD, plan
 from tests.plans import text_of
 from tests.views.examples import TEXT, collection_of
 
@@ -47,9 +47,3 @@ def test_its_text_has_the_designs_and_which_mechanism_is_better() -> None:
     text = text_of(planned)
     assert f"| {planned.design.avd[0].avd:.4f}" in text
     assert "With 5,000 users: to hide whole records, views" in text
-
-
-def test_a_collection_is_described_on_a_line() -> None:
-    assert summary(collection_of()) == (
-        "4 attributes in 6 views, each user asked about one at epsilon 4.000, 11 bits a report, 1 estimate"
-    )

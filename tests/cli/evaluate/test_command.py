@@ -14,12 +14,11 @@ from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import app
 from stream_ldp.evaluation.experiment import Experiment
-from stream_ldp.kinds import KINDS
-from tests.places.examples import people_csv
 
 #: Two attributes, (0, 0) five times of ten, (0, 1) twice, (1, 2) three times.
 PEOPLE = np.array([[0, 0]] * 5 + [[0, 1]] * 2 + [[1, 2]] * 3)
 LINES = ["name,bathing,age", *(f"x,{'no' if a == 0 else 'yes'},{b}" for a, b in PEOPLE.tolist())]
+VIEWS = "{mechanism: {kind: sampled, epsilon: 1, ask: pairs}, attributes: [bathing, age]}"
 JOINT = "{mechanism: {kind: rr-ldp, f: 0.25}, attributes: [bathing, age]}"
 
 
@@ -47,75 +46,6 @@ def results(data: Path, *flags: str, text: str = JOINT) -> list[dict[str, Any]]:
 
 def untimed(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [each | {"seconds": 0} for each in found]
-
-
-#: By kind: a collection, a key that varies, the table, and the series and their metrics.
-EXAMPLES: dict[str, tuple[str, str, list[str], dict[str, str]]] = {
-    "records": (JOINT, "mechanism.f=0.25,0.5", LINES, {"joint": "avd coverage width iterations certified"}),
-    "sets": (
-        "{mechanism: {kind: svim, k: 2}}",
-        "mechanism.epsilon=1,2",
-        ["1 2 3", "1 2", "1", "", "10 2 1"] * 20,
-        {"heavy-hitters": "ndcg re f1 mse coverage"},
-    ),
-    "sampled": (
-        "{mechanism: {kind: sampled}, attributes: [bathing, {name: age, range: }]}",
-        "mechanism.epsilon=1,2",
-        LINES,
-        {"frequency": "mse mse_expected avd", "mean": "mse mse_expected avd"},
-    ),
-    "strings": (
-        "{mechanism: {kind: strings, k: 2}, string: {name: name}}",
-        "mechanism.epsilon=4,6",
-        LINES,
-        {"strings": "found told false nobodys expected covered"},
-    ),
-    "views": (
-        "{mechanism: {kind: sampled, ask: pairs}, attributes: [bathing, age]}",
-        "mechanism.epsilon=1,2",
-        LINES,
-        {"joint": "avd coverage width iterations certified avd_expected"},
-    ),
-    "places": (
-        "{mechanism: {kind: places, epsilon: [0.5, 2]}, places: {north: [a, b], south: [c, d, e]}}",
-        "mechanism.weights=users,variance",
-        people_csv().splitlines(),
-        dict.fromkeys(["places", "without regions"], "rmse rmse_expected rmse_projected"),
-    ),
-}
-
-
-def test_every_kind_has_an_example() -> None:
-    assert set(EXAMPLES) == set(KINDS)
-
-
-@pytest.mark.parametrize("kind", EXAMPLES)
-def test_every_kind_is_evaluated_on_a_table_with_a_key_that_varies(tmp_path: Path, kind: str) -> None:
-    text, vary, lines, series = EXAMPLES[kind]
-    data = written(tmp_path / "table", *lines)
-    flags = ("--vary", vary, "--users", "30,40", "--repeats", "2", "--seed", "1")
-    found = results(data, *flags, text=text)
-    key, values = vary.split("=")
-    assert [(each["varied"], each["users"], each["series"]) for each in found] == [
-        ({key: json.loads(value) if value[0].isdigit() else value}, users, name)
-        for value in values.split(",")
-        for users in (30, 40)
-        for name in series
-    ]
-    for each in found:
-        assert list(each) == ["series", "varied", "users", "repeats", "metrics", "seconds"]
-        assert each["repeats"] == 2
-        assert each["seconds"] > 0
-        means = {name for name, value in each["metrics"].items() if isinstance(value, float)}
-        wanted = set(series[each["series"]].split())
-        assert wanted | {f"{name}_sd" for name in wanted} <= means
-        assert means - wanted - {f"{name}_sd" for name in wanted} <= {"epsilon", "epsilon_for_ever"}
-    assert untimed(found) == untimed(results(data, *flags, text=text)), "the seed determines every number"
-    assert untimed(found) != untimed(results(data, *flags[:-1], "2", text=text))
-    shown = run(data, *flags, text=text)
-    assert (shown.exit_code, shown.stderr) == (0, "")
-    rows = [line for line in shown.stdout.splitlines() if line.strip().startswith(tuple(series))]
-    assert len(rows) == len(found)
 
 
 def test_a_file_and_its_text_give_the_same(table: Path, tmp_path: Path) -> None:
@@ -225,7 +155,7 @@ def test_what_is_missing_is_a_value_unless_such_rows_are_refused_or_left_out(tmp
             JOINT,
             "--returning is '1.5': expected numbers from 0 to 1",
         ),
-        (LINES, ("--windows", "2"), EXAMPLES["views"][0].replace("pairs", "pairs, epsilon: 1"), "of records"),
+        (LINES, ("--windows", "2"), VIEWS, "of records"),
         (LINES, ("--windows", "2", "--label", "age"), JOINT, "--label measures the synthetic records of one window"),
         (
             LINES,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from stream_ldp.collection import Collection
@@ -177,6 +177,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     solve: solves a task; slow, so it belongs on a thread of its own.
     answer: the class of its answers.
     messages: the classes of its other messages.
+    vocabulary: the words that are values of a field, by `Message.field`: text to readers, and an enum in the schema.
     summary: describes a collection on one line.
     reports: perturbs records, of a `CollectionOfRecords`; None if users report something else.
     plan: works out what a collection costs before it runs.
@@ -209,6 +210,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     solve: Callable[[CollectionT, WindowTask[SeriesT, AnswerT]], AnswerT]
     answer: type[AnswerT]
     messages: tuple[type[BaseModel], ...] = ()
+    vocabulary: Mapping[str, Iterable[str]] = field(default_factory=dict)
     summary: Callable[[CollectionT], str]
     plan: Planner[CollectionT]
     totals: Callable[[CollectionT, Any], Totals]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from stream_ldp.deferred import deferred
 from stream_ldp.pipeline.kind import Kind, always
 from stream_ldp.places.charges import charges
-from stream_ldp.places.collection import PlaceCollection
+from stream_ldp.places.collection import PlaceCollection, PlaceSpec
 from stream_ldp.places.reports import reports
 from stream_ldp.questions.layout import QuestionLayout
 
@@ -34,6 +34,7 @@ PLACES = Kind(
     layout=QuestionLayout,
     solve=deferred("stream_ldp.places.solve:solve"),
     answer=deferred("stream_ldp.places.answer:PlaceCounts"),
+    vocabulary={"PlaceCounts.weights": get_args(PlaceSpec.model_fields["weights"].annotation)},
     summary=deferred("stream_ldp.places.plan:summary"),
     plan=deferred("stream_ldp.places.plan:plan"),
     reports=reports,

@@ -42,6 +42,7 @@ RECORDS = Kind(
     layout=JointLayout,
     solve=deferred("stream_ldp.records.solve:solve"),
     answer=deferred("stream_ldp.records.answer:Estimate"),
+    vocabulary=deferred("stream_ldp.records.estimators:VOCABULARY"),
     summary=deferred("stream_ldp.records.plan:summary"),
     plan=deferred("stream_ldp.records.plan:plan"),
     reports=reports,

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from pydantic.json_schema import GenerateJsonSchema
 
 from stream_ldp.kinds import KINDS
-from stream_ldp.places.collection import PlaceSpec
-from stream_ldp.records.estimators import Method, Start, Stop
 from stream_ldp.schemas import FOLDER
 from stream_ldp.schemas.described import fields_of, summary_of
 from stream_ldp.schemas.dialect import without_prefixes
-from stream_ldp.sets.methods import METHODS
-from stream_ldp.strings.spec import METHODS as STRING_METHODS
 from stream_ldp.synthesis.chunk import SyntheticChunk
 
 if TYPE_CHECKING:
@@ -38,15 +34,11 @@ READERS = (
 )
 
 
-#: The values of fields that are text to their readers, since a later release may know more of them.
-_VALUES: dict[tuple[str, str], list[str]] = {
-    ("Fit", "method"): [*Method, "views"],
-    ("Fit", "stop"): [*Stop, "sweeps"],
-    ("Fit", "start"): [*Start],
-    ("Ranking", "method"): [*METHODS],
-    ("StringRanking", "method"): [*STRING_METHODS],
-    ("PlaceCounts", "weights"): [*get_args(PlaceSpec.model_fields["weights"].annotation)],
-}
+#: The values of fields that are text to their readers, as later releases may know more; by `Message.field`.
+_VALUES: dict[str, list[str]] = {}
+for _kind in KINDS.values():
+    for _name, _words in _kind.vocabulary.items():
+        _VALUES.setdefault(_name, []).extend(_words)
 
 
 class _OfMessages(GenerateJsonSchema):
@@ -59,7 +51,7 @@ class _OfMessages(GenerateJsonSchema):
         for name, field in found.get("properties", {}).items():
             if name in described:
                 field.setdefault("description", described[name].rstrip("."))
-            if values := _VALUES.get((model.__name__, name)):
+            if values := _VALUES.get(f"{model.__name__}.{name}"):
                 field["enum"] = values
         found |= {"description": summary_of(model), "additionalProperties": False}
         return found | ({"required": list(found["properties"])} if found.get("properties") else {})

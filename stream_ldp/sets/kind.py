@@ -61,6 +61,7 @@ SETS = Kind(
     solve=deferred("stream_ldp.sets.solve:solve"),
     answer=Ranking,
     messages=(Round,),
+    vocabulary={"Ranking.method": tuple(METHODS)},
     summary=deferred("stream_ldp.sets.plan:summary"),
     plan=deferred("stream_ldp.sets.plan:plan"),
     totals=deferred("stream_ldp.sets.truth:totals"),

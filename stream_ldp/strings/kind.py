@@ -10,6 +10,7 @@ from stream_ldp.strings.charges import charges
 from stream_ldp.strings.collection import StringCollection
 from stream_ldp.strings.layout import StringLayout
 from stream_ldp.strings.reports import reports
+from stream_ldp.strings.spec import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +35,7 @@ STRINGS = Kind(
     layout=StringLayout,
     solve=deferred("stream_ldp.strings.solve:solve"),
     answer=deferred("stream_ldp.strings.answer:StringRanking"),
+    vocabulary={"StringRanking.method": tuple(METHODS)},
     summary=deferred("stream_ldp.strings.plan:summary"),
     plan=deferred("stream_ldp.strings.plan:plan"),
     reports=reports,

@@ -43,6 +43,7 @@ VIEWS = Kind(
     layout=QuestionLayout,
     solve=deferred("stream_ldp.views.solve:solve"),
     answer=deferred("stream_ldp.records.answer:Estimate"),
+    vocabulary={"Fit.method": ("views",), "Fit.stop": ("sweeps",)},
     summary=deferred("stream_ldp.views.plan:summary"),
     plan=deferred("stream_ldp.views.plan:plan"),
     reports=reports,

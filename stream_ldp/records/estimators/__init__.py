@@ -23,3 +23,6 @@ __all__ = [
     "fits",
     "hidden_factor",
 ]
+
+#: See `Kind.vocabulary`.
+VOCABULARY = {"Fit.method": tuple(Method), "Fit.stop": tuple(Stop), "Fit.start": tuple(Start)}

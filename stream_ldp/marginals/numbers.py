@@ -159,10 +159,11 @@ def estimate_distribution(
         return None
     channel = np.concatenate([_on_grid(response, steps) for response, _ in on_grids], axis=1)
     counts = np.concatenate([sums for _, sums in on_grids])
-    distribution = np.full(steps + 1, 1 / (steps + 1))
+    distribution, padded = np.full(steps + 1, 1 / (steps + 1)), np.empty(steps + 3)
     for _ in range(_MAX_STEPS):
         posterior = distribution * (channel @ (counts / (distribution @ channel)))
-        padded = np.pad(posterior / posterior.sum(), 1, mode="edge")
+        padded[1:-1] = posterior / posterior.sum()
+        padded[0], padded[-1] = padded[1], padded[-2]
         smooth = (padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4
         smooth /= smooth.sum()
         change = float(np.abs(smooth - distribution).max())

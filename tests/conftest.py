@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import sys
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -41,6 +42,7 @@ MAX_PROCESSES = 8
 #: reason: `make test-fast` leaves them out.
 HEAVY = {
     "audit": "attacks and enumerates",
+    "cli/demo": "runs the demo",
     "cli/evaluate": "estimates in many rounds",
     "cli/test_audit.py": "attacks and enumerates",
     "cli/test_descriptors.py": "starts a process for each command",
@@ -51,6 +53,7 @@ HEAVY = {
     "deploy": "runs the checkers of manifests, workflows and packages",
     "fuzz": "tries each decoder",
     "ledger/test_ledger_file.py": "kills a process at each of its steps",
+    "kinds/test_commands.py": "evaluates, and measures solves",
     "machines": "lives histories",
     "marginals/test_candidates.py": "draws reports until a bias would show",
     "marginals/test_evaluation.py": "estimates in many rounds",
@@ -61,18 +64,30 @@ HEAVY = {
     "mechanisms/test_frequency_oracle.py": "draws reports until a bias would show",
     "mechanisms/test_rr_ldp.py": "draws reports until a bias would show",
     "page/test_browser.py": "runs a browser",
+    "pipeline/test_merging.py": "merges after outages of any length",
     "pipeline/test_undecided.py": "lives histories",
+    "places/test_evaluation.py": "estimates in many rounds",
+    "places/test_solve.py": "draws reports until a bias would show",
     "records/estimators": "solves until an error shows",
+    "records/test_evaluation.py": "estimates in many rounds",
     "records/test_solve_time.py": "solves what is large",
+    "schemas/test_collection_file.py": "damages every file in the repository",
     "sets/methods": "draws reports until a bias would show",
     "sets/test_wire.py": "lives epochs",
+    "strings/test_temporal.py": "lives windows",
     "test_breaks.py": "breaks the package in every known way",
     "test_kinds.py": "starts a process for each kind",
     "test_public.py": "starts a process for each command",
+    "views/test_independence.py": "draws reports until a bias would show",
+    "views/test_variance.py": "draws reports until a bias would show",
 }
 
 TESTS = Path(__file__).parent
 
+
+# jsonschema would compile 38 grammars of addresses, for a format that no schema of ours has: two seconds of each
+# process.
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
 # What is imported and collected, a million objects, stays to the end. To search it for garbage again and again would
 # be a sixth of the work until the first test, and a part of that of every other.
@@ -86,9 +101,10 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Number of processes of `-n auto`: two more than cores, since tests on Kafka wait more than they work."""
-    return min((os.cpu_count() or 1) + 2, MAX_PROCESSES)
+    waiting = 0 if "not kafka" in config.option.markexpr else 2
+    return min((os.cpu_count() or 1) + waiting, MAX_PROCESSES)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -24,6 +24,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import cached_property, lru_cache
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -50,6 +51,10 @@ MAX_DAYS = 8
 MAX_RANGES = 64
 
 
+#: Losses that are remembered: the users of a backend have much the same ones, and each takes logarithms of 50 digits.
+MOST_LOSSES = 4_096
+
+
 class AlreadyReported(ReportRefused):
     """The user has reported to the phase in this epoch already, or it is so old that this is not known any more."""
 
@@ -58,6 +63,12 @@ class AlreadyReported(ReportRefused):
             f"phase {report.phase} of epoch {report.epoch} of collection {report.collection!r} has had this user's "
             "report, or may have had it: nothing was sent"
         )
+
+
+@lru_cache(maxsize=MOST_LOSSES)
+def _loss(mechanism: ReportCost, responses: int, reports: float) -> Fraction:
+    """Return what so many permanent responses lose, each shown in so many reports."""
+    return Fraction(mechanism.responses_loss(responses=responses, reports=reports))
 
 
 def day_of(time_ms: int) -> int:
@@ -163,7 +174,12 @@ class Spending(_Part):
                 mechanism=report.mechanism,
             )
             accounts[key] = account.after(report)
-        return self.model_copy(update={"accounts": tuple(accounts.values())})
+        return self._changed(accounts=tuple(accounts.values()))
+
+    def _changed(self, **parts: tuple[Account, ...] | tuple[PhaseAccount, ...]) -> Spending:
+        changed = self.model_copy(update=parts)
+        changed.__dict__.pop("epsilon", None)  # or the copy would have that of the original
+        return changed
 
     def after_phase(self, report: PhaseReport) -> Spending:
         """Return the spending with one more report to a phase, and what it shows.
@@ -188,13 +204,13 @@ class Spending(_Part):
                 reports=1,
             )
         )
-        return self.model_copy(update={"phases": tuple(accounts.values())}).after(report.shown)
+        return self._changed(phases=tuple(accounts.values())).after(report.shown)
 
     def values_of(self, responses: str) -> int:
         """Return the number of different values that are memoised among these permanent responses."""
         return len({tag for account in self.accounts if account.responses == responses for tag in account.tags})
 
-    @property
+    @cached_property
     def epsilon(self) -> float:
         """Epsilon of all reports, in nats, with the whole record or set protected; never rounded down.
 
@@ -209,9 +225,12 @@ class Spending(_Part):
         # For each setting of the noise and number of reports, the permanent responses shown in so many of them.
         shown: Counter[tuple[ReportCost, int]] = Counter()
         apart = Fraction()
+        tags: dict[str, set[str]] = {}
+        for account in self.accounts:
+            tags.setdefault(account.responses, set()).update(account.tags)
         for account in self.accounts:
             shown[account.mechanism, 1] += account.fresh
-            if distinct := min(self.values_of(account.responses), account.memoised):
+            if distinct := min(len(tags[account.responses]), account.memoised):
                 if distinct > 1 and not account.mechanism.is_concave:
                     # Which response was shown how often is not known, and to share reports out evenly may lose less.
                     apart += Fraction(worst_sharing(account.mechanism, responses=distinct, reports=account.memoised))
@@ -219,11 +238,7 @@ class Spending(_Part):
                 times, more = divmod(account.memoised, distinct)
                 shown[account.mechanism, times + 1] += more
                 shown[account.mechanism, times] += distinct - more
-        records = (
-            Fraction(mechanism.responses_loss(responses=count, reports=times))
-            for (mechanism, times), count in shown.items()
-            if count
-        )
+        records = (_loss(mechanism, count, times) for (mechanism, times), count in shown.items() if count)
         phases = (Fraction(phase.epsilon) * phase.reports for phase in self.phases)
         return round_up(sum((*records, *phases), apart))
 

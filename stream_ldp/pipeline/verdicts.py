@@ -105,6 +105,8 @@ def rejections(
     verdicts: those on `decoded.accepted`, int64, shape (batches,).
     max_batches, max_linked: most batches, and most linked reports, that a pane takes.
     """
+    if (verdicts <= Verdict.DUPLICATE).all():
+        return
     for verdict, reason, rule in (
         (Verdict.AHEAD, Reason.FUTURE_TIME, f"more than {window.ahead_ms} ms ahead of the broker's clock"),
         (Verdict.BEHIND, Reason.PAST_TIME, f"more than {window.max_age_ms} ms behind the broker's clock"),

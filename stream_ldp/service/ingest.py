@@ -52,14 +52,22 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 #: Longest wait for records, in milliseconds, by which the notice of an idle partition can be late.
-POLL_MS = 200
+POLL_MS = 250
 
 #: The most records of one turn. Ten times as many kept the event loop busy, and all else on it waiting, for 400 ms.
 MAX_RECORDS = 2_000
 
-#: Seconds between two flushes, by which an answer can be later than its `every`. Each takes three round trips to the
-#: brokers, some 20 ms, in which nothing is counted.
-FLUSH_SECONDS = 0.25
+#: The most and the least seconds between two flushes, by which an answer can be later than its window or its `every`.
+#: Each takes three round trips to the brokers, some 20 ms, in which nothing is counted, and its records are read and
+#: merged: under a light load that is most of what a worker does.
+FLUSH_SECONDS, LEAST_FLUSH_SECONDS = 0.5, 0.25
+
+#: Flushes in the shortest `every` of a collection, if that is within these bounds.
+FLUSHES = 4
+
+#: Seconds before a flush at which reports are fetched for it, unless a partition is behind: what comes sooner would
+#: wait here for the flush, and each turn and fetch takes as long as many reports. Brokers answer within it.
+FETCH_SECONDS = 0.025
 
 #: Most bytes of partials in memory, some milliseconds of work, that are encoded on the event loop.
 INLINE_BYTES = 2**20
@@ -151,6 +159,8 @@ class Ingest(Service):
             if self._kind.rounds is not None
             else None
         )
+        every_s = min(series.every_ms for series in collection.series) / 1_000
+        self._flush_seconds = max(LEAST_FLUSH_SECONDS, min(FLUSH_SECONDS, every_s / FLUSHES))
         self._rejections = RejectionLog(collection.name)
         self._outage_seconds = settings.outage_seconds
         self._running = False
@@ -232,7 +242,7 @@ class Ingest(Service):
             KafkaError, TimeoutError: the brokers have not answered for as long as an outage may last.
         """
         # A flush must not wait for records that do not come.
-        left_ms = round(1_000 * (self._flushed_at + FLUSH_SECONDS - self._clock()))
+        left_ms = round(1_000 * (self._flushed_at + self._flush_seconds - self._clock()))
         fetched = await self._ownership.fetch(timeout_ms=min(max(1, left_ms), POLL_MS), max_records=MAX_RECORDS)
         # The whole turn counts, since a busy worker hardly waits; never more, since a stopped one has not listened.
         passed_ms = min(1_000 * self.seconds_since_turn, 2 * POLL_MS)
@@ -271,7 +281,7 @@ class Ingest(Service):
         flooded = self._waiting_bytes > self._max_waiting_bytes
         if flooded:
             self._note_flood()
-        if flooded or self._clock() >= self._flushed_at + FLUSH_SECONDS:
+        if flooded or self._clock() >= self._flushed_at + self._flush_seconds:
             await self._flush()
 
     async def _count(self, partition: TopicPartition, records: Sequence[Any]) -> None:
@@ -406,6 +416,7 @@ class Ingest(Service):
     async def _flush(self) -> None:
         """Write the changes, in the order that the head of this module explains."""
         self._flushed_at = self._clock()
+        self._ownership.gather(seconds=self._flush_seconds - FETCH_SECONDS, period=self._flush_seconds)
         self._waiting_bytes = 0
         partitions = self._ownership.partitions
         changes = {

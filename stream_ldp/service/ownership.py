@@ -183,6 +183,10 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
                 self.partitions[partition].sought = True
         return fetched
 
+    def gather(self, *, seconds: float, period: float) -> None:
+        """Let reports gather at the brokers; see `QuickConsumer.gather`."""
+        self._consumer.gather(seconds=seconds, period=period)
+
     async def take_over(self) -> None:
         """Begin to read the newly assigned partitions, at their last commit.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ from aiokafka import TopicPartition
 from aiokafka.consumer import consumer as consumer_module
 from aiokafka.consumer.subscription_state import SubscriptionState
 
+from stream_ldp.kafka import fetching
 from stream_ldp.kafka.decompression import turn_of
 from stream_ldp.kafka.fetching import CannotParse, mend_aiokafka
 from tests.kafka.test_record_batch import batch
@@ -192,3 +194,23 @@ async def test_a_partition_that_cannot_be_parsed_waits_for_no_backlog_of_another
     found: set[tuple[int, int]] = set()
     assert await until_it_fails(fetcher, found) == FIRST
     assert len(found) <= 12, "of thousands"
+
+
+@pytest.mark.parametrize("behind", [False, True])
+async def test_what_comes_gathers_at_the_broker_unless_a_partition_is_behind(
+    broker: Broker, fetcher: Any, monkeypatch: pytest.MonkeyPatch, behind: bool
+) -> None:
+    """Asked again at once, a broker under an even load gives nearly every record by itself."""
+    monkeypatch.setattr(fetching, "_BEHIND_BYTES", 1 if behind else 2**19)
+    fetcher.wanted_at, fetcher.period = time.monotonic() + 3_600, 3_600
+    assert set(await drain(fetcher)) == WHOLE
+    asked = broker.fetches
+    broker.logs[SECOND].append(batch(base=3))
+    if not behind:
+        assert await fetcher.fetched_records([], 0.05) == {}
+        assert broker.fetches == asked
+        return
+    async with asyncio.timeout(SECONDS):
+        while not (found := await fetcher.fetched_records([], 0.05)):
+            pass
+    assert [record.offset for record in found[SECOND]] == [3, 4, 5]

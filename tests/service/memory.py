@@ -192,6 +192,9 @@ class MemoryKafka:
         assert topic == self.topic
         return set(range(self.partitions))
 
+    def gather(self, *, seconds: float, period: float) -> None:
+        pass
+
     async def getmany(self, *, timeout_ms: int, max_records: int) -> dict[TopicPartition, list[Any]]:
         self.seconds += self.turn_seconds
         self.waits_ms.append(timeout_ms)

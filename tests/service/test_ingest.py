@@ -12,7 +12,7 @@ from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.service.ingest import (
     CHECK_SECONDS,
-    FLUSH_SECONDS,
+    LEAST_FLUSH_SECONDS,
     LETTER_BYTES,
     MAX_RECORDS,
     POLL_MS,
@@ -56,11 +56,11 @@ async def test_a_commit_waits_for_partials_and_precedes_the_watermark(
 ) -> None:
     memory = kafka_in_memory
     # The first flush claims the partitions.
-    await turn(ingest, memory, seconds=FLUSH_SECONDS + 0.1)
+    await turn(ingest, memory, seconds=LEAST_FLUSH_SECONDS + 0.1)
     memory.done.clear()
     memory.report()
     memory.write(b"not a batch")
-    await turn(ingest, memory, seconds=FLUSH_SECONDS + 0.1)
+    await turn(ingest, memory, seconds=LEAST_FLUSH_SECONDS + 0.1)
     assert memory.done == [
         ("publish", ["dead letter", "partial"]),
         ("commit", {0: 0}),
@@ -77,23 +77,23 @@ async def test_a_flush_does_not_wait_for_records_that_do_not_come(
     memory.turn_seconds = 0.1
     await turn(ingest, memory, seconds=1.0)
     # A flush is due 50 ms after two turns.
-    assert min(memory.waits_ms) <= 1_000 * (FLUSH_SECONDS - 2 * memory.turn_seconds) + 1
+    assert min(memory.waits_ms) <= 1_000 * (LEAST_FLUSH_SECONDS - 2 * memory.turn_seconds) + 1
     assert max(memory.waits_ms) <= POLL_MS
 
 
 async def test_a_dead_letter_is_written_once(ingest: Ingest, kafka_in_memory: MemoryKafka) -> None:
     memory = kafka_in_memory
     memory.write(b"not a batch")
-    await turn(ingest, memory, seconds=2 * FLUSH_SECONDS)
+    await turn(ingest, memory, seconds=2 * LEAST_FLUSH_SECONDS)
     memory.report()
-    await turn(ingest, memory, seconds=2 * FLUSH_SECONDS)
+    await turn(ingest, memory, seconds=2 * LEAST_FLUSH_SECONDS)
     (letter,) = memory.of_kind("dead letter")
     assert letter.value == b"not a batch"
 
 
 async def test_a_flood_of_unknown_fingerprints_fills_no_memory(ingest: Ingest, kafka_in_memory: MemoryKafka) -> None:
     memory, flood = kafka_in_memory, 40_000
-    await turn(ingest, memory, seconds=2 * FLUSH_SECONDS)
+    await turn(ingest, memory, seconds=2 * LEAST_FLUSH_SECONDS)
     reason = {"collection": "survey", "reason": "unknown_fingerprint"}
     rows = np.zeros((1, 1), dtype=np.uint8)
     for number in range(flood):
@@ -106,7 +106,7 @@ async def test_a_flood_of_unknown_fingerprints_fills_no_memory(ingest: Ingest, k
         await ingest.turn()
         most = max(most, sum(len(owned.dead_letters) for owned in ingest._ownership.partitions.values()))
     memory.turn_seconds = 0.1
-    await turn(ingest, memory, seconds=2 * FLUSH_SECONDS)
+    await turn(ingest, memory, seconds=2 * LEAST_FLUSH_SECONDS)
     assert most <= memory.settings.max_dead_letter_bytes // LETTER_BYTES + MAX_RECORDS
     assert memory.metric("flushes_flooded_total", collection="survey") == 2
     assert len(memory.of_kind("dead letter")) == memory.metric("batches_rejected_total", **reason) == flood
@@ -146,7 +146,7 @@ async def test_excess_dead_letters_are_written_at_once_and_counted(
 async def test_nothing_is_written_before_a_flush_is_due(ingest: Ingest, kafka_in_memory: MemoryKafka) -> None:
     memory = kafka_in_memory
     memory.report()
-    memory.turn_seconds = FLUSH_SECONDS / 5
+    memory.turn_seconds = LEAST_FLUSH_SECONDS / 5
     for _ in range(4):
         await ingest.turn()
     assert memory.done == [("publish", ["joining"])]
@@ -159,7 +159,7 @@ async def test_a_worker_whose_commit_is_refused_closes_nothing_and_counts_again_
     ingest: Ingest, kafka_in_memory: MemoryKafka
 ) -> None:
     memory = kafka_in_memory
-    await turn(ingest, memory, seconds=2 * FLUSH_SECONDS)
+    await turn(ingest, memory, seconds=2 * LEAST_FLUSH_SECONDS)
     memory.refusing = CommitFailedError()
     memory.report()
     memory.done.clear()
@@ -168,7 +168,7 @@ async def test_a_worker_whose_commit_is_refused_closes_nothing_and_counts_again_
     assert [what for what, _ in memory.done] == ["publish", "refused"]
     assert memory.of_kind("watermark") == []
     memory.refusing = None
-    await turn(ingest, memory, seconds=3 * FLUSH_SECONDS)
+    await turn(ingest, memory, seconds=3 * LEAST_FLUSH_SECONDS)
     assert memory.committed().position == 1
     # The two ownerships wrote under keys of their own.
     first, second = memory.of_kind("partial")[:2]
@@ -386,7 +386,7 @@ async def test_a_flush_that_waits_for_brokers_is_told_as_such(
     await ingest.turn()
     assert ingest.seconds_asking == 0.0
     monkeypatch.setattr(ingest._ownership, "commit", late)
-    memory.seconds += FLUSH_SECONDS - memory.turn_seconds
+    memory.seconds += LEAST_FLUSH_SECONDS - memory.turn_seconds
     ingest.begin()
     await ingest.turn()
     assert ingest.seconds_asking == 0.0

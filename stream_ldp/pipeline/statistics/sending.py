@@ -9,7 +9,7 @@ SMALL_BYTES = 2**16
 #: and not with every flush.
 GROWTH = 1.1
 
-#: Yet it waits for no more looks than this, five seconds of flushes: where few reports come, a tenth takes long.
+#: Yet it waits for no more looks than this, five to ten seconds of flushes: with few reports, a tenth takes long.
 PATIENCE = 20
 
 

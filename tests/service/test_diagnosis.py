@@ -126,7 +126,7 @@ def test_whether_a_user_may_write_is_told_and_what_the_rules_are_enough_for() ->
     facts = without(Operation.WRITE, *GOOD.topics)
     good = [what for what, _ in found(facts, Severity.OK)]
     assert "this user may read but not write to topic p.partials" in good
-    assert "the rules on topics are enough for: reader, analyst, resetter" in good
+    assert "the rules on topics are enough for: reader, watcher, analyst, resetter" in good
     nothing = replace(GOOD, operations={name: frozenset({Operation.DESCRIBE}) for name in GOOD.topics})
     ((what, cure),) = [each for each in found(nothing, Severity.WARNING) if "enough for nothing" in each[0]]
     assert what.endswith(f"a {Role.CLIENT}, say, also needs Write on p.care.reports")

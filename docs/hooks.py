@@ -224,6 +224,8 @@ def commands() -> str:
         if hasattr(command, "_imported"):  # one of those that are imported when they are run
             command = command._imported()
         lines.extend(["", f"{'#' * level} {name}", "", paragraphs(command.help or "")])
+        if getattr(command, "epilog", None):
+            lines.extend(["", "```", command.epilog.removeprefix("Example:").strip(), "```"])
         context = click.Context(command, info_name=name)
         if hasattr(command, "commands") or isinstance(command, click.Group):
             for each in command.list_commands(context):

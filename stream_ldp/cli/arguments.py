@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from stream_ldp.collection import milliseconds as duration
+
 
 def time_option(text: str) -> datetime:
-    """Read a time in ISO 8601; one without a zone is UTC."""
+    """Read a time in ISO 8601, where one without a zone is UTC, or how long ago it was, such as 30d."""
+    if re.fullmatch(r"[0-9]+(s|m|h|d)", text):
+        return datetime.now(UTC) - timedelta(milliseconds=duration(text))
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a time like 2026-01-31 or 2026-01-31T12:30:00Z") from None
+        raise typer.BadParameter(f"{text!r} is not a time like 2026-01-31T12:30:00Z, or 30d ago") from None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
@@ -48,7 +53,7 @@ Since = Annotated[
     typer.Option(
         parser=time_option,
         metavar="TIME",
-        help="All answers of windows that begin then or later, ISO 8601; UTC without a zone.",
+        help="All answers of windows that begin then or later: ISO 8601, UTC without a zone, or 30d for so long ago.",
         show_default="the newest",
     ),
 ]

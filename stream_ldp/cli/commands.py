@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from inspect import cleandoc
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,10 +18,14 @@ class Command(NamedTuple):
 
     part: its function, or its own app where it is a group.
     summary: its line in the help of its group, and the first of its own help; its docstring is the rest.
+    panel: heading in the help of its group under which it stands; empty for the only one.
+    example: a use of it, without the name of the program; empty for none.
     """
 
     part: Deferred
     summary: str
+    panel: str = ""
+    example: str = ""
 
 
 class Commands(TyperGroup):
@@ -36,17 +40,33 @@ class Commands(TyperGroup):
         super().__init__(*arguments, **named)
         self.commands = {name: _NotImported(name, known) for name, known in self.table.items()}
 
+    def get_params(self, ctx: Any) -> Any:
+        """Return the parameters of the group itself."""
+        parameters = super().get_params(ctx)
+        _leave_out_types_of_flags(parameters)
+        return parameters
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the user gave."""
         with explained():
             return super().invoke(ctx)
 
 
+class _WithoutTypesOfFlags(TyperCommand):
+    """A command whose help shows no type of options that take no value."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the parameters, with `--help`."""
+        parameters = super().get_params(ctx)
+        _leave_out_types_of_flags(parameters)
+        return parameters
+
+
 class _NotImported(TyperCommand):
     """A stand-in that shows a command's summary in the help of its group, and imports the command to run it."""
 
     def __init__(self, name: str, known: Command) -> None:
-        super().__init__(name, help=known.summary)
+        super().__init__(name, help=known.summary, rich_help_panel=known.panel or None)
         self._known = known
 
     def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
@@ -56,10 +76,21 @@ class _NotImported(TyperCommand):
         found = self._known.part.imported()
         if not isinstance(found, typer.Typer):
             function, found = found, typer.Typer(add_completion=False)
-            found.command(name=self.name)(function)
+            found.command(name=self.name, cls=_WithoutTypesOfFlags)(function)
         command = typer.main.get_command(found)
         command.help = "\n\n".join([self._known.summary, *_paragraphs(command.help or "")])
+        if self._known.example:
+            command.epilog = f"Example:  stream-ldp {self._known.example}"
+        for each in getattr(command, "commands", {}).values():
+            _leave_out_types_of_flags(each.params)
         return command
+
+
+def _leave_out_types_of_flags(parameters: Iterable[Any]) -> None:
+    """Let the help show no type of options that take no value: `<bool>` looks as if one had to follow."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
 
 
 def _paragraphs(docstring: str) -> list[str]:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 #: The extra that brings each optional package.
 OPTIONAL = {
+    "matplotlib": "analysis",
+    "polars": "analysis",
     "duckdb": "export",
     "psycopg": "export",
     "pandas": "analysis",

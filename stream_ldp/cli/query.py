@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,6 +22,9 @@ from stream_ldp.pipeline.cells import LEVEL, normal_quantile
 if TYPE_CHECKING:
     from stream_ldp.client.answers import Answers
     from stream_ldp.client.table import Table
+
+#: Endings of the names of pictures that `--plot` draws.
+_PICTURES = (".svg", ".png", ".pdf")
 
 
 @with_settings(CLIENT)
@@ -66,6 +70,14 @@ def query(
     level: Level = LEVEL,
     form: Form = None,
     output: Output = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="File to draw the numbers in instead, with their intervals: .svg, .png or .pdf.",
+            show_default=False,
+            dir_okay=False,
+        ),
+    ] = None,
     settings: Settings,
 ) -> None:
     """Take the last final answers, or all that the topic still has, and exit.
@@ -103,9 +115,23 @@ def query(
                     collection, estimate, provisional=provisional, limited=since is not None or until is not None
                 )
             )
+        if plot is not None:
+            _draw(answers, plot, level=level, of=of, given=given)
+            return
         write_table(_table(answers, level=level, of=of, given=given), form, output)
 
     run_client(take())
+
+
+def _draw(answers: Answers, file: Path, *, level: float, of: str | None, given: str | None) -> None:
+    """Draw the answers in a file, or end the command if its name has no ending of a picture."""
+    if file.suffix not in _PICTURES:
+        fail(f"--plot {file}: its name ends in none of {', '.join(_PICTURES)}", code=2)
+    figure = answers.plot(level=level, of=of.split(",") if of else (), given=given.split(",") if given else ())
+    try:
+        figure.savefig(file)
+    except OSError as error:
+        fail(f"{file}: cannot be written: {error.strerror}")
 
 
 def _table(answers: Answers, *, level: float, of: str | None, given: str | None) -> Table:

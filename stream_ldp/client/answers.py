@@ -6,9 +6,11 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, overload
 
 from stream_ldp.client.errors import UnreadableAnswer
+from stream_ldp.client.figure import figure_of
 from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.client.synchronous import run_blocking
 from stream_ldp.client.table import Table, table_of
@@ -54,6 +56,23 @@ class Answers(Sequence["Answer"]):
         what = " and ".join(dict.fromkeys(each.series for each in self.found))
         first, last = (moment(each.window.start_ms) for each in (self.found[0], self.found[-1]))
         return f"<{quantity(len(self.found), 'answer')} of {self.found[0].collection} ({what}), {first} to {last}>"
+
+    def _repr_html_(self) -> str:
+        """Show them in a notebook, as a table."""
+        return f"<p>{escape(repr(self))}</p>{self.table()._repr_html_()}"
+
+    def plot(self, *, level: float = LEVEL, of: str | Sequence[str] = (), given: str | Sequence[str] = ()) -> Any:
+        """Draw their numbers with their intervals, and return the `matplotlib.figure.Figure`.
+
+        One window is drawn as bars, and several as lines over time, which break where a window is missing.
+
+        level, of, given: as `table` takes them.
+
+        Raises:
+            MissingExtra: matplotlib is not installed.
+            ParameterError: as `table`, or there is nothing to draw.
+        """
+        return figure_of(self.found, level=level, of=of, given=given)
 
     def table(self, *, level: float = LEVEL, of: str | Sequence[str] = (), given: str | Sequence[str] = ()) -> Table:
         """Return their numbers as a table, for pandas, Parquet, CSV or JSON.

@@ -6,11 +6,13 @@ import json
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.extras import imported
 from stream_ldp.pipeline.cells import LEVEL
+from stream_ldp.quantity import quantity
 from stream_ldp.spreadsheet import csv_line, plain
 
 if TYPE_CHECKING:
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.cells import Cell
+
+#: The most rows that a notebook shows of a table.
+_NOTEBOOK_ROWS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,29 @@ class Table:
         ]
         return "[" + ",\n ".join(lines) + "]\n"
 
+    def to_html(self) -> str:
+        """Return the table as HTML, with every text escaped."""
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        rows = "".join(
+            f"<tr>{''.join(f'<td>{escape(_shown(row.get(name)))}</td>' for name in self.columns)}</tr>"
+            for row in self.rows
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+    def _repr_html_(self) -> str:
+        """Show it in a notebook, its first rows only."""
+        more = len(self.rows) - _NOTEBOOK_ROWS
+        note = f"<p>and {quantity(more, 'more row')}</p>" if more > 0 else ""
+        return Table(self.rows[:_NOTEBOOK_ROWS]).to_html() + note
+
+    def to_polars(self) -> Any:
+        """Return the table as a `polars.DataFrame`.
+
+        Raises:
+            MissingExtra: polars or pyarrow is not installed.
+        """
+        return imported("polars", extra="analysis").from_arrow(self.to_arrow())
+
     def to_pandas(self) -> Any:
         """Return the table as a `pandas.DataFrame`.
 
@@ -82,6 +110,10 @@ class Table:
         """
         table = self.to_arrow()
         imported("pyarrow.parquet", extra="analysis").write_table(table, str(path))
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(plain(value))
 
 
 def table_of(

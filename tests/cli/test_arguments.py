@@ -21,3 +21,8 @@ def test_what_is_no_time_is_refused_with_an_example_of_one() -> None:
 def test_times_are_milliseconds_as_those_of_windows() -> None:
     assert milliseconds(datetime(1970, 1, 1, 0, 0, 1, 500_000, tzinfo=UTC)) == 1_500
     assert milliseconds(None) is None
+
+
+def test_a_time_may_be_given_by_how_long_ago_it_was() -> None:
+    ago = datetime.now(UTC) - time_option("30d")
+    assert abs(ago - timedelta(days=30)) < timedelta(minutes=5)

@@ -6,31 +6,35 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from stream_ldp.cli import app
+from stream_ldp.cli import _Root, app
 from stream_ldp.cli.commands import Commands
 
 GROUPS = {
     "": [
+        "try",
+        "init",
         "check",
         "plan",
+        "demo",
+        "evaluate",
         "report",
         "simulate",
+        "gateway",
         "worker",
+        "watch",
+        "query",
+        "export",
+        "explain",
+        "replay",
+        "synthesize",
+        "page",
         "dead-letters",
         "quarantine",
         "inspect",
         "reset",
-        "watch",
-        "query",
-        "replay",
-        "synthesize",
-        "gateway",
-        "page",
         "audit",
         "doctor",
         "broker",
-        "demo",
-        "evaluate",
         "schema",
         "topics",
     ],
@@ -48,7 +52,7 @@ def run(*arguments: object) -> Result:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_group_lists_each_of_its_commands_with_a_sentence(group: str) -> None:
-    _, _, panel = run(*filter(None, [group]), "--help").stdout.partition(" Commands ")
+    _, _, panel = run(*filter(None, [group]), "--help").stdout.partition(" Commands " if group else " Begin ")
     shown = [line.strip("│ ").split(maxsplit=1) for line in panel.splitlines() if line.startswith("│")]
     assert [name for name, _ in shown] == GROUPS[group]
     assert all(sentence.endswith(".") for _, sentence in shown)
@@ -91,3 +95,21 @@ def test_every_command_of_a_table_is_where_the_table_says() -> None:
 
 def test_the_app_has_a_name_for_typer() -> None:
     assert typer.main.get_command(app).name == "stream-ldp"
+
+
+def test_every_command_stands_under_a_heading_and_has_an_example_with_options_that_it_has() -> None:
+    for name, known in _Root.table.items():
+        assert known.panel in {"Begin", "Report", "Answer", "Operate"}, name
+        command = typer.main.get_command(app).commands[name]._imported()  # type: ignore[attr-defined]
+        typed = known.example.split()
+        assert typed[0] == name
+        command = getattr(command, "commands", {}).get(typed[1], command) if len(typed) > 1 else command
+        known_options = {option for parameter in command.params for option in parameter.opts}
+        assert {word for word in typed if word.startswith("--")} <= known_options, name
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["query", "--help"]])
+def test_help_shows_no_type_of_options_that_take_no_value(arguments: list[str]) -> None:
+    shown = CliRunner(env={"COLUMNS": "80"}).invoke(app, arguments).stdout
+    assert "<bool>" not in shown
+    assert max(map(len, shown.splitlines())) <= 80

@@ -175,3 +175,13 @@ def test_a_broker_that_does_not_answer_is_explained_for_a_file_as_for_a_name(com
         for each in (str(survey), "care-survey")
     }
     assert told == {"127.0.0.1:1: connection refused: no broker listens on this port\n"}
+
+
+def test_answers_are_drawn_into_a_picture(command_line: Callable[..., Result], tmp_path: Path) -> None:
+    with published(of_minute(1), of_minute(2)):
+        done = command_line(query, "care-survey", "--history", "--of", "mobility", "--plot", tmp_path / "out.svg")
+        wrong = command_line(query, "care-survey", "--plot", tmp_path / "out.txt")
+    assert done.exit_code == 0, done.output
+    assert "<svg" in (tmp_path / "out.svg").read_text()
+    assert wrong.exit_code == 2
+    assert "its name ends in none of .svg, .png, .pdf" in wrong.stderr

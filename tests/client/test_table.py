@@ -183,3 +183,18 @@ def test_text_that_a_spreadsheet_would_evaluate_has_an_apostrophe_before_it(text
 def test_text_that_is_a_number_or_no_formula_stays_as_it_is_in_csv(text: str) -> None:
     first = next(csv.DictReader(io.StringIO(Table(({"m": text, "n": -1.5, "k": None},)).to_csv())))
     assert first == {"m": text, "n": "-1.5", "k": ""}
+
+
+def test_a_table_is_shown_in_a_notebook_without_obeying_its_texts() -> None:
+    table = Table(tuple({"item": "<script>", "estimate": 0.123456, "low": None} for _ in range(70)))
+    shown = table._repr_html_()
+    assert "<td>&lt;script&gt;</td><td>0.1235</td><td></td>" in shown
+    assert shown.endswith("<p>and 10 more rows</p>")
+    assert table.to_html().count("<tr>") == 71
+
+
+def test_a_table_becomes_a_polars_frame_with_the_same_rows() -> None:
+    table = table_of([of_minute(1)])
+    frame = table.to_polars()
+    assert frame["estimate"].to_list() == [row["estimate"] for row in table.rows]
+    assert frame.columns == list(table.columns)

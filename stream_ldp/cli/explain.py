@@ -1,0 +1,47 @@
+"""This command says in a few sentences what an answer says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stream_ldp.cli.arguments import CollectionOrName, EstimateNames, Since
+from stream_ldp.cli.echo import echo
+from stream_ldp.cli.failure import fail
+from stream_ldp.cli.named import collection_or_name, require_series
+from stream_ldp.cli.options import CLIENT, with_settings
+from stream_ldp.cli.running import run_client
+from stream_ldp.client.answers import fetch_answers
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.pipeline.explanation import sentences
+
+if TYPE_CHECKING:
+    from stream_ldp.client.answers import Answers
+
+
+@with_settings(CLIENT)
+def explain(
+    collection: CollectionOrName, *, estimate: EstimateNames = None, since: Since = None, settings: Settings
+) -> None:
+    """Explain the last final answer of each estimate, or all since a time.
+
+    The first sentence says what is known, with its interval; the second, how sure that is; the third, what a report
+    costs its user.
+    """
+    known = collection_or_name(collection)
+    require_series(known, estimate)
+
+    async def show() -> None:
+        answers: Answers = await fetch_answers(
+            known,
+            settings=settings,
+            series=estimate,
+            last=None if since is not None else 1,
+            since=since,
+            on_unreadable=lambda error: echo(str(error), err=True),
+        )
+        if not answers:
+            fail(f"{collection}: its topic has no final answer{' of that time' if since else ''} yet")
+        for answer in answers:
+            echo(f"{answer.collection}, {answer.series}, {answer.window}", *sentences(answer), "")
+
+    run_client(show())

@@ -1,0 +1,53 @@
+"""An answer in three sentences: what is known, how sure that is, and what the reports give away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stream_ldp.digits import shown
+from stream_ldp.quantity import quantity
+
+if TYPE_CHECKING:
+    from stream_ldp.pipeline.answer import Answer
+    from stream_ldp.pipeline.cells import Cell
+
+
+def sentences(answer: Answer) -> tuple[str, str, str]:
+    """Explain an answer to somebody who knows its question, and no statistics."""
+    return _what(answer), _how_sure(answer), _privacy(answer)
+
+
+def _what(answer: Answer) -> str:
+    reports = quantity(answer.reports, "report")
+    cells = [cell for cell in answer.cells() if cell.names]
+    if not cells:
+        return f"The {reports} of this window give no numbers."
+    most = max(cells, key=lambda cell: cell.estimate)
+    about = ", ".join(f"{name} {value}" for name, value in most.labels.items() if value != "")
+    ends = most.interval()
+    between = "" if ends is None else f", between {_number(ends[0], most)} and {_number(ends[1], most)}"
+    return f"By {reports}, the largest number is that of {about}: about {_number(most.estimate, most)}{between}."
+
+
+def _how_sure(answer: Answer) -> str:
+    sure = "Such an interval holds the true number in 95 of 100 windows"
+    test = answer.plausibility
+    if test is None:
+        return f"{sure}; whether all reports are honest, nobody can tell from them."
+    if test.flagged:
+        return f"{sure} if reports are honest, and these do not look so: do not rely on it."
+    return f"{sure}, and the reports look as honest ones do."
+
+
+def _privacy(answer: Answer) -> str:
+    told = answer.judgement().privacy
+    sentence = told[0] if told else "what a report costs is in the collection's file"
+    return f"What it costs a user: {sentence.removesuffix('.')}."
+
+
+def _number(value: float, cell: Cell) -> str:
+    """Write a share in percent, and any other number with the digits that its error allows."""
+    if cell.range == (0.0, 1.0):
+        error = None if cell.standard_error is None else 100 * cell.standard_error
+        return f"{shown(100 * value, error)} %"
+    return shown(value, cell.standard_error)

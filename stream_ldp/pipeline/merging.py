@@ -310,7 +310,7 @@ class Merge:
 
         before: start of the next window that holds reports and is closed; None if there is none.
         """
-        if self.collection.min_reports is not None:
+        if (self.collection.min_reports or 1) > 1:
             return None  # That there were none is not published either, where the file asks for a floor.
         window, decided_ms = self.collection.window, self._undecided.decided_ms(series)
         period_ms = series.period_ms(window)

@@ -64,6 +64,7 @@ mechanism: {{{{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}}}}
 attributes:
   - {{{{name: bathing, values: [no, yes]}}}}
   - {{{{name: mobility, values: [none, some, full]}}}}
+min_reports: 1
 window: {{{{size: {size}, grace: 500ms, idle_timeout: {idle}, max_age: 1d}}}}
 estimates:
   - {{{{name: bathing-mobility, of: [bathing, mobility], method: lremh, every: 1s}}}}
@@ -80,6 +81,7 @@ collection: {name}
 mechanism: {{kind: svim, epsilon: 4, k: 4}}
 items: {{size: 32}}
 every: 1s
+min_reports: 1
 window: {{size: 5s, grace: 500ms, idle_timeout: 1s, max_age: 1d}}
 """
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.sets.rounds import Round
 
-_WINDOW = "window: {{{{size: {size}, grace: 500ms, idle_timeout: {idle}, {more}}}}}\n"
+_WINDOW = "min_reports: 1\nwindow: {{{{size: {size}, grace: 500ms, idle_timeout: {idle}, {more}}}}}\n"
 
 _WINDOWS = {
     "tumbling": {"size": "1s", "more": "ahead: 5s", "period": ""},

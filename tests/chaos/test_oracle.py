@@ -21,6 +21,7 @@ COLLECTION = JointCollection.parse(
 collection: survey
 mechanism: {kind: rr-ldp, f: 0.25}
 attributes: [{name: bathing, values: [no, yes]}, {name: mobility, values: [none, some, full]}]
+min_reports: 1
 window: {size: 1s, grace: 500ms, idle_timeout: never, ahead: 5s}
 estimates: [{name: bathing, of: [bathing]}]
 """

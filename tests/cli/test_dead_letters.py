@@ -180,6 +180,7 @@ collection: {name}
 mechanism: {{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}}
 attributes:
   - {{name: bathing, values: [no, yes]}}
+min_reports: 1
 window: {{size: 2s, grace: 1s, idle_timeout: 2s, ahead: 1s}}
 estimates:
   - {{name: bathing, of: [bathing]}}

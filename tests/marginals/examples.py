@@ -31,6 +31,7 @@ attributes:
   - {{name: diet, values: [meat, fish, plants]}}
   - {{name: age, range: [0, 100]}}
   - {{name: smokes, values: [no, yes]}}
+min_reports: 1
 window: {{size: 10s, grace: 1s{window}}}
 """
 
@@ -46,6 +47,7 @@ def levels(mechanism: str) -> SampledCollection:
         collection: levels
         mechanism: {{kind: sampled, oracle: channel, {mechanism}}}
         attributes: [{{name: level, values: [a, b, c, d, e, f, g, h]}}]
+        min_reports: 1
         window: {{size: 10s}}
         """
     )

@@ -85,7 +85,7 @@ def test_a_window_whose_few_answers_show_no_value_is_answered_without_any() -> N
 def test_a_value_that_gets_all_has_a_share_of_1_whatever_the_noise() -> None:
     collection = SampledCollection.parse(
         "{collection: diets, mechanism: {kind: sampled, epsilon: 0.1, oracle: rappor}, "
-        "attributes: [{name: diet, values: [meat, fish, plants]}], window: {size: 10s}}"
+        "attributes: [{name: diet, values: [meat, fish, plants]}], window: {size: 10s}, min_reports: 1}"
     )
     sums = ReportSums(reports=18, values=np.array([18, 7, 0, 0]))
     diet = solved(collection, (1.0, sums)).of("diet").estimate

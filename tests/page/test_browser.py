@@ -303,7 +303,7 @@ async def test_the_numbers_on_the_page_are_those_of_the_topic(
     page: Page, tmp_path: Path, kafka: EmbeddedKafka, prefix: str
 ) -> None:
     # That nobody reports any more would be shown next; with a fewest number of reports it is not told.
-    text = f"{SURVEY}min_reports: 1\n"
+    text = SURVEY.replace("min_reports: 1", "min_reports: 2")
     deployment = await JointDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix, text=text)
     flags = ["--brokers", kafka.bootstrap, "--topic-prefix", prefix, "--port", "0"]
     command = [sys.executable, "-m", "stream_ldp", "page", str(deployment.file), *flags]

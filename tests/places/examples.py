@@ -25,6 +25,7 @@ mechanism: {{kind: places, {mechanism}}}
 places:
   north: [a, b]
   south: [c, d, e]
+min_reports: 1
 window: {{size: 10s, grace: 1s{window}}}
 """
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 #: a minute through the next one, time for a worker to take over from a dead one.
 FILMS = """
 collection: {name}
+min_reports: 1
 mechanism: {{kind: gfim, epsilon: 4, k: 8, set_size: 5}}
 items: {{size: 128}}
 window: {{size: 30s, grace: 200ms, idle_timeout: 400ms}}

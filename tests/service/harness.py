@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 #: Its method needs the fewest libraries, so that a worker starts in half the time.
 SURVEY = """
 collection: {name}
+min_reports: 1
 mechanism: {{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}}
 attributes:
   - {{name: bathing, values: [no, yes]}}

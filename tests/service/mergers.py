@@ -35,7 +35,7 @@ MAKING = JointCollection.parse(
     SURVEY.format(name="making")
     + "  - {name: mobility, of: [mobility], every: 1ms}\nsynthesis: {records: 30, seed: 2, method: tree}\n"
 )
-SHY = JointCollection.parse(SURVEY.format(name="shy") + "min_reports: 3\n")
+SHY = JointCollection.parse(SURVEY.format(name="shy").replace("min_reports: 1", "min_reports: 3"))
 
 #: Longest wait, in seconds, before a test fails.
 SOON = 60.0

@@ -151,7 +151,9 @@ async def test_a_window_of_too_few_users_does_not_hold_up_the_provisional_answer
     published: Published, reports_topics: ReportsTopics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("stream_ldp.merge_step.solve", quick_answer)
-    collection = JointCollection.parse(SURVEY.format(name="rare").replace("500ms", "1h") + "min_reports: 3\n")
+    collection = JointCollection.parse(
+        SURVEY.format(name="rare").replace("500ms", "1h").replace("min_reports: 1", "min_reports: 3")
+    )
     merger = Merger(
         [collection],
         settings=Settings.load(),

@@ -220,6 +220,7 @@ STRINGS = """
 collection: {name}
 mechanism: {{kind: strings, epsilon: 4, k: 8}}
 string: {{name: word, length: 6, alphabet: abcdefghijklmnopqrstuvwxyz}}
+min_reports: 1
 window: {{size: 2s, grace: 1s, idle_timeout: 2s}}
 """
 

@@ -32,6 +32,7 @@ mechanism: {{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}}
 attributes:
   - {{name: bathing, values: [alone-every-day, with-help]}}
   - {{name: mobility, values: [runs-marathons, walks-with-a-stick, in-bed-all-day]}}
+min_reports: 1
 window: {{size: 2s, grace: 1s, idle_timeout: 2s}}
 estimates:
   - {{name: bathing-mobility, of: [bathing, mobility], every: 500ms}}
@@ -42,6 +43,7 @@ FILMS = """
 collection: {name}
 mechanism: {{kind: ldpminer, epsilon: 4, k: 2, set_size: 2}}
 items: {{names: [item0, item1, item2, item3]}}
+min_reports: 1
 window: {{size: 1s, grace: 200ms, idle_timeout: 400ms}}
 epochs: pipelined
 """

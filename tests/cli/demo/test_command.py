@@ -69,6 +69,17 @@ async def test_ctrl_c_ends_the_demo_while_its_worker_waits_for_a_broker(monkeypa
     assert ended.value.exit_code == 130
 
 
+async def test_the_seconds_of_the_demo_begin_with_its_first_final_answer() -> None:
+    settings = Settings.load(brokers="nowhere:1", topic_prefix="demo", admin_port=0)
+    shown = command._Demo([], settings, Console(file=StringIO()))
+    over = asyncio.ensure_future(shown._over(0.0))
+    await asyncio.sleep(0.01)
+    assert not over.done(), "a slow machine has not answered yet"
+    shown._answered.set()
+    async with asyncio.timeout(10):
+        await over
+
+
 async def _never(waiting: asyncio.Event) -> None:
     waiting.set()
     await asyncio.Event().wait()

@@ -74,6 +74,10 @@ def complete_nothing(document: dict[str, Any], table: KnownTable) -> None:
     """Leave a document as it is."""
 
 
+def predict_nothing(document: dict[str, Any], label: str) -> None:
+    """Leave a document as it is."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evaluation:
     """How collections of a kind are evaluated.
@@ -86,6 +90,7 @@ class Evaluation:
         windows are not compared.
     asked: lets the users of a trial report, and returns a function that asks about a series, or about all that
         synthetic records are made of; None if there are none.
+    predicting: fills in what a document leaves to the attribute that is predicted from synthetic records.
     """
 
     measure: Measure
@@ -94,3 +99,4 @@ class Evaluation:
     taken: Callable[[Any, NDArray[np.int64]], Any] = of_rows
     windows: Callable[..., Iterator[Measured]] | None = None
     asked: Callable[[Trial[Any]], Callable[[Any], Any]] | None = None
+    predicting: Callable[[dict[str, Any], str], None] = predict_nothing

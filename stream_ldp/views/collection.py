@@ -61,6 +61,9 @@ class ViewsCollection(SynthesizingCollection, AskingCollection):
             if self.mechanism_spec.ask in ("auto", "independent"):
                 # Both ask about every attribute; auto leaves pairs out whose noise is more than their dependence.
                 continue
+            if self.mechanism_spec.label in estimate.of:
+                # All others are told with it, and depend on each other as far as they depend on it.
+                continue
             places = sorted(self.positions_of(estimate.of))
             for of in (of for size in (1, 2) for of in combinations(places, size)):
                 if of not in told:

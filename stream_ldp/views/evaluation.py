@@ -59,4 +59,9 @@ def _design(spec: ViewsSpec, attributes: tuple[AskedAttribute, ...]) -> Design:
     return spec.design(attributes)
 
 
-EVALUATION = Evaluation(measure=_measure, complete=complete_estimates, asked=_asked)
+def _ask_with(document: dict[str, Any], label: str) -> None:
+    """Ask about a label with each other attribute, unless the document says what is asked."""
+    document["mechanism"].setdefault("ask", {"with": label})
+
+
+EVALUATION = Evaluation(measure=_measure, complete=complete_estimates, asked=_asked, predicting=_ask_with)

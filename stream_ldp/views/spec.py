@@ -43,19 +43,31 @@ _Word = Literal[
 ]
 
 
+class With(Part):
+    """The views of one attribute with each other one, as a file writes them: `{with: income}`.
+
+    with: the attribute.
+    """
+
+    label: Label = Field(alias="with")
+
+
 def _readable(value: object) -> object:
-    """Check that something is a name or a list of views, which one message can say."""
-    if isinstance(value, str) and value in get_args(_Word):
+    """Check that something is a name, an attribute or a list of views, which one message can say."""
+    if isinstance(value, With) or (isinstance(value, str) and value in get_args(_Word)):
+        return value
+    if isinstance(value, dict) and set(value) == {"with"}:
         return value
     if isinstance(value, list | tuple) and value and all(isinstance(each, list | tuple) and each for each in value):
         return value
     raise ParameterError(
-        f"expected {', '.join(_ASKED)}, a design that `plan` shows, or a list of views, each a list of "
-        f"attributes, such as [[a, b], [b, c]]; got {value!r}"
+        f"expected {', '.join(_ASKED)}, a design that `plan` shows, an attribute that is asked about with each other "
+        f"one, such as {{with: a}}, or a list of views, each a list of attributes, such as [[a, b], [b, c]]; got "
+        f"{value!r}"
     )
 
 
-Asked = Annotated[_Word | tuple[GivenView, ...], BeforeValidator(_readable)]
+Asked = Annotated[_Word | With | tuple[GivenView, ...], BeforeValidator(_readable)]
 
 
 class ViewsSpec(Part):
@@ -66,8 +78,9 @@ class ViewsSpec(Part):
     per_report: nats that one report may cost, where `epsilon` is what all of them may, for ever: answers by k-rr are
         remembered, and perturbed again for each report. Without it, every report repeats the answer itself.
     ask: the views: every one of the `attributes` by itself; the same as `independent`, where what is estimated of
-        several is the product; all `pairs`; a list of them; another design by the name that `plan` shows; or `auto`:
-        the design with the least error to expect.
+        several is the product; all `pairs`; those of one attribute `with` each other one, from which it is best
+        predicted; a list of them; another design by the name that `plan` shows; or `auto`: the design with the least
+        error to expect.
     oracle: perturbs the cell that a user is in: `auto` takes the one of least mean variance.
     users: number of users of a window for whom `auto` chooses; part of what is asked, since all clients have to
         choose alike.
@@ -106,7 +119,14 @@ class ViewsSpec(Part):
     @property
     def asked(self) -> str:
         """What is asked about, in a word or two."""
+        if isinstance(self.ask, With):
+            return f"{self.ask.label} with each other attribute"
         return self.ask if isinstance(self.ask, str) else "given views"
+
+    @property
+    def label(self) -> str | None:
+        """The attribute that is asked about with each other one; None if there is none."""
+        return self.ask.label if isinstance(self.ask, With) else None
 
     @property
     def for_users(self) -> int:
@@ -143,7 +163,9 @@ class ViewsSpec(Part):
             name = "pairs" if self.ask == "pairs" else "attributes"
             views: list[tuple[int, ...]] = [*combinations(range(len(sizes)), 2 if name == "pairs" else 1)]
             return self._of(name, views, attributes)
-        return self._of("given", self._positions(attributes), attributes)
+        if isinstance(self.ask, With):
+            return self._of(f"with {self.ask.label}", _star(self.ask.label, attributes), attributes)
+        return self._of("given", _positions(self.ask, attributes), attributes)
 
     def questions(self, attributes: Sequence[AskedAttribute]) -> QuestionSet[ViewQuestion]:
         """Return a question for each view.
@@ -177,32 +199,42 @@ class ViewsSpec(Part):
                     "merge some of their values",
                     "mechanism",
                     "ask",
-                    *(() if isinstance(self.ask, str) else (number,)),
+                    *((number,) if isinstance(self.ask, tuple) else ()),
                 )
         return designed(
             name, views, sizes=sizes, epsilon=self.epsilon, oracle=self.oracle, per_report=self.per_report
         )
 
-    def _positions(self, attributes: Sequence[AskedAttribute]) -> list[tuple[int, ...]]:
-        positions = {each.name: place for place, each in enumerate(attributes)}
-        views: list[tuple[int, ...]] = []
-        for number, names in enumerate(self.ask):
-            for place, name in enumerate(names):
-                if name not in positions:
-                    problem = f"{name!r} is not an attribute{suggestion(name, positions)}"
-                    raise Misplaced(problem, "mechanism", "ask", number, place)
-                if name in names[:place]:
-                    raise Misplaced(f"{name!r} is in this view twice", "mechanism", "ask", number, place)
-            view = tuple(sorted(positions[name] for name in names))
-            if view in views:
-                raise Misplaced(
-                    f"{', '.join(names)} are view {views.index(view) + 1} already; name each view once",
-                    "mechanism",
-                    "ask",
-                    number,
-                )
-            views.append(view)
-        return views
+
+def _positions(asked: Sequence[Sequence[str]], attributes: Sequence[AskedAttribute]) -> list[tuple[int, ...]]:
+    positions = {each.name: place for place, each in enumerate(attributes)}
+    views: list[tuple[int, ...]] = []
+    for number, names in enumerate(asked):
+        for place, name in enumerate(names):
+            if name not in positions:
+                problem = f"{name!r} is not an attribute{suggestion(name, positions)}"
+                raise Misplaced(problem, "mechanism", "ask", number, place)
+            if name in names[:place]:
+                raise Misplaced(f"{name!r} is in this view twice", "mechanism", "ask", number, place)
+        view = tuple(sorted(positions[name] for name in names))
+        if view in views:
+            raise Misplaced(
+                f"{', '.join(names)} are view {views.index(view) + 1} already; name each view once",
+                "mechanism",
+                "ask",
+                number,
+            )
+        views.append(view)
+    return views
+
+
+def _star(label: str, attributes: Sequence[AskedAttribute]) -> list[tuple[int, ...]]:
+    """Return the positions of an attribute with each other one."""
+    names = [each.name for each in attributes]
+    if label not in names:
+        raise Misplaced(f"{label!r} is not an attribute{suggestion(label, names)}", "mechanism", "ask", "with")
+    centre = names.index(label)
+    return [(min(centre, place), max(centre, place)) for place in range(len(names)) if place != centre]
 
 
 def _sizes(attributes: Sequence[AskedAttribute]) -> tuple[int, ...]:

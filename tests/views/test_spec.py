@@ -92,3 +92,27 @@ def test_independent_attributes_are_asked_as_single_ones_and_every_estimate_is_t
     single = collection_of("epsilon: 4, ask: attributes", estimates="[{name: a, of: [walks]}]")
     product = collection_of("epsilon: 4, ask: independent", estimates="[{name: a, of: [walks, bathes]}]")
     assert single.fingerprint == product.fingerprint
+
+
+def test_one_attribute_is_asked_about_with_each_other_one() -> None:
+    assert asked("epsilon: 1, ask: {with: diet}") == [(0, 2), (1, 2), (2, 3)]
+    assert collection_of("epsilon: 1, ask: {with: walks}").mechanism_spec.asked == "walks with each other attribute"
+
+
+def test_attributes_depend_on_each_other_as_far_as_they_depend_on_the_one_that_is_asked_with_all() -> None:
+    found = collection_of("epsilon: 1, ask: {with: diet}", estimates="[{name: a, of: [walks, diet, region]}]")
+    assert found.sizes_of(found.estimates[0]) == (2, 3, 2)
+    with pytest.raises(CollectionError, match=r"estimates\.0\.of: no view has walks and region together"):
+        collection_of("epsilon: 1, ask: {with: diet}", estimates="[{name: a, of: [walks, region]}]")
+
+
+@pytest.mark.parametrize(
+    ("ask", "problem"),
+    [
+        ("{with: diets}", r"mechanism\.ask\.with: 'diets' is not an attribute; did you mean"),
+        ("{with: diet, and: walks}", r"mechanism\.ask: expected auto, .* such as {with: a}"),
+    ],
+)
+def test_an_attribute_that_is_not_there_is_asked_with_none(ask: str, problem: str) -> None:
+    with pytest.raises(CollectionError, match=problem):
+        collection_of(f"epsilon: 1, ask: {ask}")

@@ -115,14 +115,15 @@ def cases(
     table: TableFile,
     ways: Ways | None = None,
     returning: float | None = None,
-    synthetic: bool = False,
+    label: str | None = None,
 ) -> Iterator[Case]:
     """Make the collection of each combination of values, the last key varying fastest.
 
     text: of a collection file, which may leave out its name, its window, and what `Evaluation.complete` fills in.
     source: what error messages call the text.
     returning: share of the users of a window who return, which windows that learn from each other state.
-    synthetic: whether records are made, of whose estimates nothing is asked.
+    label: the attribute that is predicted from synthetic records, of whose estimates nothing is asked; None to
+        measure the estimates.
 
     Raises:
         CollectionError: one of the collections is wrong.
@@ -142,16 +143,18 @@ def cases(
             put(found, key, copy.deepcopy(value))
         shown = {key: plain(value) for key, value in combination.items()}
         try:
+            if label is not None:
+                put(found, "synthesis.records", 1, unless_there=True)
+                put(found, "estimates.0.of", _names(found, table)[:1], unless_there=True)
             kind = kind_of_document(root, found, source=source)
-            if kind.evaluation.asked is None and (ways is not None or synthetic):
+            if kind.evaluation.asked is None and (ways is not None or label is not None):
                 raise ParameterError(
                     f"--ways and --label are for joint distributions, and this is a collection of {kind.name}"
                 )
             put(found, "collection", "evaluation", unless_there=True)
             put(found, "window.size", "1m", unless_there=True)
-            if synthetic:
-                put(found, "synthesis.records", 1, unless_there=True)
-                put(found, "estimates.0.of", _names(found, table)[:1], unless_there=True)
+            if label is not None:
+                kind.evaluation.predicting(found, label)
             if returning is not None and _can_learn(found):
                 put(found, "window.returning", returning, unless_there=True)
             if ways is not None:

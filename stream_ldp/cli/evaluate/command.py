@@ -187,7 +187,7 @@ def evaluate(
             table=table,
             ways=random_sets if drawn is not None and label is None else None,
             returning=share,
-            synthetic=label is not None,
+            label=label,
         )
     ]
     experiments = [

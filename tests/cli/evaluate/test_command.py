@@ -241,3 +241,12 @@ def test_ctrl_c_keeps_the_rows_so_far(table: Path, monkeypatch: pytest.MonkeyPat
         (0.25, 3),
         (0.5, 1),
     ]
+
+
+def test_users_are_asked_about_a_label_with_each_other_attribute_unless_the_file_says_more(tmp_path: Path) -> None:
+    data = written(tmp_path / "pairs.csv", "a,b,c", *[f"{i % 2},{i % 2},{i % 3}" for i in range(200)])
+    own, star = (
+        results(data, "--label", "a", "--repeats", "1", text=f"mechanism: {{kind: sampled, epsilon: 4{ask}}}")
+        for ask in ("", ", ask: {with: a}")
+    )
+    assert [each["metrics"] for each in own] == [each["metrics"] for each in star]

@@ -96,14 +96,19 @@ class Independence(MessagePart):
     dependent: bool = Field(
         description="whether independence is rejected; where not, the joint is drawn to the product all the same"
     )
+    may_be_function: bool = Field(
+        default=False,
+        description="whether dependence is so strong that an attribute may be a function of the others",
+    )
 
     def __str__(self) -> str:
         """Say what the test shows, in words."""
-        verdict = (
-            "the attributes depend on each other"
-            if self.dependent
-            else "no dependence can be shown: the attributes may be independent"
-        )
+        if self.may_be_function:
+            verdict = "the attributes depend on each other so much that one may be a function of the others"
+        elif self.dependent:
+            verdict = "the attributes depend on each other"
+        else:
+            verdict = "no dependence can be shown: the attributes may be independent"
         # The test takes 999 samples, so it can say no less.
         return f"{verdict} ({shown_p(self.p_value, least=0.001)})"
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.evaluation.completion import complete_estimates
-from stream_ldp.evaluation.distance import coverage, joint_metrics, joint_of
+from stream_ldp.evaluation.distance import average_variation_distance, coverage, joint_metrics, joint_of
 from stream_ldp.evaluation.trial import Evaluation, Measured
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.statistics import RowCounts
@@ -18,7 +18,7 @@ from stream_ldp.records.solve import solve
 from stream_ldp.records.stream import Stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -87,14 +87,22 @@ def _measure(trial: Trial[JointCollection]) -> Iterator[Measured]:
 
 
 def measure_windows(
-    trial: Trial[JointCollection], *, windows: int, returning: float, drift: NDArray[np.int64] | None
+    trial: Trial[JointCollection],
+    *,
+    windows: int,
+    returning: float,
+    drift: NDArray[np.int64] | None,
+    in_turn: Sequence[int] = (),
 ) -> Iterator[Measured]:
     """Estimate window after window, as many users in each as the trial has, and measure each estimate.
 
-    Distances are to the users of a window, or of its last hop, and means over the last three quarters of the windows.
-    Coverage is that of the users whose reports an answer is made of.
+    Distances are to the users of a window, or of its last hop, and means over the last three quarters of the windows:
+    avd of the estimate, before_avd of the final before as it was, and alone_avd of the estimate from the window's own
+    reports. Coverage is that of the users whose reports an answer is made of.
 
     windows: number of windows, at least 2; of hops, where windows overlap.
+    in_turn: numbers of users of the windows in turn, if they differ: those of each number are then scored by
+        themselves as well.
     returning: share of the users who report in all of them.
     drift: see `Stream`.
 
@@ -108,29 +116,47 @@ def measure_windows(
         population=trial.population,
         drift=drift,
         mechanism=collection.mechanism,
-        users=len(trial.people),
+        users=in_turn or (len(trial.people),),
         panes=windows,
         returning=returning,
     )
     history = _History(collection)
     found: dict[str, list[dict[str, float]]] = {spec.name: [] for spec in collection.estimates}
+    by_number: dict[str, list[dict[str, float]]] = {}
     before: dict[str, Estimate] = {}
     for number, pane in enumerate(stream.draw(trial.sampling, trial.noise)):
         history.add(pane)
         for spec in collection.estimates:
             task, made_of = history.task(spec, before=before.get(spec.name))
-            begun = trial.clock()
+            begun, final_before = trial.clock(), before.get(spec.name)
             before[spec.name] = answer = solve(collection, task)
             seconds = trial.clock() - begun
             if number >= _FIRST_SCORED * windows:
-                metrics = joint_metrics(answer.joint(), _errors(answer), _joint(collection, spec, pane.people))
+                truth = _joint(collection, spec, pane.people)
+                metrics = joint_metrics(answer.joint(), _errors(answer), truth)
                 metrics["coverage"] = coverage(answer.joint(), _errors(answer), made_of)
-                found[spec.name].append(metrics | {"seconds": seconds})
-    for name, scored in found.items():
+                metrics |= _of_parts(answer, final_before, truth) | {"seconds": seconds}
+                found[spec.name].append(metrics)
+                if in_turn:
+                    by_number.setdefault(f"{spec.name}, {len(pane.people):,} users", []).append(metrics)
+    for name, scored in [*found.items(), *by_number.items()]:
         means = {metric: float(np.mean([each[metric] for each in scored])) for metric in scored[0]}
         seconds = means.pop("seconds")
         last = {f"last_{metric}": scored[-1][metric] for metric in ("avd", "coverage")}
-        yield Measured(name, means | last | _epsilon(before[name]), seconds)
+        yield Measured(name, means | last | _epsilon(answer), seconds)
+
+
+def _of_parts(answer: Estimate, before: Estimate | None, truth: NDArray[np.float64]) -> dict[str, float]:
+    """Measure the final before a window, and the estimate from the window alone, as estimates of its users."""
+    joints = {
+        "before_avd": None if before is None else before.joint(),
+        "alone_avd": None if answer.temporal is None else np.array(answer.temporal.alone),
+    }
+    return {
+        name: average_variation_distance(joint, truth)
+        for name, joint in joints.items()
+        if joint is not None and joint.shape == truth.shape
+    }
 
 
 class _History:

@@ -10,7 +10,7 @@ import numpy as np
 from stream_ldp.mechanisms import SeededEntropy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -46,7 +46,7 @@ class Stream:
     drift: a number for each row, shape (rows,). Over the panes the users move, one by one, from the two fifths of
         the rows with the lowest numbers to those with the highest. None for users of all rows in every pane.
     mechanism: the mechanism of exactly these attributes.
-    users: number of users in a pane, each with one report.
+    users: number of users in each pane in turn, each with one report; from the first again after the last.
     panes: number of panes, at least 2.
     returning: share of the users who are there in every pane.
     """
@@ -54,7 +54,7 @@ class Stream:
     population: NDArray[np.int64]
     drift: NDArray[np.int64] | None
     mechanism: Mechanism
-    users: int
+    users: Sequence[int]
     panes: int
     returning: float
 
@@ -62,31 +62,34 @@ class Stream:
         """Draw the users of each pane, and their reports."""
         rng, entropy = np.random.default_rng(sampling), SeededEntropy(noise)
         first, last = self._ends(rng)
-        mechanism, same = self.mechanism, round(self.returning * self.users)
-        before, after = rng.choice(first, same), rng.choice(last, same)
+        mechanism, most = self.mechanism, round(self.returning * max(self.users))
+        before, after = rng.choice(first, most), rng.choice(last, most)
         if self.drift is None:
             after = before
         responses = mechanism.permanent(before, entropy)
         # A record that changes draws new permanent noise; one that stays keeps its own.
         new_responses = responses if self.drift is None else mechanism.permanent(after, entropy)
-        moves_at = rng.random(same)
-        new_users = self.users - same
+        moves_at = rng.random(most)
+        next_user = most
         for number, moved in enumerate(np.linspace(0.0, 1.0, self.panes)):
-            has_moved = (moves_at < moved)[:, None]
+            count = self.users[number % len(self.users)]
+            same = round(self.returning * count)
+            new_users = count - same
+            has_moved = (moves_at < moved)[:same, None]
             new = np.where(
                 (rng.random(new_users) < moved)[:, None],
                 rng.choice(last, new_users),
                 rng.choice(first, new_users),
             )
             symbols: Symbols = np.concatenate(
-                [np.where(has_moved, new_responses, responses), mechanism.permanent(new, entropy)]
+                [np.where(has_moved, new_responses[:same], responses[:same]), mechanism.permanent(new, entropy)]
             )
-            users = np.arange(self.users, dtype=np.uint64)
-            users[same:] += np.uint64(number * new_users)
+            users = np.concatenate([np.arange(same), np.arange(next_user, next_user + new_users)]).astype(np.uint64)
+            next_user += new_users
             yield Pane(
                 rows=mechanism.packed(mechanism.instantaneous(symbols, entropy)),
                 users=users,
-                people=np.concatenate([np.where(has_moved, after, before), new]),
+                people=np.concatenate([np.where(has_moved, after[:same], before[:same]), new]),
             )
 
     def _ends(self, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

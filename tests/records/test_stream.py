@@ -22,7 +22,7 @@ def panes(*, returning: float = 0.0, drift: bool = True, users: int = 2_000, num
         population=ROWS[:, None],
         drift=ROWS if drift else None,
         mechanism=RRLDP(sizes=(5,), f=0.2),
-        users=users,
+        users=(users,),
         panes=number,
         returning=returning,
     )
@@ -63,3 +63,18 @@ def test_users_who_return_keep_their_number_and_new_ones_have_their_own() -> Non
     new = [user for each in users for user in each[250:]]
     assert len(set(new)) == len(new) == 16 * 250
     assert set(new).isdisjoint(users[0][:250])
+
+
+def test_panes_have_numbers_of_users_in_turn() -> None:
+    stream = Stream(
+        population=ROWS[:, None],
+        drift=ROWS,
+        mechanism=RRLDP(sizes=(5,), f=0.2),
+        users=(40, 10),
+        panes=5,
+        returning=0.5,
+    )
+    found = [pane.users.tolist() for pane in stream.draw(*np.random.SeedSequence(1).spawn(2))]
+    assert [len(each) for each in found] == [40, 10, 40, 10, 40]
+    assert found[1][:5] == found[0][:5]
+    assert len({user for each in found for user in each}) == 20 + 20 + 5 + 20 + 5 + 20

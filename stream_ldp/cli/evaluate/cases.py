@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 from dataclasses import dataclass
@@ -143,10 +144,13 @@ def cases(
             put(found, key, copy.deepcopy(value))
         shown = {key: plain(value) for key, value in combination.items()}
         try:
+            kind = kind_of_document(root, found, source=source)
             if label is not None:
                 put(found, "synthesis.records", 1, unless_there=True)
                 put(found, "estimates.0.of", _names(found, table)[:1], unless_there=True)
-            kind = kind_of_document(root, found, source=source)
+                # Records make another kind of some collections; of those without, the message below says more.
+                with contextlib.suppress(CollectionError):
+                    kind = kind_of_document(root, found, source=source)
             if kind.evaluation.asked is None and (ways is not None or label is not None):
                 raise ParameterError(
                     f"--ways and --label are for joint distributions, and this is a collection of {kind.name}"

@@ -73,7 +73,7 @@ def evaluate(
         typer.Option(
             metavar="NUMBER,...",
             help="Numbers of users in each repeat, who report once, or in one epoch; drawn with replacement if there "
-            "are fewer in the table.",
+            "are fewer in the table. With --windows, those of the windows in turn.",
             show_default="all of the table",
         ),
     ] = None,
@@ -154,7 +154,9 @@ def evaluate(
     Joint distributions: avd, the average variation distance, half the sum of |estimate - truth| over the cells;
     coverage, the share of the cells with at least 1 % of the users that are within 1.96 standard errors; width, the
     distance that standard errors let expect over the measured one, 1 where errors are as large as stated. With
-    --windows, means are over the last three quarters of the windows, and last_ is the last window alone.
+    --windows, means are over the last three quarters of the windows, and last_ is the last window alone; before_avd
+    is the distance of the final before as it was, and alone_avd that of the window's own reports. Several --users are
+    those of the windows in turn, and windows of each number are scored by themselves as well.
 
     Frequencies and means: mse of the raw estimates, mse_expected by the formula of their variance, avd of the
     projected ones. Item sets: ndcg, re (relative error), f1, mse and coverage of the top k. Strings: how many are
@@ -171,7 +173,9 @@ def evaluate(
         fail("--label measures the synthetic records of one window: leave --windows out", code=2)
     table = TableFile(data, missing=missing)
     shares = [None] if windows is None else _numbers(returning or "0", float, "--returning", least=0.0, most=1.0)
-    numbers = [None] if users is None else _numbers(users, int, "--users", least=1)
+    numbers = [None] if users is None else _numbers(users, int, "--users", least=1, distinct=windows is None)
+    in_turn = () if windows is None or users is None or len(numbers) == 1 else tuple(numbers)
+    numbers = [max(in_turn)] if in_turn else numbers
     drawn = None if ways is None else _numbers(ways, int, "--ways", least=1)
     random_sets = Ways(numbers=drawn or _WAYS, sets=sets, most_cells=most_cells, seed=seed)
     apart = 0.0 if label is None else APART
@@ -206,7 +210,9 @@ def evaluate(
         )
         for case in found
         for population in [table.population(case.collection, item_sets=case.evaluation.item_sets)]
-        for measure in [_measure(case, table, windows=windows, drift_by=drift_by, label=label, ways=random_sets)]
+        for measure in [
+            _measure(case, table, windows=windows, in_turn=in_turn, drift_by=drift_by, label=label, ways=random_sets)
+        ]
         for number in numbers
     ]
     results, interrupted = _run(experiments, repeats=repeats, seed=seed, wanted=wanted)
@@ -220,7 +226,14 @@ def evaluate(
 
 
 def _measure(
-    case: Case, table: TableFile, *, windows: int | None, drift_by: str | None, label: str | None, ways: Ways
+    case: Case,
+    table: TableFile,
+    *,
+    windows: int | None,
+    in_turn: Sequence[int],
+    drift_by: str | None,
+    label: str | None,
+    ways: Ways,
 ) -> Measure:
     """Return what measures a collection: its kind, for one window or many, or its synthetic records."""
     evaluation, collection = case.evaluation, case.collection
@@ -233,7 +246,8 @@ def _measure(
     drift = None if drift_by is None else table.numbers(drift_by)
     if drift is not None and len(drift) != len(table.population(collection, item_sets=evaluation.item_sets)):
         fail("--drift-by needs rows that are left out: give attributes a value for what is missing")
-    return partial(evaluation.windows, windows=windows, returning=case.varied["returning"], drift=drift)
+    returning = case.varied["returning"]
+    return partial(evaluation.windows, windows=windows, returning=returning, drift=drift, in_turn=in_turn)
 
 
 def _of_synthetic(collection: Any, asked: Callable[..., Any], *, label: str, ways: Ways) -> Measure:
@@ -284,9 +298,12 @@ def _searched(result: Result, experiment: Experiment, *, wanted: float, repeats:
 
 
 def _numbers(
-    listed: str, kind: type[Number], option: str, *, least: Number, most: Number | None = None
+    listed: str, kind: type[Number], option: str, *, least: Number, most: Number | None = None, distinct: bool = True
 ) -> list[Number]:
-    """Split numbers at commas, or end the command because a word is no number, beyond a bound, or comes twice."""
+    """Split numbers at commas, or end the command: a word is no number, beyond a bound, or comes twice.
+
+    distinct: whether no number may come twice.
+    """
     wanted = "whole numbers" if kind is int else "numbers"
     bounds = f" of {least:g} or more" if most is None else f" from {least:g} to {most:g}"
     try:
@@ -296,6 +313,6 @@ def _numbers(
         within = False
     if not within:
         fail(f"{option} is {listed!r}: expected {wanted}{bounds}, separated by commas", code=2)
-    if len(set(found)) < len(found):
+    if distinct and len(set(found)) < len(found):
         fail(f"{option} is {listed!r}: give each number once", code=2)
     return found

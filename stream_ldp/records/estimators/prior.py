@@ -53,6 +53,9 @@ _MIN_SHARE = 0.02
 #: as likely, which is strong evidence (Jeffreys, 1961). At 0.5 to 1.4 nats, estimates of independent attributes were
 #: 0.66 from the truth where the product of their marginals was 0.28 from it.
 _CLEAR_FACTOR = math.log(10.0)
+#: Share of the strongest dependence from which an attribute may be a function of the others: without any evidence,
+#: the doubtful one is 0.24 of it. Attributes that nearly copy each other have 0.3 to 0.7 where that is seen.
+_FUNCTION = 0.35
 #: Nats within which marginals and pairs are solved: a pair has at most some hundred cells, and its ascent is cheap.
 _TOLERANCE = 0.001
 
@@ -73,6 +76,8 @@ class Prior:
     dependence: evidence of dependence between the attributes: of their joint against the product of the marginals.
     p_value: that of independence.
     centre_kind: what the centre is.
+    lacking: what an error of each coefficient lacks besides, squared, where reports are weighted to say more than
+        they do; 0 for reports as they are.
     """
 
     basis: ProductBasis
@@ -85,6 +90,7 @@ class Prior:
     share_errors: tuple[ShareErrors, ...]
     p_value: float
     centre_kind: Start
+    lacking: FloatArray | float = 0.0
 
     @classmethod
     def learn(cls, likelihood: Likelihood, *, factor: Sequence[FloatArray] | None = None) -> Self:
@@ -145,6 +151,14 @@ class Prior:
     def marginals(self) -> tuple[FloatArray, ...]:
         """The fitted marginal of each attribute."""
         return tuple(attribute.marginal for attribute in self.basis.attributes)
+
+    @property
+    def may_be_function(self) -> bool:
+        """Whether the dependence is so strong that an attribute may be a function of the others.
+
+        With a doubtful v of its ceiling, two attributes would be as dependent as they can be.
+        """
+        return self.dependence.doubtful_variance > _FUNCTION * _ceiling(max(self.basis.product.shape))
 
     @property
     def spread(self) -> FloatArray:

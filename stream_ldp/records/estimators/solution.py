@@ -52,6 +52,7 @@ class Independence:
     degrees_of_freedom: of dependence: the number of cells less one, less those of the marginals.
     p_value: chance of a statistic at least as large if the attributes were independent.
     dependent: whether independence is rejected at the 5 % level.
+    may_be_function: whether dependence is so strong that an attribute may be a function of the others.
     """
 
     marginals: tuple[FloatArray, ...]
@@ -60,6 +61,7 @@ class Independence:
     degrees_of_freedom: int
     p_value: float
     dependent: bool
+    may_be_function: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)

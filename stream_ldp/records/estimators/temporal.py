@@ -141,7 +141,7 @@ class FilteredWindow:
             window,
             counts=window.counts.scaled(weights),
             likelihood=likelihood,
-            prior=replace(learnt, cautious_errors=learnt.cautious_errors + lacking),
+            prior=replace(learnt, cautious_errors=learnt.cautious_errors + lacking, lacking=lacking),
         )
         return CombinedProblem(problem, users=reports - prior.moments.reports)
 

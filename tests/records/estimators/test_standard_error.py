@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from stream_ldp.evaluation.distance import average_variation_distance, coverage, width
 from stream_ldp.mechanisms import RRLDP, KRRSpec, SeededEntropy, Support
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import Solution, estimator
@@ -122,19 +123,21 @@ def test_errors_of_few_reports_are_possible_ones_and_the_same_in_any_order_of_th
 
 
 @pytest.mark.parametrize(
-    ("truth", "reports", "f"),
+    ("truth", "reports", "f", "least"),
     [
         # The example of README: the second attribute decides the first.
-        (np.array([[0.25, 0.5, 0.0], [0.0, 0.0, 0.25]]), 2_700, 0.5),
-        (np.array([[0.25, 0.5, 0.0], [0.0, 0.0, 0.25]]), 10_000, 0.5),
+        (np.array([[0.25, 0.5, 0.0], [0.0, 0.0, 0.25]]), 2_700, 0.5, 0.75),
+        (np.array([[0.25, 0.5, 0.0], [0.0, 0.0, 0.25]]), 10_000, 0.5, 0.75),
         # Two fair coins and whether they agree: no pair shows anything.
-        (np.array([[[0.25, 0.0], [0.0, 0.25]], [[0.0, 0.25], [0.25, 0.0]]]), 10_000, 0.25),
+        (np.array([[[0.25, 0.0], [0.0, 0.25]], [[0.0, 0.25], [0.25, 0.0]]]), 10_000, 0.25, 0.55),
     ],
 )
-def test_strong_dependence_that_the_reports_do_not_show_is_covered(truth: FloatArray, reports: int, f: float) -> None:
-    """25 draws; 0.74, 0.73 and 0.17 of the cells were covered.
+def test_strong_dependence_that_the_reports_do_not_show_is_mostly_covered(
+    truth: FloatArray, reports: int, f: float, least: float
+) -> None:
+    """25 draws; with errors of the noise alone, 0.74, 0.73 and 0.17 of the cells were covered.
 
-    At 0.95, with all cells of a draw covered or none, 0.8 or fewer have a chance of 0.7 %; the seeds are fixed.
+    Errors that cover 0.95 of all dependence are three times as wide as the distances of most tables.
     """
     covered = []
     for seed in range(25):
@@ -143,7 +146,7 @@ def test_strong_dependence_that_the_reports_do_not_show_is_covered(truth: FloatA
         counts, channel = draw(truth, reports, f=f, seed=seed, response=(0.5, 0.75))
         solution = solve("em", "certificate", counts, channel, truth.shape)
         covered.append(np.abs(solution.joint - users) <= 1.96 * solution.standard_error)
-    assert np.mean(covered) > 0.8
+    assert np.mean(covered) > least
 
 
 def test_intervals_of_reports_that_tell_nothing_reach_just_beyond_the_strongest_dependence() -> None:
@@ -215,3 +218,33 @@ def test_another_order_of_the_values_changes_no_estimate_and_no_error(sizes: tup
     place = np.ix_(*orders)
     np.testing.assert_allclose(second.joint, first.joint[place], atol=1e-12)
     np.testing.assert_allclose(second.standard_error, first.standard_error[place], atol=1e-7)
+
+
+def test_errors_of_weak_dependence_under_strong_noise_are_about_twice_the_distances() -> None:
+    """20 tables of 5 x 5 values, nearly independent: stated errors let expect 4.3 times the distance, and now 2.0."""
+    widths, covered = [], []
+    for seed in range(20):
+        rng = np.random.default_rng([5, seed])
+        truth = np.outer(rng.dirichlet(np.full(5, 2.0)), rng.dirichlet(np.full(5, 2.0))) * rng.uniform(
+            0.7, 1.3, (5, 5)
+        )
+        cells = rng.choice(25, size=4_000, p=truth.ravel() / truth.sum())
+        users = np.bincount(cells, minlength=25).reshape(5, 5) / 4_000
+        values = np.stack(np.unravel_index(cells, (5, 5)), axis=1)
+        mechanism = RRLDP(sizes=(5, 5), f=0.5, p=0.5, q=0.75)
+        counts = RowCounts.of(mechanism.perturb(values, entropy=SeededEntropy(seed)), bits=10)
+        solution = solve("em", "certificate", counts, mechanism.channel(), (5, 5))
+        distance = average_variation_distance(solution.joint, users)
+        widths.append(width(solution.standard_error, distance=distance))
+        covered.append(coverage(solution.joint, solution.standard_error, users))
+    assert np.mean(widths) < 2.6
+    assert np.mean(covered) > 0.92
+
+
+def test_attributes_that_nearly_copy_each_other_are_said_to_be_functions() -> None:
+    truth = np.diag([0.3, 0.2, 0.2, 0.2, 0.1])
+    counts, channel = draw(truth, 5_000, f=0.5, seed=1)
+    assert solve("em", "certificate", counts, channel, (5, 5)).independence.may_be_function
+    counts, channel = draw(np.full((5, 5), 0.04) + 0.3 * (truth - 0.04), 5_000, f=0.5, seed=1)
+    found = solve("em", "certificate", counts, channel, (5, 5)).independence
+    assert (found.dependent, found.may_be_function) == (True, False)

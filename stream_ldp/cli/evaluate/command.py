@@ -173,9 +173,9 @@ def evaluate(
         fail("--label measures the synthetic records of one window: leave --windows out", code=2)
     table = TableFile(data, missing=missing)
     shares = [None] if windows is None else _numbers(returning or "0", float, "--returning", least=0.0, most=1.0)
-    numbers = [None] if users is None else _numbers(users, int, "--users", least=1, distinct=windows is None)
-    in_turn = () if windows is None or users is None or len(numbers) == 1 else tuple(numbers)
-    numbers = [max(in_turn)] if in_turn else numbers
+    listed = [] if users is None else _numbers(users, int, "--users", least=1, distinct=windows is None)
+    in_turn = listed if windows is not None and len(listed) > 1 else []
+    numbers: Sequence[int | None] = [max(in_turn)] if in_turn else listed or [None]
     drawn = None if ways is None else _numbers(ways, int, "--ways", least=1)
     random_sets = Ways(numbers=drawn or _WAYS, sets=sets, most_cells=most_cells, seed=seed)
     apart = 0.0 if label is None else APART

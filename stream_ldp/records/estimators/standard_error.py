@@ -53,7 +53,7 @@ _LARGER = 0.5
 #: What shrinking takes from the truth, as a multiple of what it takes from the estimate, which has lost as much
 #: before. Of 1, 2 and 4, at an equal coverage, none is narrower by 2 %.
 _AS_LOST = 2.0
-#: Users in the cell of a user, on the mean, over those of independent attributes, from which few cells have all users.
+#: Users in the cell of a user, on the mean, over those of independent attributes, from which few cells have all.
 _CONCENTRATED = 4.0
 
 

@@ -128,6 +128,15 @@ class JointFilter(MessagePart):
         "known"
     )
     evidence: tuple[Finite, ...] = Field(description="log-likelihood of each drift, up to a constant")
+    population: list[Any] | None = Field(
+        default=None,
+        description="joint of the population with a prior, nested likewise; null where the estimate is as good",
+    )
+    population_variance: Finite | None = Field(
+        default=None,
+        gt=0,
+        description="variance of each coefficient of the truth about it; null where none is known",
+    )
 
 
 class FilteredMarginals(MessagePart):
@@ -253,6 +262,7 @@ class Estimate(AnswerMessage):
             left = self.temporal.filter
             if left is not None:
                 nested += [left.mean, left.variances, left.permanent, left.scores]
+                nested += [] if left.population is None else [left.population]
         for cells in nested:
             _check_cells(cells, self.shape)
         sizes = tuple(map(len, self.independence.marginals))

@@ -17,7 +17,7 @@ from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.answer import Estimate, JointFilter, Linked, Privacy, Temporal
 from stream_ldp.records.bit_selection import selected
 from stream_ldp.records.distribution import Axis
-from stream_ldp.records.estimators import Likelihood, Past, Recurrence, estimator, fits, hidden_factor
+from stream_ldp.records.estimators import Likelihood, Past, Population, Recurrence, estimator, fits, hidden_factor
 from stream_ldp.records.linking import LinkedUsers, each_user_once, users_of
 from stream_ldp.records.small_cache import SmallCache
 
@@ -105,7 +105,7 @@ def solve(collection: JointCollection, task: WindowTask[EstimateSpec, Estimate])
             ),
         ),
         linked=None if users is None else _linked(users, collection),
-        temporal=_temporal(solution.temporal, final=task.final),
+        temporal=_temporal(solution.temporal, joint=solution.joint, final=task.final),
     )
 
 
@@ -249,8 +249,17 @@ def past(task: WindowTask[EstimateSpec, Estimate], *, sizes: tuple[int, ...]) ->
         permanent=np.array(left.permanent, dtype=np.float64),
         scores=np.array(left.scores, dtype=np.float64),
         evidence=np.array(left.evidence, dtype=np.float64),
+        population=_population(left, before),
     )
     return found if fits(found, sizes) else None
+
+
+def _population(left: JointFilter, before: Estimate) -> Population | None:
+    """Return what is known of the population's joint: that of the final before, unless the filter says otherwise."""
+    if left.population_variance is None:
+        return None
+    joint = before.joint() if left.population is None else np.array(left.population, dtype=np.float64)
+    return Population(joint, left.population_variance)
 
 
 def _recurrence(collection: JointCollection, task: WindowTask[EstimateSpec, Estimate]) -> Recurrence | None:
@@ -264,10 +273,15 @@ def _recurrence(collection: JointCollection, task: WindowTask[EstimateSpec, Esti
     )
 
 
-def _temporal(temporal: Solved | None, *, final: bool) -> Temporal | None:
+def _temporal(temporal: Solved | None, *, joint: NDArray[np.float64], final: bool) -> Temporal | None:
+    """Return the part of the answer that says what the windows before have contributed.
+
+    joint: of the answer.
+    """
     if temporal is None:
         return None
     left = temporal.past
+    known = left.population
     return Temporal(
         alone=temporal.alone.tolist(),
         users=temporal.users,
@@ -279,6 +293,8 @@ def _temporal(temporal: Solved | None, *, final: bool) -> Temporal | None:
             permanent=_short(left.permanent),
             scores=_short(left.scores, digits=_DIGITS_OF_SCORES),
             evidence=tuple(left.evidence.tolist()),
+            population=None if known is None or known.joint is joint else _short(known.joint),
+            population_variance=None if known is None else float(f"{known.variance:.{_DIGITS}g}"),
         )
         if final
         else None,

@@ -243,6 +243,13 @@ window: {size: 60s}
 estimates: [{name: both, of: [diet, smokes]}]
 """,
     """
+collection: label-views
+mechanism: {kind: sampled, epsilon: 2, ask: {with: smokes}}
+attributes: [{name: diet, values: [meat, fish, plants]}, {name: smokes, values: [no, yes]}]
+window: {size: 60s}
+estimates: [{name: both, of: [diet, smokes]}]
+""",
+    """
 collection: words
 mechanism: {kind: strings, epsilon: 2, method: pem, k: 16}
 string: {name: word, length: 6, alphabet: abcdef}

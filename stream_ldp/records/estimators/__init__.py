@@ -4,7 +4,16 @@ from stream_ldp.records.estimators.estimator import Estimator, estimator
 from stream_ldp.records.estimators.likelihood import Likelihood
 from stream_ldp.records.estimators.patterns import FloatArray
 from stream_ldp.records.estimators.prior import hidden_factor
-from stream_ldp.records.estimators.solution import Independence, Method, Past, Solution, Start, Stop, Temporal
+from stream_ldp.records.estimators.solution import (
+    Independence,
+    Method,
+    Past,
+    Population,
+    Solution,
+    Start,
+    Stop,
+    Temporal,
+)
 from stream_ldp.records.estimators.temporal import Recurrence, fits
 
 __all__ = [
@@ -14,6 +23,7 @@ __all__ = [
     "Likelihood",
     "Method",
     "Past",
+    "Population",
     "Recurrence",
     "Solution",
     "Start",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from stream_ldp.errors import ParameterError
+from stream_ldp.records.estimators import population
 from stream_ldp.records.estimators.em import CertifiedEM, PaperEM
 from stream_ldp.records.estimators.lasso import PairLasso, PaperLasso
 from stream_ldp.records.estimators.likelihood import Likelihood, possible
@@ -158,24 +159,34 @@ class _Estimator:
         """Estimate with what the windows before say; alone if there are none, or they have nothing to say."""
         window = problem.prior
         filtered = None if past is None else filter_window(past, window, recurrence)
-        if filtered is None or filtered.drift.jumped:
-            combined = None
-            left = first_past(window, recurrence, None if filtered is None else filtered.drift.evidence)
-        else:
-            combined, left = filtered.combined_problem(problem, factor=factor), filtered.past
         solution, users = alone, 0.0
-        if combined is not None:
-            solution = self._solved(
-                combined.problem, alone.joint if start is None else start, independence=alone.independence
-            )
-            solution = replace(solution, log_likelihood=problem.likelihood.log_likelihood(solution.joint))
-            users = combined.users
+        sampling = (1.0 - recurrence.returning) / window.moments.reports
+        if past is None or filtered is None or filtered.drift.jumped:
+            left = first_past(window, recurrence, None if filtered is None else filtered.drift.evidence)
+            known = population.estimated(alone.joint, alone.standard_error, sampling=sampling)
+        elif past.population is not None and alone.prior_users and filtered.worth(window) > population.MIN_WORTH:
+            left, users = filtered.past, (filtered.worth(window) - 1.0) * window.moments.reports
+            known = population.moved(past.population, filtered.drift.variance * recurrence.elapsed)
+            solution = self._solved(population.of_users(problem, known), start, independence=alone.independence)
+            errors = population.standard_error(problem, known, solution.joint)
+            solution = replace(solution, standard_error=errors)
+            fitted = self.fit.fit(population.of_population(problem, known), solution.joint)
+            known = population.updated(problem, known, fitted.joint)
+        else:
+            left, combined = filtered.past, filtered.combined_problem(problem, factor=factor)
+            if combined is not None:
+                solution = self._solved(
+                    combined.problem, alone.joint if start is None else start, independence=alone.independence
+                )
+                solution = replace(solution, log_likelihood=problem.likelihood.log_likelihood(solution.joint))
+                users = combined.users
+            known = population.estimated(solution.joint, solution.standard_error, sampling=sampling)
         temporal = Temporal(
             alone=alone.joint,
             users=users,
             drift=None if filtered is None else filtered.drift.variance,
             jumped=filtered is not None and filtered.drift.jumped,
-            past=left,
+            past=replace(left, population=known),
         )
         return replace(solution, temporal=temporal)
 

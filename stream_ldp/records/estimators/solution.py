@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from stream_ldp.records.estimators.patterns import FloatArray
@@ -37,6 +37,8 @@ class Start(StrEnum):
     """The distribution of maximum entropy with the estimated pairs."""
     FACTOR = "factor"
     """That with the estimated pairs, which a hidden factor of more attributes makes dependent."""
+    POPULATION = "population"
+    """What is known of the population from the windows before, where a window's own reports say little."""
     LASSO = "lasso"
     PREVIOUS = "previous"
     """The given estimate, that of the window before."""
@@ -64,6 +66,17 @@ class Independence:
     may_be_function: bool = False
 
 
+class Population(NamedTuple):
+    """What is known of a population's joint, as of a Dirichlet distribution (see population.py).
+
+    joint: its mean, at least 0, sums to 1.
+    variance: of each coefficient of the truth (see basis.py) about it.
+    """
+
+    joint: FloatArray
+    variance: float
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class Past:
     """All that a window takes from those before it (see temporal.py); arrays but `evidence` have the joint's shape.
@@ -75,6 +88,7 @@ class Past:
         table from which those of another basis follow: of each function, times the root of its distribution, which
         keeps their sum of squares.
     evidence: log-likelihood, up to a constant, of each of the drifts that are tried; 0 if nothing is known.
+    population: what is known of its joint with a prior; None if nothing is.
     """
 
     mean: FloatArray
@@ -82,6 +96,7 @@ class Past:
     permanent: FloatArray
     scores: FloatArray
     evidence: FloatArray
+    population: Population | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)

@@ -24,6 +24,8 @@ coefficient as well,
 with a_k the mean squared error about the users who reported. Where a_k is more than M reports would have, such as of
 marginals, which their users' sampling blurs, the difference is added to the errors.
 
+Where all windows are worth many times the window's reports, no weights lead there: see population.py.
+
 Coefficients of two windows are matched by their place. Within an attribute that is the order of lambda, so functions
 that change places have nearly equal errors.
 """
@@ -79,6 +81,8 @@ class Recurrence:
 def fits(past: Past, sizes: tuple[int, ...]) -> bool:
     """Decide whether this can be the past of a joint of this shape."""
     shapes = {past.mean.shape, past.variances.shape, past.permanent.shape, past.scores.shape}
+    if past.population is not None:
+        shapes.add(past.population.joint.shape)
     return shapes == {sizes} and past.evidence.shape == DRIFTS.shape
 
 
@@ -114,6 +118,11 @@ class FilteredWindow:
     wanted: FloatArray
     gain: FloatArray
     errors: Errors
+
+    def worth(self, window: Prior) -> float:
+        """Compute how many reports like those of the window all windows are worth, over those of the window."""
+        retained, varying, N = _retained(window), _varying(window), window.moments.reports
+        return _worth(retained[varying], self.errors.about_users(self.gain)[varying], N) / N
 
     def combined_problem(
         self, window: Problem, *, factor: Sequence[FloatArray] | None = None

@@ -1,0 +1,98 @@
+"""Windows whose reports say little beside what is known of the population, such as those of a night.
+
+No weights make forty reports say what a hundred windows have said (calibration.py). So where the windows before are
+worth many times a window's reports, the estimate is not made of these, but of what is known of the population: its
+joint P, of which each coefficient (basis.py) has the variance v, as in a Dirichlet distribution worth 1 / v users.
+The joint of N users who are drawn from the population has the variance v + 1 / N about P, and their reports, of which
+lambda is retained on the mean, draw it to what they say with the gain N lambda / (N lambda + s), where
+
+    s = (1 - lambda) / (v + 1 / N).
+
+Of the population itself the same reports say less, and s is 1 / v. What they leave of v, and what the drift adds to
+it, is the next window's.
+
+After a window that is estimated from its own reports, P is that estimate, and v what its errors say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.records.estimators.solution import Population, Start
+
+if TYPE_CHECKING:
+    from stream_ldp.records.estimators.patterns import FloatArray
+    from stream_ldp.records.estimators.problem import Problem
+
+#: Reports like those of a window that all windows are worth, over those of the window, from which it is estimated
+#: from what is known. Of 4, 8 and 12, no mean distance differs by 0.3 %; at 20, windows of 300 users are 3 % further
+#: from the truth.
+MIN_WORTH = 8.0
+#: Square of a distance over that of its standard error: errors are about twice as wide as distances.
+_NARROWER = 0.25
+#: Least share of a cell in a prior's centre, and least spread of a distribution: logarithms and inverses are taken.
+_TINY = 1e-12
+
+
+def estimated(joint: FloatArray, standard_error: FloatArray, *, sampling: float) -> Population:
+    """Return what is known of a population after a window that is estimated from its own reports.
+
+    joint, standard_error: of the users who reported, shape of the joint.
+    sampling: variance of a coefficient of theirs about the population's.
+    """
+    spread = max(float((joint * (1.0 - joint)).sum()), _TINY)
+    of_errors = _NARROWER * float(np.square(standard_error).sum()) / spread
+    return Population(joint, max(min(of_errors, 1.0) + sampling, _TINY))
+
+
+def moved(population: Population, drift: float) -> Population:
+    """Return what is known of a population that may have moved, each coefficient by a step of variance `drift`."""
+    return population._replace(variance=population.variance + drift)
+
+
+def of_users(window: Problem, population: Population) -> Problem:
+    """Return the problem of estimating the joint of the users who reported."""
+    N = window.prior.moments.reports
+    return _known(window, population, (1.0 - _usual(window)) / (population.variance + 1.0 / N))
+
+
+def of_population(window: Problem, population: Population) -> Problem:
+    """Return the problem of estimating the joint of the population, with the reports of a window."""
+    return _known(window, population, 1.0 / population.variance)
+
+
+def updated(window: Problem, population: Population, joint: FloatArray) -> Population:
+    """Return what is known of a population with a window's reports.
+
+    joint: the population's, with these.
+    """
+    left = 1.0 / (1.0 / population.variance + window.prior.moments.reports * _usual(window))
+    return Population(joint, left)
+
+
+def standard_error(window: Problem, population: Population, joint: FloatArray) -> FloatArray:
+    """Compute the standard error of each cell of the estimated joint of the users who reported.
+
+    It is that of a Dirichlet distribution with the variance that the reports leave, v being as large as errors say.
+    """
+    N, lost = window.prior.moments.reports, 1.0 - _usual(window)
+    open_ = population.variance / _NARROWER + 1.0 / N
+    left = open_ * lost / (lost + N * (1.0 - lost) * open_)
+    errors: FloatArray = np.sqrt(np.minimum(left, 1.0) * joint * (1.0 - joint))
+    return errors
+
+
+def _known(window: Problem, population: Population, strength: float) -> Problem:
+    centre = np.maximum(population.joint, _TINY)
+    prior = replace(window.prior, centre=centre / centre.sum(), strength=strength, centre_kind=Start.POPULATION)
+    return replace(window, prior=prior)
+
+
+def _usual(window: Problem) -> float:
+    """Mean of lambda with weights lambda, as in `Evidence.strength`."""
+    retained = window.prior.basis.retained[window.prior.basis.order > 0]
+    total = float(retained.sum())
+    return float(np.square(retained).sum()) / total if total else 0.0

@@ -137,6 +137,11 @@ class JointFilter(MessagePart):
         gt=0,
         description="variance of each coefficient of the truth about it; null where none is known",
     )
+    population_reports: Finite | None = Field(
+        default=None,
+        gt=0,
+        description="number of reports of the last window that was estimated from its own; null where none is known",
+    )
 
 
 class FilteredMarginals(MessagePart):

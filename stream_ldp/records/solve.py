@@ -256,10 +256,10 @@ def past(task: WindowTask[EstimateSpec, Estimate], *, sizes: tuple[int, ...]) ->
 
 def _population(left: JointFilter, before: Estimate) -> Population | None:
     """Return what is known of the population's joint: that of the final before, unless the filter says otherwise."""
-    if left.population_variance is None:
+    if left.population_variance is None or left.population_reports is None:
         return None
     joint = before.joint() if left.population is None else np.array(left.population, dtype=np.float64)
-    return Population(joint, left.population_variance)
+    return Population(joint, left.population_variance, left.population_reports)
 
 
 def _recurrence(collection: JointCollection, task: WindowTask[EstimateSpec, Estimate]) -> Recurrence | None:
@@ -295,6 +295,7 @@ def _temporal(temporal: Solved | None, *, joint: NDArray[np.float64], final: boo
             evidence=tuple(left.evidence.tolist()),
             population=None if known is None or known.joint is joint else _short(known.joint),
             population_variance=None if known is None else float(f"{known.variance:.{_DIGITS}g}"),
+            population_reports=None if known is None else known.reports,
         )
         if final
         else None,

@@ -159,28 +159,35 @@ class _Estimator:
         """Estimate with what the windows before say; alone if there are none, or they have nothing to say."""
         window = problem.prior
         filtered = None if past is None else filter_window(past, window, recurrence)
-        solution, users = alone, 0.0
-        sampling = (1.0 - recurrence.returning) / window.moments.reports
-        if past is None or filtered is None or filtered.drift.jumped:
-            left = first_past(window, recurrence, None if filtered is None else filtered.drift.evidence)
-            known = population.estimated(alone.joint, alone.standard_error, sampling=sampling)
-        elif past.population is not None and alone.prior_users and filtered.worth(window) > population.MIN_WORTH:
-            left, users = filtered.past, (filtered.worth(window) - 1.0) * window.moments.reports
-            known = population.moved(past.population, filtered.drift.variance * recurrence.elapsed)
+        solution, users, combined = alone, 0.0, None
+        known = None if past is None or not alone.prior_users else past.population
+        if filtered is None or filtered.drift.jumped:
+            left, known = first_past(window, recurrence, None if filtered is None else filtered.drift.evidence), None
+        else:
+            left, worth = filtered.past, filtered.worth(window)
+            if known is None or not population.has_few(problem, known, worth=worth):
+                combined = filtered.combined_problem(problem, factor=factor)
+                users = 0.0 if combined is None else combined.users
+                if population.is_reached(problem, worth=worth, users=users):
+                    known = None
+            if known is not None:
+                users = (worth - 1.0) * window.moments.reports
+                known = population.moved(known, filtered.drift.variance * recurrence.elapsed)
+        if known is not None:
             solution = self._solved(population.of_users(problem, known), start, independence=alone.independence)
             errors = population.standard_error(problem, known, solution.joint)
             solution = replace(solution, standard_error=errors)
             fitted = self.fit.fit(population.of_population(problem, known), solution.joint)
             known = population.updated(problem, known, fitted.joint)
         else:
-            left, combined = filtered.past, filtered.combined_problem(problem, factor=factor)
             if combined is not None:
                 solution = self._solved(
                     combined.problem, alone.joint if start is None else start, independence=alone.independence
                 )
                 solution = replace(solution, log_likelihood=problem.likelihood.log_likelihood(solution.joint))
-                users = combined.users
-            known = population.estimated(solution.joint, solution.standard_error, sampling=sampling)
+            known = population.estimated(
+                problem, solution.joint, solution.standard_error, returning=recurrence.returning
+            )
         temporal = Temporal(
             alone=alone.joint,
             users=users,

@@ -11,7 +11,8 @@ lambda is retained on the mean, draw it to what they say with the gain N lambda 
 Of the population itself the same reports say less, and s is 1 / v. What they leave of v, and what the drift adds to
 it, is the next window's.
 
-After a window that is estimated from its own reports, P is that estimate, and v what its errors say.
+After a window that is estimated from its own reports, P is that estimate, and v what its errors say. A window is not
+if it has a quarter of the reports of the last one that was, or less, or if weights lead but a part of the way.
 """
 
 from __future__ import annotations
@@ -31,21 +32,42 @@ if TYPE_CHECKING:
 #: from what is known. Of 4, 8 and 12, no mean distance differs by 0.3 %; at 20, windows of 300 users are 3 % further
 #: from the truth.
 MIN_WORTH = 8.0
+#: Share of the reports of the last window that was estimated from its own, below which a window has few.
+_FEW = 0.25
+#: Part of what all windows are worth that weighted reports have to reach.
+_REACHED = 0.8
 #: Square of a distance over that of its standard error: errors are about twice as wide as distances.
 _NARROWER = 0.25
 #: Least share of a cell in a prior's centre, and least spread of a distribution: logarithms and inverses are taken.
 _TINY = 1e-12
 
 
-def estimated(joint: FloatArray, standard_error: FloatArray, *, sampling: float) -> Population:
+def has_few(window: Problem, population: Population, *, worth: float) -> bool:
+    """Decide whether a window has few reports beside those that the windows before are worth.
+
+    worth: of all windows, over that of the window.
+    """
+    return worth > MIN_WORTH and window.prior.moments.reports < _FEW * population.reports
+
+
+def is_reached(window: Problem, *, worth: float, users: float) -> bool:
+    """Decide whether weighted reports say most of what all windows do.
+
+    users: what is gained by weights, in reports like those of the window.
+    """
+    return worth <= MIN_WORTH or 1.0 + users / window.prior.moments.reports >= _REACHED * worth
+
+
+def estimated(window: Problem, joint: FloatArray, standard_error: FloatArray, *, returning: float) -> Population:
     """Return what is known of a population after a window that is estimated from its own reports.
 
     joint, standard_error: of the users who reported, shape of the joint.
-    sampling: variance of a coefficient of theirs about the population's.
+    returning: share of them who report in every window.
     """
+    N = window.prior.moments.reports
     spread = max(float((joint * (1.0 - joint)).sum()), _TINY)
     of_errors = _NARROWER * float(np.square(standard_error).sum()) / spread
-    return Population(joint, max(min(of_errors, 1.0) + sampling, _TINY))
+    return Population(joint, max(min(of_errors, 1.0) + (1.0 - returning) / N, _TINY), N)
 
 
 def moved(population: Population, drift: float) -> Population:
@@ -70,7 +92,7 @@ def updated(window: Problem, population: Population, joint: FloatArray) -> Popul
     joint: the population's, with these.
     """
     left = 1.0 / (1.0 / population.variance + window.prior.moments.reports * _usual(window))
-    return Population(joint, left)
+    return population._replace(joint=joint, variance=left)
 
 
 def standard_error(window: Problem, population: Population, joint: FloatArray) -> FloatArray:

@@ -71,10 +71,12 @@ class Population(NamedTuple):
 
     joint: its mean, at least 0, sums to 1.
     variance: of each coefficient of the truth (see basis.py) about it.
+    reports: number of reports of the last window that was estimated from its own.
     """
 
     joint: FloatArray
     variance: float
+    reports: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)

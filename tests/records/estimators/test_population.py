@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from stream_ldp.evaluation.distance import average_variation_distance, joint_of
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.records.estimators import Past, Recurrence, Solution, Start, estimator
-from stream_ldp.records.estimators.population import estimated, moved
+from stream_ldp.records.estimators import Past, Population, Recurrence, Solution, Start, estimator
+from stream_ldp.records.estimators.population import moved
 
 TRUTH = np.full((4, 5), 0.02) + np.array(
     [[0.3, 0, 0, 0, 0], [0, 0.1, 0.1, 0, 0], [0, 0, 0, 0.05, 0], [0, 0, 0, 0, 0.05]]
@@ -61,7 +61,5 @@ def test_windows_of_few_users_are_no_worse_than_the_final_before_as_it_was() -> 
 
 
 def test_what_is_known_of_a_population_fades_with_its_drift() -> None:
-    joint, error = np.array([0.5, 0.5]), np.array([0.1, 0.1])
-    known = estimated(joint, error, sampling=0.001)
-    assert known.variance == pytest.approx(0.25 * 0.02 / 0.5 + 0.001)
-    assert moved(known, 0.2).variance == pytest.approx(known.variance + 0.2)
+    known = Population(np.array([0.5, 0.5]), 0.01, 4_000.0)
+    assert moved(known, 0.2).variance == pytest.approx(0.21)

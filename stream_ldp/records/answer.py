@@ -81,7 +81,7 @@ class Fit(MessagePart):
     )
     prior_centre: str | None = Field(
         default=None,
-        description="centre of the prior: uniform, independence, pairs or factor; null without a prior",
+        description="centre of the prior: uniform, independence, pairs, factor or population; null without a prior",
     )
 
 

@@ -12,7 +12,8 @@ as the reports suggest (empirical Bayes, see evidence.py):
 
 Beforehand, it is as likely that the attributes are uniform, that they are independent, and that neither is the case.
 What pairs and joint show of dependence is believed as far as the reports then speak for the last of these, and what
-marginals show as far as they speak against the first. A pair by itself is believed where independence is rejected.
+marginals show as far as they speak against the first. A pair that was believed in full where independence is rejected
+was at worst 4.7 times as far from the truth as the product (a table of noise alone), and is 2.5 times.
 
 CALM (Zhang et al., 2018) stops at the last of these; here it is the centre of the prior to which the likelihood of
 the whole reports is added.
@@ -111,9 +112,8 @@ class Prior:
         elif len(attributes) == 2:
             # Of one pair the reports say so little that the average over v is mostly one over the values that are
             # tried: it was 0.071 from the truth where the mean of v was 0.049 (NLTCS, f = 0.1 with both stages).
-            believed = 1.0 if p_value <= INDEPENDENCE_LEVEL else 1.0 - independent
             evidence = _Pair(likelihood, basis, moments, dependence).evidence_of(factor) if factor else dependence
-            joint = pairs[0, 1] = _Level.of(likelihood, evidence, evidence.strength(believed))
+            joint = pairs[0, 1] = _Level.of(likelihood, evidence, evidence.strength(1.0 - independent))
         else:
             pairs = dict(_levels_of_pairs(_pairs(likelihood.select, basis.attributes), independent, factor))
             joint = _Level.of_joint(likelihood, basis, moments, pairs, independent)

@@ -99,7 +99,6 @@ def problems_of(text: str) -> tuple[str, ...]:
         ),
         ("{size: 16}", "{names: [a, '']}", "3:20: items.names.1: String should have at least 1 character"),
         ("{size: 16}", "{names: []}", "3:16: items.names: at least 1 needed"),
-        ("window: {size: 60s}\n", "", "1:1: window: this key is required"),
         ("60s", "60s, hop: 30s", "4:26: window.hop: a phase takes a whole window: leave hop out"),
         ("60s", "60s, memory: 0.5", "4:29: window.memory: every epoch asks anew: leave memory out"),
         (

@@ -244,6 +244,14 @@ class CoinClient:
     def held(self) -> list[Mapping[str, str]]:
         return [{"side": "tails"}, {"side": "heads"}]
 
+    @property
+    def period_ms(self) -> None:
+        return None
+
+    @property
+    def links(self) -> bool:
+        return False
+
     def branch(self, secret: bytes) -> int:
         return 0
 
@@ -255,6 +263,9 @@ class CoinClient:
     ) -> bytes:
         is_true = next(words) < round(self.truth * 2**32)
         return bytes([(record["side"] == "heads") == is_true])
+
+    def changes(self, secret: bytes, one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+        return False
 
     def cost(self, secret: bytes, shown: Sequence[Any], *, memoises: bool = True) -> float:
         return 0.0

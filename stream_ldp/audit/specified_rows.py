@@ -41,6 +41,8 @@ WORDS = (0, 2**30 + 12_345, 2**31 - 1, 3 * 2**30 + 54_321, 2**32 - 2**24)
 #: Times: 2023-11-14 22:13:20 UTC, and the last and the first millisecond of a day, and of an hour.
 TIMES_MS = (1_700_000_000_000, 1_700_006_399_999, 1_700_006_400_000, 1_700_009_999_999, 1_700_010_000_000)
 
+HOUR_MS = 3_600_000
+
 #: Words of a key that are compared: blocks have 16, so that these are of three.
 _KEYED = 41
 
@@ -103,6 +105,15 @@ def differences(
         yield from row_differences(cast("HasRecords", collection), reports, cast("SpecifiedClient", client))
 
 
+def times_of(client: SpecifiedClient) -> list[int]:
+    """Return the times of an audit's reports, those around the beginning of a period among them."""
+    if client.period_ms is None:
+        return list(TIMES_MS)
+    begin_ms = TIMES_MS[0] // client.period_ms * client.period_ms
+    around = (-HOUR_MS, -1, 0, HOUR_MS - 1, client.period_ms)
+    return [*TIMES_MS, *(begin_ms + each for each in around)]
+
+
 def row_differences(
     collection: HasRecords, reports: Callable[..., NDArray[np.uint8]], client: SpecifiedClient
 ) -> Iterator[str]:
@@ -113,7 +124,7 @@ def row_differences(
     held = client.held()
     table = collection.table([collection.encode(each) for each in held])
     pairs = [(secret, place) for secret in secrets_of(client) for place in range(len(held))]
-    cases = [(word, time_ms) for word in WORDS for time_ms in TIMES_MS]
+    cases = [(word, time_ms) for word in WORDS for time_ms in times_of(client)]
     share = max(1, len(pairs) * len(cases) // _MAX_ROWS)
     # A step that shares a divisor with the number of records would leave some of them out for a secret.
     while gcd(share, len(held)) > 1:

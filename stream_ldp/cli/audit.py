@@ -166,7 +166,7 @@ def _run_client(audited: AuditSubject, subject: str, *, as_json: bool) -> None:
             code=2,
         )
     with tempfile.TemporaryDirectory() as directory, _without_warnings(), _examining("a client"):
-        found = asyncio.run(audit_clients(audited.collection, Path(directory)))
+        found = asyncio.run(audit_clients(audited.collection, read_file(Path(subject)), Path(directory)))
     rows = [{"promise": each.promise, "chance": each.chance, "result": each.problem or "holds"} for each in found]
     if as_json:
         _print_json({"results": rows})

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
-from stream_ldp.audit.specified_rows import differences, keyed_differences
+from stream_ldp.audit.specified_rows import OneWord, differences, keyed_differences
 from stream_ldp.kinds import KINDS, kind_of, parse_collection
 from stream_ldp.mechanisms.randomness import permanent
 from stream_ldp.mechanisms.randomness.permanent import KeyedWords
@@ -65,3 +65,9 @@ def test_a_collection_that_spends_more_than_its_file_says_is_found() -> None:
     kind = kind_of(collection)
     client = kind.specified(yaml.load(SAMPLED, Loader=yaml.BaseLoader), collection.meaning)
     assert "costs 2.5 nats, and the file says 2" in next(differences(collection, kind.reports, client))
+
+
+@pytest.mark.parametrize("word", [0, 2**31, 2**32 - 1])
+def test_equal_words_decide_by_their_thresholds_alone(word: int) -> None:
+    thresholds = np.array([0, 2**31 - 2, 2**31 + 2, 2**32])
+    assert OneWord(word).below(thresholds).tolist() == [word < threshold for threshold in thresholds.tolist()]

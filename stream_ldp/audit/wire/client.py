@@ -29,7 +29,17 @@ class Specified(Protocol):
 
 
 class SpecifiedClient(Specified, Protocol):
-    """A client of a collection whose users report records, or anything else in one go."""
+    """A client of a collection whose users report records, or anything else in one go.
+
+    links: whether what is permanent in reports links those of a user, so that the user has to agree to it.
+    period_ms: length of the periods in which a user has one pseudonym, in milliseconds; None where there are none.
+    """
+
+    @property
+    def period_ms(self) -> int | None: ...
+
+    @property
+    def links(self) -> bool: ...
 
     def held(self) -> list[Held]:
         """List what the users of an audit hold, at least two."""
@@ -52,6 +62,10 @@ class SpecifiedClient(Specified, Protocol):
         words: fresh words, as many as are needed.
         memoises: whether what is permanent comes from the secret, and not from fresh words.
         """
+        ...
+
+    def changes(self, secret: bytes, one: Held, other: Held) -> bool:
+        """Whether a user has to agree to report both records: rule 7 of section 15."""
         ...
 
     def cost(self, secret: bytes, shown: Sequence[Held], *, memoises: bool = True) -> float:

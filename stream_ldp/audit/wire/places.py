@@ -77,6 +77,14 @@ class Places:
         longest = max(bits_of(each[2], each[3]) for each in self.questions)
         return number.to_bytes(said, "little") + answered.to_bytes(-(-longest // 8), "little")
 
+    @property
+    def period_ms(self) -> int | None:
+        return None
+
+    @property
+    def links(self) -> bool:
+        return False
+
     def held(self) -> list[Held]:
         """Places at both ends and in the middle of regions, of every size and with every epsilon."""
         found: list[Held] = []
@@ -87,7 +95,13 @@ class Places:
                     {"place": self.places[number], "region": name, "epsilon": each}
                     for each in (self.epsilons if place < MAX_HELD // 8 else [epsilon])
                 ]
-        return found[: 2 * MAX_HELD] + found[-2:]
+        # The same place within the root and within its smallest region.
+        within = [
+            {"place": self.places[first], "region": name, "epsilon": self.epsilons[0]}
+            for name, (first, _) in list(self.regions.items())[:: max(1, len(self.regions) - 1)]
+        ]
+        root, smallest = within[0], within[-1]
+        return [*found[: 2 * MAX_HELD], {**smallest, "region": root["region"]}, smallest]
 
     def branch(self, secret: bytes) -> int:  # noqa: ARG002
         return 0
@@ -107,6 +121,11 @@ class Places:
             told, epsilon = loss_of(kind, parameters), self.epsilons[number % len(self.epsilons)]
             if more_than(told, epsilon):
                 yield f"an answer within {name!r} costs {told:.6g} nats, and the user has chosen {epsilon}"
+
+    def changes(self, secret: bytes, one: Held, other: Held) -> bool:  # noqa: ARG002
+        """Within what is charged together: a user may choose another epsilon."""
+        answers = [(self.question(each), each["place"]) for each in (one, other)]
+        return one["epsilon"] == other["epsilon"] and answers[0] != answers[1]
 
     def cost(self, secret: bytes, shown: Sequence[Held], *, memoises: bool = True) -> float:  # noqa: ARG002
         """What reports of these places cost: each answer the epsilon that the user has chosen, section 15."""

@@ -120,6 +120,14 @@ class Sampled:
             answered = again(kind, parameters, answered, iter(fresh_words))
         return self._packed(asked, answered)
 
+    @property
+    def period_ms(self) -> int | None:
+        return None
+
+    @property
+    def links(self) -> bool:
+        return False
+
     def held(self) -> list[Held]:
         """Records with each value of a list, numbers all over a range, and texts that are candidates or are none."""
         columns: list[tuple[str, list[Json]]] = []
@@ -187,13 +195,19 @@ class Sampled:
         answered = answer(kind, parameters, self._input(asked, record, source), source)
         return self._packed(asked, again(kind, parameters, answered, words))
 
+    def changes(self, secret: bytes, one: Held, other: Held) -> bool:
+        asked = self.question(secret)
+        return self._data(asked, one) != self._data(asked, other)
+
     def cost(self, secret: bytes, shown: Sequence[Held], *, memoises: bool = True) -> float:
         """What reports of these records cost, rule 6 of section 15."""
+        if not memoises:
+            # Each answers a question of its own, and is charged as the one that costs most.
+            most = max(loss_of(kind, parameters, reports=1) for _, kind, parameters, *_ in self.questions)
+            return len(shown) * most
         asked = self.question(secret)
         _, kind, parameters, *_ = self.questions[asked]
         loss = partial(_loss, kind, parameters)
-        if not memoises:
-            return len(shown) * loss(1)
         return shared_loss(loss, values=len({self._data(asked, each) for each in shown}), reports=len(shown))
 
     def _data(self, asked: int, record: Held) -> bytes:

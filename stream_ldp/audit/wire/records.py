@@ -168,6 +168,14 @@ class Records:
     def pseudonym(self, secret: bytes, period: int) -> bytes:
         return keyed(secret, "stream-ldp lnk 1", self.fingerprint + struct.pack("<q", period), 8)
 
+    @property
+    def period_ms(self) -> int | None:
+        return self.linked_ms
+
+    @property
+    def links(self) -> bool:
+        return self.linked_ms is not None
+
     def held(self) -> list[Held]:
         """Records in which each value of each attribute comes, up to `MAX_HELD`."""
         return spread([(each.name, each.examples()) for each in self.attributes])
@@ -196,6 +204,9 @@ class Records:
         named = self.permanent(values, given)
         has_second = self.fresh is not None if self.is_k_rr else "p" in self.mechanism
         return name + self.row(self.instantaneous(named, list(islice(words, len(named))) if has_second else []))
+
+    def changes(self, secret: bytes, one: Held, other: Held) -> bool:  # noqa: ARG002
+        return self.values_of(one) != self.values_of(other)
 
     def cost(self, secret: bytes, shown: Sequence[Held], *, memoises: bool = True) -> float:  # noqa: ARG002
         """What reports of these records cost, rule 5 of section 15."""

@@ -217,6 +217,22 @@ class Sets:
             return packed((int(bit), 1) for bit in draws["sent"])
         return packed([*((row, width(n)) for row in draws["rows"]), (draws["sent"], t)])
 
+    def cost(self, counts: Mapping[int, int]) -> float:
+        """What so many reports to each phase cost a user whose set does not change: rules 4 and 5 of section 15."""
+        if not self.memoises:
+            return math.fsum(self.phases[phase - 1][3] * reports for phase, reports in counts.items())
+        permanent, fresh = self.signs
+        with localcontext(prec=80):
+            hold = Decimal(permanent) / WHOLE
+            other = 1 - hold
+            shown = (Decimal(WHOLE) / fresh - 1) ** sum(counts.values())
+            return float(((hold + other * shown) / (other + hold * shown)).ln())
+
+    @property
+    def memoises(self) -> bool:
+        """Whether reports show what is drawn once for ever."""
+        return self.kind == "loloha"
+
     # loloha
 
     def purpose(self, secret: bytes, purpose: bytes) -> Words:

@@ -86,6 +86,15 @@ class Strings:
         """The fingerprint, the question, and the inputs."""
         return self.fingerprint + struct.pack("<H", number) + b"".join(struct.pack("<q", each) for each in inputs)
 
+    @property
+    def period_ms(self) -> int | None:
+        return None
+
+    @property
+    def links(self) -> bool:
+        """Yes, by the seed."""
+        return True
+
     def held(self) -> list[Held]:
         """Strings of every length that begin and end with different letters."""
         letters = list(self.alphabet or "ab?zé")
@@ -113,6 +122,11 @@ class Strings:
         told = self._loss
         if more_than(told, epsilon):
             yield f"an answer costs {told:.6g} nats, and the file says {epsilon}"
+
+    def changes(self, secret: bytes, one: Held, other: Held) -> bool:
+        number, seed = self.drawn(secret)
+        first, second = (self.inputs(number, seed, self.symbols(each[self.name])) for each in (one, other))
+        return first != second
 
     def cost(self, secret: bytes, shown: Sequence[Held], *, memoises: bool = True) -> float:
         """What reports of these strings cost, rule 6 of section 15."""

@@ -8,17 +8,20 @@ exactly: to which phases they report, when, how often, and how much.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import itertools
 import math
 from collections import Counter
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stream_ldp.audit.specified_rows import OneWord
+from stream_ldp.audit.wire.notation import fingerprint_of
 from stream_ldp.client.audit.chance import CHANCE, differing_bit, id_problems
 from stream_ldp.client.audit.finding import Finding, finding
 from stream_ldp.client.audit.repeatable import RepeatableEntropy
+from stream_ldp.client.audit.seen import Log, frame_problems, tells
 from stream_ldp.client.audit.sending import (
     SETTINGS,
     START_MS,
@@ -34,8 +37,6 @@ from stream_ldp.kafka.memory import connected
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.terms import Terms
 from stream_ldp.mechanisms import SECRET_BYTES
-from stream_ldp.mechanisms.privacy_loss import round_up
-from stream_ldp.mechanisms.randomness.user_partition import partition_words
 from stream_ldp.pipeline.statistics import row_width
 from stream_ldp.sets.audit.enumeration import inquiries
 from stream_ldp.sets.item_sets import ItemSets
@@ -45,9 +46,10 @@ from stream_ldp.sets.rounds import Round
 from stream_ldp.sets.sampling import respond
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from stream_ldp.audit.wire.sets import Sets
     from stream_ldp.kafka.memory import Sent
     from stream_ldp.sets.collection import ItemCollection
 
@@ -61,28 +63,43 @@ _SECRETS = 2_000
 _MAX_ITEMS = 4_096
 _POPULATION = 4_096
 
+#: Secrets with which each set is memoised.
+_SECRETS_OF_SETS = 8
+
+#: The rounding of doubles, relative to a cost: a ledger adds exactly.
+_ROUNDING = 1e-12
+
 #: Milliseconds after the beginning of a phase's window at which its round is published.
 _PUBLISHED_MS = 1
 
 
-async def audit_item_reporter(collection: ItemCollection, directory: Path) -> list[Finding]:
+async def audit_item_reporter(
+    collection: ItemCollection, client: Sets, file: Mapping[str, Any], directory: Path
+) -> list[Finding]:
     """Return what was found of each promise of the reporters.
 
+    client: what the specification says of the same collection.
+    file: the collection's file, as data.
     directory: an empty directory, for the ledgers of the audit's users.
     """
-    auditor = Auditor(collection, directory)
-    lasting, restarted = await auditor.runs()
-    order, ids = await auditor.population()
+    users = ItemUsers(collection, client, directory)
+    with users.log.kept():
+        lasting, restarted = await users.runs()
+        order, ids = await users.population()
     return [
-        finding("who is asked reports once to each phase, whatever the set", auditor.answers(lasting, restarted)),
-        finding("nothing but the rows depends on the set", auditor.surroundings(lasting)),
-        finding("nor after restarts in every window", auditor.surroundings(restarted)),
-        finding("no restart reports to a phase again", auditor.repeats),
-        finding("a row is the method's response to the set", auditor.rows(restarted)),
-        finding("the ledger charges each report exactly, before it leaves", auditor.mischarged),
+        finding("the file asks for what the reporters answer", users.meaning()),
+        finding("who is asked reports once to each phase, whatever the set", users.answers(lasting, restarted)),
+        finding("nothing but the rows depends on the set", users.surroundings(lasting)),
+        finding("nor after restarts in every window", users.surroundings(restarted)),
+        finding("no restart reports to a phase again", users.repeats),
+        finding("a row is the method's response to the set", users.rows(restarted)),
+        finding("what is permanent in a row is what the specification makes of the user's secret", users.permanent()),
+        finding("a record has what the specification gives it, and nothing else", users.frames(file)),
+        finding("the log does not have the user's secret", users.logged()),
+        finding("the ledger charges each report exactly, before it leaves", users.mischarged),
         finding("a population's reports tell nothing of their users' places", order, chance=CHANCE),
         finding("batch ids are random", ids, chance=CHANCE),
-        finding("brokers store nothing that tells whose a batch is", pseudonyms(auditor.seen)),
+        finding("brokers store nothing that tells whose a batch is", pseudonyms(users.seen)),
     ]
 
 
@@ -90,11 +107,13 @@ async def audit_item_reporter(collection: ItemCollection, directory: Path) -> li
 _Runs = dict[tuple[int, ...], list["Sent"]]
 
 
-class Auditor:
+class ItemUsers:
     """A user of a collection, whom all phases ask, and the broker that sees what their reporters send."""
 
-    def __init__(self, collection: ItemCollection, directory: Path) -> None:
+    def __init__(self, collection: ItemCollection, client: Sets, directory: Path) -> None:
         self._collection = collection
+        self._client = client
+        self.log = Log()
         self._directory = directory
         self._files = itertools.count()
         schedule = collection.schedule
@@ -113,6 +132,50 @@ class Auditor:
         self._counts: dict[Path, Counter[int]] = {}
         self.repeats: list[str] = []
         self.mischarged: list[str] = []
+
+    def meaning(self) -> Iterator[str]:
+        """Compare the collection with its file."""
+        if self._collection.fingerprint != self._client.fingerprint:
+            yield "the collection's fingerprint is not the one that the specification makes of its file"
+        yield from self._client.excesses()
+
+    def frames(self, file: Mapping[str, Any]) -> Iterator[str]:
+        """Look at everything but the rows of all that was sent."""
+        rounds = [
+            fingerprint_of(self._client.round_meaning(_asked_by(each))) for each in self._rounds if each.phase > 1
+        ]
+        yield from frame_problems(
+            self.seen.sent,
+            topic=SETTINGS.topic_names.reports(self._collection.name),
+            window=file["window"],
+            fingerprints={self._client.fingerprint, *rounds},
+        )
+
+    def permanent(self) -> Iterator[str]:
+        """Compare what the rows of a method that memoises have in common with what the secret makes, for many users.
+
+        The fresh word is the same for all: the least, so that what is permanent is sent as it is.
+        """
+        if not self._client.memoises:
+            return
+        method = self._collection.method
+        for number, held in enumerate(self._sets() * _SECRETS_OF_SETS):
+            secret = hashlib.sha256(b"audit %d" % number).digest()
+            made = respond(
+                method,
+                method.first(),
+                ItemSets.of([held]),
+                entropy=OneWord(0),
+                permanent=[permanent_words(self._collection, key=secret)],
+            )
+            if made.tobytes() != self._client.memoised_row(secret, held, 0):
+                yield f"the row of a set of {len(held)} items is not the one that the user's secret makes"
+                return
+
+    def logged(self) -> Iterator[str]:
+        """Look for the user's secret in the log."""
+        if any(tells(text, self._secret) for text in self.log.messages):
+            yield "the log has a user's secret"
 
     async def runs(self) -> tuple[_Runs, _Runs]:
         """Let the user report with each set: without a break, and with a restart in every window."""
@@ -184,6 +247,7 @@ class Auditor:
             ) as population:
                 await population.report(asked)
         self.seen.producers += broker.producers
+        self.seen.sent += broker.sent
         ids = list(id_problems([each.key or b"" for each in broker.sent])) if broker.sent else []
         rows = np.array([list(row) for row in rows_of(broker.sent, self._width(asked))], dtype=np.uint8)
         if not len(rows):
@@ -204,13 +268,11 @@ class Auditor:
 
     def _user(self) -> tuple[bytes, list[Round]]:
         """Return the secret of a user whom as many different phases ask as possible, and their rounds."""
-        phases, fingerprint = self._collection.method.phases, self._collection.fingerprint
+        phases = self._client.phases
         best: tuple[bytes, list[Round]] = (bytes(SECRET_BYTES), [])
         for number in range(_SECRETS):
-            secret = number.to_bytes(SECRET_BYTES, "big")
-            epochs = {each.epoch for each in self._rounds}
-            words = {each: partition_words([secret], fingerprint=fingerprint, epoch=each) for each in epochs}
-            asked = [each for each in self._rounds if phases[each.phase - 1].asks(words[each.epoch])[0]]
+            secret = hashlib.sha256(b"audit %d" % number).digest()
+            asked = [each for each in self._rounds if self._client.is_asked(secret, each.epoch, each.phase)]
             best = max(best, (secret, asked), key=lambda user: len({each.phase for each in user[1]}))
             if len({each.phase for each in best[1]}) == len(phases):
                 break
@@ -247,6 +309,7 @@ class Auditor:
                 for each in done:
                     each.result()
         self.seen.producers += broker.producers
+        self.seen.sent += broker.sent
         return broker.sent
 
     def _charge_of(self, path: Path) -> Callable[[Sent], None]:
@@ -255,21 +318,12 @@ class Auditor:
 
         def on_send(each: Sent) -> None:
             counts[self._round_of(each).phase] += 1
-            charged, owed = PrivacyLedger.open(path, secret=self._secret).spending.epsilon, self._cost(counts)
-            if charged != owed:
+            charged, owed = PrivacyLedger.open(path, secret=self._secret).spending.epsilon, self._client.cost(counts)
+            if not owed * (1 - _ROUNDING) <= charged <= owed * (1 + _ROUNDING):
                 reports = counts.total()
                 self.mischarged.append(f"after {reports} reports the ledger has charged {charged!r}, not {owed!r}")
 
         return on_send
-
-    def _cost(self, counts: Counter[int]) -> float:
-        """Return what so many reports to each phase cost a user whose set does not change."""
-        phases = [(self._collection.method.phases[number - 1], reports) for number, reports in counts.items()]
-        costs = (
-            Fraction(phase.memoised.loss(reports=reports)) if phase.memoised else Fraction(phase.epsilon) * reports
-            for phase, reports in phases
-        )
-        return round_up(sum(costs, Fraction()))
 
     def _round_of(self, sent: Sent) -> Round:
         """Return the round to which a record reports: of the first phases, by its time."""
@@ -284,3 +338,13 @@ class Auditor:
     @staticmethod
     def _entropy(begin_ms: int) -> Any:
         return RepeatableEntropy(begin_ms)
+
+
+def _asked_by(asked: Round) -> dict[str, Any]:
+    """Return what a client reads of a round."""
+    return {
+        "epoch": asked.epoch,
+        "phase": asked.phase,
+        "candidates": list(asked.candidates or ()),
+        "padding": asked.padding,
+    }

@@ -9,29 +9,14 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, WordEntropy
 from stream_ldp.mechanisms.randomness.requests import RequestEntropy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from stream_ldp.mechanisms import Entropy
 
     Drawn = TypeVar("Drawn")
-
-
-class SameWords(WordEntropy):
-    """A source in which every word is the same: decisions depend on their thresholds alone."""
-
-    def __init__(self, probability: float) -> None:
-        """Take the word that lies at this probability."""
-        self._word = int(probability * (RESOLUTION - 1))
-
-    def words(self, n: int) -> NDArray[np.uint32]:
-        """Return the word n times."""
-        return np.full(n, self._word, dtype=np.uint32)
 
 
 class RepeatableEntropy(RequestEntropy):

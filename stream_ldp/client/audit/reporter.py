@@ -1,90 +1,118 @@
-"""The audit of reporters of records: all that leaves them, over restarts and days, for users with different records.
+"""The audit of reporters of records of every kind: all that leaves them, over restarts and days.
 
-A reporter runs unchanged, on a broker in memory. Its noise comes from a source that repeats, so that two users can
-be compared exactly; what must be random is drawn from the operating system's generator, and tested as such.
+A reporter runs unchanged, on a broker in memory. What it sends is compared with what a client that is written from
+the specification makes of the same user, record, time and noise. That noise comes from a source that repeats, so that
+any order of decisions is the same; what must be random is drawn from the operating system's generator, and tested.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
+import random
 import stat
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.audit.specified_rows import WORDS, OneWord, secrets_of, times_of
+from stream_ldp.audit.wire.batch import read
 from stream_ldp.client.audit.chance import CHANCE, differing_bit, id_problems
 from stream_ldp.client.audit.finding import Finding, finding
-from stream_ldp.client.audit.sending import (
-    SETTINGS,
-    START_MS,
-    around,
-    broker_of,
-    differences,
-    pseudonyms,
-    rows_of,
-)
+from stream_ldp.client.audit.seen import Log, SystemRandomness, frame_problems, tells
+from stream_ldp.client.audit.sending import SETTINGS, START_MS, around, broker_of, differences, pseudonyms
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.memory import connected
 from stream_ldp.kinds import kind_of
 from stream_ldp.ledger.ledger_file import PrivacyLedger, load_or_create_user
 from stream_ldp.ledger.secret import ledger_file_of
-from stream_ldp.ledger.terms import Assumption, Terms
-from stream_ldp.mechanisms import SECRET_BYTES, SeededEntropy
-from stream_ldp.pipeline.statistics import row_width
+from stream_ldp.ledger.terms import Assumption, BudgetExceeded, LinkingRefused, ReportRefused, Terms, TooManyValues
+from stream_ldp.mechanisms import SeededEntropy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import Any
 
-    from stream_ldp.client.audit.subjects import Record, Subject
-    from stream_ldp.kafka.memory import MemoryBroker
+    from stream_ldp.audit.wire.client import Held, SpecifiedClient
+    from stream_ldp.kafka.memory import MemoryBroker, Sent
     from stream_ldp.mechanisms import Entropy
 
 DAY_MS = 86_400_000
 
 #: The most by which a ledger may charge too much, relative to the loss: it may charge what a file asks for, while the
-#: mechanism's probabilities, multiples of 2^-32, lose a little less.
+#: mechanism's probabilities, multiples of 2^-32, lose a little less. And the rounding of doubles.
 _OVERCHARGED = 1e-6
+_ROUNDING = 1e-12
 
 #: Restarts of one user's client, one a day, and the days that are looked for on which a sample asks the user.
 _RESTARTS = 5
-#: Periods of a collection that links reports.
-_PERIODS = 2
 _MAX_DAYS = 100_000
 
-#: Users with each record, of whom some are asked about one part of it, and some about another.
+#: Users who are looked at one by one, and reports of many that are compared.
 _USERS = 4
+_MANY = 2_048
 
-#: Batches whose ids are looked at, users whose order in a batch is, and reports of one user whose noise is.
+#: Batches whose ids are looked at, users whose order in a batch is, and reports whose randomness is.
 _IDS = 1_024
 _ORDERED = 4_096
-_REPEATED = 64
+_WATCHED = 12
+
+#: All terms under which charges are compared, by the number of different records that a user reports.
+_TERMS: tuple[tuple[Terms, int], ...] = (
+    (Terms(budget=math.inf, linked=True), 1),
+    (Terms(budget=math.inf, linked=True, assumption=Assumption.VALUES, max_values=2), 2),
+    (Terms(budget=math.inf, linked=True, assumption=Assumption.VALUES, max_values=3), 3),
+    (Terms(budget=math.inf, linked=True, assumption=Assumption.FRESH), 3),
+)
+_AGREED = _TERMS[0][0]
 
 
-async def audit_reporter(subject: Subject, directory: Path) -> list[Finding]:
+async def audit_reporter(
+    collection: Any, client: SpecifiedClient, file: Mapping[str, Any], directory: Path
+) -> list[Finding]:
     """Return what was found of each promise of a reporter.
 
+    client: a client of the same collection that is written from the specification.
+    file: the collection's file, as data.
     directory: an empty directory, for the files of the audit's users.
     """
-    auditor = Auditor(subject, directory)
-    linking = [
-        finding("the pseudonym is the user's own for a period, and nothing else links", await auditor.linking())
-    ]
-    silence = [finding("what a user is not asked about never leaves", await auditor.silence())]
+    auditor = Auditor(collection, client, directory)
+    with auditor.log.kept():
+        rows = await auditor.rows()
+        permanence = await auditor.permanence()
+        afresh = await auditor.afresh()
+        surroundings = await auditor.surroundings()
+        charges = [
+            *await auditor.charges(),
+            *await auditor.charges_of_many(),
+            *await auditor.charges_after_a_change(),
+        ]
+        refusals, source = await auditor.refusals(), await auditor.source()
+        order, law, ids = await auditor.order(), await auditor.law(), await auditor.ids()
+    frames = frame_problems(
+        auditor.seen.sent,
+        topic=SETTINGS.topic_names.reports(collection.name),
+        window=file["window"],
+        fingerprints={client.fingerprint},
+    )
     return [
-        finding("the permanent response is the user's own, for ever", await auditor.permanence()),
-        finding("nothing but the rows depends on the record", await auditor.surroundings()),
-        *(silence if subject.asks_part else ()),
-        *(linking if subject.linked_ms is not None else ()),
-        finding("the ledger charges each report in full, before it leaves", await auditor.charges()),
+        finding("the file asks for what the reporter asks about, at what it costs", auditor.meaning()),
+        finding("every row is the one that the specification makes of user, record, time and noise", rows),
+        finding("the permanent response is the user's own, for ever", permanence),
+        finding("with fresh noise, nothing of a row is the user's for longer than the report", afresh),
+        finding("nothing but the rows depends on the record", surroundings),
+        finding("a record has what the specification gives it, and nothing else", frames),
+        finding("the ledger charges each report in full, before it leaves", charges),
+        finding("what the user's terms do not allow is not sent", refusals),
         finding("only the user can read the secret and the ledger", auditor.files()),
-        finding("noise is fresh in every report", await auditor.freshness(), chance=CHANCE),
-        finding("a place in a batch tells nothing of its report", await auditor.order(), chance=CHANCE),
-        finding("batch ids are random and tell nothing of the record", await auditor.ids(), chance=2 * CHANCE),
+        finding("neither the log nor the text of an object has a secret or a record", auditor.texts()),
+        finding("all that is random is the operating system's, and used once", source),
+        finding("rows are as likely as the specification makes them", law, chance=CHANCE),
+        finding("a place in a batch tells nothing of its report", order, chance=CHANCE),
+        finding("batch ids are random and tell nothing of the record", ids, chance=2 * CHANCE),
         finding("brokers store nothing that tells whose a batch is", pseudonyms(auditor.seen)),
     ]
 
@@ -92,180 +120,258 @@ async def audit_reporter(subject: Subject, directory: Path) -> list[Finding]:
 class Auditor:
     """The users of a collection, and the broker that sees what their reporters send."""
 
-    def __init__(self, subject: Subject, directory: Path) -> None:
-        self._subject = subject
-        self._collection = subject.collection
+    def __init__(self, collection: Any, client: SpecifiedClient, directory: Path) -> None:
+        self._collection = collection
+        self._client = client
         self._directory = directory
-        layout = kind_of(self._collection).layout(self._collection)
-        self._width = row_width(layout.bits)
-        # Terms under which the audit's users report.
-        self._terms = Terms(budget=math.inf, linked=True)
-        self._pseudonym_bytes = len(subject.pseudonym(bytes(SECRET_BYTES), time_ms=START_MS))
-        self._formats = {self._collection.fingerprint: layout}
+        self._formats = {collection.fingerprint: kind_of(collection).layout(collection)}
         self._users = itertools.count()
-        self.seen = broker_of(self._collection)
+        self._held = client.held()
+        self._secrets: list[bytes] = []
+        self._texts: list[str] = []
+        self._told: list[str] = []
+        self.log = Log()
+        self.seen = broker_of(collection)
+
+    def meaning(self) -> Iterator[str]:
+        """Compare the collection with its file."""
+        if self._collection.fingerprint != self._client.fingerprint:
+            yield "the collection's fingerprint is not the one that the specification makes of its file"
+        yield from self._client.excesses()
+
+    async def rows(self) -> list[str]:
+        """Compare the rows of many users with all sorts of records, at several times and with several words."""
+        pairs = [(secret, held) for secret in secrets_of(self._client) for held in self._held]
+        cases = list(itertools.product(WORDS, times_of(self._client)))
+        share = max(1, len(pairs) * len(cases) // _MANY)
+        while math.gcd(share, len(self._held)) > 1:
+            share += 1
+        for number, (word, time_ms) in enumerate(cases):
+            users = [
+                (secret, held)
+                for secret, held in pairs[number % share :: share]
+                if self._client.asks(secret, time_ms)
+            ]
+            if not users:
+                continue
+            sent = await self._many(
+                [held for _, held in users], [secret for secret, _ in users], OneWord(word), time_ms
+            )
+            expected = Counter(self._row(secret, held, time_ms, word) for secret, held in users)
+            if wrong := Counter(_rows(sent)) - expected:
+                return [
+                    f"report_many: {wrong.total()} of {len(users)} rows at {time_ms} ms are not the specified ones"
+                ]
+        return []
 
     async def permanence(self) -> list[str]:
-        """Compare every row with the one that the user's permanent words make, with noise that is the same."""
-        problems = []
-        for entropy in self._subject.noises:
-            for record in self._subject.records:
-                secret, path, times = self._user()
-                expected = self._subject.row(record, secret, entropy)
-                for number, time_ms in enumerate(times):
-                    sent = await self._reports(path, secret, [record] * (1 + number % 3), entropy, time_ms)
-                    if set(self._rows(sent)) != {expected}:
-                        problems.append(
-                            f"day {(time_ms - START_MS) // DAY_MS}, after {number} restarts: the report of the same "
-                            "record is not made from the user's permanent response"
-                        )
-            problems += await self._permanence_of_many(entropy)
-        return problems
+        """Compare the rows of single users, after restarts, with those that their secrets make."""
+        for number, word in zip(range(_USERS), itertools.cycle(WORDS), strict=False):
+            secret, path, times = self._user()
+            held = self._held[number % len(self._held)]
+            for day, time_ms in enumerate(times):
+                expected = self._row(secret, held, time_ms, word)
+                sent = await self._series(path, secret, [held] * (1 + day % 3), OneWord(word), time_ms)
+                if day % 2:
+                    sent += await self._one(path, secret, held, OneWord(word), time_ms)
+                if set(_rows(sent)) != {expected}:
+                    return [
+                        f"after {day} restarts, {(time_ms - START_MS) // DAY_MS} days later: the report of the same "
+                        "record is not the one that the user's secret makes"
+                    ]
+                if len(_rows(sent)) != 1 + day % 3 + day % 2:
+                    return ["there are more or fewer reports than were made"]
+        return []
 
-    async def _permanence_of_many(self, entropy: Entropy) -> list[str]:
-        secrets = [bytes([number]) * SECRET_BYTES for number in range(1, 9)]
-        records = list(itertools.islice(itertools.cycle(self._subject.records), len(secrets)))
-        asked = self._collection.asks(secrets, time_ms=START_MS).tolist()
-        expected = [
-            self._subject.row(record, secret, entropy)
-            for record, secret, is_asked in zip(records, secrets, asked, strict=True)
-            if is_asked
-        ]
-        broker = broker_of(self._collection)
-        with connected(broker):
-            async with Reporter(self._collection, settings=SETTINGS, entropy=entropy, clock=broker.clock) as reporter:
-                await reporter.report_many(records, secrets=secrets)
-        if Counter(self._rows(broker.sent)) != Counter(expected):
-            return ["report_many: the rows of several users are not those of their own permanent responses"]
+    async def afresh(self) -> list[str]:
+        """Compare the rows of users whose terms want fresh noise, and of those without a secret."""
+        terms = Terms(budget=math.inf, assumption=Assumption.FRESH)
+        for number, word in zip(range(_USERS), itertools.cycle(WORDS), strict=False):
+            held = self._held[-1 - number % len(self._held)]
+            secret, path, (time_ms, *_) = self._user(terms=terms)
+            expected = self._client.whole_row(
+                secret, held, time_ms=time_ms, words=itertools.repeat(word), memoises=False
+            )
+            sent = await self._series(path, secret, [held] * 2, OneWord(word), time_ms)
+            if set(_rows(sent)) != {expected}:
+                return ["a report with fresh noise is not the one that the specification makes of fresh words"]
+            alone = self._client.whole_row(None, held, time_ms=time_ms, words=itertools.repeat(word))
+            if set(_rows(await self._many([held] * 2, None, OneWord(word), time_ms))) - {alone}:
+                return ["a report without a secret is not the one that the specification makes of fresh words"]
         return []
 
     async def surroundings(self) -> list[str]:
-        """Compare what is seen around the rows of the same user with different records."""
+        """Compare what is seen around the rows, and in the log, of the same user with different records."""
         secret, _, times = self._user()
-        seen = []
-        for record in self._subject.records:
-            path = self._ledger(secret)
-            sent = []
+        seen, logs = [], []
+        for held in self._some(_USERS):
+            path, sent = self._ledger(secret), []
+            before = len(self.log.messages)
             for number, time_ms in enumerate(times):
                 entropy = SeededEntropy(number)
-                sent += await self._reports(path, secret, [record] * (1 + number % 3), entropy, time_ms)
+                sent += await self._series(path, secret, [held] * (1 + number % 3), entropy, time_ms)
             seen.append(around(sent, self._formats))
+            # Files of different users have names of their own.
+            logs.append([text.replace(path.name, "") for text in self.log.comparable()[before:]])
+        self._told += [
+            f"the log of one record has {one[:80]!r}, and that of another {other[:80]!r}"
+            for log in logs[1:]
+            for one, other in itertools.zip_longest(logs[0], log, fillvalue="")
+            if one != other
+        ]
         return [problem for other in seen[1:] for problem in differences(seen[0], other)]
 
-    async def linking(self) -> list[str]:
-        """Compare the pseudonyms of users, periods and records, and those of reports with fresh noise."""
-        period_ms, problems = self._subject.linked_ms, []
-        if period_ms is None:
-            return []
-        seen: list[bytes] = []
-        for begin_ms in (START_MS - START_MS % period_ms + period * period_ms for period in range(_PERIODS)):
-            for _ in range(_USERS):
-                secret, _, times = self._user(since_ms=begin_ms, every_ms=max(1, period_ms // _RESTARTS))
-                in_period = [time_ms for time_ms in times if time_ms < begin_ms + period_ms]
-                held = itertools.islice(itertools.cycle(self._subject.records), len(in_period))
-                sent = [
-                    name
-                    for record, time_ms in zip(held, in_period, strict=True)
-                    for name in self._names(
-                        await self._reports(self._ledger(secret), secret, [record] * 2, None, time_ms)
-                    )
-                ]
-                if set(sent) - {self._subject.pseudonym(secret, time_ms=begin_ms)}:
-                    problems.append("a pseudonym is not the user's own in a period, whatever the record")
-                seen += set(sent)
-                next_ms = begin_ms + period_ms
-                seen.append(self._subject.pseudonym(secret, time_ms=next_ms))
-        if len(set(seen)) < len(seen):
-            problems.append("users or periods have pseudonyms in common")
-        return [*problems, *await self._unlinked()]
-
-    async def _unlinked(self) -> list[str]:
-        """Look at reports that nothing is to link: those with fresh noise, and of users without a secret."""
-        secret, _, (time_ms, *_) = self._user()
-        path = self._directory / f"ledger-{next(self._users)}"
-        PrivacyLedger.create(path, secret=secret, terms=replace(self._terms, assumption=Assumption.FRESH))
-        fresh = self._names(await self._reports(path, secret, [self._subject.records[0]] * _REPEATED, None, time_ms))
-        broker = broker_of(self._collection)
-        with connected(broker):
-            async with Reporter(self._collection, settings=SETTINGS, clock=broker.clock) as reporter:
-                await reporter.report_many([self._subject.records[0]] * _REPEATED, secrets=None)
-        told = []
-        if len(set(fresh)) < len(fresh):
-            told.append("reports with fresh noise have a pseudonym in common")
-        named = self._names(broker.sent)
-        if len(set(named)) < len(named):
-            told.append("users without a secret have a pseudonym in common")
-        return told
-
-    async def silence(self) -> list[str]:
-        """Compare the rows of a user's records that differ in nothing that the user is asked about."""
-        problems = []
-        for record in self._subject.records * _USERS:
-            secret, path, (time_ms, *_) = self._user()
-            other = self._subject.unasked(record, secret)
-            one, two = [
-                self._rows(await self._reports(each, secret, [held], SeededEntropy(0), time_ms))
-                for each, held in ((path, record), (self._ledger(secret), other))
-            ]
-            if one != two:
-                problems.append("the row depends on an attribute that the user is not asked about")
-        return problems
-
     async def charges(self) -> list[str]:
-        """Compare what the ledger's file says when a batch arrives with the epsilon of all reports so far."""
+        """Compare what the ledger's file says when a batch arrives with the cost of all reports so far."""
+        for terms, values in _TERMS:
+            for number in range(_USERS):
+                secret, path, times = self._user(terms=terms)
+                # Ends, which differ in all, and neighbours, which may differ in little.
+                held = self._some(values, after=number)
+                if number % 2:
+                    held = (self._held * 2)[-number - values :][:values]
+                shown: list[Held] = []
+                problems: list[str] = []
+
+                def on_send(
+                    _: object,
+                    *,
+                    path: Path = path,
+                    secret: bytes = secret,
+                    shown: list[Held] = shown,
+                    memoises: bool = terms.memoises,
+                    problems: list[str] = problems,
+                ) -> None:
+                    owed = self._client.cost(secret, shown, memoises=memoises)
+                    problems += _mischarged(_charged(path, secret), owed, reports=len(shown))
+
+                for day, time_ms in enumerate(times):
+                    records = [held[(day + place) % values] for place in range(1 + day % 3)]
+                    shown += records
+                    await self._series(path, secret, records, SeededEntropy(day), time_ms, on_send=on_send)
+                if problems:
+                    return [f"{problems[0]}, under the assumption {terms.assumption.value}"]
+        return []
+
+    async def charges_of_many(self) -> list[str]:
+        """Compare the ledgers of many users in one call with what each has shown, when the batch arrives."""
+        users = [self._user() for _ in range(2 * _USERS)]
+        held = self._some(len(users))
         problems: list[str] = []
-        secret, path, times = self._user()
-        reports = 0
+        time_ms = START_MS
+        shown: dict[bytes, list[Held]] = {secret: [] for secret, _, _ in users}
 
         def on_send(_: object) -> None:
-            charged = PrivacyLedger.open(path, secret=secret).spending.epsilon
-            owed = self._subject.epsilon(secret, reports=reports)
-            if not owed <= charged <= owed * (1 + _OVERCHARGED):
-                problems.append(f"after {reports} reports, the ledger has charged {charged!r} nats, not {owed!r}")
+            for secret, path, _ in users:
+                owed = self._client.cost(secret, shown[secret]) if shown[secret] else 0.0
+                problems.extend(_mischarged(_charged(path, secret), owed, reports=len(shown[secret])))
 
-        record = self._subject.records[0]
-        for number, time_ms in enumerate(times):
-            reports += 1 + number % 3
-            await self._reports(
-                path, secret, [record] * (1 + number % 3), SeededEntropy(number), time_ms, on_send=on_send
-            )
+        for _ in range(2):
+            for (secret, _, _), record in zip(users, held, strict=True):
+                if self._client.asks(secret, time_ms):
+                    shown[secret].append(record)
+            secrets = [secret for secret, _, _ in users]
+            await self._many(held, secrets, None, time_ms, paths=[path for _, path, _ in users], on_send=on_send)
+        return [f"report_many: {problem}" for problem in problems[:1]]
+
+    async def charges_after_a_change(self) -> list[str]:
+        """Compare the ledger of a user who agrees to report a record that changes, after some reports of one."""
+        secret, path, (first_ms, second_ms, *_) = self._user()
+        held, other = self._some(2)
+        await self._series(path, secret, [held] * 2, SeededEntropy(0), first_ms)
+        before = self._client.cost(secret, [held] * 2)
+        PrivacyLedger.open(path, secret=secret, terms=_TERMS[-1][0], change_terms=True)
+        await self._series(path, secret, [other] * 2, SeededEntropy(0), second_ms)
+        owed = before + self._client.cost(secret, [other] * 2, memoises=False)
+        return list(_mischarged(_charged(path, secret), owed, reports=4))
+
+    async def refusals(self) -> list[str]:
+        """Look at what is sent although the budget, or an assumption, does not cover it."""
+        problems = []
+        for number in range(2 * _USERS):
+            one, *others = self._held[number % len(self._held) :] + self._held
+            secret, path, (first_ms, second_ms, *_) = self._user()
+            await self._series(path, secret, [one], SeededEntropy(0), first_ms)
+            once = self._client.cost(secret, [one])
+            other = next((held for held in others if self._client.changes(secret, one, held)), None)
+            if other is not None:
+                problems += await self._refused(path, secret, other, second_ms, TooManyValues)
+            if once > 0:
+                terms = Terms(budget=once * (1 - 1e-3), linked=True)
+                problems += await self._refused(self._ledger(secret, terms), secret, one, first_ms, BudgetExceeded)
+        if self._client.links:
+            secret, _, (time_ms, *_) = self._user()
+            path = self._ledger(secret, Terms(budget=math.inf))
+            problems += await self._refused(path, secret, one, time_ms, LinkingRefused)
         return problems
+
+    async def _refused(
+        self, path: Path, secret: bytes, held: Held, time_ms: int, refusal: type[ReportRefused]
+    ) -> list[str]:
+        sent: list[Sent] = []
+        try:
+            sent += await self._series(path, secret, [held], SeededEntropy(0), time_ms)
+        except refusal as error:
+            self._texts += [str(error), repr(error)]
+            return []
+        except ReportRefused as error:
+            return [f"a report is refused as {type(error).__name__}, and not as {refusal.__name__}"]
+        return [f"a report is sent that has to be refused as {refusal.__name__}"] if sent else []
 
     def files(self) -> Iterator[str]:
         """Look at who may read the files of a new user."""
         secret_file = self._directory / f"user-{next(self._users)}"
-        load_or_create_user(secret_file, terms=self._terms)
+        load_or_create_user(secret_file, terms=_AGREED)
         for path in (secret_file, ledger_file_of(secret_file)):
             mode = stat.S_IMODE(path.stat().st_mode)
             if mode & (stat.S_IRWXG | stat.S_IRWXO):
                 yield f"the {'secret' if path == secret_file else 'ledger'} has the mode {mode:o}"
 
-    async def freshness(self) -> list[str]:
-        """Let one user report many times, with the operating system's generator."""
-        secret, path, (time_ms, *_) = self._user()
-        record = self._subject.records[0]
-        rows = [
-            row
-            for _ in range(_REPEATED)
-            for row in self._rows(await self._reports(path, secret, [record], None, time_ms))
-        ]
-        if self._subject.equal_noise ** (_REPEATED - 1) < CHANCE and len(set(rows)) == 1:
-            return [f"{_REPEATED} reports of the same record are all the same"]
+    def texts(self) -> Iterator[str]:
+        """Look for secrets in the log and in the texts of objects, and for what differs with the record."""
+        yield from self._told
+        for place, texts in (("the log", self.log.messages), ("the text of an object", self._texts)):
+            if any(tells(text, secret) for text in texts for secret in self._secrets):
+                yield f"{place} has a user's secret"
+
+    async def source(self) -> list[str]:
+        """Compare single reports with what the specification makes of the bytes that the system has drawn."""
+        for number in range(_WATCHED):
+            secret, path, (time_ms, *_) = self._user()
+            held, system = self._held[number % len(self._held)], SystemRandomness()
+            (sent,) = await self._one(path, secret, held, None, time_ms, system=system)
+            words = system.words()
+            try:
+                expected = self._client.whole_row(secret, held, time_ms=time_ms, words=words)
+            except (StopIteration, RuntimeError, ValueError):
+                return ["a report has noise that is not drawn from the system's generator"]
+            batch = read(sent.value)
+            if batch.rows != [expected]:
+                return ["the noise of a report is not made of the bytes that the system's generator gave for it"]
+            if batch.batch_id not in system.drawn[4 * _used(words, system) :]:
+                return ["a batch id is not made of bytes of the system's generator, or of some that are noise, too"]
         return []
+
+    async def law(self) -> list[str]:
+        """Compare how often bits are set in rows of users without a secret, and in as many of the specification."""
+        problems = []
+        generator = random.SystemRandom()
+        fresh = iter(lambda: generator.getrandbits(32), None)
+        for held in (self._held[0], self._held[-1]):
+            sent = await self._many([held] * _ORDERED, None, None, START_MS)
+            stated = [self._client.whole_row(None, held, time_ms=START_MS, words=fresh) for _ in range(_ORDERED // 4)]
+            tables = [np.array([list(row) for row in rows], dtype=np.uint8) for rows in (_rows(sent), stated)]
+            if len(tables[0]) and (bit := differing_bit(*tables)) is not None:
+                problems.append(f"bit {bit} of the rows is not as often set as the specification has it")
+        return problems
 
     async def order(self) -> list[str]:
         """Let users with one record come before as many with another, and compare both halves of the batch."""
-        first, *_, last = self._subject.records
+        first, last = self._some(2)
         records = [first] * (_ORDERED // 2) + [last] * (_ORDERED // 2)
-        broker = broker_of(self._collection)
-        with connected(broker):
-            async with Reporter(
-                self._collection, settings=SETTINGS, clock=broker.clock, max_reports=len(records)
-            ) as reporter:
-                await reporter.report_many(records, secrets=None)
         problems = []
-        for each in broker.sent:
-            rows = np.array([list(row) for row in self._rows([each])], dtype=np.uint8)
+        for each in await self._many(records, None, None, START_MS):
+            rows = np.array([list(row) for row in _rows([each])], dtype=np.uint8)
             bit = differing_bit(rows[: len(rows) // 2], rows[len(rows) // 2 :])
             if bit is not None:
                 problems.append(f"bit {bit} is set more often in one half of a batch than in the other")
@@ -273,16 +379,12 @@ class Auditor:
 
     async def ids(self) -> list[str]:
         """Look at the ids of many batches of users with one record, and of others with another."""
-        first, *_, last = self._subject.records
-        broker = self.seen
-        with connected(broker):
-            for record in (first, last) * 4:
-                async with Reporter(
-                    self._collection, settings=SETTINGS, clock=broker.clock, max_reports=1
-                ) as reporter:
-                    await reporter.report_many([record] * (_IDS // 8), secrets=None)
+        first, last = self._some(2)
+        sent: list[Sent] = []
+        for held in (first, last) * 4:
+            sent += await self._many([held] * (_IDS // 8), None, None, START_MS, max_reports=1)
         # A sample of the users may be small: then there are fewer.
-        ids = [each.key or b"" for each in broker.sent]
+        ids = [each.key or b"" for each in sent]
         problems = list(id_problems(ids))
         if not problems:
             table = np.array([list(each) for each in ids], dtype=np.uint8)
@@ -291,44 +393,120 @@ class Auditor:
             problems += [] if bit is None else [f"bit {bit} of the ids depends on the record"]
         return problems
 
-    def _rows(self, sent: Sequence[Any]) -> list[bytes]:
-        """Return the rows without their pseudonyms."""
-        return [row[self._pseudonym_bytes :] for row in rows_of(sent, self._width)]
+    def _row(self, secret: bytes, held: Held, time_ms: int, word: int) -> bytes:
+        return self._client.whole_row(secret, held, time_ms=time_ms, words=itertools.repeat(word))
 
-    def _names(self, sent: Sequence[Any]) -> list[bytes]:
-        """Return the pseudonym of each row."""
-        return [row[: self._pseudonym_bytes] for row in rows_of(sent, self._width)]
+    def _some(self, count: int, *, after: int = 0) -> list[Held]:
+        """Return so many records: the first and the last, which differ in all that is hidden, and some between."""
+        ends = [self._held[after % len(self._held)], self._held[-1 - after % len(self._held)]]
+        between = self._held[1:-1] or self._held
+        return [*ends, *(between[(7 * place + after) % len(between)] for place in range(count))][:count]
 
-    def _user(self, *, since_ms: int = START_MS, every_ms: int = DAY_MS) -> tuple[bytes, Path, list[int]]:
+    def _user(self, *, terms: Terms = _AGREED) -> tuple[bytes, Path, list[int]]:
         """Return a new user's secret and ledger file, and the times at which the collection asks the user."""
-        secret = SeededEntropy(next(self._users)).words(SECRET_BYTES // 4).tobytes()
-        days = (since_ms + day * every_ms for day in range(_MAX_DAYS))
-        asked = (time_ms for time_ms in days if self._collection.asks([secret], time_ms=time_ms)[0])
-        return secret, self._ledger(secret), list(itertools.islice(asked, _RESTARTS))
+        secret = hashlib.sha256(b"audit %d" % next(self._users)).digest()
+        self._secrets.append(secret)
+        days = (START_MS + day * DAY_MS for day in range(_MAX_DAYS))
+        asked = (time_ms for time_ms in days if self._client.asks(secret, time_ms))
+        return secret, self._ledger(secret, terms), list(itertools.islice(asked, _RESTARTS))
 
-    def _ledger(self, secret: bytes) -> Path:
+    def _ledger(self, secret: bytes, terms: Terms = _AGREED) -> Path:
         path = self._directory / f"ledger-{next(self._users)}"
-        PrivacyLedger.create(path, secret=secret, terms=self._terms)
+        PrivacyLedger.create(path, secret=secret, terms=terms)
         return path
 
-    async def _reports(
+    async def _series(
         self,
         path: Path,
         secret: bytes,
-        records: Sequence[Record],
+        records: Sequence[Held],
         entropy: Entropy | None,
         time_ms: int,
         *,
         on_send: Any = None,
-    ) -> list[Any]:
+    ) -> list[Sent]:
         """Start a client for one series of reports, and return what it sends."""
-        broker: MemoryBroker = broker_of(self._collection)
-        broker.now_ms, broker.on_send = time_ms, on_send
+        broker = self._broker(time_ms, on_send)
         ledger = PrivacyLedger.open(path, secret=secret)
         with connected(broker):
             async with Reporter(
                 self._collection, settings=SETTINGS, secret=secret, ledger=ledger, entropy=entropy, clock=broker.clock
             ) as reporter:
-                await reporter.report_series(records)
+                self._texts += [repr(reporter), repr(ledger)]
+                await reporter.report_series([self._collection.encode(held) for held in records])
+        return self._taken(broker)
+
+    async def _one(
+        self,
+        path: Path,
+        secret: bytes,
+        held: Held,
+        entropy: Entropy | None,
+        time_ms: int,
+        *,
+        system: SystemRandomness | None = None,
+    ) -> list[Sent]:
+        """Start a client for one report, and return what it sends."""
+        broker = self._broker(time_ms)
+        ledger = PrivacyLedger.open(path, secret=secret)
+        watched = system or SystemRandomness()
+        with connected(broker):
+            async with Reporter(
+                self._collection, settings=SETTINGS, secret=secret, ledger=ledger, entropy=entropy, clock=broker.clock
+            ) as reporter:
+                with watched.watched():
+                    await reporter.report(held)
+                    await reporter.flush()
+        return self._taken(broker)
+
+    async def _many(
+        self,
+        records: Sequence[Held],
+        secrets: Sequence[bytes] | None,
+        entropy: Entropy | None,
+        time_ms: int,
+        *,
+        paths: Sequence[Path] | None = None,
+        max_reports: int = _ORDERED,
+        on_send: Any = None,
+    ) -> list[Sent]:
+        """Start a client for the reports of many users, and return what it sends."""
+        broker = self._broker(time_ms, on_send)
+        ledgers = None
+        if paths is not None and secrets is not None:
+            ledgers = [PrivacyLedger.open(path, secret=secret) for path, secret in zip(paths, secrets, strict=True)]
+        with connected(broker):
+            async with Reporter(
+                self._collection, settings=SETTINGS, entropy=entropy, clock=broker.clock, max_reports=max_reports
+            ) as reporter:
+                await reporter.report_many(records, secrets=secrets, ledgers=ledgers)
+        return self._taken(broker)
+
+    def _broker(self, time_ms: int, on_send: Any = None) -> MemoryBroker:
+        broker = broker_of(self._collection)
+        broker.now_ms, broker.on_send = time_ms, on_send
+        return broker
+
+    def _taken(self, broker: MemoryBroker) -> list[Sent]:
         self.seen.producers += broker.producers
+        self.seen.sent += broker.sent
         return broker.sent
+
+
+def _rows(sent: Sequence[Sent]) -> list[bytes]:
+    """Return all rows of some records."""
+    return [row for each in sent for row in read(each.value).rows]
+
+
+def _used(words: Iterator[int], system: SystemRandomness) -> int:
+    """Return the number of words that were taken."""
+    return len(system.drawn) // 4 - sum(1 for _ in words)
+
+
+def _charged(path: Path, secret: bytes) -> float:
+    return PrivacyLedger.open(path, secret=secret).spending.epsilon
+
+
+def _mischarged(charged: float, owed: float, *, reports: int) -> Iterator[str]:
+    if not owed * (1 - _ROUNDING) <= charged <= owed * (1 + _OVERCHARGED):
+        yield f"after {reports} reports, the ledger has charged {charged!r} nats, not {owed!r}"

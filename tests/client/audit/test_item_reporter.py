@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from stream_ldp.client.audit.item_reporter import Auditor, audit_item_reporter
+from stream_ldp.audit.wire.sets import Sets
+from stream_ldp.client.audit.audits import audit_clients
+from stream_ldp.client.audit.item_reporter import ItemUsers
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.mechanisms import SECRET_BYTES
 from stream_ldp.sets.collection import ItemCollection
@@ -23,7 +25,8 @@ from tests.client.items import films
 )
 async def test_honest_reporters_break_no_promise(mechanism: str, epochs: str, tmp_path: Path) -> None:
     """It fails by chance in 2 of 10^6 runs."""
-    found = await audit_item_reporter(films(mechanism=mechanism, epochs=epochs, size="10s"), tmp_path)
+    collection = films(mechanism=mechanism, epochs=epochs, size="10s")
+    found = await audit_clients(collection, collection.document, tmp_path)
     assert [each for each in found if each.problem is not None] == []
     assert sum(each.chance for each in found) < 3e-6
 
@@ -33,7 +36,7 @@ MEMOISED = films(mechanism="{kind: loloha, epsilon: 1, for_ever: 2, k: 2, set_si
 
 async def test_honest_reporters_that_memoise_break_no_promise(tmp_path: Path) -> None:
     """It fails by chance in 2 of 10^6 runs."""
-    found = await audit_item_reporter(MEMOISED, tmp_path)
+    found = await audit_clients(MEMOISED, MEMOISED.document, tmp_path)
     assert [each for each in found if each.problem is not None] == []
 
 
@@ -44,9 +47,9 @@ async def test_a_reporter_that_draws_what_is_permanent_anew_is_found(
         return permanent_words(collection, key=os.urandom(SECRET_BYTES))
 
     monkeypatch.setattr("stream_ldp.client.item_reporter.permanent_words", of_another_user)
-    auditor = Auditor(MEMOISED, tmp_path)
-    _, restarted = await auditor.runs()
-    assert list(auditor.rows(restarted)) != []
+    users = ItemUsers(MEMOISED, Sets(MEMOISED.document), tmp_path)
+    _, restarted = await users.runs()
+    assert list(users.rows(restarted)) != []
 
 
 async def test_a_reporter_that_charges_no_permanent_response_is_found(
@@ -63,6 +66,13 @@ async def test_a_reporter_that_charges_no_permanent_response_is_found(
         )
 
     monkeypatch.setattr(PrivacyLedger, "spend_phase", spend_once)
-    auditor = Auditor(MEMOISED, tmp_path)
-    await auditor.runs()
-    assert auditor.mischarged != []
+    users = ItemUsers(MEMOISED, Sets(MEMOISED.document), tmp_path)
+    await users.runs()
+    assert users.mischarged != []
+
+
+async def test_a_permanent_sign_of_another_secret_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    users = ItemUsers(MEMOISED, Sets(MEMOISED.document), tmp_path)
+    assert list(users.permanent()) == []
+    monkeypatch.setattr("stream_ldp.mechanisms.loloha.purpose_of_sign", lambda sign: b"sign")
+    assert list(users.permanent()) != []

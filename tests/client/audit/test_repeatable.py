@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from stream_ldp.client.audit.repeatable import RepeatableEntropy, SameWords
+from stream_ldp.client.audit.repeatable import RepeatableEntropy
 
 
 def test_a_request_is_answered_alike_whatever_came_before_it() -> None:
@@ -28,10 +27,3 @@ def test_requests_of_another_shape_have_another_stream() -> None:
     flat = RepeatableEntropy(7).integers(np.full(4, 2**32))
     square = RepeatableEntropy(7).integers(np.full((2, 2), 2**32))
     assert flat.tolist() != square.reshape(-1).tolist()
-
-
-@pytest.mark.parametrize("probability", [0.0, 0.5, 1.0])
-def test_equal_words_decide_by_their_thresholds_alone(probability: float) -> None:
-    thresholds = np.array([0, 2**31 - 2, 2**31 + 2, 2**32])
-    expected = [False, probability < 0.5, probability <= 0.5, True]
-    assert SameWords(probability).below(thresholds).tolist() == expected

@@ -1,83 +1,260 @@
-"""An honest reporter keeps all that the audit looks for; tests/test_breaks.py has those that do not."""
+"""An honest reporter keeps all that the audit looks for, and one that does not is found by what it breaks."""
 
 from __future__ import annotations
 
-import asyncio
+import dataclasses
+import itertools
+import logging
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from stream_ldp.client.audit.reporter import Auditor, audit_reporter
-from stream_ldp.client.audit.subjects import JointSubject
+from stream_ldp.client import batcher, outbox
+from stream_ldp.client.audit.audits import audit_clients
+from stream_ldp.client.audit.reporter import Auditor
 from stream_ldp.client.reporter import Reporter
-from stream_ldp.records.collection import JointCollection
-from tests.client.examples import collection_of
+from stream_ldp.kafka.producer import Record
+from stream_ldp.kinds import parse_collection
+from stream_ldp.mechanisms import OSEntropy, SeededEntropy
+from stream_ldp.mechanisms.randomness.permanent import KeyedWords
+from stream_ldp.questions import permanent
+from tests.client.audit.files import auditor_of, data
+
+SURVEY = """
+collection: care-survey
+mechanism: {MECHANISM}
+attributes: [{name: bathing, values: [no, yes]}, {name: mobility, values: [none, some, full]}]
+window: {size: 10s, grace: 2s}
+estimates: [{name: mobility, of: [mobility]}]
+"""
+RAPPOR = "kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75"
+HEALTH = """
+collection: health
+mechanism: {kind: sampled, MECHANISM}
+attributes: [{name: diet, values: [fish, meat, none]}, {name: age, range: [0, 120]},
+             {name: town, candidates: [york, leeds]}]
+window: {size: 10s, grace: 2s}
+"""
+WORDS = """
+collection: words
+mechanism: {kind: strings, MECHANISM}
+string: {name: word, length: 3, alphabet: abc}
+window: {size: 10s}
+"""
+VISITS = """
+collection: visits
+mechanism: {kind: places, epsilon: [0.5, 2]}
+places: {north: [a, b], south: [c, d, e]}
+window: {size: 10s}
+"""
+
+
+def with_mechanism(text: str, mechanism: str) -> str:
+    return text.replace("MECHANISM", mechanism)
+
+
+LINKED = with_mechanism(SURVEY, RAPPOR) + "linked: 1h\nsample: 0.5\n"
 
 
 @pytest.mark.parametrize(
-    "mechanism",
-    ["{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}", "{kind: rr-ldp, f: 0.5}", "{kind: k-rr, epsilon: 1}"],
+    "text",
+    [
+        with_mechanism(SURVEY, "kind: k-rr, epsilon: 3, per_report: 1"),
+        LINKED,
+        with_mechanism(HEALTH, "epsilon: 4, oracle: rappor, hashes: 2, p: 0.25, q: 0.75"),
+        with_mechanism(WORDS, "epsilon: 3, method: rappor-unknown"),
+    ],
+    ids=["fresh noise", "linked", "Bloom filters", "pairs of letters"],
 )
-async def test_an_honest_reporter_breaks_no_promise(mechanism: str, tmp_path: Path) -> None:
-    """It fails by chance in 4 of 10^6 runs."""
-    found = await audit_reporter(JointSubject(collection_of(mechanism=mechanism)), tmp_path)
+async def test_an_honest_reporter_with_every_option_breaks_no_promise(text: str, tmp_path: Path) -> None:
+    """It fails by chance in 5 of 10^6 runs."""
+    found = await audit_clients(parse_collection(text), data(text), tmp_path)
     assert [each for each in found if each.problem is not None] == []
-    assert sum(each.chance for each in found) < 5e-6
 
 
-def linked(**changes: Any) -> JointCollection:
-    return JointCollection.model_validate(collection_of().document | {"linked": 3_600_000} | changes)
-
-
-async def test_an_honest_reporter_of_a_linked_collection_breaks_no_promise(tmp_path: Path) -> None:
-    found = await audit_reporter(JointSubject(linked(sample=0.5)), tmp_path)
-    assert [each for each in found if each.problem is not None] == []
-    assert any("pseudonym is the user's own" in each.promise for each in found)
-
-
-Made = NDArray[np.uint8]
+Patch = Callable[[pytest.MonkeyPatch], None]
 rows = Reporter._rows
 
 
-def named(names: Made, made: Made) -> Made:
-    """Rows with other pseudonyms."""
-    return np.concatenate([names, made[:, names.shape[1] :]], axis=1)
+def reporting(change: Callable[..., Any]) -> Patch:
+    return lambda patch: patch.setattr(Reporter, "_rows", change)
 
 
-def of_the_record(self: Any, table: Any, **options: Any) -> Made:
-    return named(np.tile(table[:, :1].astype(np.uint8), 8), rows(self, table, **options))
+def afresh(self: Any, table: Any, *, memoises: bool, **options: Any) -> Any:
+    return rows(self, table, memoises=False, **options)
 
 
-def for_ever(self: Any, table: Any, *, time_ms: int, **options: Any) -> Made:
+def memoised(self: Any, table: Any, *, memoises: bool, **options: Any) -> Any:
+    return rows(self, table, memoises=True, **options)
+
+
+def for_ever(self: Any, table: Any, *, time_ms: int, **options: Any) -> Any:
     return rows(self, table, time_ms=0, **options)
 
 
-def also_with_fresh_noise(self: Any, table: Any, *, secrets: Any, time_ms: int, **options: Any) -> Made:
-    names = self._collection.pseudonyms(len(table), secrets=secrets, time_ms=time_ms, entropy=self._entropy)
-    return named(names, rows(self, table, secrets=secrets, time_ms=time_ms, **options))
+def without_what_is_held(patch: pytest.MonkeyPatch) -> None:
+    def held_words(collection: Any, number: int, user: Any, *, key: bytes) -> Any:
+        return KeyedWords(key, person=b"stream-ldp ans 1", data=collection.fingerprint)
+
+    patch.setattr(permanent, "held_words", held_words)
+
+
+@pytest.mark.parametrize(
+    ("text", "broken"),
+    [
+        (with_mechanism(SURVEY, RAPPOR), reporting(afresh)),
+        (with_mechanism(HEALTH, "epsilon: 2"), reporting(afresh)),
+        (with_mechanism(HEALTH, "epsilon: 2"), without_what_is_held),
+        (VISITS, without_what_is_held),
+    ],
+    ids=["records afresh", "answers afresh", "answers without what is held", "places without what is held"],
+)
+async def test_rows_that_the_secret_and_the_record_do_not_make_are_found(
+    text: str, broken: Patch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(monkeypatch)
+    assert await auditor_of(text, tmp_path).rows() != []
+
+
+async def test_fresh_noise_that_repeats_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Reporter, "_rows", memoised)
+    assert await auditor_of(with_mechanism(HEALTH, "epsilon: 2"), tmp_path).afresh() != []
+
+
+async def test_a_pseudonym_for_ever_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Reporter, "_rows", for_ever)
+    assert await auditor_of(LINKED, tmp_path).rows() != []
+
+
+def charging(change: Callable[..., Any]) -> Patch:
+    return lambda patch: patch.setattr(Reporter, "_charged", change)
+
+
+charged = Reporter._charged
+
+
+def half_of_several(self: Any, table: Any, **options: Any) -> Any:
+    return charged(self, table[:1], **options)
+
+
+async def charges(auditor: Auditor) -> list[str]:
+    return [*await auditor.charges(), *await auditor.charges_of_many(), *await auditor.charges_after_a_change()]
+
+
+@pytest.mark.parametrize("text", [with_mechanism(SURVEY, RAPPOR), VISITS, with_mechanism(WORDS, "epsilon: 2")])
+async def test_a_ledger_that_charges_too_little_is_found(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert await charges(auditor_of(text, tmp_path)) == []
+    monkeypatch.setattr(Reporter, "_charged", lambda *_, **__: ())
+    assert await charges(auditor_of(text, tmp_path)) != []
+
+
+async def test_several_reports_that_are_charged_as_one_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Reporter, "_charged", half_of_several)
+    assert await auditor_of(with_mechanism(SURVEY, RAPPOR), tmp_path).charges() != []
+
+
+async def test_a_changed_value_that_is_sent_unasked_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = with_mechanism(SURVEY, RAPPOR)
+    assert await auditor_of(text, tmp_path).refusals() == []
+    monkeypatch.setattr("stream_ldp.ledger.ledger_file.check_terms", lambda *_, **__: None)
+    assert await auditor_of(text, tmp_path).refusals() != []
+
+
+def framed(**changes: Any) -> Patch:
+    def patch(monkeypatch: pytest.MonkeyPatch) -> None:
+        def record(**given: Any) -> Record:
+            return Record(**{**given, **{name: make(given[name]) for name, make in changes.items()}})
+
+        monkeypatch.setattr(outbox, "Record", record)
+
+    return patch
+
+
+def to_the_millisecond(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stream_ldp.collection.collection.Window.rounded", lambda self, time_ms: time_ms)
 
 
 @pytest.mark.parametrize(
     ("broken", "problem"),
     [
-        (of_the_record, "not the user's own"),
-        (for_ever, "not the user's own"),
-        (also_with_fresh_noise, "fresh noise have a pseudonym in common"),
+        (framed(time_ms=lambda time_ms: time_ms + 1), "time of a record"),
+        (framed(headers=lambda headers: (*headers, ("pid", b"%d" % os.getpid()))), "headers"),
+        (framed(key=lambda key: key[::-1]), "key"),
+        (to_the_millisecond, "event time"),
     ],
 )
-async def test_pseudonyms_that_tell_more_than_whose_a_report_is_are_found(
-    broken: Any, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_record_that_says_more_than_the_specification_is_found(
+    broken: Patch, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Reporter, "_rows", broken)
-    assert any(problem in told for told in await Auditor(JointSubject(linked()), tmp_path).linking())
+    broken(monkeypatch)
+    text = with_mechanism(SURVEY, RAPPOR)
+    found = await audit_clients(parse_collection(text), data(text), tmp_path)
+    assert any(each.problem is not None and problem in each.problem for each in found)
 
 
-def test_the_files_of_an_audit_are_all_in_its_directory(tmp_path: Path) -> None:
-    asyncio.run(audit_reporter(JointSubject(collection_of()), tmp_path))
-    assert {path.name.split("-")[0] for path in tmp_path.iterdir()} == {
-        *("ledger", ".ledger"),
-        *("user", ".user"),
-    }
+def seeded_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OSEntropy, "words", lambda self, n: SeededEntropy(n).words(n))
+
+
+def counted_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = itertools.count(2**127)
+    original = batcher.batch_of
+
+    def batch_of(*arguments: Any, **options: Any) -> Any:
+        batch = original(*arguments, **options)
+        return dataclasses.replace(batch, batch_id=next(numbers).to_bytes(16, "big"))
+
+    monkeypatch.setattr(batcher, "batch_of", batch_of)
+
+
+@pytest.mark.parametrize("broken", [seeded_noise, counted_ids])
+async def test_randomness_of_another_source_than_the_system_is_found(
+    broken: Patch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = with_mechanism(SURVEY, RAPPOR)
+    assert await auditor_of(text, tmp_path).source() == []
+    broken(monkeypatch)
+    assert await auditor_of(text, tmp_path).source() != []
+
+
+@pytest.mark.parametrize("shown", [bytes.hex, repr, list], ids=["hexadecimal", "bytes", "numbers"])
+async def test_a_log_that_has_a_secret_is_found(
+    shown: Callable[[bytes], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def charged_aloud(self: Any, table: Any, *, secret: bytes, **options: Any) -> Any:
+        logging.getLogger("stream_ldp.client.reporter").debug("charging %s", shown(secret))
+        return charged(self, table, secret=secret, **options)
+
+    monkeypatch.setattr(Reporter, "_charged", charged_aloud)
+    auditor = auditor_of(with_mechanism(SURVEY, RAPPOR), tmp_path)
+    with auditor.log.kept():
+        await auditor.permanence()
+    assert list(auditor.texts()) != []
+
+
+async def test_a_log_that_differs_with_the_record_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def rows_logged(self: Any, table: Any, **options: Any) -> Any:
+        logging.getLogger("stream_ldp.client.reporter").debug("perturbing %s", np.asarray(table).tolist())
+        return rows(self, table, **options)
+
+    monkeypatch.setattr(Reporter, "_rows", rows_logged)
+    auditor = auditor_of(with_mechanism(SURVEY, RAPPOR), tmp_path)
+    with auditor.log.kept():
+        await auditor.surroundings()
+    assert list(auditor.texts()) != []
+
+
+async def test_the_files_of_an_audit_are_all_in_its_directory(tmp_path: Path) -> None:
+    auditor = auditor_of(with_mechanism(SURVEY, RAPPOR), tmp_path)
+    await auditor.permanence()
+    assert list(auditor.files()) == []
+    (directory,) = tmp_path.iterdir()
+    assert {path.name.split("-")[0] for path in directory.iterdir()} == {"ledger", ".ledger", "user", ".user"}

@@ -79,7 +79,12 @@ class BloomResponse(Randomizer):
     @property
     def memoised(self) -> Self:
         """See `Randomizer.memoised`: without the instantaneous response."""
-        return self if (self.p, self.q) == (0.0, 1.0) else replace(self, p=0.0, q=1.0)
+        return self if self._is_permanent else replace(self, p=0.0, q=1.0)
+
+    @property
+    def _is_permanent(self) -> bool:
+        """Whether every report is the permanent response."""
+        return (self.p, self.q) == (0.0, 1.0)
 
     @property
     def title(self) -> str:
@@ -134,7 +139,7 @@ class BloomResponse(Randomizer):
 
     def instantaneous(self, rows: NDArray[np.uint8], *, entropy: Entropy) -> NDArray[np.uint8]:
         """See `Randomizer.instantaneous`: each bit once more."""
-        if self.memoised is self:
+        if self._is_permanent:
             return rows
         bits = np.unpackbits(rows, axis=1, count=self.size, bitorder="little").astype(np.bool_)
         sent = entropy.responses(bits, zero=threshold(self.p), one=threshold(self.q))

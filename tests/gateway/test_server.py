@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -201,6 +202,32 @@ async def test_without_one_of_the_tokens_nobody_comes_in(reachable: FakeBroker) 
         status, _ = await post(session, batch(), headers={"Authorization": "Bearer right"})
         assert status == 200
     assert len(reachable.sent) == 1
+
+
+async def test_log_labels_and_records_have_nothing_of_who_reported(
+    reachable: FakeBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever is logged at DEBUG, shown as a metric, or stored: no address, no token, no clock but the batch's."""
+    token, address, time_ms = "sesame-7f3c9a", "203.0.113.9", NOW_MS - 1_234_000
+    door = Door(limiter=GENEROUS, tokens=frozenset({token}))
+    headers = {"Authorization": f"Bearer {token}", "X-Forwarded-For": address, "User-Agent": "ada/1"}
+    with caplog.at_level(logging.DEBUG):
+        async with opened(door, proxies=Proxies.of("127.0.0.1")) as session:
+            assert (await post(session, batch(time_ms=time_ms), headers=headers))[0] == 200
+            assert (await post(session, b"no batch", headers=headers))[0] == 400
+            assert (await post(session, batch(), headers=headers | {"Authorization": f"Bearer {token}x"}))[0] == 401
+            async with session.get("/metrics", headers=headers) as response:
+                shown = await response.text()
+    ours = [
+        record.getMessage() for record in caplog.records if record.name.partition(".")[0] in ("stream_ldp", "aiohttp")
+    ]
+    for told in (address, token, token[-4:], "ada/1"):
+        assert told not in shown
+        assert not [message for message in ours if told in message]
+    ((_, arguments),) = reachable.sent
+    assert arguments["timestamp_ms"] == time_ms
+    assert sorted(arguments.keys() - {"partition"}) == ["headers", "key", "timestamp_ms", "value"]
+    assert tuple(arguments["headers"]) == BATCH
 
 
 async def test_bytes_that_are_no_text_are_refused_like_any_other_token_and_logged_nowhere(

@@ -7,7 +7,19 @@ from __future__ import annotations
 
 import pytest
 
-from tests.breaks import ATTACK, BREAKS, CLIENT, EXACT, TRIALS, WHEEL, Break, caught, caught_by_test
+from tests.breaks import (
+    ATTACK,
+    BREAKS,
+    CLIENT,
+    EXACT,
+    TRIALS,
+    WHEEL,
+    Break,
+    caught,
+    caught_by_rows,
+    caught_by_test,
+)
+from tests.breaks_of_answers import MORE
 
 
 def named(broken: Break) -> str:
@@ -23,8 +35,36 @@ def by(audit: str) -> list[Break]:
 
 
 def test_each_break_has_something_that_catches_it() -> None:
-    assert len(BREAKS) == len({each.number for each in BREAKS}) == 39
-    assert [each for each in BREAKS if not each.by and each.test is None] == []
+    every = (*BREAKS, *MORE)
+    assert len(every) == len({each.number for each in every}) == 74
+    assert [each for each in every if not each.by and each.test is None] == []
+
+
+@pytest.mark.parametrize("subject", dict.fromkeys(each.subject for each in MORE))
+def test_rows_that_are_not_broken_are_those_of_the_specification(subject: str) -> None:
+    assert not caught_by_rows(honest(subject))
+
+
+@pytest.mark.parametrize("broken", [each for each in MORE if EXACT in each.by], ids=named)
+def test_rows_show(broken: Break) -> None:
+    assert caught_by_rows(broken)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("subject", dict.fromkeys(each.subject for each in MORE))
+@pytest.mark.parametrize("audit", [EXACT, CLIENT])
+def test_no_audit_accuses_what_is_not_broken(subject: str, audit: str) -> None:
+    """It fails by chance in 5 of 10^6 runs."""
+    assert not caught(honest(subject), audit)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("broken", "audit"),
+    [pytest.param(each, audit, id=f"{named(each)} by {audit}") for each in MORE for audit in each.by],
+)
+def test_each_audit_catches_what_it_has_to(broken: Break, audit: str) -> None:
+    assert caught(broken, audit)
 
 
 @pytest.mark.parametrize(

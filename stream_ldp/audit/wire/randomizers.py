@@ -162,10 +162,22 @@ def kept_of(kind: str, parameters: Sequence[int], epsilon: float) -> int:
         return floored(WHOLE * odds / (odds + b))
 
 
+def _worst_share(loss: Callable[[float], float], *, values: int, reports: int) -> float:
+    """The most that so many reports cost, of all sharings that have a report of each value."""
+    # Of so many reports of the values so far, what the worst sharing costs; none where there are too few.
+    worst = [0.0] + [-math.inf] * reports
+    for _ in range(values):
+        worst = [
+            max((worst[total - part] + loss(part) for part in range(1, total + 1)), default=-math.inf)
+            for total in range(reports + 1)
+        ]
+    return worst[reports]
+
+
 def shared_loss(loss: Callable[[float], float], *, values: int, reports: int) -> float:
-    """What so many reports of several values cost, shared out evenly among them: rule 5 of section 15."""
+    """What so many reports of several values cost, shared out as costs most: rule 5 of section 15."""
     if values > 1 and loss(2) > 2 * loss(1):
-        return values * loss(math.inf)
+        return _worst_share(loss, values=values, reports=reports)
     each, more = divmod(reports, values)
     return more * loss(each + 1) + (values - more) * (loss(each) if each else 0.0)
 

@@ -51,8 +51,10 @@ _ROUNDING = 1e-12
 _RESTARTS = 5
 _MAX_DAYS = 100_000
 
-#: Users who are looked at one by one, and reports of many that are compared.
+#: Users who are looked at one by one, those of them with fresh noise, and reports of many that are compared. What is
+#: permanent is rarely drawn otherwise than without noise, so that it takes some to see where it comes from.
 _USERS = 4
+_FRESH = 20
 _MANY = 2_048
 
 #: Batches whose ids are looked at, users whose order in a batch is, and reports whose randomness is.
@@ -186,7 +188,7 @@ class Auditor:
     async def afresh(self) -> list[str]:
         """Compare the rows of users whose terms want fresh noise, and of those without a secret."""
         terms = Terms(budget=math.inf, assumption=Assumption.FRESH)
-        for number, word in zip(range(_USERS), itertools.cycle(WORDS), strict=False):
+        for number, word in zip(range(_FRESH), itertools.cycle(WORDS), strict=False):
             held = self._held[-1 - number % len(self._held)]
             secret, path, (time_ms, *_) = self._user(terms=terms)
             expected = self._client.whole_row(
@@ -229,7 +231,8 @@ class Auditor:
                 # Ends, which differ in all, and neighbours, which may differ in little.
                 held = self._some(values, after=number)
                 if number % 2:
-                    held = (self._held * 2)[-number - values :][:values]
+                    last = 2 * len(self._held) - number // 2
+                    held = (self._held * 2)[last - values : last]
                 shown: list[Held] = []
                 problems: list[str] = []
 

@@ -136,11 +136,6 @@ class Randomizer(ABC):
         return False
 
     @property
-    def equal_noise(self) -> float:
-        """Probability that two reports of what a user repeats say the same."""
-        return 1.0
-
-    @property
     def set_slots(self) -> int | None:
         """Number of values of a set that a report treats alike if it is made of the whole set.
 

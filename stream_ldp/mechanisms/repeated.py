@@ -160,11 +160,6 @@ class RepeatedResponse(DirectResponse):
     def charged_by_report(self) -> bool:
         return True
 
-    @property
-    def equal_noise(self) -> float:
-        kept = self.fresh / RESOLUTION
-        return kept**2 + (1 - kept) ** 2 / (self.size - 1)
-
     @classmethod
     def for_value(cls, size: int, *, epsilon: float) -> Iterable[Self]:  # noqa: ARG003
         """See `FrequencyOracle.for_value`: no oracle, since one report has more noise than it costs."""

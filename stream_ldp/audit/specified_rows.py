@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
-from stream_ldp.audit.wire.notation import words_of
+from stream_ldp.audit.wire.notation import keyed, word_of, words_of
+from stream_ldp.mechanisms.randomness import user_partition
 from stream_ldp.mechanisms.randomness.entropy import WordEntropy
 from stream_ldp.mechanisms.randomness.permanent import KeyedWords
 
@@ -129,18 +130,18 @@ def row_differences(
     # A step that shares a divisor with the number of records would leave some of them out for a secret.
     while gcd(share, len(held)) > 1:
         share += 1
-    for sort, keyed, memoises in (
+    for sort, is_known, memoises in (
         ("that repeats what is permanent", True, True),
         ("whose noise is all fresh", True, False),
         ("of a user without a secret", False, True),
     ):
         for number, (word, time_ms) in enumerate(cases):
             # The decisions of the others are those of one source, and hardly depend on who makes them.
-            part = pairs[number % share :: share if keyed and memoises else share * SECRETS // 4 + 1]
+            part = pairs[number % share :: share if is_known and memoises else share * SECRETS // 4 + 1]
             made = reports(
                 collection,
                 table[[place for _, place in part]],
-                secrets=[secret for secret, _ in part] if keyed else None,
+                secrets=[secret for secret, _ in part] if is_known else None,
                 memoises=memoises,
                 time_ms=time_ms,
                 entropy=OneWord(word),
@@ -149,7 +150,11 @@ def row_differences(
                 place
                 for (secret, place), row in zip(part, made, strict=True)
                 if client.whole_row(
-                    secret if keyed else None, held[place], time_ms=time_ms, words=repeat(word), memoises=memoises
+                    secret if is_known else None,
+                    held[place],
+                    time_ms=time_ms,
+                    words=repeat(word),
+                    memoises=memoises,
                 )
                 != row.tobytes()
             ]
@@ -164,6 +169,12 @@ def row_differences(
 def keyed_differences() -> Iterator[str]:
     """Yield where words of a key are not those of the specification, or where two of them are always the same."""
     secrets = [bytes([number]) * 32 for number in range(SECRETS)]
+    for epoch in (-1, 0, 2**40):
+        made = user_partition.partition_words(secrets, fingerprint=bytes(16), epoch=epoch)
+        data = bytes(16) + epoch.to_bytes(8, "little", signed=True)
+        if made.tolist() != [word_of(keyed(secret, "stream-ldp grp 1", data, 4)) for secret in secrets]:
+            yield "partition_words: the words that decide who is asked are not those of the specification"
+            break
     seen: dict[bytes, str] = {}
     for person in ("stream-ldp ans 1", "stream-ldp lol 1"):
         for data in (b"", b"row", bytes(16), bytes(15) + b"\1", bytes(17)):

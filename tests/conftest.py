@@ -47,6 +47,7 @@ HEAVY = {
     "cli/test_audit.py": "attacks and enumerates",
     "cli/test_descriptors.py": "starts a process for each command",
     "cli/test_shown_epsilon.py": "enumerates",
+    "cli/test_try_out.py": "tries collections with a worker",
     "client/audit": "attacks clients",
     "client/test_small_client.py": "starts a process for each client",
     "clients": "runs Node and a browser",
@@ -68,10 +69,12 @@ HEAVY = {
     "pipeline/test_undecided.py": "lives histories",
     "places/test_evaluation.py": "estimates in many rounds",
     "places/test_solve.py": "draws reports until a bias would show",
+    "records/test_audited.py": "attacks and enumerates",
     "records/estimators": "solves until an error shows",
     "records/test_evaluation.py": "estimates in many rounds",
     "records/test_solve_time.py": "solves what is large",
     "schemas/test_collection_file.py": "damages every file in the repository",
+    "sets/audit": "attacks and enumerates",
     "sets/methods": "draws reports until a bias would show",
     "sets/test_wire.py": "lives epochs",
     "strings/test_temporal.py": "lives windows",
@@ -190,7 +193,9 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 def _levels_of_logs_as_before() -> Iterator[None]:
     """Commands set the levels of logs, since they have a process of their own: here the next test has it too."""
     before = {logger: logger.level for logger in _loggers()}
+    disabled = logging.root.manager.disable
     yield
+    logging.disable(disabled)
     for logger in _loggers():
         level = before.get(logger, logging.NOTSET)
         if logger.level != level:

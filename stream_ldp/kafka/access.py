@@ -42,7 +42,7 @@ class Role(StrEnum):
 COMMANDS = {
     Role.CLIENT: ("report", "simulate", "gateway"),
     Role.WORKER: ("worker",),
-    Role.READER: ("query", "watch --finals", "page --finals", "synthesize --published"),
+    Role.READER: ("query", "watch --finals", "page --finals", "synthesize --published", "export", "explain"),
     Role.WATCHER: ("query --provisional", "watch", "page"),
     Role.ANALYST: ("replay", "synthesize"),
     Role.DEPLOYER: ("topics create", "topics list", "topics acls"),

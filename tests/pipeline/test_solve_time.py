@@ -41,4 +41,4 @@ def test_series_slower_than_their_windows_are_named() -> None:
 
 
 def test_times_have_two_digits_at_least() -> None:
-    assert [seconds(each) for each in (0.00123, 0.5, 9.87, 123.4)] == ["0.0012 s", "0.5 s", "9.9 s", "123 s"]
+    assert [seconds(each) for each in (0.00123, 0.5, 9.87, 123.4)] == ["1.2 ms", "500 ms", "9.9 s", "123 s"]

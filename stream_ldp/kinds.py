@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.kind import Kind
+    from stream_ldp.pipeline.leverage import Leverage
     from stream_ldp.pipeline.window_task import WindowTask
 
 
@@ -152,6 +153,21 @@ def _one_of(mechanisms: Iterable[str]) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
+#: What is known of the last collections, of which a worker has some; not all of them have a hash.
+_LEVERAGES: dict[tuple[str, str], tuple[Leverage, ...]] = {}
+_MAX_LEVERAGES = 256
+
+
+def leverages_of(collection: Collection) -> tuple[Leverage, ...]:
+    """Return what one crafted report can do to the numbers of each series, which is worked out once."""
+    key = collection.name, collection.model_dump_json()
+    if key not in _LEVERAGES:
+        while len(_LEVERAGES) >= _MAX_LEVERAGES:
+            _LEVERAGES.pop(next(iter(_LEVERAGES)), None)
+        _LEVERAGES[key] = kind_of(collection).leverages(collection)
+    return _LEVERAGES[key]
+
+
 def load_solver(collection: Collection) -> None:
     """Import all that the first solve of a collection would import.
 
@@ -159,7 +175,7 @@ def load_solver(collection: Collection) -> None:
     and the thread that solves would compete with the event loop. It is as slow here: run it on a thread of its own.
     """
     kind = kind_of(collection)
-    for name in (kind.solve.__module__, *kind.libraries(collection)):
+    for name in (kind.solve.__module__, kind.leverages.__module__, *kind.libraries(collection)):
         import_module(name)
 
 
@@ -168,6 +184,10 @@ def solve(collection: Collection, task: WindowTask[Any, Any]) -> Answer:
 
     This is slow: run it on a thread of its own, never on an event loop.
     """
+    # Not imported above: a client that reports solves nothing.
+    from stream_ldp.pipeline.leverage import moved  # noqa: PLC0415
+
     answer: Answer = kind_of(collection).solve(collection, task)
+    answer = answer.with_liars(moved(leverages_of(collection), series=answer.series, reports=answer.reports))
     silent_until_ms = task.silent_until_ms
     return answer if silent_until_ms is None else answer.without_reports(until_ms=silent_until_ms)

@@ -27,6 +27,7 @@ from stream_ldp.mechanisms.randomness.permanent import KeyedWords
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
     Count,
+    LiarsField,
     PlausibilityField,
     Probability,
     Status,
@@ -36,6 +37,7 @@ from stream_ldp.pipeline.answer import (
 )
 from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.kind import POPULATIONS, Kind
+from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import ErrorPlan, Plan, Section
 from stream_ldp.pipeline.statistics import RowCounts, tally_of_rows
 from stream_ldp.pipeline.window_task import WindowTask
@@ -140,6 +142,7 @@ class Share(AnswerMessage):
     reports: Count
     share: Probability
     plausibility: PlausibilityField = None
+    liars: LiarsField = ()
 
     @property
     def key(self) -> bytes:
@@ -201,6 +204,11 @@ def plan(collection: Coins, *, populations: Sequence[int] = POPULATIONS) -> Coin
         fingerprint=collection.fingerprint.hex(),
         errors=tuple(ErrorPlan(users=users, standard_error=noise / math.sqrt(users)) for users in populations),
     )
+
+
+def leverages(collection: Coins) -> tuple[Leverage, ...]:
+    truth = collection.mechanism.truth
+    return (Leverage(series="heads", of_one=truth / (2 * truth - 1)),)
 
 
 def charges(
@@ -299,6 +307,7 @@ COIN = Kind(
     answer=Share,
     summary=lambda collection: f"a coin that shows the truth with probability {collection.mechanism.truth:g}",
     plan=plan,
+    leverages=leverages,
     totals=lambda _, tosses: {("heads", ("", ("heads",))): float(np.sum(tosses))},
     evaluation=Evaluation(measure=measure),
 )

@@ -18,6 +18,7 @@ from stream_ldp.cli.options import load_collections
 from stream_ldp.cli.timing import solve_section, solve_times
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.kind import POPULATIONS
+from stream_ldp.pipeline.leverage import leverage_section
 from stream_ldp.pipeline.plan import document
 from stream_ldp.pipeline.solve_time import too_slow
 
@@ -90,13 +91,14 @@ def plan(
             echo(shown)
     populations = reports or POPULATIONS
     planned = kind.plan(collection, populations=populations)
-    times = solve_times(collection, populations=populations)
+    times, leverages = solve_times(collection, populations=populations), kind.leverages(collection)
     if as_json:
         measured = {
             "meaning": collection.meaning,
             "solves": [asdict(time) for time in times],
             "too_slow": list(too_slow(collection, times)),
+            "leverages": [asdict(each) for each in leverages],
         }
         echo_json(json.dumps(document(planned) | measured))
     else:
-        print_sections([*planned.sections(), solve_section(collection, times)])
+        print_sections([*planned.sections(), leverage_section(leverages), solve_section(collection, times)])

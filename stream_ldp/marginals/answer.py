@@ -18,6 +18,7 @@ from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
     Count,
+    LiarsField,
     PlausibilityField,
     Positive,
     Probability,
@@ -313,6 +314,7 @@ class Marginals(AnswerMessage):
     reports: Count = Field(description="reports counted in the window, each once")
     attributes: tuple[Marginal, ...]
     plausibility: PlausibilityField
+    liars: LiarsField = ()
     privacy: AnswerPrivacy
 
     @property

@@ -161,6 +161,27 @@ def covariance(joint: NDArray[np.float64], oracle: BucketOracle, *, reports: flo
     return scaled
 
 
+def cohort_leverage(design: NDArray[np.float64], oracle: BucketOracle) -> float:
+    """Return the most that one crafted report can add to a frequency of any candidate; see `Leverage.of_one`.
+
+    design: as `equations` makes it; the cohorts have equally many reports.
+    """
+    cohorts, _, unknowns = design.shape
+    p, q = oracle.support
+    rows = design.reshape(-1, unknowns)
+    # What a report adds that supports a bucket of its cohort, relative to the mean over all reports.
+    added = cohorts * _solution(rows, np.ones(len(rows))).reshape(unknowns, cohorts, -1) / (p - q)
+    if oracle.fixed_total:
+        # It supports one bucket.
+        rest = -q * added.sum(axis=2)
+        most, least = added.max(axis=2) + rest, added.min(axis=2) + rest
+    else:
+        # It supports any buckets.
+        most = np.maximum(added * (1 - q), -added * q).sum(axis=2)
+        least = np.minimum(added * (1 - q), -added * q).sum(axis=2)
+    return float(max(most.max(), 1.0 - least.min()))
+
+
 def solve_cohorts(
     design: NDArray[np.float64],
     estimates: NDArray[np.float64],

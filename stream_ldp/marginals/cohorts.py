@@ -18,6 +18,7 @@ import numpy as np
 from stream_ldp.marginals.candidates import (
     BucketOracle,
     are_told_apart,
+    cohort_leverage,
     equations,
     estimated_shares,
     solve_candidates,
@@ -132,6 +133,18 @@ class BucketQuestion(AttributeQuestion):
             design, design @ uniform, self.randomizer, reports=np.full(len(design), 1 / len(design))
         )
         return float((errors[: len(errors) - is_open] ** 2).mean())
+
+    def leverage(self, about: Sequence[tuple[float, Any]]) -> float:
+        """See `AttributeQuestion.leverage`: by the least squares of cohorts of equally many users.
+
+        Where there are more candidates than can be told apart, it is that of one which stands out alone.
+        """
+        (attribute,) = self.attributes
+        is_open = attribute.candidates is not None
+        design = equations([each for _, each in about], attribute.labels, others=is_open)
+        if not are_told_apart(design):
+            design = design[:, :, [0, -1]]
+        return cohort_leverage(design, self.randomizer)
 
     def expected_error(self, about: Sequence[tuple[float, Any]], column: NDArray[Any], *, of: int) -> float:  # noqa: ARG002
         labels = self.attributes[0].labels

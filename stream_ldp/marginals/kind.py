@@ -36,6 +36,7 @@ SAMPLED = Kind(
     answer=deferred("stream_ldp.marginals.answer:Marginals"),
     summary=deferred("stream_ldp.marginals.plan:summary"),
     plan=deferred("stream_ldp.marginals.plan:plan"),
+    leverages=deferred("stream_ldp.marginals.plan:leverages"),
     evaluation=deferred("stream_ldp.marginals.evaluation:EVALUATION"),
     reports=reports,
     totals=deferred("stream_ldp.marginals.truth:totals"),

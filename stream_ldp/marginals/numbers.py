@@ -103,6 +103,10 @@ class NumberQuestion(_MeanQuestion):
     def variance(self, about: Sequence[tuple[float, Any]]) -> float:
         return worst_variance([(share, each.randomizer) for share, each in about])
 
+    def leverage(self, about: Sequence[tuple[float, Any]]) -> float:
+        """See `AttributeQuestion.leverage`: a liar answers whichever question has the largest numbers."""
+        return 1.0 + max(float(np.abs(each.randomizer.numbers).max()) for _, each in about)
+
 
 @dataclass(frozen=True, kw_only=True)
 class SignsQuestion(_MeanQuestion):
@@ -130,6 +134,9 @@ class SignsQuestion(_MeanQuestion):
 
     def variance(self, about: Sequence[tuple[float, Any]]) -> float:  # noqa: ARG002
         return self.randomizer.scale**2
+
+    def leverage(self, about: Sequence[tuple[float, Any]]) -> float:  # noqa: ARG002
+        return 1.0 + self.randomizer.scale
 
 
 def worst_variance(mixture: Sequence[tuple[float, PiecewiseResponse]]) -> float:

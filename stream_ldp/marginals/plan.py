@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.kind import POPULATIONS
+from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import ErrorPlan, Section
 from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.statistics import SUM_BYTES, row_width
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from stream_ldp.marginals.collection import SampledCollection
+    from stream_ldp.questions.attributes import AskedAttribute
 
 _DIGITS = 10  # after the point, of a probability: as many tell all multiples of 2^-32 apart
 
@@ -148,17 +150,9 @@ def plan(collection: SampledCollection, *, populations: Sequence[int] = POPULATI
 
 
 def _attribute(collection: SampledCollection, place: int, populations: Sequence[int]) -> AttributePlan:
-    attribute, questions = collection.attributes[place], collection.questions
-    about = [
-        (float(share), each)
-        for share, each in zip(questions.shares, questions.questions, strict=True)
-        if place in each.of
-    ]
+    attribute, about = collection.attributes[place], _about(collection, place)
     _, first = about[0]
-    share, variance, unit = sum(each for each, _ in about), first.variance(about), 1.0
-    if attribute.range is not None:
-        least, largest = attribute.bounds
-        unit = (largest - least) / 2
+    share, variance, unit = sum(each for each, _ in about), first.variance(about), _unit(attribute)
     table = first.randomizer.chances_to_print
     return AttributePlan(
         name=attribute.name,
@@ -172,3 +166,37 @@ def _attribute(collection: SampledCollection, place: int, populations: Sequence[
             for users in populations
         ),
     )
+
+
+def leverages(collection: SampledCollection) -> tuple[Leverage, ...]:
+    """Return what one crafted answer can do to the numbers of each attribute; see `Kind.leverages`."""
+    return tuple(_leverage(collection, place) for place in range(len(collection.attributes)))
+
+
+def _leverage(collection: SampledCollection, place: int) -> Leverage:
+    attribute, about = collection.attributes[place], _about(collection, place)
+    _, first = about[0]
+    return Leverage(
+        series="marginals",
+        about=attribute.name,
+        of_one=_unit(attribute) * first.leverage(about),
+        asked=min(1.0, sum(share for share, _ in about)),
+    )
+
+
+def _about(collection: SampledCollection, place: int) -> list[tuple[float, Any]]:
+    """Return the questions about an attribute, and the share of the users who are asked each."""
+    questions = collection.questions
+    return [
+        (float(share), each)
+        for share, each in zip(questions.shares, questions.questions, strict=True)
+        if place in each.of
+    ]
+
+
+def _unit(attribute: AskedAttribute) -> float:
+    """Return half of the range of an attribute that is a number, and 1 of another."""
+    if attribute.range is None:
+        return 1.0
+    least, largest = attribute.bounds
+    return (largest - least) / 2

@@ -46,6 +46,13 @@ class AttributeQuestion(Question):
         """
 
     @abstractmethod
+    def leverage(self, about: Sequence[tuple[float, Any]]) -> float:
+        """Return the most that one crafted answer can add to the sum that an estimate is the mean of.
+
+        See `Leverage.of_one`; of a mean it is in units in which the range is from -1 to 1.
+        """
+
+    @abstractmethod
     def expected_error(self, about: Sequence[tuple[float, Any]], column: NDArray[Any], *, of: int) -> float:
         """Return the expected squared error of the raw estimates of an attribute, mean over its values.
 

@@ -58,6 +58,9 @@ class ValueQuestion(AttributeQuestion):
     def variance(self, about: Sequence[tuple[float, Any]]) -> float:  # noqa: ARG002
         return self.randomizer.mean_error
 
+    def leverage(self, about: Sequence[tuple[float, Any]]) -> float:  # noqa: ARG002
+        return self.randomizer.leverage
+
     def expected_error(self, about: Sequence[tuple[float, Any]], column: NDArray[Any], *, of: int) -> float:  # noqa: ARG002
         ((asked, _),) = about
         truth = np.bincount(column, minlength=len(self.attributes[0].labels)) / len(column)

@@ -176,6 +176,17 @@ class ChannelResponse(ValueRandomizer):
         return np.sqrt(np.maximum(second - shares**2, 0.0) / reports)
 
     @property
+    def leverage(self) -> float:
+        """See `ValueRandomizer.leverage`; of the share of an output where no frequencies follow, which is 1.
+
+        The estimate adds up a number for each output, which is one that can be sent at all.
+        """
+        if not self.identifies:
+            return 1.0
+        added = self._inverse[self.channel.any(axis=0)]
+        return float(max(added.max(), 1.0 - added.min()))
+
+    @property
     def mean_variance(self) -> float:
         """See `ValueRandomizer.mean_variance`.
 

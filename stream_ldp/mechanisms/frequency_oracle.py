@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from stream_ldp.mechanisms.randomizer import ValueRandomizer
+from stream_ldp.mechanisms.support import leverage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -67,6 +68,11 @@ class FrequencyOracle(ValueRandomizer):
             return np.full(len(frequencies), np.inf)
         supported = np.clip(frequencies, 0.0, 1.0) * (p - q) + q
         return np.sqrt(supported * (1.0 - supported) / reports) / (p - q)
+
+    @property
+    def leverage(self) -> float:
+        """See `ValueRandomizer.leverage`: that of its support."""
+        return leverage(*self.support)
 
     @property
     def mean_variance(self) -> float:

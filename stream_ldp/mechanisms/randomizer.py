@@ -237,6 +237,14 @@ class ValueRandomizer(Randomizer):
 
     @property
     @abstractmethod
+    def leverage(self) -> float:
+        """The most by which what one report adds to a frequency differs from what an honest one adds on average.
+
+        It is the largest |c - t| of a report that adds c to n `estimate`, as crafted reports can, and t in [0, 1].
+        """
+
+    @property
+    @abstractmethod
     def mean_variance(self) -> float:
         """The variance of an estimated frequency, times the number of reports, for a uniform population.
 

@@ -35,6 +35,16 @@ class Support:
         if not 0.0 <= self.ratio < 1.0:
             raise ValueError(f"a value that is not supported is the less likely one, got ratio={self.ratio}")
 
+    @property
+    def leverage(self) -> float:
+        """The most by which what one report adds to a frequency differs from what an honest one adds on average.
+
+        The estimate is the mean of (T - zero) / (one - zero), with T = 1 for a report that supports the value. A
+        crafted report adds (1 - zero) / (one - zero) where nobody has the value, or takes one / (one - zero) away
+        where all have it.
+        """
+        return leverage(self.one, self.zero)
+
     @classmethod
     def of_bits(cls, *, one: float, zero: float) -> Self:
         """Return the support by independent bits, one for each value.
@@ -48,3 +58,8 @@ class Support:
     def of_one_value(cls, *, one: float, zero: float) -> Self:
         """Return the support by reports that name a single value."""
         return cls(one=one, zero=zero, ratio=zero / one if one > 0.0 else 1.0)
+
+
+def leverage(one: float, zero: float) -> float:
+    """Return the leverage of a report that supports its value with probability `one`, and others with `zero`."""
+    return max(1.0 - zero, one) / (one - zero)

@@ -101,6 +101,14 @@ class Plausibility(MessagePart):
     )
 
 
+class Moved(MessagePart):
+    """The most that a share of all users, who send what they like, can have moved some raw numbers of an answer."""
+
+    about: str = Field(description="such as an attribute; empty for all numbers")
+    liars: Probability = Field(description="the share of the users who lie")
+    most: Finite = Field(ge=0, description="in units of the numbers, up or down")
+
+
 class Published(MessagePart):
     """What a reader of final answers alone, who sees no report, could learn of one user.
 
@@ -218,6 +226,10 @@ class AnswerMessage(Message):
         """
         raise ParameterError("answers of this kind have no attributes to choose from: leave them out")
 
+    def with_liars(self, liars: tuple[Moved, ...]) -> Self:
+        """Say what liars can have moved, beside its numbers."""
+        return self.model_copy(update={"liars": liars})
+
     def without_reports(self, *, until_ms: int) -> Self:
         """Turn the answer to no reports into the message that there were none up to `until_ms`, a window's end."""
         window = self.window.model_copy(update={"end_ms": until_ms})
@@ -234,6 +246,12 @@ PlausibilityField = Annotated[
 ]
 
 
+LiarsField = Annotated[
+    tuple[Moved, ...],
+    Field(description="the most that few users can have moved its raw numbers, whatever they sent and others have"),
+]
+
+
 class Answer(Protocol):
     """The answer to one window of one series, as the message of a topic.
 
@@ -244,6 +262,7 @@ class Answer(Protocol):
     final: whether it never changes; false while the window is open.
     reports: number of reports counted in the window, each once.
     plausibility: whether the reports look as honest ones do; None where nothing can be tested.
+    liars: what few users who send crafted reports can have moved.
     key: record key, as `answer_key` makes it.
     """
 
@@ -272,6 +291,9 @@ class Answer(Protocol):
     def plausibility(self) -> Plausibility | None: ...
 
     @property
+    def liars(self) -> tuple[Moved, ...]: ...
+
+    @property
     def key(self) -> bytes: ...
 
     @property
@@ -296,6 +318,8 @@ class Answer(Protocol):
     def cells(self) -> Iterable[Cell]: ...
 
     def narrowed_to(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterable[Cell]: ...
+
+    def with_liars(self, liars: tuple[Moved, ...]) -> Self: ...
 
     def without_reports(self, *, until_ms: int) -> Self: ...
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.cells import Totals
     from stream_ldp.pipeline.content_type import Headers
     from stream_ldp.pipeline.layout import Layout
+    from stream_ldp.pipeline.leverage import Leverage
     from stream_ldp.pipeline.plan import Plan
     from stream_ldp.pipeline.solve_time import SolveTime, Timer
     from stream_ldp.pipeline.window_task import WindowTask
@@ -181,6 +182,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     summary: describes a collection on one line.
     reports: perturbs records, of a `CollectionOfRecords`; None if users report something else.
     plan: works out what a collection costs before it runs.
+    leverages: says what one crafted report can do to the raw numbers of each series.
     totals: sums what is true of some users over them, cell by cell: with a table of the users as the kind's reporters
         take it, by the target of an answer and the key of a cell; cells with a total of 0 may be missing.
     for_budget: finds the collection that spends a given budget, in nats: `for_ever`, and `per_report` or None; raises
@@ -213,6 +215,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     vocabulary: Mapping[str, Iterable[str]] = field(default_factory=dict)
     summary: Callable[[CollectionT], str]
     plan: Planner[CollectionT]
+    leverages: Callable[[CollectionT], tuple[Leverage, ...]]
     totals: Callable[[CollectionT, Any], Totals]
     for_budget: Callable[..., CollectionT] | None = None
     for_finals: Callable[[CollectionT, Sequence[AnswerT]], tuple[CollectionT, str]] | None = None

@@ -15,6 +15,7 @@ from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
     Count,
+    LiarsField,
     PlausibilityField,
     Status,
     StatusField,
@@ -74,6 +75,7 @@ class PlaceCounts(AnswerMessage):
         description="the share of all users at each place with the windows before; null where nothing can be learnt",
     )
     plausibility: PlausibilityField
+    liars: LiarsField = ()
     privacy: PlacePrivacy
 
     @model_validator(mode="after")

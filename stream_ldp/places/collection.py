@@ -46,15 +46,16 @@ class PlaceSpec(Part):
     kind: `places`.
     epsilon: the privacy losses, in nats, of which each user chooses one.
     oracle: perturbs places; `auto` takes the one of least mean variance for each size of a region.
-    weights: how the answers of users with different epsilons are put together: `users` counts all alike, which is
-        unbiased; `variance` gives those with a larger epsilon more weight, which has less noise, and is unbiased
-        only if within a region the choice of epsilon has nothing to do with the place.
+    weights: how the answers of users with different epsilons are put together: `variance` gives those with a larger
+        epsilon more weight, which has less noise, and is unbiased only if within a region the choice of epsilon has
+        nothing to do with the place; `users` counts all alike, which is unbiased, and lets whoever crafts reports
+        choose the epsilon by which they move most.
     """
 
     kind: Literal["places"]
     epsilon: tuple[Annotated[float, Field(gt=0, allow_inf_nan=False)], ...] = Field(min_length=1)
     oracle: _ORACLES = "auto"
-    weights: Literal["users", "variance"] = "users"
+    weights: Literal["users", "variance"] = "variance"
 
     @model_validator(mode="after")
     def _epsilons_ascend(self) -> Self:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.kind import POPULATIONS
+from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import ErrorPlan, Section
 from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.statistics import SUM_BYTES, row_width
@@ -129,3 +130,12 @@ def plan(collection: PlaceCollection, *, populations: Sequence[int] = POPULATION
             for (size, epsilon), oracle in sorted(by_size.items(), key=lambda each: (-each[0][0], each[0][1]))
         ),
     )
+
+
+def leverages(collection: PlaceCollection) -> tuple[Leverage, ...]:
+    """Return what one crafted report can do to the count of a place; see `Kind.leverages`.
+
+    It is one about the region, and with the epsilon, that moves most: users choose both. With weights by variance, it
+    moves as much only where all others have chosen that epsilon, too.
+    """
+    return (Leverage(series="places", of_one=max(each.leverage for each in collection.oracles), counts=True),)

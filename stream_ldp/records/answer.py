@@ -16,6 +16,7 @@ from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
     Count,
+    LiarsField,
     PlausibilityField,
     Probability,
     PublishedField,
@@ -238,6 +239,7 @@ class Estimate(AnswerMessage):
     fit: Fit
     independence: Independence
     plausibility: PlausibilityField = None
+    liars: LiarsField = ()
     privacy: Privacy
     linked: Linked | None = Field(default=None, description="null where reports have no pseudonyms")
     temporal: Temporal | None = Field(default=None, description="null with `prior: window`")

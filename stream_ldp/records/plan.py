@@ -11,6 +11,7 @@ from stream_ldp.mechanisms import MECHANISMS
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon, shown_guess
 from stream_ldp.pipeline.budgets import BUDGETS, BudgetPlan, affordable, budget_section, times
 from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS
+from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.plan import Section
 from stream_ldp.pipeline.statistics import row_width
@@ -359,4 +360,19 @@ def _estimate_plan(collection: JointCollection, estimate: EstimateSpec, populati
             permanent_share=mechanism.permanent_share,
         )
         / cell_error(supports, sizes, reports=1),
+    )
+
+
+def leverages(collection: JointCollection) -> tuple[Leverage, ...]:
+    """Return what one crafted report can do to the unbiased estimate of a cell; see `Kind.leverages`.
+
+    It adds the product of what it adds to the frequency of a value of each attribute.
+    """
+    supports = collection.mechanism.supports
+    return tuple(
+        Leverage(
+            series=estimate.name,
+            of_one=math.prod(supports[position].leverage for position in collection.positions_of(estimate.of)),
+        )
+        for estimate in collection.estimates
     )

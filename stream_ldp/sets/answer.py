@@ -15,6 +15,7 @@ from stream_ldp.pipeline.answer import (
     AnswerMessage,
     Count,
     Integer,
+    LiarsField,
     PlausibilityField,
     Positive,
     Published,
@@ -171,6 +172,7 @@ class Ranking(AnswerMessage):
         default=None, description="what earlier epochs have left: after the last phase, this one as well"
     )
     plausibility: PlausibilityField
+    liars: LiarsField = ()
     privacy: EpochPrivacy
 
     @model_validator(mode="after")

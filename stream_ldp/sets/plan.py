@@ -11,12 +11,13 @@ from stream_ldp.collection import shown_duration
 from stream_ldp.mechanisms.privacy_loss import UNCHANGED_SET, shown_epsilon
 from stream_ldp.pipeline.budgets import BUDGETS, BudgetPlan, affordable, budget_section, times
 from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS
+from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.plan import Section
 from stream_ldp.pipeline.statistics import SUM_BYTES, row_width
 from stream_ldp.quantity import memory, quantity
 from stream_ldp.sets.methods.usual import MAX_EPSILON_OF_GFIM_USERS, usual_kind
-from stream_ldp.sets.phases import Target, epoch_epsilon, epochs_epsilon
+from stream_ldp.sets.phases import Target, epoch_epsilon, epochs_epsilon, phase_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -288,3 +289,21 @@ def _error(estimate: RankingEstimate, *, items: int, users: int) -> ErrorPlan:
     error = float(noise.max()) * math.sqrt(_MANY / users)
     alarm = NormalDist().inv_cdf(1 - FALSE_ALARM / items)
     return ErrorPlan(users=users, standard_error=error, smallest=alarm * error)
+
+
+def leverages(collection: ItemCollection) -> tuple[Leverage, ...]:
+    """Return what one crafted report can do to the frequency of an item, after each phase; see `Kind.leverages`.
+
+    A report is made of one of l items or dummies, so that its frequency is l times that of the reports.
+    """
+    method = collection.method
+    return tuple(
+        Leverage(
+            series=phase_name(phase.number),
+            of_one=oracle.scale(padding=inquiry.padding) * oracle.leverage,
+            asked=phase.part / (collection.sample or 1.0),
+        )
+        for phase, inquiry, _ in epoch_of_noise(method)
+        if phase.asked is Target.ITEM
+        for oracle in [method.oracle(inquiry)]
+    )

@@ -13,6 +13,7 @@ from stream_ldp.pipeline.answer import (
     AnswerMessage,
     Count,
     EventTime,
+    LiarsField,
     PlausibilityField,
     Positive,
     Probability,
@@ -118,6 +119,7 @@ class StringRanking(AnswerMessage):
         default=None, description="what the next window takes from this one; null where nothing can be learnt"
     )
     plausibility: PlausibilityField
+    liars: LiarsField = ()
     privacy: StringPrivacy
 
     @property

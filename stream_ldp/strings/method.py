@@ -216,6 +216,11 @@ class StringMethod(ABC):
             found.symbols, self.supports(windows, found.symbols), prior=found.prior, candidates=found.tried, k=k
         )
 
+    @property
+    @abstractmethod
+    def telling(self) -> tuple[float, float, float]:
+        """The least share of the users who tell a whole string, and the support of it and of another."""
+
     @abstractmethod
     def error(self, users: int) -> float:
         """Return the standard error of the frequency of a string that nobody has, with so many users."""

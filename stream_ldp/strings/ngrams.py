@@ -125,6 +125,11 @@ class RapporUnknown(StringMethod):
             gram=gram,
         )
 
+    @property
+    def telling(self) -> tuple[float, float, float]:
+        """See `StringMethod.telling`: all of them, by the hash."""
+        return 1.0, *self._support
+
     def error(self, users: int) -> float:
         one, zero = self._support
         return float(Supports(reports=users, counts=np.zeros(0), one=one, zero=zero).absent_error)

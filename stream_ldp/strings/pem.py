@@ -111,6 +111,11 @@ class Pem(StringMethod):
             response=response,
         )
 
+    @property
+    def telling(self) -> tuple[float, float, float]:
+        """See `StringMethod.telling`: those who are asked about all letters."""
+        return float(self.questions.shares[-1]), self._one, self._zero
+
     def error(self, users: int) -> float:
         reports = users * float(self.questions.shares[-1])
         return float(Supports(reports=reports, counts=np.zeros(0), one=self._one, zero=self._zero).absent_error)

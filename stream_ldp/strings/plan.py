@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.mechanisms.support import leverage
 from stream_ldp.pipeline.kind import POPULATIONS
+from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.plan import Section
 from stream_ldp.pipeline.statistics import row_width
@@ -125,3 +127,9 @@ def plan(collection: StringCollection, *, populations: Sequence[int] = POPULATIO
         ),
         errors=tuple(Error(users=users, standard_error=error, least=MIN_SCORE * error) for users, error in errors),
     )
+
+
+def leverages(collection: StringCollection) -> tuple[Leverage, ...]:
+    """Return what one crafted answer can do to the frequency of a string; see `Kind.leverages`."""
+    asked, one, zero = collection.method.telling
+    return (Leverage(series="strings", of_one=leverage(one, zero), asked=asked),)

@@ -11,6 +11,7 @@ from stream_ldp.collection.synthesis import Synthesis
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
     Count,
+    Moved,
     Plausibility,
     Positive,
     Status,
@@ -84,6 +85,11 @@ class SyntheticChunk(AnswerMessage):
     def plausibility(self) -> Plausibility | None:
         """None: the estimates of the window say how its reports look."""
         return None
+
+    @property
+    def liars(self) -> tuple[Moved, ...]:
+        """None: the estimates of the window say what liars can have moved."""
+        return ()
 
     def columns(self) -> dict[str, list[str]]:
         """Return the values of the records, by the name of the attribute, as a data frame takes them."""

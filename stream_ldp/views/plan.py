@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.kind import POPULATIONS
+from stream_ldp.pipeline.leverage import LIARS, Leverage
 from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.plan import Section
 from stream_ldp.pipeline.statistics import SUM_BYTES, row_width
@@ -240,3 +241,21 @@ def _planned(design: Design, populations: Sequence[int], dependence: float) -> D
             ExpectedAVD(users=users, avd=design.expected_avd(users, dependence=dependence)) for users in populations
         ),
     )
+
+
+def leverages(collection: ViewsCollection) -> tuple[Leverage, ...]:
+    """Return what one crafted answer can do to the cells of the view that liars move most; see `Kind.leverages`.
+
+    An estimate fits all views that have some of its attributes, so that it moves no further than one of them.
+    """
+    questions = collection.questions
+    found = []
+    for estimate in collection.estimates:
+        of = set(collection.positions_of(estimate.of))
+        used = [
+            Leverage(series=estimate.name, of_one=view.randomizer.leverage, asked=float(share))
+            for view, share in zip(questions.questions, questions.shares, strict=True)
+            if of.intersection(view.of)
+        ]
+        found.append(max(used, key=lambda each: each.moved(liars=LIARS)))
+    return tuple(found)

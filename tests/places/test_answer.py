@@ -30,10 +30,10 @@ def test_each_place_is_a_cell() -> None:
 def test_a_judgement_has_the_reports_by_region_and_the_epsilons() -> None:
     judged = COUNTS.judgement()
     assert judged.evidence[0].startswith("500 reports, by region: everywhere ")
-    assert len(judged.evidence) == 1
+    assert len(judged.evidence) == 2
     assert judged.privacy[0].startswith("epsilon 0.500 or 2.000 for ever: ")
 
 
 def test_weights_are_told_with_what_they_assume() -> None:
-    weighted = counts_of(collection_of("epsilon: [0.5, 2], weights: variance"), 100)
+    weighted = counts_of(collection_of("epsilon: [0.5, 2]"), 100)
     assert "right only if the choice of epsilon has nothing to do with the place" in weighted.judgement().evidence[1]

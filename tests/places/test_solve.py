@@ -21,7 +21,7 @@ def expected_sums(oracle: FrequencyOracle, held: np.ndarray) -> np.ndarray:
 
 def test_on_average_the_counts_are_the_truth() -> None:
     """Exact: the average sums in place of random ones."""
-    collection = collection_of("epsilon: [0.5, 2], oracle: k-rr")
+    collection = collection_of("epsilon: [0.5, 2], oracle: k-rr, weights: users")
     people = users(1_000)
     chosen = collection.chosen(people)
     parts: list[np.ndarray] = []
@@ -65,7 +65,7 @@ def test_the_message_has_the_regions_as_they_were_told() -> None:
     assert [list(each.reports) for each in counts.regions] == chosen.tolist()
     assert counts.privacy.epsilons == (0.5, 2.0)
     assert "same region" in counts.privacy.assumption
-    assert counts.weights == "users"
+    assert counts.weights == "variance", "the least epsilon is what liars would choose"
 
 
 def test_nobody_in_a_region_adds_nothing() -> None:

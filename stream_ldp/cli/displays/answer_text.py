@@ -190,6 +190,8 @@ class AnswerText:
             yield "whether these reports are honest cannot be tested"
         elif answer.plausibility.flagged:
             yield f"WARNING: honest reports hardly ever look like this ({shown_p(answer.plausibility.p_value)})"
+        for each in answer.liars:
+            yield f"{each.liars:.0%} liars can move {each.about or 'a number'} by {each.most:.2g} at most"
         yield from judged.privacy
         if measures := self._score():
             told = ", ".join(f"{name} {measure}" for name, measure in measures)

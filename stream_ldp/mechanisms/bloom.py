@@ -145,6 +145,12 @@ class BloomResponse(Randomizer):
         sent = entropy.responses(bits, zero=threshold(self.p), one=threshold(self.q))
         return np.packbits(sent, axis=1, bitorder="little")
 
+    def set_bits(self) -> tuple[float, float, float]:
+        """See `Randomizer.set_bits`: of h hashes, one bucket to h different ones are in the filter."""
+        (p, q), m, h = self.support, self.size, self.hashes
+        one, other = p * (1 - p), q * (1 - q)
+        return m * q + (p - q), m * q + h * (p - q), max(one + (m - 1) * other, h * one + (m - h) * other)
+
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """See `Randomizer.valid`: all filters are possible."""
         return unused_clear(rows, self.bits)

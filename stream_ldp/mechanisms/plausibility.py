@@ -6,7 +6,9 @@ a Hadamard response draws.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -50,12 +52,21 @@ class PlausibilityTest:
         return self.p_value < FALSE_ALARM_RATE
 
 
+#: e^-x of a larger x is 0 as a number of 64 bits.
+_LARGEST_EXPONENT = 700.0
+
 #: The result if there are too few reports for a test, or nothing in them that nobody's data can change.
 UNTESTED = PlausibilityTest(statistic=0.0, degrees_of_freedom=0, p_value=1.0)
 
 
-def compared(sums: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]) -> PlausibilityTest:
-    """Test independent multinomial counts, each an (observed, expected) pair with one sum."""
+def compared(
+    sums: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]], *, scores: Sequence[float] = ()
+) -> PlausibilityTest:
+    """Test independent multinomial counts, each an (observed, expected) pair with one sum.
+
+    scores: further independent ones, each of which honest reports take beyond +-x no likelier than a standard normal
+        variable, see `total_score`.
+    """
     # Not imported above: a program that only reads a collection tests nothing, and need not wait for SciPy.
     from scipy.special import chdtrc, kl_div  # noqa: PLC0415
 
@@ -66,11 +77,31 @@ def compared(sums: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]) ->
             deviance += 2 * float(kl_div(observed, expected).sum())
             bias += (float((reports / expected).sum()) - 1) / (6 * reports)
             degrees_of_freedom += len(expected) - 1
-    if not degrees_of_freedom:
+    if not degrees_of_freedom + len(scores):
         return UNTESTED
-    statistic = deviance / (1 + bias / degrees_of_freedom)
+    statistic = deviance / (1 + bias / max(degrees_of_freedom, 1)) + sum(score**2 for score in scores)
+    degrees_of_freedom += len(scores)
     return PlausibilityTest(
         statistic=statistic,
         degrees_of_freedom=degrees_of_freedom,
         p_value=float(chdtrc(degrees_of_freedom, statistic)),
     )
+
+
+def total_score(total: float, *, least: float, largest: float, variance: float) -> float:
+    """Score how far a sum of independent bits is from where honest ones have their mean.
+
+    Honest sums exceed a score of +-x no likelier than a standard normal variable does, for every number of bits: with
+    a distance d from the means and a variance V, the chance is at most t = 2 exp(-d^2 / (2 V + 2 d / 3)) by
+    Bernstein's inequality (Boucheron, Lugosi and Massart, 2013, Corollary 2.11), and the score is that of which a
+    normal variable has this chance.
+
+    least, largest: the least and the largest mean that honest reports can have.
+    variance: the largest that their sum can have.
+    """
+    distance = max(least - total, total - largest, 0.0)
+    if distance == 0.0:
+        return 0.0
+    exponent = min(distance**2 / (2 * variance + 2 * distance / 3), _LARGEST_EXPONENT)
+    half = math.exp(-exponent)
+    return math.copysign(-NormalDist().inv_cdf(half), total - largest) if half < 0.5 else 0.0

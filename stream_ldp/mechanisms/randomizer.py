@@ -178,6 +178,13 @@ class Randomizer(ABC):
         del sums
         return None
 
+    def set_bits(self) -> tuple[float, float, float] | None:
+        """Return the least and the largest mean of the set bits of an honest report, and their largest variance.
+
+        None where the sums are not those of independent bits.
+        """
+        return None
+
     def plausibility(self, sums: NDArray[np.int64]) -> PlausibilityTest:
         """Test whether reports of these sums look as honest ones do, whatever the users' inputs are.
 

@@ -27,15 +27,15 @@ def check_draws(draws: NDArray[np.int64]) -> PlausibilityTest:
     return compared([even_cells(draws)])
 
 
-def even_cells(draws: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def even_cells(draws: NDArray[np.int64 | np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Pool neighbouring rows that reports have drawn, so that each cell has enough of them for a test.
 
-    draws: how often each row was drawn, int64, shape (m,).
+    draws: how often each row was drawn, shape (m,); whole numbers, or weights that sum to an effective number.
 
     Returns:
         How often the rows of each cell were drawn, and how often honest reports draw them on average, shape (cells,).
     """
-    rows, reports = len(draws), int(draws.sum())
+    rows, reports = len(draws), float(draws.sum())
     least = max(MIN_EXPECTED, _EXPECTED_OF_MANY * rows**0.25)
     together = math.ceil(min(1.0, least / max(reports, 1)) * rows)
     # The rows that are left over at the end join the cell before them.

@@ -91,6 +91,12 @@ class UnaryResponse(FrequencyOracle):
         bits ^= ~entropy.responses(bits, zero=self.response.kept, one=self.response.kept)
         return np.packbits(bits, axis=1, bitorder="little")
 
+    def set_bits(self) -> tuple[float, float, float]:
+        """See `Randomizer.set_bits`: of a value, one bit is its own; a dummy has none."""
+        p, q = self.support
+        others = self.size - 1
+        return p + others * q, p + others * q, p * (1 - p) + others * q * (1 - q)
+
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
         return unused_clear(rows, self.bits)
 

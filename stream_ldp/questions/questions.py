@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from stream_ldp.mechanisms import Randomizer
-from stream_ldp.mechanisms.plausibility import MIN_EXPECTED, UNTESTED, PlausibilityTest, compared
+from stream_ldp.mechanisms.plausibility import MIN_EXPECTED, PlausibilityTest, compared, total_score
 from stream_ldp.mechanisms.randomness.allocation import Allocation
+from stream_ldp.mechanisms.row_draws import even_cells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -229,15 +230,35 @@ class QuestionSet(Allocation, Generic[QuestionT_co]):
         )
 
     def plausibility(self, sums: NDArray[Any], *, reports_per_user: float) -> PlausibilityTest:
-        """Test whether the questions are drawn as honest users draw them, whatever they hold.
+        """Test whether the questions and the answers are drawn as honest users draw them, whatever they hold.
 
-        reports_per_user: sum m^2 / sum m over users with m reports each, who answer the same question in all of them.
+        Of the answers to a question, the rows of Hadamard matrices are compared with a uniform draw, and the number
+        of set bits with its mean, which is that of an honest one-hot code or Bloom filter.
+
+        reports_per_user: sum m^2 / sum m over users with m reports each, who give the same answer in all of them.
         """
         drawn = self.draws(sums).astype(np.float64) / reports_per_user
         expected = drawn.sum() * self.shares
-        if not len(expected) or expected.min() < MIN_EXPECTED:
-            return UNTESTED
-        return compared([(drawn, expected)])
+        pairs, scores = [], []
+        if len(expected) and expected.min() >= MIN_EXPECTED:
+            pairs.append((drawn, expected))
+        for number, question in enumerate(self.questions):
+            reports, part = self.part(sums, number)
+            if not reports:
+                continue
+            if (rows := question.randomizer.draws(part)) is not None:
+                pairs.append(even_cells(rows / reports_per_user))
+            if (bits := question.randomizer.set_bits()) is not None:
+                least, largest, variance = (float(reports) * each for each in bits)
+                scores.append(
+                    total_score(
+                        float(part[: question.randomizer.bits].sum()),
+                        least=least,
+                        largest=largest,
+                        variance=variance * reports_per_user,
+                    )
+                )
+        return compared(pairs, scores=scores)
 
     @cached_property
     def _families(self) -> tuple[list[int], ...]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from stream_ldp.mechanisms.hashing import SEED_BYTES
-from stream_ldp.mechanisms.plausibility import MIN_EXPECTED, UNTESTED, PlausibilityTest, compared
+from stream_ldp.mechanisms.plausibility import MIN_EXPECTED, compared
 from stream_ldp.mechanisms.privacy_loss import round_up
 from stream_ldp.mechanisms.randomness.allocation import Allocation
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Entropy, Randomizer
+    from stream_ldp.mechanisms.plausibility import PlausibilityTest
 
 #: Most questions: a report says in one byte which one it answers.
 MAX_QUESTIONS = 2**8
@@ -199,13 +200,33 @@ class StringQuestions(Allocation, Generic[QuestionT_co]):
     ) -> PlausibilityTest:
         """Test whether the questions and the seeds are drawn as honest users draw them, whatever they hold.
 
-        Of the seeds, the lowest 4 bits are compared with a uniform draw.
+        Of the seeds, each 4 of the 32 bits are compared with a uniform draw, and so is how often two different
+        reports have one seed, which are not one user's unless the string has changed; the p-value is that of either
+        test (Bonferroni's bound). A report that comes again as it is may be the same user's, and is counted once.
 
         reports_per_user: sum m^2 / sum m over users with m reports each, who send the same one in all of them.
         """
         drawn = self.draws(rows, counts) / reports_per_user
-        expected = drawn.sum() * self.shares
-        seeds = np.bincount(rows[:, 1] % 16, weights=counts, minlength=16) / reports_per_user
-        pairs = [(drawn, expected), (seeds, np.full(16, seeds.sum() / 16))]
-        tested = [pair for pair in pairs if pair[1].min() >= MIN_EXPECTED]
-        return compared(tested) if tested else UNTESTED
+        pairs = [(drawn, drawn.sum() * self.shares)]
+        for byte in rows[:, 1:_HEAD].T:
+            for digits in (byte % 16, byte // 16):
+                seeds = np.bincount(digits, weights=counts, minlength=16) / reports_per_user
+                pairs.append((seeds, np.full(16, seeds.sum() / 16)))
+        found = compared([pair for pair in pairs if pair[1].min() >= MIN_EXPECTED])
+        if not found.degrees_of_freedom:
+            return found
+        return replace(found, p_value=min(1.0, 2 * min(found.p_value, _repeats(self.answers(rows).seeds))))
+
+
+def _repeats(seeds: NDArray[np.uint32]) -> float:
+    """Return the probability that as many pairs of different users as these have one seed, or more.
+
+    The number of pairs of equal ones among n uniform seeds is nearly Poisson (the birthday problem).
+    """
+    # Not imported above: a program that only reads a collection tests nothing, and need not wait for SciPy.
+    from scipy.special import pdtrc  # noqa: PLC0415
+
+    _, alike = np.unique(seeds, return_counts=True)
+    pairs = float((alike * (alike - 1)).sum() // 2)
+    expected = len(seeds) * (len(seeds) - 1) / 2 / 2 ** (8 * SEED_BYTES)
+    return float(pdtrc(pairs - 1, expected)) if pairs else 1.0

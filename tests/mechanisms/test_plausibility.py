@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from stream_ldp.mechanisms.plausibility import FALSE_ALARM_RATE, UNTESTED, PlausibilityTest, compared
+from stream_ldp.mechanisms import BloomResponse, OptimisedUnaryResponse, UnaryResponse
+from stream_ldp.mechanisms.plausibility import FALSE_ALARM_RATE, UNTESTED, PlausibilityTest, compared, total_score
 
 
 def test_p_values_of_honest_counts_are_uniform() -> None:
@@ -35,3 +36,24 @@ def test_where_nothing_can_be_compared_nothing_is_said() -> None:
 @pytest.mark.parametrize(("p_value", "flagged"), [(FALSE_ALARM_RATE, False), (0.99 * FALSE_ALARM_RATE, True)])
 def test_a_flag_is_as_rare_as_it_says(p_value: float, flagged: bool) -> None:
     assert PlausibilityTest(statistic=1.0, degrees_of_freedom=1, p_value=p_value).flagged is flagged
+
+
+@pytest.mark.parametrize("oracle", [UnaryResponse(size=8, epsilon=1.0), OptimisedUnaryResponse(size=8, epsilon=3.0)])
+@pytest.mark.parametrize("reports", [1, 10, 300])
+def test_honest_set_bits_are_flagged_no_oftener_than_is_said(oracle: UnaryResponse, reports: int) -> None:
+    """Exact: the law of the number of set bits is that of two binomial ones."""
+    p, q = oracle.support
+    own, others = stats.binom.pmf(np.arange(reports + 1), reports, p), 7 * reports
+    law = np.convolve(own, stats.binom.pmf(np.arange(others + 1), others, q))
+    least, largest, variance = (reports * each for each in oracle.set_bits())
+    scores = [total_score(float(total), least=least, largest=largest, variance=variance) for total in range(len(law))]
+    for limit in (3.0, 4.89):
+        assert law[np.abs(scores) > limit].sum() <= 2 * stats.norm.sf(limit)
+    assert compared([], scores=[max(scores)]).flagged == (max(scores) > stats.norm.isf(FALSE_ALARM_RATE / 2))
+
+
+def test_bloom_filters_of_fewer_buckets_than_hashes_are_honest() -> None:
+    least, largest, variance = BloomResponse(size=8, hashes=2, for_ever=4.0).set_bits()
+    assert total_score(50 * (least + largest) / 2, least=50 * least, largest=50 * largest, variance=variance) == 0
+    assert total_score(400.0, least=50 * least, largest=50 * largest, variance=50 * variance) > 8
+    assert total_score(0.0, least=50 * least, largest=50 * largest, variance=50 * variance) < -8

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from stream_ldp.audit.enumerate import distribution
+from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.marginals.question import AttributeQuestion
 from stream_ldp.marginals.values import ValueQuestion
 from stream_ldp.mechanisms import DirectResponse, HadamardResponse, SeededEntropy, random_words
@@ -144,6 +145,23 @@ def test_questions_that_are_drawn_unevenly_are_implausible() -> None:
     assert QUESTIONS.plausibility(crafted, reports_per_user=1.0).flagged
     assert not QUESTIONS.plausibility(crafted, reports_per_user=50.0).flagged
     assert QUESTIONS.plausibility(np.zeros(QUESTIONS.counters), reports_per_user=1.0).degrees_of_freedom == 0
+
+
+@pytest.mark.parametrize("oracle", ["hadamard", "rappor", "oue"])
+def test_answers_that_are_crafted_are_implausible(oracle: str) -> None:
+    """Rows that suit a value, and bits of a value alone; honest ones are flagged once in 10^6 seeds."""
+    collection = SampledCollection.parse(
+        f"collection: diets\nmechanism: {{kind: sampled, epsilon: 1, oracle: {oracle}}}\n"
+        "attributes: [{name: diet, values: [a, b, c, d, e, f, g, h]}]\nwindow: {size: 10s}\n"
+    )
+    questions = collection.questions
+    people = collection.table([(value % 8,) for value in range(4_000)])
+    rows = questions.perturb(np.zeros(4_000, dtype=np.int64), people, entropy=SeededEntropy(3))
+    assert not questions.plausibility(questions.sums(rows), reports_per_user=1.0).flagged
+    rows[:400] = 1  # one row of the matrix, or the bit of the first value
+    found = questions.plausibility(questions.sums(rows), reports_per_user=1.0)
+    assert found.flagged
+    assert questions.plausibility(questions.sums(rows), reports_per_user=1_000.0).p_value > found.p_value
 
 
 def test_equal_values_and_no_others_are_held_as_equal_bytes() -> None:

@@ -59,6 +59,12 @@ def test_reports_to_one_question_or_with_one_seed_are_found_implausible() -> Non
         crafted = rows.copy()
         crafted[:1_000, column] = value
         assert QUESTIONS.plausibility(crafted, counts, reports_per_user=1).flagged
+    # Seeds that somebody has searched for, each with answers to fit: a few of them are enough.
+    crafted = rows.copy()
+    crafted[:6, 1:5], crafted[:6, 5] = [9, 8, 7, 6], np.arange(6)
+    assert QUESTIONS.plausibility(crafted, counts, reports_per_user=1).flagged
+    crafted[:1_000, 4] |= 128
+    assert QUESTIONS.plausibility(crafted, counts, reports_per_user=1).flagged, "all 32 bits are looked at"
     # The same draws, by users who repeat them, say no more than those of fewer users.
     assert not QUESTIONS.plausibility(rows, 100 * counts, reports_per_user=100).flagged
     assert QUESTIONS.plausibility(rows[:5], counts[:5], reports_per_user=1).degrees_of_freedom == 0

@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stream_ldp.client.reporter import Reporter
-from stream_ldp.kinds import kind_of
 from stream_ldp.ledger.ledger_file import load_or_create_user
 from stream_ldp.ledger.terms import Terms
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon, shown_guess
-from stream_ldp.pipeline import wire
 from stream_ldp.testing import kafka_in_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from stream_ldp.collection.records import CollectionOfRecords
+    from stream_ldp.ledger.receipt import Receipt
 
 
 def _described(collection: CollectionOfRecords, row: Any) -> Iterator[str]:
@@ -41,20 +40,20 @@ def one_report(collection: Any, row: Any) -> list[str]:
     with tempfile.TemporaryDirectory() as folder, kafka_in_memory(collection) as kafka:
         secret, ledger = load_or_create_user(Path(folder) / "secret", terms=Terms(budget=math.inf, linked=True))
 
-        async def report() -> None:
+        async def report() -> Receipt | None:
             async with Reporter(
                 collection, settings=kafka.settings, secret=secret, ledger=ledger, clock=kafka.clock
             ) as reporter:
-                await reporter.report_series(row[None])
+                return await reporter.report_series(row[None])
 
-        asyncio.run(report())
-        batches = kafka.batches(collection.name)
-        if not batches:
-            return []  # The collection asks a sample of its users, and not this one.
-        layout = kind_of(collection).layout(collection)
-        sent = wire.decode(batches, formats={layout.fingerprint: layout}).rows
-        bits = "".join(map(str, np.unpackbits(np.asarray(sent).reshape(-1))[: layout.bits]))
-        epsilon = ledger.spending.epsilon
+        receipt = asyncio.run(report())
+    if receipt is None:
+        return []  # The collection asks a sample of its users, and not this one.
+    (sent,) = receipt.rows
+    bits = "".join(
+        map(str, np.unpackbits(np.frombuffer(sent, dtype=np.uint8), count=collection.bits, bitorder="little"))
+    )
+    epsilon = receipt.spent
     return [
         f"One user's true record:  {', '.join(_described(collection, row))}",
         f"What left the machine:   {bits}",

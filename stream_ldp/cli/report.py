@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from stream_ldp.collection.records import CollectionOfRecords
+    from stream_ldp.ledger.receipt import Receipt
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.rounds import Round
 
@@ -296,7 +297,7 @@ async def _publish(
     reader = RecordReader(collection, form=options.form, source=source, on_skip=on_skip)
     secret, ledger = user or (None, None)
     reporter = Reporter(collection, settings=options.settings, secret=secret, ledger=ledger)
-    problem = None
+    problem = receipt = None
     try:
         with progress_bar() as progress:
             # Whoever types records sees them already.
@@ -307,7 +308,7 @@ async def _publish(
                     if ledger is None:
                         await reporter.report_many(records, secrets=None)
                     else:
-                        await _report_series(reporter, records)
+                        receipt = await _report_series(reporter, records) or receipt
                     progress.update(task, advance=len(records))
                     if reader.problem:
                         break
@@ -322,18 +323,22 @@ async def _publish(
     counted = "; what these users have spent is not counted" if ledger is None else ""
     echo(f"{quantity(reporter.acknowledged, 'report')} of {whose} published{left_out}{counted}")
     if ledger is not None:
+        if receipt is not None:
+            echo(str(receipt))
         echo(spent_line(ledger))
     if problem := problem or reader.problem:
         fail(problem)
 
 
-async def _report_series(reporter: Reporter, records: Sequence[tuple[Any, ...]]) -> None:
-    """Report records of one user, up to the first that is refused."""
+async def _report_series(reporter: Reporter, records: Sequence[tuple[Any, ...]]) -> Receipt | None:
+    """Report records of one user, up to the first that is refused, and return the last receipt."""
     try:
-        await reporter.report_series(records)
+        return await reporter.report_series(records)
     except ReportRefused:
+        receipt = None
         for record in records:
-            await reporter.report_series([record])
+            receipt = await reporter.report_series([record]) or receipt
+        return receipt
 
 
 class _Skipped:
@@ -378,6 +383,8 @@ def _report_sets(collection: ItemCollection, options: ReportOptions) -> None:
     except (ReportRefused, OSError, DataError) as error:
         problem = str(error)
     echo(f"{quantity(reporter.acknowledged, 'report')} of one user published")
+    if reporter.receipt is not None:
+        echo(str(reporter.receipt))
     echo(spent_line(ledger))
     if problem is not None:
         fail(problem)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.ledger.ledger_file import PrivacyLedger
+    from stream_ldp.ledger.receipt import Receipt
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.sets.rounds import Round
 
@@ -103,6 +105,8 @@ class ItemReporter(Sender):
         self._ledger = ledger
         self._spread = spread
         self._on_report = on_report
+        #: That of the last report, for its user; None before the first.
+        self.receipt: Receipt | None = None
         self._set: ItemSets | None = None
         self._holds = asyncio.Event()
         self._reporting = asyncio.Lock()
@@ -228,7 +232,7 @@ class ItemReporter(Sender):
         )
         try:
             # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
-            await asyncio.to_thread(self._ledger.spend_phase, report, time_ms=time_ms)
+            receipt = await asyncio.to_thread(self._ledger.spend_phase, report, time_ms=time_ms)
         except AlreadyReported as refusal:
             log.info("%s", refusal)
             return
@@ -251,6 +255,7 @@ class ItemReporter(Sender):
             window=self._collection.window,
             entropy=OSEntropy(),
         )
+        self.receipt = replace(receipt, rows=tuple(each.tobytes() for each in row))
         await self._outbox.publish([batch])
         await self._outbox.flush()
         if self._on_report is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection.records import CollectionOfRecords
     from stream_ldp.kafka.settings import Settings
+    from stream_ldp.ledger.receipt import Receipt
     from stream_ldp.ledger.reports import AttributeReport
     from stream_ldp.ledger.store import LedgerError
     from stream_ldp.ledger.terms import ReportRefused
@@ -35,7 +37,7 @@ class Reporter(Sender):
 
         secret, ledger = load_or_create_user("/home/ada/secret", terms=Terms(budget=4.0))
         async with Reporter(collection, settings=Settings.load(), secret=secret, ledger=ledger) as reporter:
-            await reporter.report({"bathing": "no", "mobility": "some"})
+            print(await reporter.report({"bathing": "no", "mobility": "some"}))
 
     What a report shows of a record, and what of it is repeated as long as the record does not change, the collection
     says: see `stream_ldp.pipeline.kind.Reports`.
@@ -135,15 +137,16 @@ class Reporter(Sender):
                 self._timer.cancel()
             await super().__aexit__(kind, error, traceback)
 
-    async def report(self, record: Mapping[str, Any]) -> bool:
+    async def report(self, record: Mapping[str, Any]) -> Receipt | None:
         """Report one record of the user whose secret this reporter has, if the user is asked.
 
         record: a value for each attribute of the collection: text, or a number where it has bins or a range; None
             where it is missing.
 
         Returns:
-            Whether it was reported. Where the collection asks a sample of its users, most are not asked at a time:
-            then nothing is sent, and nothing charged.
+            A receipt for the user: what leaves, what it tells at most, and what is left of the budget. None where it
+            is not reported: where the collection asks a sample of its users, most are not asked at a time, and then
+            nothing is sent, and nothing charged.
 
         Raises:
             ValueError: the record does not fit the collection, or there is no secret.
@@ -155,7 +158,7 @@ class Reporter(Sender):
         """
         return await self.report_series([self._collection.encode(record)])
 
-    async def report_series(self, records: NDArray[Any] | Sequence[Sequence[Any]]) -> bool:
+    async def report_series(self, records: NDArray[Any] | Sequence[Sequence[Any]]) -> Receipt | None:
         """Report several records of the user whose secret this reporter has, all or none of them.
 
         records: as the collection's `encode` gives them, or a table of them, as its `table` makes it.
@@ -173,14 +176,14 @@ class Reporter(Sender):
         table = self._collection.table(records)
         time_ms = self._clock()
         if not len(table) or not self._collection.asks([self._secret], time_ms=time_ms)[0]:
-            return False
+            return None
         memoises = self._ledger.terms.memoises
         rows = self._rows(table, secrets=[self._secret] * len(table), memoises=memoises, time_ms=time_ms)
         reports = self._charged(table, secret=self._secret, ledger=self._ledger)
         # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
-        await asyncio.to_thread(self._ledger.spend, reports, time_ms=time_ms)
+        receipt = await asyncio.to_thread(self._ledger.spend, reports, time_ms=time_ms)
         await self._gather(rows, time_ms=time_ms)
-        return True
+        return replace(receipt, rows=tuple(row.tobytes() for row in rows))
 
     async def report_many(
         self,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from stream_ldp.client.item_reporter import ItemReporter
     from stream_ldp.client.reporter import Reporter
     from stream_ldp.client.subscriber import Subscriber
+    from stream_ldp.ledger.receipt import Receipt
 
 _Result = TypeVar("_Result")
 
@@ -134,10 +135,10 @@ class SyncReporter(_Synchronous):
         """Number of reports that the brokers have acknowledged."""
         return self._reporter.acknowledged
 
-    def report(self, record: Mapping[str, Any]) -> bool:
+    def report(self, record: Mapping[str, Any]) -> Receipt | None:
         return self._wait(self._reporter.report(record))
 
-    def report_series(self, records: NDArray[Any] | Sequence[Sequence[Any]]) -> bool:
+    def report_series(self, records: NDArray[Any] | Sequence[Sequence[Any]]) -> Receipt | None:
         return self._wait(self._reporter.report_series(records))
 
     def report_many(self, records: Any, *, secrets: Sequence[bytes] | None, **options: Any) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from stream_ldp.ledger.ledger import check_terms, day_of
+from stream_ldp.ledger.receipt import Receipt, subject_of
 from stream_ldp.ledger.secret import (
     SecretError,
     draw_secret,
@@ -151,10 +152,13 @@ class PrivacyLedger:
         """
         return self._tag_key if self._terms.memoises else None
 
-    def spend(self, reports: Iterable[AttributeReport], *, time_ms: int) -> None:
+    def spend(self, reports: Iterable[AttributeReport], *, time_ms: int) -> Receipt:
         """Count reports of records that are about to be sent; once this returns, they are counted whatever happens.
 
         time_ms: the time, in milliseconds since 1970-01-01 UTC, which decides to what day they are charged.
+
+        Returns:
+            What they show and cost, without the reports themselves.
 
         Raises:
             LinkingRefused, TooManyValues, BudgetExceeded: they may not be sent, and are not counted.
@@ -162,22 +166,30 @@ class PrivacyLedger:
         """
         reports = tuple(reports)
         linking = next((report.collection for report in reports if report.linked), None)
-        self._spend(lambda before: before.after(reports), time_ms=time_ms, linking=linking)
+        return self._spend(lambda before: before.after(reports), reports, time_ms=time_ms, linking=linking)
 
-    def spend_phase(self, report: PhaseReport, *, time_ms: int) -> None:
+    def spend_phase(self, report: PhaseReport, *, time_ms: int) -> Receipt:
         """Count a report to a phase that is about to be sent; once this returns, it is counted whatever happens.
 
-        time_ms: as for `spend`.
+        time_ms: as for `spend`, and so is what it returns.
 
         Raises:
             AlreadyReported, TooManyValues, BudgetExceeded: it may not be sent, and is not counted.
             LedgerError: as `spend`.
         """
-        self._spend(lambda before: before.after_phase(report), time_ms=time_ms)
+        return self._spend(lambda before: before.after_phase(report), [report], time_ms=time_ms)
 
-    def _spend(self, change: Callable[[Spending], Spending], *, time_ms: int, linking: str | None = None) -> None:
+    def _spend(
+        self,
+        change: Callable[[Spending], Spending],
+        reports: Sequence[AttributeReport | PhaseReport],
+        *,
+        time_ms: int,
+        linking: str | None = None,
+    ) -> Receipt:
         """Count a change of what is spent; `linking` names a collection that links the reports which cost it."""
         day = day_of(time_ms)
+        states: list[tuple[Spending, Book]] = []
 
         def allowed(book: Book) -> Book:
             if linking is not None and not book.terms.linked:
@@ -186,9 +198,22 @@ class PrivacyLedger:
             after = change(before).on_day(day, since=before)
             # The file's terms: another process may have made them stricter.
             check_terms(book.terms, before, after, day=day)
-            return book.model_copy(update={"spending": after})
+            changed = book.model_copy(update={"spending": after})
+            states.append((before, changed))
+            return changed
 
         self._store.update(allowed)
+        before, book = states[-1]
+        spent = book.spending.epsilon
+        return Receipt(
+            collection=reports[0].collection if reports else "",
+            about=tuple(dict.fromkeys(map(subject_of, reports))),
+            linked=linking is not None,
+            cost=max(0.0, spent - before.epsilon),
+            spent=spent,
+            budget=book.terms.budget,
+            promise=book.spending.promise,
+        )
 
 
 def load_or_create_user(

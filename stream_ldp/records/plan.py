@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import MECHANISMS
+from stream_ldp.mechanisms import MECHANISMS, RRLDP
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon, shown_guess
 from stream_ldp.pipeline.budgets import BUDGETS, BudgetPlan, affordable, budget_section, times
 from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS
@@ -18,6 +18,7 @@ from stream_ldp.pipeline.statistics import row_width
 from stream_ldp.pipeline.statistics.row_table import TABLE_BITS
 from stream_ldp.quantity import memory, quantity
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.matching import USERS, matched_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -136,6 +137,8 @@ class Plan(AnyPlan):
     budgets: how long each of `BUDGETS` lasts for such a user.
     others: the other mechanisms for records that can have the same epsilon.
     linked: what the pseudonyms of its reports tell, in words; None where they have none.
+    matched: share of the users whose reports of two periods are known to be one user's by the permanent noise, of 400
+        who report in all windows, see `matched_share`; None without pseudonyms.
     """
 
     bits: int
@@ -147,6 +150,7 @@ class Plan(AnyPlan):
     estimates: tuple[EstimatePlan, ...]
     others: tuple[OtherMechanism, ...]
     linked: str | None
+    matched: float | None
 
     def sections(self) -> Iterator[Section]:
         """Iterate over the costs of a report, the privacy of a record, the estimates, and other mechanisms."""
@@ -157,6 +161,16 @@ class Plan(AnyPlan):
                 f"{times(self.reports_per_day)} times a day, {shown_epsilon(self.day.epsilon)} nats on the first day",
             ),
             *(() if self.linked is None else (("linked", self.linked),)),
+            *(
+                ()
+                if self.matched is None
+                else (
+                    (
+                        "found again in the next period",
+                        f"{self.matched:.0%} of {USERS} users who report in all windows, by their permanent noise",
+                    ),
+                )
+            ),
         )
         lasting = [loss.epsilon for loss in self.privacy if math.isinf(loss.reports)]
         yield Section(
@@ -244,6 +258,9 @@ def plan(collection: JointCollection, *, populations: Sequence[int] = POPULATION
         estimates=tuple(_estimate_plan(collection, estimate, populations) for estimate in collection.estimates),
         others=tuple(_others(collection)),
         linked=collection.linking,
+        matched=matched_share(mechanism, reports=collection.most_windows)
+        if collection.linked_ms is not None and isinstance(mechanism, RRLDP)
+        else None,
     )
 
 

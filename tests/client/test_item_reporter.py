@@ -65,6 +65,10 @@ async def test_a_user_reports_in_exactly_the_phases_that_ask_them(broker: FakeBr
     assert [each.total for each in sent] == [1, 1, 0]
     assert reported == rounds()[:2]
     assert sender.acknowledged == 2
+    assert sender.receipt is not None
+    assert sender.receipt.about == ("a set, in phase 2",)
+    assert len(sender.receipt.rows) == 1
+    assert sender.receipt.spent > sender.receipt.cost > 0
     for each, asked in zip(sent[:2], rounds(), strict=False):
         assert asked.start_ms <= each.times_ms[0] < asked.end_ms - 500
     assert sent[1].times_ms[0] >= rounds()[1].start_ms + 10_000, "before it was asked"

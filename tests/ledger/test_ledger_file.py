@@ -532,10 +532,11 @@ def test_a_command_remembers_what_the_one_before_spent(
     records = csv_file(tmp_path, "no,some", "no,some")
     first = command_line(report, survey, records, "--budget", budget)
     assert first.exit_code == 0
-    assert first.stdout.splitlines() == [
-        "2 reports of one user published",
-        f"5.546 of {budget:g} nats spent: {Assumption.CONSTANT.promise}",
-    ]
+    published, receipt, spent = first.stdout.splitlines()
+    assert published == "2 reports of one user published"
+    assert receipt.startswith("To care-survey left 2 reports, of which the first is 1 byte, ")
+    assert receipt.endswith(f"is now 99.7 % right, and 1.337 of {budget:g} are left.")
+    assert spent == f"5.546 of {budget:g} nats spent: {Assumption.CONSTANT.promise}"
     second = command_line(report, survey, records, "--budget", budget)
     assert second.exit_code == 1
     assert second.stdout.startswith("1 report of one user published\n"), "the line that it buys is published"

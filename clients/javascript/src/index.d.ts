@@ -166,13 +166,41 @@ export class Ledger {
    *
    * @param values numbers of the record's values
    * @param when.timeMs the time, milliseconds since 1970-01-01 UTC, which decides to what day it is charged
-   * @returns whether it was charged as a report whose permanent noise is drawn anew, as it then must be
+   * @returns whether it was charged as a report whose permanent noise is drawn anew, as it then must be; and the receipt,
+   *   which has no row yet
    * @throws {BudgetExceeded} the budget does not cover it, or, if it is a DayBudgetExceeded, that of the day does not
    * @throws {TooManyValues} a value has changed, and the user has not agreed to that
    * @throws {LinkingRefused} it would carry a pseudonym, and the user has not agreed to that
    * @throws {LedgerError} the ledger is missing or damaged
    */
-  spend(collection: Collection, values: readonly number[], when?: { timeMs?: number }): Promise<{ fresh: boolean }>;
+  spend(collection: Collection, values: readonly number[], when?: { timeMs?: number }): Promise<{ fresh: boolean; receipt: Receipt }>;
+}
+
+/** What a report shows of its user, for the user alone: it has no true value. Show it; neither send nor log it. */
+export class Receipt {
+  private constructor();
+
+  /** Name of the collection. */
+  readonly collection: string;
+  /** Names of the attributes that are shown with noise. */
+  readonly about: readonly string[];
+  /** The report, as it leaves. */
+  readonly row?: Uint8Array;
+  /** Whether it carries a pseudonym. */
+  readonly linked: boolean;
+  /** Nats that it has cost. */
+  readonly cost: number;
+  /** Nats that all reports of the user have cost. */
+  readonly spent: number;
+  /** Nats that they may cost, for ever. */
+  readonly budget: number;
+  /** Nats that are left of the budget. */
+  readonly left: number;
+  /** The largest posterior of one of two records that were held for equally likely, after all reports so far. */
+  readonly surest: number;
+
+  /** Say it in sentences. */
+  toString(): string;
 }
 
 /** A reporter for one collection. */
@@ -190,13 +218,14 @@ export class Reporter {
    * @returns 1 once the brokers have the report; 0 if the user is not asked now
    * @throws see `reportMany`
    */
-  report(record: RawRecord, ledger: Ledger): Promise<number>;
+  report(record: RawRecord, ledger: Ledger, options?: { onReceipt?: (place: number, receipt: Receipt) => void }): Promise<number>;
 
   /**
    * Report one record for each of many users, in as few batches as they fit in.
    *
    * @param options.onRefused told whose ledger refuses the report; without it, the first such error is thrown once the
    *   reports of all others are sent
+   * @param options.onReceipt given the receipt of each report, for its user, before it leaves
    * @returns number of reports that the brokers have
    * @throws {DataError} a record does not fit; nothing was charged or sent
    * @throws {CollectionError} the gateway has another collection; nothing was charged or sent
@@ -205,7 +234,7 @@ export class Reporter {
    */
   reportMany(
     users: readonly { record: RawRecord; ledger: Ledger }[],
-    options?: { onRefused?: (place: number, why: ReportRefused | LedgerError) => void },
+    options?: { onRefused?: (place: number, why: ReportRefused | LedgerError) => void; onReceipt?: (place: number, receipt: Receipt) => void },
   ): Promise<number>;
 }
 

@@ -15,6 +15,6 @@ export {
   TooManyValues,
 } from "./errors.js";
 export { Gateway } from "./gateway.js";
-export { Ledger } from "./ledger.js";
+export { Ledger, Receipt } from "./ledger.js";
 export { Reporter } from "./reporter.js";
 export { IndexedDBStore, MemoryStore } from "./store.js";

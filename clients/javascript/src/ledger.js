@@ -37,6 +37,45 @@ const MAX_DAYS = 8;
  */
 const NEW_USER = { perDay: Infinity, values: 1, fresh: false, linked: false };
 
+const nats = (number, round) => (round(number * 1000) / 1000).toFixed(3);
+
+/** What a report shows of its user, for the user alone: it has no true value. Show it; neither send nor log it. */
+export class Receipt {
+  /**
+   * @param {object} parts
+   * @param {string} parts.collection name
+   * @param {string[]} parts.about names of the attributes that are shown with noise
+   * @param {Uint8Array} [parts.row] the report, as it leaves
+   * @param {boolean} parts.linked whether it carries a pseudonym
+   * @param {number} parts.cost nats that it has cost
+   * @param {number} parts.spent nats that all reports of the user have cost
+   * @param {number} parts.budget nats that they may cost
+   */
+  constructor(parts) {
+    Object.assign(this, parts);
+    /** Nats that are left of the budget. */
+    this.left = Math.max(0, this.budget - this.spent);
+    /** The largest posterior of one of two records that were held for equally likely, after all reports so far. */
+    this.surest = 1 / (1 + Math.exp(-this.spent));
+    Object.freeze(this);
+  }
+
+  toString() {
+    const bytes = this.row?.length;
+    const shown = bytes > 16 ? `${toHex(this.row.subarray(0, 16))}...` : toHex(this.row ?? []);
+    const what = bytes === undefined ? "a report" : `${bytes} ${bytes === 1 ? "byte" : "bytes"}, ${shown}`;
+    const about = this.about.join(" and ");
+    const guess = Math.ceil(this.surest * 1000) / 10;
+    return (
+      `To ${this.collection} left ${what}, with noise, about ${about}.` +
+      (this.linked ? " It tells which reports are yours." : "") +
+      ` It cost ${nats(this.cost, Math.ceil)} nats: the surest guess which of two equally likely records is yours is now ` +
+      `${guess < 100 ? guess.toFixed(1) : "over 99.9"} % right, and ${nats(this.left, Math.floor)} of ${this.budget} ` +
+      "are left."
+    );
+  }
+}
+
 /** Require that terms make sense. @returns {Terms} */
 function checked(terms) {
   const { budget, perDay, values, fresh, linked, ...others } = terms;
@@ -231,8 +270,8 @@ export class Ledger {
    * @param {number[]} values numbers of the record's values
    * @param {object} [when]
    * @param {number} [when.timeMs] the time, milliseconds since 1970-01-01 UTC, which decides to what day it is charged
-   * @returns {Promise<{fresh: boolean}>} whether the report was charged as one whose permanent noise is drawn anew, as
-   *   it then must be
+   * @returns {Promise<{fresh: boolean, receipt: Receipt}>} whether the report was charged as one whose permanent noise is
+   *   drawn anew, as it then must be; and its receipt, which has no row yet
    * @throws {BudgetExceeded} the budget does not cover it; DayBudgetExceeded, that of the day does not
    * @throws {TooManyValues} a value has changed, and the user has not agreed to that
    * @throws {LinkingRefused} it would carry a pseudonym, and the user has not agreed to that
@@ -250,7 +289,6 @@ export class Ledger {
             "agreed: nothing was sent; if the user agrees, ledger.agree({ linked: true })",
         );
       }
-      charged = { fresh: state.fresh };
       const accounts = shown.reduce((known, report) => after(known, report, state), state.accounts);
       const days = daysAfter(state.days, day, state.accounts, accounts);
       const cost = costOf(accounts);
@@ -266,6 +304,11 @@ export class Ledger {
             "UTC: nothing was sent",
         );
       }
+      const about = collection.attributes.map(({ name }) => name);
+      const linked = collection.linkedMs !== undefined && !state.fresh;
+      const before = costOf(state.accounts);
+      const spent = { cost: Math.max(0, cost - before), spent: cost, budget: state.budget };
+      charged = { fresh: state.fresh, receipt: new Receipt({ collection: collection.name, about, linked, ...spent }) };
       return { ...state, days, accounts };
     });
     return charged;

@@ -4,6 +4,7 @@ import { HEADER_BYTES, MAX_BYTES, encodeBatch, shuffled } from "./batch.js";
 import { joined, randomBytes, randomWords } from "./bytes.js";
 import { Collection, PSEUDONYM_BYTES } from "./collection.js";
 import { LedgerError, ReportRefused } from "./errors.js";
+import { Receipt } from "./ledger.js";
 
 const BATCH_ID_BYTES = 16;
 
@@ -41,11 +42,12 @@ export class Reporter {
    *
    * @param {Record<string, string | number>} record
    * @param {import("./ledger.js").Ledger} ledger the user's
+   * @param {object} [options] see `reportMany`
    * @returns {Promise<number>} 1 once the brokers have the report; 0 if the user is not asked now
    * @throws see `reportMany`
    */
-  async report(record, ledger) {
-    return this.reportMany([{ record, ledger }]);
+  async report(record, ledger, options) {
+    return this.reportMany([{ record, ledger }], options);
   }
 
   /**
@@ -55,6 +57,8 @@ export class Reporter {
    * @param {object} [options]
    * @param {(place: number, why: Error) => void} [options.onRefused] told whose ledger refuses the report; without it,
    *   the first such error is thrown once the reports of all others are sent
+   * @param {(place: number, receipt: import("./ledger.js").Receipt) => void} [options.onReceipt] given the receipt of each
+   *   report, for its user, before it leaves
    * @returns {Promise<number>} number of reports that the brokers have
    * @throws {import("./errors.js").DataError} a record does not fit; nothing was charged or sent
    * @throws {import("./errors.js").CollectionError} the gateway has another collection; nothing was charged or sent
@@ -62,7 +66,7 @@ export class Reporter {
    * @throws {import("./errors.js").GatewayError} reports are charged, but not acknowledged; the error has the batch,
    *   which may be sent again
    */
-  async reportMany(users, { onRefused } = {}) {
+  async reportMany(users, { onRefused, onReceipt } = {}) {
     if (!Array.isArray(users)) throw new TypeError("reportMany takes a list, [{ record, ledger }, ...]");
     const values = users.map((user) => this.#collection.encode(user?.record));
     const without = users.findIndex(({ ledger }) => typeof ledger?.spend !== "function");
@@ -80,7 +84,9 @@ export class Reporter {
         const { ledger } = users[place];
         if (!this.#collection.asks(ledger.secret, timeMs)) continue;
         try {
-          rows.push(await this.#paidRow(values[place], ledger, timeMs));
+          const { row, receipt } = await this.#paidRow(values[place], ledger, timeMs);
+          rows.push(row);
+          onReceipt?.(place, receipt);
         } catch (why) {
           if (!(why instanceof ReportRefused || why instanceof LedgerError)) throw why;
           refused.push([place, why]);
@@ -98,14 +104,16 @@ export class Reporter {
   /** The noise is drawn after the charge, under the terms of the charge: they may change in another tab. */
   async #paidRow(values, ledger, timeMs) {
     const { mechanism } = this.#collection;
-    const { fresh } = await ledger.spend(this.#collection, values, { timeMs });
+    const { fresh, receipt } = await ledger.spend(this.#collection, values, { timeMs });
     const words = fresh
       ? mechanism.wordCounts.map(randomWords)
       : this.#collection.permanentWords(ledger.secret, values);
-    const row = mechanism.row(values, words, randomWords);
-    return this.#collection.linkedMs === undefined
-      ? row
-      : joined(fresh ? randomBytes(PSEUDONYM_BYTES) : this.#collection.pseudonym(ledger.secret, timeMs), row);
+    const sent = mechanism.row(values, words, randomWords);
+    const row =
+      this.#collection.linkedMs === undefined
+        ? sent
+        : joined(fresh ? randomBytes(PSEUDONYM_BYTES) : this.#collection.pseudonym(ledger.secret, timeMs), sent);
+    return { row, receipt: new Receipt({ ...receipt, row }) };
   }
 
   #batch(rows, timeMs) {

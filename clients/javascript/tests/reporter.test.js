@@ -57,6 +57,30 @@ test("a report is counted before it is sent", async () => {
   assert.ok(spentAtSend > 3);
 });
 
+test("a report has a receipt, with what leaves and what is left, and no value", async () => {
+  const ledger = await user({ budget: 8 });
+  const { gateway } = gatewayOf();
+  const receipts = [];
+  const onReceipt = (place, receipt) => receipts.push([place, receipt]);
+  const sent = [];
+  gateway.send = async (_, batch) => sent.push(batch);
+  const reporter = new Reporter({ gateway, collection: survey });
+  await reporter.report(RECORD, ledger, { onReceipt });
+  await reporter.report(RECORD, ledger, { onReceipt });
+  const [[place, first], [, second]] = receipts;
+  assert.equal(place, 0);
+  assert.deepEqual(first.row, sent[0].subarray(56));
+  assert.ok(first.cost === first.spent && second.spent === (await ledger.spent()));
+  assert.equal(second.left, 8 - second.spent);
+  assert.equal(
+    String(first),
+    `To care-survey left 1 byte, ${Buffer.from(first.row).toString("hex")}, with noise, about bathing and mobility. ` +
+      "It cost 3.154 nats: the surest guess which of two equally likely records is yours is now 96.0 % right, and " +
+      "4.846 of 8 are left.",
+  );
+  assert.ok(!/some|full|none/.test(JSON.stringify(first)));
+});
+
 test("what the store does not keep is not sent", async () => {
   const store = new MemoryStore();
   const ledger = await user({ store });
@@ -147,12 +171,12 @@ test("a day has a budget of its own, also where the clock goes back to it", asyn
 test("with fresh noise a value may change, and each report costs as much as the first", async () => {
   const ledger = await user({ budget: 100, fresh: true });
   for (const [collection, mobility] of [[survey, "some"], [survey, "full"], [survey, "some"], [krr, "some"]]) {
-    assert.deepEqual(await ledger.spend(collection, collection.encode({ ...RECORD, mobility })), { fresh: true });
+    assert.equal((await ledger.spend(collection, collection.encode({ ...RECORD, mobility }))).fresh, true);
   }
   const one = ({ mechanism }) => mechanism.cost(0, 1) + mechanism.cost(1, 1);
   assert.ok(Math.abs((await ledger.spent()) - 3 * one(survey) - one(krr)) < 1e-9);
   await ledger.agree({ fresh: false });
-  assert.deepEqual(await ledger.spend(survey, survey.encode(RECORD)), { fresh: false });
+  assert.equal((await ledger.spend(survey, survey.encode(RECORD))).fresh, false);
   assert.ok(Math.abs((await ledger.spent()) - 4 * one(survey) - one(krr)) < 1e-9);
 });
 

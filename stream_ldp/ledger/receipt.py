@@ -1,0 +1,89 @@
+"""A receipt: what a report has shown of its user, for the user alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stream_ldp.ledger.reports import AttributeReport
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon, shown_guess, surest_guess
+from stream_ldp.quantity import quantity
+
+if TYPE_CHECKING:
+    from stream_ldp.ledger.reports import PhaseReport
+
+#: Bytes of a report that a sentence shows.
+_SHOWN_BYTES = 16
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Receipt:
+    """What reports that are about to leave show of their user, and what is left of the budget.
+
+    It holds no true value, and what leaves is perturbed; it is made for the user's eyes, so show it where the user is
+    and neither send nor log it.
+
+    collection: that they are made for.
+    about: what they show with noise, such as the names of attributes; never a value.
+    rows: the reports, as they leave; none where they have yet to be made.
+    linked: whether they carry what tells that they are one user's.
+    cost: nats that they have cost.
+    spent: nats that all reports of the user to all collections have cost.
+    budget: nats that they may cost, for ever; infinite where they are only counted.
+    promise: the two users whom the reports do not tell apart by more than `spent`, in words.
+    """
+
+    collection: str
+    about: tuple[str, ...]
+    rows: tuple[bytes, ...] = ()
+    linked: bool
+    cost: float
+    spent: float
+    budget: float
+    promise: str
+
+    @property
+    def left(self) -> float:
+        """Nats that are left of the budget, never more than there are."""
+        return max(0.0, self.budget - self.spent)
+
+    @property
+    def surest(self) -> float:
+        """The largest posterior of one of two records that were held for equally likely, after all reports so far."""
+        return surest_guess(self.spent)
+
+    def __str__(self) -> str:
+        """Say it in sentences."""
+        unbounded = math.isinf(self.budget)
+        left = "there is no budget" if unbounded else f"{_down(self.left)} of {self.budget:g} are left"
+        linked = " It tells which reports are yours." if self.linked else ""
+        return (
+            f"To {self.collection} left {self._what}, with noise, about {_listed(self.about)}.{linked} It cost "
+            f"{shown_epsilon(self.cost)} nats: the surest guess which of two equally likely records is yours is now "
+            f"{shown_guess(self.spent)} right, and {left}."
+        )
+
+    @property
+    def _what(self) -> str:
+        if not self.rows:
+            return "a report"
+        first = self.rows[0]
+        more = "..." if len(first) > _SHOWN_BYTES else ""
+        shown = f"{quantity(len(first), 'byte')}, {first[:_SHOWN_BYTES].hex()}{more}"
+        count = len(self.rows)
+        return shown if count == 1 else f"{quantity(count, 'report')}, of which the first is {shown}"
+
+
+def subject_of(report: AttributeReport | PhaseReport) -> str:
+    """Return what a report is about, in words."""
+    return report.attribute if isinstance(report, AttributeReport) else f"a set, in phase {report.phase}"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    *others, last = names or ("nothing",)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _down(nats: float) -> str:
+    return f"{math.floor(nats * 1_000) / 1_000:.3f}"

@@ -161,6 +161,13 @@ def test_answers_are_watched_as_lines_and_as_json_with_their_truth(
     assert json.loads(final.to_bytes()).items() <= read.items()
 
 
+def test_the_last_final_is_explained_in_sentences(file: Path, collection: Any, answered: list[Any]) -> None:
+    final = answered[-1]
+    title, *sentences = output("explain", file).splitlines()
+    assert title == f"{collection.name}, {final.series}, {final.window}"
+    assert [each for each in sentences if each.endswith(".")]
+
+
 def test_a_window_is_computed_again_from_its_log(file: Path, collection: Any, answered: list[Any]) -> None:
     for line, final in zip(output("replay", file).splitlines(), answered[-1:], strict=True):
         assert line == (f"{collection.name} {final.series} {final.window}: equal, from {final.reports} reports")

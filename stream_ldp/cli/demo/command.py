@@ -49,7 +49,7 @@ def demo(
     seconds: Annotated[
         float | None,
         typer.Option(
-            min=10,
+            min=0,
             help="Seconds from the first answer on after which it ends, with a summary.",
             show_default="until Ctrl-C",
         ),

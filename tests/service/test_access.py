@@ -421,10 +421,10 @@ async def items(tmp_path: Path, guarded: SecuredKafka, prefix: str) -> ItemInsta
     return ItemInstallation(deployment, guarded)
 
 
-async def test_the_access_rules_are_enough_for_clients_workers_and_readers(
+async def test_the_access_rules_are_enough_for_clients_workers_readers_and_watchers(
     records: RecordInstallation, administrator: AdminClient
 ) -> None:
-    roles = (Role.CLIENT, Role.WORKER, Role.READER)
+    roles = (Role.CLIENT, Role.WORKER, Role.READER, Role.WATCHER)
     for role in roles:
         allow(administrator, role, records.rules(role))
     for role in roles:

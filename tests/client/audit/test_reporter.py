@@ -7,6 +7,7 @@ import itertools
 import logging
 import os
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,10 @@ def for_ever(self: Any, table: Any, *, time_ms: int, **options: Any) -> Any:
 
 
 def without_what_is_held(patch: pytest.MonkeyPatch) -> None:
+    # What is imported when it is first read would keep what is patched.
+    import_module("stream_ldp.places.charges")
+    import_module("stream_ldp.questions.charges")
+
     def held_words(collection: Any, number: int, user: Any, *, key: bytes) -> Any:
         return KeyedWords(key, person=b"stream-ldp ans 1", data=collection.fingerprint)
 

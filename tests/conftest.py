@@ -1,4 +1,4 @@
-"""All tests of a process share one Kafka, and each has names on it that no other test uses."""
+"""All tests of a run share one Kafka, and each has names on it that no other test uses."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -17,6 +18,7 @@ import pytest
 from stream_ldp.kafka.embedded import EmbeddedKafka, MissingTool
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX, OTHER_VARIABLES
+from tests.kafka.shared import kafka_on_request, shared_kafka
 from tests.profiles import QUICK
 
 #: Fixtures that tests of several rooms use.
@@ -35,8 +37,11 @@ os.umask(0o077)
 hypothesis.settings.load_profile(QUICK)
 
 
-#: A broker of its own is started in each process, with half a gigabyte.
+#: Each process takes some hundred megabytes.
 MAX_PROCESSES = 8
+
+#: Where the processes of a run ask for its Kafka.
+KAFKA = pytest.StashKey[str]()
 
 #: Files and folders that take three quarters of the processor's time of all tests without a broker, each with the
 #: reason: `make test-fast` leaves them out.
@@ -110,6 +115,20 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return min((os.cpu_count() or 1) + waiting, MAX_PROCESSES)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config) -> None:
+    """Side by side, the processes share one Kafka, which ends after them all."""
+    running = ExitStack()
+    config.add_cleanup(running.close)
+    config.stash[KAFKA] = running.enter_context(kafka_on_request())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Give a process the address at which the one Kafka is asked for."""
+    node.workerinput["kafka"] = node.config.stash[KAFKA]
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what needs the broker, and what is heavy, before it is selected by; side by side, it runs in our order."""
@@ -142,11 +161,14 @@ def _turns(files: Iterable[Path], *, waiting: set[Path]) -> dict[Path, float]:
 
 
 @pytest.fixture(scope="session")
-def kafka() -> Iterator[EmbeddedKafka]:
+def kafka(pytestconfig: pytest.Config) -> Iterator[EmbeddedKafka]:
     """A real Apache Kafka. Without Java or Maven its tests are skipped, or fail where it is required."""
     with ExitStack() as stack:
         try:
-            broker = stack.enter_context(EmbeddedKafka())
+            if hasattr(pytestconfig, "workerinput"):
+                broker = shared_kafka(pytestconfig.workerinput["kafka"])
+            else:
+                broker = stack.enter_context(EmbeddedKafka())
         except MissingTool as missing:
             if os.environ.get("CI") or os.environ.get("STREAM_LDP_REQUIRE_KAFKA") == "1":
                 pytest.fail(f"a real Kafka is required here: {missing}")

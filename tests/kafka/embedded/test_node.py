@@ -42,14 +42,14 @@ async def _read(bootstrap: str, topic: str) -> list[bytes]:
 
 
 async def test_a_broker_killed_and_restarted_has_lost_no_record_and_kept_its_address(
-    kafka: EmbeddedKafka, prefix: str
+    mortal: EmbeddedKafka, prefix: str
 ) -> None:
-    before = kafka.bootstrap
-    await _create(kafka.bootstrap, prefix)
-    await _produce(kafka.bootstrap, prefix, b"acknowledged")
-    await asyncio.to_thread(kafka.restart)
-    assert kafka.bootstrap == before
-    assert await _read(kafka.bootstrap, prefix) == [b"acknowledged"]
+    before = mortal.bootstrap
+    await _create(mortal.bootstrap, prefix)
+    await _produce(mortal.bootstrap, prefix, b"acknowledged")
+    await asyncio.to_thread(mortal.restart)
+    assert mortal.bootstrap == before
+    assert await _read(mortal.bootstrap, prefix) == [b"acknowledged"]
 
 
 def test_a_broker_uses_the_archive_of_its_classes_from_its_first_start(kafka: EmbeddedKafka) -> None:

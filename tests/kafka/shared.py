@@ -1,0 +1,66 @@
+"""One Kafka for all processes of a run: the first that asks has it started, and it ends after them all."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing.connection import Client, Listener
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from stream_ldp.kafka.embedded import EmbeddedBrokerError, EmbeddedKafka
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@contextmanager
+def kafka_on_request() -> Iterator[str]:
+    """Yield the address, for `shared_kafka`, of a thread that starts a broker once it is asked for it.
+
+    It is not in a process that tests, since one that crashed or ended early would end the Kafka of the others.
+    """
+    with Listener(family="AF_UNIX") as listener:
+        thread = Thread(target=_serve, args=(listener,), daemon=True)
+        thread.start()
+        try:
+            yield str(listener.address)
+        finally:
+            with Client(listener.address) as ending:
+                ending.send(False)
+            thread.join()
+
+
+def _serve(listener: Listener) -> None:
+    found: tuple[Path, int] | Exception | None = None
+    with ExitStack() as running:
+        while True:
+            with listener.accept() as asking:
+                try:
+                    if not asking.recv():
+                        return
+                except EOFError:  # its process has been killed
+                    continue
+                if found is None:
+                    try:
+                        broker = running.enter_context(EmbeddedKafka())
+                        found = broker.data, broker.port
+                    except (EmbeddedBrokerError, OSError) as failed:
+                        found = failed
+                with suppress(BrokenPipeError):
+                    asking.send(found)
+
+
+def shared_kafka(address: str) -> EmbeddedKafka:
+    """Return the broker that runs at the address's process, which is not ours to end or to restart.
+
+    Raises:
+        EmbeddedBrokerError: it could not be started.
+    """
+    with Client(address) as asking:
+        asking.send(True)
+        found = asking.recv()
+    if isinstance(found, Exception):
+        raise found
+    data, port = found
+    return EmbeddedKafka(data=data, port=port)

@@ -63,7 +63,7 @@ def record(
         str,
         typer.Option(
             help="The topic, by its whole name or by its last part: reports, partials, rounds, dead-letters, "
-            "collections, records, provisional, or that of the final answers.",
+            "collections, records, provisional, that of the final answers, or that with -rows.",
             show_default=False,
         ),
     ],

@@ -13,6 +13,7 @@ from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.answer import moment
 from stream_ldp.pipeline.partials import Partial, decode
 from stream_ldp.pipeline.problem import problem_of
+from stream_ldp.pipeline.rows import COLUMNS
 from stream_ldp.pipeline.windows import pane_of, windows_of
 from stream_ldp.quantity import quantity
 from stream_ldp.service.dead_letters import DeadLetter
@@ -68,6 +69,8 @@ def describe(
                     "made_from": f"{quantity(chunk.reports, 'report')}, by {chunk.method}",
                 }
                 return what, told | _fingerprint(bytes.fromhex(chunk.fingerprint), collection)
+            case _ if suffix == f"{collection.topics.answers}-rows":
+                return _row(record.value, collection)
             case _:
                 answer = kind.answer.from_bytes(record.value)
                 what = "a final answer, which never changes" if answer.final else "a provisional answer"
@@ -136,6 +139,16 @@ def _round(value: bytes, collection: Collection) -> Description:
     }
     said |= {name: time_text(said[name]) for name in ("start_ms", "end_ms") if name in said}
     return "a round: what clients are asked", said | {"batches_fingerprint": asked.fingerprint.hex()}
+
+
+def _row(value: bytes, collection: Collection) -> Description:
+    row = json.loads(value)
+    if not isinstance(row, dict) or row.keys() != COLUMNS.keys():
+        raise ValueError("not a row of the columns that this release writes")
+    told = {"says": f"{row['cell_name']}: {row['estimate']}", "series": row["series"], "window": row["window_start"]}
+    return "a cell of a final answer, as a flat row", told | _fingerprint(
+        bytes.fromhex(row["fingerprint"]), collection
+    )
 
 
 def _letter(record: ConsumerRecord, collection: Collection, layouts: Mapping[bytes, Layout]) -> Description:

@@ -283,11 +283,13 @@ class Topics:
     rounds: whether the kind has a topic on which rounds are published.
     records: whether there is one for synthetic records; it depends on the collection, not on its kind. See
         `stream_ldp.collection.synthesis.topics_of`.
+    rows: whether there is one for finals as flat rows, which also depends on the collection.
     """
 
     answers: str
     rounds: bool = False
     records: bool = False
+    rows: bool = False
 
 
 class Collection(Part):
@@ -301,6 +303,7 @@ class Collection(Part):
         reports are linked, the users are counted; elsewhere, `reports_per_user` says how many there are.
     delta: chance that the epsilon which finals state for readers who trust the service does not hold; 10^-8 by
         default.
+    rows: whether each final is published as flat rows as well, one a cell, on a topic of their own.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
@@ -312,6 +315,7 @@ class Collection(Part):
     window: Window
     min_reports: Annotated[int, Field(ge=1)] | None = None
     delta: Annotated[float, Field(ge=MIN_DELTA, le=MAX_DELTA)] | None = None
+    rows: bool = False
 
     @property
     def floor(self) -> int:
@@ -365,7 +369,8 @@ class Collection(Part):
     @cached_property
     def document(self) -> dict[str, Any]:
         """The whole collection as plain data, equal for equal collections however they are written."""
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        found = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return found if self.rows else {name: part for name, part in found.items() if name != "rows"}
 
     @property
     def meaning(self) -> str:

@@ -155,7 +155,7 @@ def record_bytes(sizes: Sequence[int]) -> int:
 
 def topics_of(collection: Collection) -> Topics:
     """Return the topics of a collection, beside those that every collection has."""
-    return replace(collection.topics, records=synthesis_of(collection) is not None)
+    return replace(collection.topics, records=synthesis_of(collection) is not None, rows=collection.rows)
 
 
 def synthesis_of(collection: Collection) -> SynthesisSpec | None:

@@ -119,15 +119,16 @@ def rules_of(
     reports, letters = names.reports(collection), names.dead_letters(collection)
     answers, provisional = names.answers_of(collection, topics.answers), names.provisional(collection)
     rounds = [names.rounds(collection)] if topics.rounds else []
-    records = [names.records(collection)] if topics.records else []
+    made = [names.records(collection)] if topics.records else []
+    made += [names.rows_of(collection, topics.answers)] if topics.rows else []
     match role:
         case Role.CLIENT:
             yield from _on_topics(write, reports)
             yield from _on_topics(read, *rounds)
         case Role.WORKER:
             yield from _on_topics(read, names.collections, names.partials, reports, answers, *rounds)
-            yield from _on_topics(write, names.partials, answers, provisional, letters, *rounds, *records)
-            own = reports, answers, provisional, letters, *rounds, *records
+            yield from _on_topics(write, names.partials, answers, provisional, letters, *rounds, *made)
+            own = reports, answers, provisional, letters, *rounds, *made
             yield from _on_topics(configs, names.collections, names.partials, *own)
             for group in groups.of(collection):
                 yield AccessRule(resource=Resource.GROUP, name=group, operation=read)
@@ -135,7 +136,7 @@ def rules_of(
             # Its last part says which collections are merged together.
             yield _on_all(Resource.GROUP, groups.merges, read)
         case Role.READER:
-            yield from _on_topics(read, answers, *records)
+            yield from _on_topics(read, answers, *made)
         case Role.WATCHER:
             yield from _on_topics(read, answers, provisional)
         case Role.ANALYST:
@@ -154,7 +155,7 @@ def rules_of(
         case Role.RESETTER:
             yield from _on_topics(read, names.collections, names.partials, reports, answers)
             yield _on_all(Resource.TOPIC, names.prefix, configs)
-            yield from _on_topics(Operation.DELETE, reports, answers, provisional, letters, *rounds, *records)
+            yield from _on_topics(Operation.DELETE, reports, answers, provisional, letters, *rounds, *made)
             for operation in (read, Operation.DELETE):
                 yield _on_all(Resource.GROUP, groups.prefix, operation)
 

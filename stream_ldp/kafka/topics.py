@@ -83,6 +83,14 @@ class TopicNames:
         """Name the topic of the final answers of a collection; both are given by name, see `Topics.answers`."""
         return f"{self.prefix}.{collection}.{answers}"
 
+    def rows(self, collection: Collection) -> str:
+        """Name the topic of the final answers of a collection as flat rows."""
+        return self.rows_of(collection.name, collection.topics.answers)
+
+    def rows_of(self, collection: str, answers: str) -> str:
+        """Name the topic of rows; both are given by name, as in `answers_of`."""
+        return f"{self.answers_of(collection, answers)}-rows"
+
     def dead_letters(self, collection: str) -> str:
         """Name the topic of the refused batches of one collection."""
         return f"{self.prefix}.{collection}.dead-letters"
@@ -197,6 +205,10 @@ def _own(
 ) -> tuple[TopicSpec, ...]:
     asked = [_rounds(collection, names)] if collection.topics.rounds else []
     made = [_records(collection, names)] if topics_of(collection).records else []
+    if collection.rows:
+        # As long as the finals that they are made of.
+        rows = TopicSpec(name=names.rows(collection), partitions=1, config=_compacted_and_deleted(answers_ms))
+        made.append(rows)
     return (
         TopicSpec(
             name=names.reports(collection.name),

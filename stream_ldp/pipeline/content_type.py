@@ -35,6 +35,8 @@ BATCH = _headers("batch", version=wire.VERSION)
 PARTIAL = _headers("partial", version=partials.VERSION)
 #: What the name of a collection means.
 REGISTRATION = _headers("registration", version=1, suffix="+json")
+#: A cell of a final answer as a flat row.
+ROW = _headers("row", version=1, suffix="+json")
 #: A refused record as it came, with the reason in other headers.
 DEAD_LETTER = _headers("dead-letter", version=1)
 

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 from stream_ldp.extras import imported
 from stream_ldp.pipeline.answer import moment
 from stream_ldp.pipeline.cells import LEVEL
+from stream_ldp.pipeline.content_type import ROW
 from stream_ldp.spreadsheet import csv_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from stream_ldp.pipeline.answer import Answer
+    from stream_ldp.pipeline.content_type import Headers
 
 #: The columns of a row, in order, each with its type: text, time (ISO 8601, UTC), integer, number or truth. None of
 #: the names is reserved in SQL, and all collections of all kinds have the same.
@@ -57,6 +59,15 @@ class Row:
     def key(self) -> bytes:
         """Key of the record with this row: that of its window and cell."""
         return "|".join(str(self.values[name]) for name in KEY).encode()
+
+    @property
+    def headers(self) -> Headers:
+        """Headers of the record with this row."""
+        return ROW
+
+    def to_bytes(self) -> bytes:
+        """Encode it as the value of a record."""
+        return self.to_json().encode()
 
     def to_json(self) -> str:
         """Return the row as a flat JSON object on one line."""

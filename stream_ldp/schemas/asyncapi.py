@@ -12,10 +12,12 @@ from stream_ldp.pipeline.content_type import (
     DEAD_LETTER,
     PARTIAL,
     REGISTRATION,
+    ROW,
     Headers,
     content_type_of,
 )
 from stream_ldp.pipeline.rejection import Reason
+from stream_ldp.pipeline.rows import COLUMNS
 from stream_ldp.schemas.messages import MESSAGES, message_schema
 from stream_ldp.sets.rounds import Round
 from stream_ldp.synthesis.chunk import SyntheticChunk
@@ -29,6 +31,14 @@ _COLLECTION = "{collection}"
 
 _TEXT = {"type": "string"}
 _FINGERPRINT = {"type": "string", "pattern": "^[0-9a-f]{32}$", "description": "of the collection, hexadecimal"}
+#: JSON's types of the columns of rows. A number may not be known.
+_ROW_TYPES = {
+    "text": "string",
+    "time": "string",
+    "integer": "integer",
+    "truth": "boolean",
+    "number": ["number", "null"],
+}
 _NUMBER = {"type": "string", "pattern": "^[0-9]+$"}
 
 
@@ -89,6 +99,9 @@ def _channels() -> _Json:
         found[topics.answers] = _channel(
             _NAMES.answers_of(_COLLECTION, topics.answers), messages, "Final answers, which never change"
         )
+        found[f"{topics.answers}-rows"] = _channel(
+            _NAMES.rows_of(_COLLECTION, topics.answers), ["Row"], "Final answers as flat rows, one a cell"
+        )
     found["provisional"] = _channel(
         _NAMES.provisional(_COLLECTION),
         [kind.answer.__name__ for kind in KINDS.values()],
@@ -132,6 +145,7 @@ def _operations() -> dict[str, tuple[str, str, str]]:
             name,
             "A worker publishes final answers; a new owner reads them to go on from there",
         )
+        found[f"send{word}Rows"] = ("send", f"{name}-rows", "A worker publishes final answers as flat rows")
     return {name: found[name] for name in sorted(found)}
 
 
@@ -206,6 +220,17 @@ def _binary_messages() -> _Json:
                 fingerprint=_FINGERPRINT,
             ),
             "payload": {"type": "string", "format": "binary"},
+        },
+        "Row": {
+            "contentType": _media(ROW),
+            "summary": "One cell of a final answer; the key is fingerprint, series, window_start and cell_labels",
+            "headers": _header_schema(ROW),
+            "payload": {
+                "type": "object",
+                "properties": {name: {"type": _ROW_TYPES[kind]} for name, kind in COLUMNS.items()},
+                "required": list(COLUMNS),
+                "additionalProperties": False,
+            },
         },
         "Registration": {
             "contentType": _media(REGISTRATION),

@@ -4,8 +4,8 @@ A merge publishes nothing before it has read the log: the answers first, since w
 partials. It begins where its last commit says that the records of what is still open begin. After that each final is
 solved in order of time from the final before it, published, acknowledged, and only then remembered.
 
-The round of the next phase of an epoch follows from the final alone, and so do synthetic records. Both are published
-again after every start, and after finals that another worker has published, since it may have died before.
+The round of the next phase of an epoch follows from the final, and so do its rows and synthetic records. All are
+published again after every start, and after finals that another worker has published, since it may have died before.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import Watermark
 from stream_ldp.pipeline.provisionals import SHARE, Provisionals
 from stream_ldp.pipeline.quarantine import Quarantine, Unsolved
+from stream_ldp.pipeline.rows import rows_of
 from stream_ldp.service.dead_letters import unread_letter
 from stream_ldp.service.finals import Finals
 from stream_ldp.service.holding import Holding
@@ -61,6 +62,9 @@ log = logging.getLogger(__name__)
 
 #: Seconds for one final answer, after which the worker is not ready: 2^17 cells take a minute.
 LATE_SECONDS = 120.0
+
+#: Rows that are handed to the producer at a time: about half a megabyte.
+ROWS_AT_ONCE = 1_000
 
 #: Seconds between two commits of the place from which windows can be rebuilt: about as many are read again.
 COMMIT_SECONDS = 5.0
@@ -399,6 +403,7 @@ class CollectionMerger:
             await self._follow_up()
             return None
         await self._ask_next(answer)
+        await self._publish_rows(answer)
         records = step.decide(self.merge, answer, offset=offset)
         self._tell_of(answer, step)
         return records
@@ -488,6 +493,7 @@ class CollectionMerger:
         decided = self.merge.decided
         for answer in decided:
             await self._ask_next(answer)
+            await self._publish_rows(answer)
         # A window that is forgotten has its records: they are published before it is.
         if decided and self.merge.holds(decided[-1].window.start_ms):
             try:
@@ -505,6 +511,24 @@ class CollectionMerger:
             self.merge.expect(asked.layout)
             await self._producer.publish([Record.of(asked.message, topic=self._names.rounds(name))])
             self._metrics.merge.rounds_published.labels(name).inc()
+
+    async def _publish_rows(self, answer: Answer) -> None:
+        """Publish a final answer as rows, if the collection asks for them: a repeat has the same keys and content."""
+        if not self._collection.rows:
+            return
+        topic = self._names.rows(self._collection)
+
+        def made() -> list[Record]:
+            return [Record.of(row, topic=topic) for row in rows_of(answer)]
+
+        try:
+            records = await asyncio.to_thread(made)
+        except Exception:
+            # As in `_computed`: another may have written the final, and it may be about anything.
+            log.exception("%s: no rows are made of %s", self._collection.name, answer.window)
+            return
+        for begin in range(0, len(records), ROWS_AT_ONCE):
+            await self._producer.publish(records[begin : begin + ROWS_AT_ONCE])
 
     async def _publish_records(self, records: WindowRecords | None) -> None:
         """Publish the synthetic records of a window with its first final, if the collection asks for some.

@@ -13,6 +13,7 @@ from stream_ldp.kafka.unreadable import UnreadableRecord
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.answer import Status
+from stream_ldp.pipeline.rows import rows_of
 from stream_ldp.records.layout import JointLayout
 from stream_ldp.sets.layout import PhaseLayout
 from tests.client.examples import collection_of, estimate_of
@@ -71,8 +72,18 @@ def test_a_message_that_nobody_reported_has_no_numbers() -> None:
     assert said["says"].endswith("bathing-mobility no-reports")
 
 
+def test_a_row_is_told_by_its_cell() -> None:
+    row, *_ = rows_of(estimate_of())
+    what, said = describe(record(row.to_bytes()), "estimates-rows", SURVEY, layouts={})
+    assert what == "a cell of a final answer, as a flat row"
+    assert said["says"] == f"{row.values['cell_name']}: {row.values['estimate']}"
+    assert (said["series"], said["window"]) == ("bathing-mobility", "1970-01-01T00:00:00Z")
+    assert said["fingerprint"].endswith(f", that of {SURVEY.name}")
+
+
 @pytest.mark.parametrize(
-    "suffix", ["reports", "partials", "estimates", "rounds", "dead-letters", "collections", "records"]
+    "suffix",
+    ["reports", "partials", "estimates", "estimates-rows", "rounds", "dead-letters", "collections", "records"],
 )
 @pytest.mark.parametrize("value", [b"", b"{}", b"[]", b"\xff" * 100])
 def test_junk_on_any_topic_is_told_as_junk(suffix: str, value: bytes) -> None:

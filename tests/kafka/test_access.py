@@ -22,7 +22,7 @@ from tests.kafka.names import collections, is_prefix, prefixes
 from tests.paths import REPOSITORY
 
 #: The topics of a collection that has every topic.
-ALL = Topics(answers="estimates", rounds=True, records=True)
+ALL = Topics(answers="estimates", rounds=True, records=True, rows=True)
 
 #: How a table shows what is allowed.
 LETTERS = {
@@ -114,6 +114,7 @@ def _resources(prefix: str, collection: str) -> list[tuple[Resource, str]]:
     topics += [
         names.provisional(collection),
         names.records(collection),
+        names.rows_of(collection, ALL.answers),
         names.dead_letters(collection),
         names.partials,
         names.collections,

@@ -50,10 +50,10 @@ class Subject:
 
     @property
     def text_on_kafka(self) -> str:
-        """The same collection in the windows of a real broker, as a format whose only place is its name."""
+        """The same collection with rows, in the windows of a real broker: a format whose only place is its name."""
         name = self.text.split()[1]
         text = self.text.replace(WINDOW, self.window_on_kafka).replace("{", "{{").replace("}", "}}")
-        return text.replace(f"collection: {name}", "collection: {name}", 1)
+        return text.replace(f"collection: {name}", "collection: {name}", 1).rstrip() + "\nrows: true\n"
 
     def users(self, count: int) -> list[Any]:
         """Return what so many users hold."""

@@ -18,6 +18,7 @@ from stream_ldp.kinds import KINDS, kind_of, load_collection, solve
 from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.rejection import Reason
+from stream_ldp.pipeline.rows import rows_of
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.pipeline.windows import pane_of
 from stream_ldp.service.replay import compare
@@ -86,6 +87,7 @@ class Played(Deployment):
         await self.play(part=3)
         await self.close(2)
         await self.final(2)
+        await self.in_rows(2)
         await self.synthesized(2)
 
     async def close(self, number: int) -> None:
@@ -116,6 +118,13 @@ class Played(Deployment):
         """Wait for the final of a window."""
         async with asyncio.timeout(within):
             while self.window(number) not in await self.finals():
+                await asyncio.sleep(0.3)
+
+    async def in_rows(self, number: int, *, within: float = 60.0) -> None:
+        """Wait for the rows of the final of a window."""
+        last = list(rows_of((await self.finals())[self.window(number)]))[-1].key
+        async with asyncio.timeout(within):
+            while last not in {record.key for record in await self.records(self.names.rows(self.collection))}:
                 await asyncio.sleep(0.3)
 
     async def synthesized(self, number: int, *, within: float = 60.0) -> None:
@@ -179,6 +188,9 @@ class Played(Deployment):
         letters = await self.records(self.names.dead_letters(self.collection.name))
         reasons = Counter(dict(letter.headers)["reason"].decode() for letter in letters)
         assert reasons == {Reason.TOO_SHORT.value: 1, Reason.LATE.value: 1}
+        expected_rows = {row.key: row.to_bytes() for answer in finals.values() for row in rows_of(answer)}
+        log = await self.records(self.names.rows(self.collection))
+        assert {(record.key, record.value) for record in log} == set(expected_rows.items())
         if records:
             log = await self.records(self.names.records(self.collection.name))
             assert {record.value for record in log} == set(records)

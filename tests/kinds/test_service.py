@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from stream_ldp.kafka.topics import topic_specs
+from stream_ldp.kinds import parse_collection
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.testing import kafka_in_memory
@@ -51,6 +53,26 @@ def test_a_collection_has_the_topics_of_its_kind(collection: Any, kind: Kind[Any
         "p.partials",
         *(f"p.{collection.name}.{topic}" for topic in own),
     }
+
+
+async def test_a_collection_with_rows_publishes_every_cell_of_its_finals_and_means_the_same(
+    collection: Any, subject: Subject, kind: Kind[Any, Any, Any]
+) -> None:
+    asking = parse_collection(f"{subject.text.rstrip()}\nrows: true\n")
+    assert asking.fingerprint == collection.fingerprint
+    assert "rows" not in collection.document
+    specs = {spec.name: spec for spec in topic_specs([asking], prefix="p", partials_partitions=1)}
+    finals, rows = (specs[f"p.{collection.name}.{kind.collection.topics.answers}{end}"] for end in ("", "-rows"))
+    assert rows.config == finals.config
+    with kafka_in_memory(asking, now_ms=START_MS) as kafka:
+        answers = await play(kafka, asking, subject.users(USERS))
+        records = kafka.broker.available(kafka.settings.topic_names.rows(asking))
+    cells = [cell for answer in answers for cell in answer.cells()]
+    told = [json.loads(record.value) for record in records]
+    assert [row["estimate"] for row in told] == pytest.approx([cell.estimate for cell in cells])
+    assert [json.loads(row["cell_labels"]) for row in told] == [dict(cell.labels) for cell in cells]
+    assert len({record.key for record in records}) == len(cells) > 0
+    assert not any(isinstance(part, list | dict) for row in told for part in row.values())
 
 
 async def test_finals_are_near_what_users_hold(memory: KafkaInMemory, collection: Any, subject: Subject) -> None:

@@ -13,6 +13,8 @@ from jsonschema import Draft7Validator
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.kinds import KINDS, parse_collection
 from stream_ldp.pipeline.content_type import CONTENT_TYPE
+from stream_ldp.pipeline.rows import rows_of
+from stream_ldp.schemas import FOLDER
 from stream_ldp.schemas.asyncapi import asyncapi
 from tests.schemas.recorded import COLLECTIONS, record
 
@@ -59,7 +61,7 @@ def test_every_reference_leads_somewhere() -> None:
 
 
 def test_every_topic_is_in_the_document_and_no_other() -> None:
-    collections = [parse_collection(text) for text in COLLECTIONS.values()]
+    collections = [parse_collection(f"{text.rstrip()}\nrows: true\n") for text in COLLECTIONS.values()]
     topics = [spec.name for spec in topic_specs(collections, prefix="stream-ldp", partials_partitions=1)]
     assert {channel_of(topic) for topic in topics} == set(DOCUMENT["channels"])
     told = {operation["channel"]["$ref"].rpartition("/")[2] for operation in DOCUMENT["operations"].values()}
@@ -83,6 +85,17 @@ async def test_what_is_on_the_topics_is_what_the_document_says() -> None:
             if "json" in message["contentType"]:
                 schema = message["payload"].get("schema", message["payload"])
                 Draft7Validator({**schema, "components": DOCUMENT["components"]}).validate(json.loads(each.value))
+
+
+def test_a_row_is_what_the_document_says() -> None:
+    message = DOCUMENT["components"]["messages"]["Row"]
+    for kind in KINDS.values():
+        (name,) = DOCUMENT["channels"][f"{kind.collection.topics.answers}-rows"]["messages"]
+        assert name == "Row"
+        for path in (FOLDER / "examples").glob(f"{kind.answer.__name__.lower()}-*.json"):
+            for row in rows_of(kind.answer.from_bytes(path.read_bytes())):
+                Draft7Validator(message["payload"]).validate(json.loads(row.to_bytes()))
+                Draft7Validator(message["headers"]).validate({name: text.decode() for name, text in row.headers})
 
 
 def test_examples_are_messages() -> None:

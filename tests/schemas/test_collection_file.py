@@ -122,6 +122,7 @@ estimates:
   - {name: among, of: [age, answer], among: [age, answer, other]}
 sample: 0.5
 min_reports: 10
+rows: true
 delta: 1e-9
 synthesis: {records: 1000, seed: 7, method: lopub, stop: paper}
 """,
@@ -151,6 +152,7 @@ every: 1s
 prior: window
 sample: 0.5
 min_reports: 10
+rows: true
 delta: 1e-9
 """,
     """
@@ -189,6 +191,7 @@ window: {size: 60s, returning: 0.5}
 every: 1s
 prior: window
 min_reports: 10
+rows: true
 delta: 1e-9
 """,
     """
@@ -233,6 +236,7 @@ window: {size: 60s}
 estimates: [{name: both, of: [diet, smokes], every: 1s, prior: temporal}]
 synthesis: {records: 1000}
 min_reports: 10
+rows: true
 delta: 1e-9
 """,
     """
@@ -257,6 +261,7 @@ window: {size: 60s}
 every: 1s
 prior: temporal
 min_reports: 10
+rows: true
 delta: 1e-9
 """,
     """
@@ -269,6 +274,7 @@ window: {size: 60s}
 every: 1s
 prior: temporal
 min_reports: 10
+rows: true
 delta: 1e-9
 """,
     """

@@ -17,6 +17,7 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.quarantine import LogEntry
+from stream_ldp.pipeline.rows import rows_of
 from stream_ldp.pipeline.topic_identity import TopicIdentity
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
@@ -319,6 +320,47 @@ async def test_records_whose_owner_died_before_publishing_them_are_published_by_
     assert await chunks_of(published, number=1) == before
     assert await asyncio.wait_for(published.finals_of(MAKING, number=1), SOON) == [40]
     assert [each.topic for each in published.records] == ["stream-ldp.making.records", "stream-ldp.making.estimates"]
+
+
+async def test_rows_whose_owner_died_before_publishing_them_are_published_by_the_next(
+    merger: Merger, published: Published, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stream_ldp.merge_step.solve", quick_answer)
+    await rebuilt(merger)
+    await tell(merger, SMALL, windows=2)
+    async with asyncio.timeout(SOON):
+        await published.finals_of(SMALL, number=2)
+    owned = merger._owned["small"]
+    monkeypatch.setattr(owned, "_collection", SMALL.model_copy(update={"rows": True}))
+    await owned._follow_up()
+    once = [(each.key, each.value) for each in published.records if each.topic == "stream-ldp.small.estimates-rows"]
+    await owned._follow_up()
+    twice = [(each.key, each.value) for each in published.records if each.topic == "stream-ldp.small.estimates-rows"]
+    assert twice == once + once
+    expected = [
+        (row.key, row.to_bytes())
+        for each in published.records
+        if each.topic == "stream-ldp.small.estimates"
+        for row in rows_of(Estimate.from_bytes(each.value))
+    ]
+    assert once == expected
+    assert expected
+
+
+async def test_a_final_of_another_of_which_no_rows_can_be_made_ends_no_merge(
+    merger: Merger, published: Published, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_: object) -> None:
+        raise OverflowError
+
+    monkeypatch.setattr("stream_ldp.merge_step.solve", quick_answer)
+    monkeypatch.setattr(collection_merger, "rows_of", fail)
+    await rebuilt(merger)
+    monkeypatch.setattr(merger._owned["small"], "_collection", SMALL.model_copy(update={"rows": True}))
+    await tell(merger, SMALL, windows=2)
+    async with asyncio.timeout(SOON):
+        assert len(await published.finals_of(SMALL, number=2)) == 2
+    assert "small: no rows are made of " in caplog.text
 
 
 async def test_a_final_of_another_of_which_no_records_can_be_made_ends_no_merge(

@@ -23,11 +23,11 @@ estimates are from it. To first order that is the noise that passes the shrinkag
 
 with R_w the ratio of noise, and b_w the part of the estimate's difference from the prior's centre that the reports do
 not resolve, twice over, since the estimate is itself shrunk. It is too small: what an estimate has lost, it does not
-show. No interval can be narrow for independent attributes and cover all dependence (Low, 1997); the geometric mean of
-both errors is half as wide as the first, and covers 95 % on the mean. The fewer the coefficients of dependence, the
-less there is to narrow, so the second has weight (1 - 1 / K) / 2, with K of them. Only the first is taken where the
-dependence is so strong that an attribute may be a function of the others, or few cells have all users: coefficients
-are then off together.
+show. No interval can be narrow for independent attributes and cover all dependence (Low, 1997), so errors are a
+geometric mean of both. The second has the more weight, the more the reports resolve of the dependence, and nearly none
+where there is one coefficient of it, since there is nothing to narrow, or hundreds: few of them are then resolved,
+and a strong dependence may be spread over the rest. Only the first is taken where the dependence is so strong that an
+attribute may be a function of the others, or few cells have all users: coefficients are then off together.
 
 All of the above is linear in the reports. Of a value that few of them show, another law says how many users may have
 it (rare_values.py): the error of a cell is no less than that leaves open, and no more than if all of these users were
@@ -46,6 +46,7 @@ from stream_ldp.records.estimators.rare_values import RareValues
 
 if TYPE_CHECKING:
     from stream_ldp.records.estimators.patterns import FloatArray
+    from stream_ldp.records.estimators.prior import Prior
     from stream_ldp.records.estimators.problem import Fit, Problem
 
 #: Share of its error by which a cell may well be larger.
@@ -53,6 +54,14 @@ _LARGER = 0.5
 #: What shrinking takes from the truth, as a multiple of what it takes from the estimate, which has lost as much
 #: before. Of 1, 2 and 4, at an equal coverage, none is narrower by 2 %.
 _AS_LOST = 2.0
+#: Weight of the bootstrap's error where the reports resolve nothing of the dependence, and where they resolve at least
+#: `_RESOLVED` of its prior variance. On 585 generated tables with 1,000 to 20,000 users, errors are 2.3 times the
+#: distances, and 0.96 of the cells are covered, 0.93 to 0.98 for each noise and number of users; with a weight of
+#: 1/2 everywhere they are 2.1 times, but 0.88 are covered under the strongest noise.
+_MIN_WEIGHT, _MAX_WEIGHT, _RESOLVED = 0.25, 0.6, 0.2
+#: Coefficients of dependence, beyond which the weight falls in proportion. Of copied attributes of 11 values, with 100
+#: coefficients, 0.86 are covered without that, and 0.90 with it.
+_MANY = 50
 #: Users in the cell of a user, on the mean, over those of independent attributes, from which few cells have all.
 _CONCENTRATED = 4.0
 
@@ -73,12 +82,21 @@ def standard_error(problem: Problem, fit: Fit) -> FloatArray:
     square = square + _LARGER * np.sqrt(square) * product * (shown + hidden)
     few = float((fit.joint**2 / product).sum()) > _CONCENTRATED
     if fit.shrunk and not (few or prior.may_be_function):
-        weight = 0.5 - 0.5 / max(1, int(np.count_nonzero(prior.basis.order >= 2)))
+        weight = _weight(prior)
         square = square ** (1.0 - weight) * _of_bootstrap(problem, fit, noise) ** weight
     square = np.minimum(np.maximum(square, rare.least), rare.most)
     if not fit.shrunk:
         square = square + (fit.joint - np.maximum(prior.expected, 0.0)) ** 2
     return np.minimum(np.sqrt(square), np.maximum(fit.joint, 1.0 - fit.joint))
+
+
+def _weight(prior: Prior) -> float:
+    """Weigh the bootstrap's error against the cautious one, from 0 to `_MAX_WEIGHT`."""
+    resolved = prior.resolved[prior.basis.order >= 2]
+    if not resolved.size:
+        return 0.0
+    weight = _MIN_WEIGHT + (_MAX_WEIGHT - _MIN_WEIGHT) * min(1.0, float(resolved.mean()) / _RESOLVED)
+    return weight * (1.0 - 1.0 / resolved.size) * min(1.0, _MANY / resolved.size)
 
 
 def _of_bootstrap(problem: Problem, fit: Fit, noise: FloatArray) -> FloatArray:

@@ -99,7 +99,7 @@ async def main(directory: Path) -> None:
         getattr(stream_ldp, name)
     for number, (mechanism, rest, record) in enumerate(REPORTED):
         secret, ledger = stream_ldp.load_or_create_user(
-            directory / str(number) / "secret", terms=stream_ldp.Terms(budget=99.0)
+            directory / str(number) / "secret", terms=stream_ldp.Terms(budget=99.0, linked=True)
         )
         assert await report(mechanism, rest, record, secret, ledger) == 1, mechanism
         assert stream_ldp.load_or_create_user(directory / str(number) / "secret")[1].spending.epsilon > 0

@@ -198,6 +198,7 @@ attributes:
   - {{name: bathing, values: [no, yes]}}
   - {{name: mobility, values: [none, some, full]}}
 window: {{size: 60s}}
+min_reports: 1
 estimates:
   - {{name: bathing-mobility, of: [bathing, mobility]}}
 """

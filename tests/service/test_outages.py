@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import time
 from dataclasses import replace
@@ -132,7 +133,8 @@ async def test_a_worker_ends_with_a_reason_after_a_long_outage_only(
             worker.log
         )
         assert "Traceback" not in worker.log
-        assert late.log.rstrip().endswith(f"{mortal.bootstrap}: connection refused: no broker listens on this port")
+        refused = json.loads(late.log.splitlines()[-1])["message"]
+        assert refused.endswith(f"{mortal.bootstrap}: connection refused: no broker listens on this port")
 
 
 #: Seconds within which a worker tells that it has to be restarted: it looks at its files every ten.

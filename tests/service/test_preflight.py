@@ -73,6 +73,7 @@ async def test_a_ready_cluster_gives_the_partition_count_of_every_topic(settings
         names.partials: 4,
         names.reports("care"): 7,
         names.answers_of("care", "estimates"): 1,
+        names.provisional("care"): 1,
         names.dead_letters("care"): 1,
     }
 
@@ -85,6 +86,7 @@ async def test_an_empty_cluster_is_refused_with_all_missing_topics_and_the_creat
         "topic PREFIX.partials does not exist\n"
         "topic PREFIX.care.reports does not exist\n"
         "topic PREFIX.care.estimates does not exist\n"
+        "topic PREFIX.care.provisional does not exist\n"
         "topic PREFIX.care.dead-letters does not exist\n"
         f"  -> create it: {_create_command(settings)}"
     )
@@ -125,6 +127,9 @@ async def test_topics_set_up_by_hand_are_checked_against_what_the_service_relies
         "topic PREFIX.care.estimates has 2 partitions, needs 1",
         f"topic PREFIX.care.estimates has retention.ms={week}, which must be more than the {week} of "
         "PREFIX.partials, or finals would be published twice",
+        "topic PREFIX.care.provisional has cleanup.policy=delete, needs compact,delete",
+        "topic PREFIX.care.provisional has max.message.bytes=1048588, needs 16777216 or more",
+        "topic PREFIX.care.provisional has 2 partitions, needs 1",
         f"topic PREFIX.care.dead-letters has retention.ms={week}, needs 1209600000 or more",
         "topic PREFIX.care.dead-letters has max.message.bytes=1048588, needs 16777216 or more",
         "topic PREFIX.care.dead-letters has 2 partitions, needs 1",

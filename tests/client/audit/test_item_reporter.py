@@ -57,13 +57,14 @@ async def test_a_reporter_that_charges_no_permanent_response_is_found(
 ) -> None:
     original = PrivacyLedger.spend_phase
 
-    def spend_once(self: PrivacyLedger, *arguments: Any, **options: Any) -> None:
-        original(self, *arguments, **options)
+    def spend_once(self: PrivacyLedger, *arguments: Any, **options: Any) -> Any:
+        receipt = original(self, *arguments, **options)
         spending = self.spending
         accounts = tuple(each.model_copy(update={"memoised": 1}) for each in spending.accounts)
         self._store.update(
             lambda book: book.model_copy(update={"spending": spending.model_copy(update={"accounts": accounts})})
         )
+        return receipt
 
     monkeypatch.setattr(PrivacyLedger, "spend_phase", spend_once)
     users = ItemUsers(MEMOISED, Sets(MEMOISED.document), tmp_path)

@@ -135,7 +135,7 @@ def test_errors_of_few_reports_are_possible_ones_and_the_same_in_any_order_of_th
 def test_strong_dependence_that_the_reports_do_not_show_is_mostly_covered(
     truth: FloatArray, reports: int, f: float, least: float
 ) -> None:
-    """25 draws; with errors of the noise alone, 0.74, 0.73 and 0.17 of the cells are covered, now 0.85, 0.77 and 0.53.
+    """25 draws; errors of the noise alone cover 0.74, 0.73 and 0.17 of the cells, these 0.85, 0.77 and 0.53.
 
     Errors that cover 0.95 of all dependence are three to six times as wide as the distances of most tables.
     """

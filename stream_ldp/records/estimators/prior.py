@@ -13,8 +13,8 @@ as the reports suggest (empirical Bayes, see evidence.py):
 Beforehand, it is as likely that the attributes are uniform, that they are independent, and that neither is the case.
 What pairs and joint show of dependence is believed as far as the reports then speak for the last of these, and what
 marginals show as far as they speak against the first. A pair that was believed in full where independence is rejected
-was at worst 4.7 times as far from the truth as the product, of 27 pairs whose dependence is in doubt, and is 2.5 times.
-Of some tables of noise alone it is still many times as far.
+was at worst 4.7 times as far from the truth as the product, of 27 pairs whose dependence is in doubt, and is 2.5
+times. For some tables of noise alone it is still many times as far.
 
 CALM (Zhang et al., 2018) stops at the last of these; here it is the centre of the prior to which the likelihood of
 the whole reports is added.

@@ -105,7 +105,7 @@ async def main(directory: Path) -> None:
         assert stream_ldp.load_or_create_user(directory / str(number) / "secret")[1].spending.epsilon > 0
     for number, mechanism in enumerate(ASKED):
         secret, ledger = stream_ldp.load_or_create_user(
-            directory / f"films{number}" / "secret", terms=stream_ldp.Terms(budget=99.0, linked=True)
+            directory / f"films{number}" / "secret", terms=stream_ldp.Terms(budget=99.0)
         )
         assert await answer(mechanism, secret, ledger) >= 1, mechanism
 

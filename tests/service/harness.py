@@ -213,7 +213,7 @@ class JointDeployment(Deployment):
                 finals.append(Estimate.from_bytes(record.value or b""))
         return [estimate for estimate in finals if estimate.final]
 
-    async def finals_of(self, reports: int, *, within: float = 60.0) -> list[Estimate]:
+    async def finals_of(self, reports: int, *, within: float = 90.0) -> list[Estimate]:
         """Wait until the final estimates of each series hold this many reports, and return them as they are then.
 
         That nobody reported in a window is told by a final too, sooner or later: those are left out.

@@ -123,11 +123,8 @@ class BucketQuestion(AttributeQuestion):
 
         Where there are more candidates than can be told apart, it is that of one which stands out alone.
         """
-        (attribute,) = self.attributes
-        is_open = attribute.candidates is not None
-        design = equations([each for _, each in about], attribute.labels, others=is_open)
-        if not are_told_apart(design):
-            design = design[:, :, [0, -1]]
+        is_open = self.attributes[0].candidates is not None
+        design = self._design(about)
         uniform = np.full(design.shape[2], 1 / design.shape[2])
         _, errors = solve_cohorts(
             design, design @ uniform, self.randomizer, reports=np.full(len(design), 1 / len(design))
@@ -139,12 +136,13 @@ class BucketQuestion(AttributeQuestion):
 
         Where there are more candidates than can be told apart, it is that of one which stands out alone.
         """
+        return cohort_leverage(self._design(about), self.randomizer)
+
+    def _design(self, about: Sequence[tuple[float, Any]]) -> NDArray[np.float64]:
+        """Return the equations of all candidates, or of one alone where they are too many to be told apart."""
         (attribute,) = self.attributes
-        is_open = attribute.candidates is not None
-        design = equations([each for _, each in about], attribute.labels, others=is_open)
-        if not are_told_apart(design):
-            design = design[:, :, [0, -1]]
-        return cohort_leverage(design, self.randomizer)
+        design = equations([each for _, each in about], attribute.labels, others=attribute.candidates is not None)
+        return design if are_told_apart(design) else design[:, :, [0, -1]]
 
     def expected_error(self, about: Sequence[tuple[float, Any]], column: NDArray[Any], *, of: int) -> float:  # noqa: ARG002
         labels = self.attributes[0].labels

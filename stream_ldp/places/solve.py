@@ -52,8 +52,9 @@ class Counts:
 def solve(collection: PlaceCollection, task: WindowTask[WindowSeries, PlaceCounts]) -> PlaceCounts:
     """Solve a task about one window."""
     questions = collection.questions
-    _, current = weighted_sums(task, counters=questions.counters)[0]
-    windows = enough_answers(questions, collection, task)
+    whole = weighted_sums(task, counters=questions.counters)
+    _, current = whole[0]
+    windows = enough_answers(questions, collection, whole)
     _, counted = windows[0]
     counts = place_counts(collection, windows)
     epsilons = collection.mechanism_spec.epsilon

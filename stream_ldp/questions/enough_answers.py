@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_ldp.pipeline.weighted_sums import weighted_sums
-
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from stream_ldp.collection import Collection
-    from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.questions.questions import QuestionSet
 
 
@@ -31,9 +30,8 @@ def too_few(drawn: NDArray[Any], collection: Collection) -> NDArray[np.bool_]:
 
 
 def enough_answers(
-    questions: QuestionSet[Any], collection: Collection, task: WindowTask[Any, Any]
-) -> list[tuple[float, NDArray[np.int64]]]:
-    """Add up each window of a task, see `weighted_sums`, without the questions that `too_few` users have answered."""
-    windows = weighted_sums(task, counters=questions.counters)
+    questions: QuestionSet[Any], collection: Collection, windows: Sequence[tuple[float, NDArray[np.int64]]]
+) -> Sequence[tuple[float, NDArray[np.int64]]]:
+    """Return the sums of some windows, see `weighted_sums`, without the questions that `too_few` users answered."""
     few = np.flatnonzero(too_few(np.array([questions.draws(sums) for _, sums in windows]), collection))
     return [(weight, questions.without(few.tolist(), sums)) for weight, sums in windows] if len(few) else windows

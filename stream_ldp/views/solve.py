@@ -49,8 +49,9 @@ _KEPT_FITS = 8
 def solve(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estimate]) -> Estimate:
     """Solve a task about one window of one estimate."""
     spec, window, questions = task.series, collection.window, collection.questions
-    _, current = weighted_sums(task, counters=questions.counters)[0]
-    _, counted = enough_answers(questions, collection, task)[0]
+    windows = weighted_sums(task, counters=questions.counters)
+    _, current = windows[0]
+    _, counted = enough_answers(questions, collection, windows)[0]
     of, attributes = collection.positions_of(spec.of), collection.attributes_of(spec)
     tables, alone = fitted(collection, task)
     filtered = filter_fit(collection, task, tables, alone)
@@ -92,9 +93,10 @@ def solve(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estima
 def fitted(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estimate]) -> tuple[list[ViewTable], Fit]:
     """Fit the window of a task, once for all estimates and records that are made of it."""
     questions, window = collection.questions, collection.window
+    windows = enough_answers(questions, collection, weighted_sums(task, counters=questions.counters))
     return _fitted(
         questions,
-        tuple((weight, sums.tobytes()) for weight, sums in enough_answers(questions, collection, task)),
+        tuple((weight, sums.tobytes()) for weight, sums in windows),
         reports_per_user=window.reports_per_user,
         sizes=collection.record_sizes,
     )

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 from stream_ldp.collection import Window
-from stream_ldp.pipeline.statistics import ReportSums
-from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.places.collection import PlaceCollection
 from stream_ldp.questions.enough_answers import enough_answers, too_few
 from tests.places.examples import collection_of, rows_of, users
@@ -41,17 +39,11 @@ def test_what_enough_users_have_answered_stays_as_it_is() -> None:
     collection = floor_of(1)
     sums = collection.questions.sums(rows_of(collection, users(300)))
     drawn = collection.questions.draws(sums)
-    task: WindowTask[Any, Any] = WindowTask(
-        series=collection.series[0],
-        window_ms=0,
-        final=True,
-        windows=((1.0, (ReportSums(reports=300, values=sums),)),),
-        before=None,
-    )
-    ((_, everything),) = enough_answers(collection.questions, collection, task)
+    windows = [(1.0, sums)]
+    ((_, everything),) = enough_answers(collection.questions, collection, windows)
     assert np.array_equal(everything, sums)
     least = int(np.sort(drawn[drawn > 0])[1])
-    ((_, rest),) = enough_answers(collection.questions, floor_of(least), task)
+    ((_, rest),) = enough_answers(collection.questions, floor_of(least), windows)
     assert collection.questions.draws(rest).tolist() == [each if each >= least else 0 for each in drawn.tolist()]
     for number, reports in enumerate(drawn.tolist()):
         part, before = (collection.questions.part(each, number)[1] for each in (rest, sums))

@@ -73,6 +73,17 @@ class SpecifiedClient(Specified, Protocol):
         ...
 
 
+class AlwaysAsked:
+    """What is the same of clients whose users are asked in every window, and have no pseudonym of a period."""
+
+    @property
+    def period_ms(self) -> int | None:
+        return None
+
+    def asks(self, secret: bytes, time_ms: int) -> bool:  # noqa: ARG002
+        return True
+
+
 def spread(columns: Sequence[tuple[str, Sequence[Json]]]) -> list[Held]:
     """Make records of these names in which each value comes, up to `MAX_HELD`, and all last values at last."""
     count = max(2, min(max(len(values) for _, values in columns), MAX_HELD - 1))

@@ -7,12 +7,12 @@ import math
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 
-from stream_ldp.audit.wire.client import MAX_HELD, Held, more_than
+from stream_ldp.audit.wire.client import MAX_HELD, AlwaysAsked, Held, more_than
 from stream_ldp.audit.wire.notation import Json, Unspecified, Words, fingerprint_of, words_of
 from stream_ldp.audit.wire.randomizers import answer, bits_of, loss_of
 
 
-class Places:
+class Places(AlwaysAsked):
     """A collection of places, from its meaning and its file, which names the regions."""
 
     def __init__(self, meaning: str, file: Mapping[str, Json]) -> None:
@@ -78,10 +78,6 @@ class Places:
         return number.to_bytes(said, "little") + answered.to_bytes(-(-longest // 8), "little")
 
     @property
-    def period_ms(self) -> int | None:
-        return None
-
-    @property
     def links(self) -> bool:
         return False
 
@@ -105,9 +101,6 @@ class Places:
 
     def branch(self, secret: bytes) -> int:  # noqa: ARG002
         return 0
-
-    def asks(self, secret: bytes, time_ms: int) -> bool:  # noqa: ARG002
-        return True
 
     def excesses(self) -> Iterator[str]:
         """Compare the meaning with the file: rules 2 and 3 of section 5."""

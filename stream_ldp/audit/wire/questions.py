@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from stream_ldp.audit.wire.client import MAX_HELD, Held, more_than, question_of, spread
+from stream_ldp.audit.wire.client import MAX_HELD, AlwaysAsked, Held, more_than, question_of, spread
 from stream_ldp.audit.wire.notation import (
     WHOLE,
     Json,
@@ -26,7 +26,7 @@ from stream_ldp.audit.wire.randomizers import again, answer, bits_of, loss_of, s
 from stream_ldp.audit.wire.values import Values, text_of, well_formed
 
 
-class Sampled:
+class Sampled(AlwaysAsked):
     """A sampled collection, or one of views, from its meaning, and the rest of its file."""
 
     def __init__(self, meaning: str, file: Mapping[str, Json]) -> None:
@@ -121,10 +121,6 @@ class Sampled:
         return self._packed(asked, answered)
 
     @property
-    def period_ms(self) -> int | None:
-        return None
-
-    @property
     def links(self) -> bool:
         return False
 
@@ -146,9 +142,6 @@ class Sampled:
 
     def branch(self, secret: bytes) -> int:
         return self.question(secret)
-
-    def asks(self, secret: bytes, time_ms: int) -> bool:  # noqa: ARG002
-        return True
 
     def excesses(self) -> Iterator[str]:
         """Compare the meaning with the file: rules 2 and 3 of section 5."""

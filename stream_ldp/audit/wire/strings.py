@@ -7,7 +7,7 @@ import math
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 
-from stream_ldp.audit.wire.client import Held, more_than, question_of
+from stream_ldp.audit.wire.client import AlwaysAsked, Held, more_than, question_of
 from stream_ldp.audit.wire.notation import Json, Words, fingerprint_of, keyed, number, packed, words_of
 from stream_ldp.audit.wire.randomizers import answer, bits_of, loss_of
 from stream_ldp.audit.wire.values import well_formed
@@ -28,7 +28,7 @@ def bucket_of(symbols: Sequence[int], seed: int, t: int) -> int:
     return found >> (64 - t)
 
 
-class Strings:
+class Strings(AlwaysAsked):
     """A collection of strings, from its meaning."""
 
     def __init__(self, meaning: str, file: Mapping[str, Json] | None = None) -> None:
@@ -87,10 +87,6 @@ class Strings:
         return self.fingerprint + struct.pack("<H", number) + b"".join(struct.pack("<q", each) for each in inputs)
 
     @property
-    def period_ms(self) -> int | None:
-        return None
-
-    @property
     def links(self) -> bool:
         """Yes, by the seed."""
         return True
@@ -108,9 +104,6 @@ class Strings:
 
     def branch(self, secret: bytes) -> int:
         return self.drawn(secret)[0]
-
-    def asks(self, secret: bytes, time_ms: int) -> bool:  # noqa: ARG002
-        return True
 
     def excesses(self) -> Iterator[str]:
         """Compare the meaning with the file: rules 2 and 3 of section 5."""

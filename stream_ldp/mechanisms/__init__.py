@@ -7,7 +7,7 @@ from typing import Annotated, get_args
 
 from pydantic import Field
 
-from stream_ldp.mechanisms.bloom import BloomResponse
+from stream_ldp.mechanisms.bloom import BloomCost, BloomResponse
 from stream_ldp.mechanisms.channel import ChannelResponse
 from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
@@ -92,7 +92,7 @@ _SPECS = RRLDPSpec | KRRSpec
 AnyMechanismSpec = Annotated[_SPECS, Field(discriminator="kind")]
 
 #: What a report costs, as a ledger keeps it: such parameters, or the chances of a permanent response.
-ReportCost = AnyMechanismSpec | AnswerCost | RepeatedCost | SignCost
+ReportCost = AnyMechanismSpec | AnswerCost | BloomCost | RepeatedCost | SignCost
 
 #: The same mechanisms, by kind.
 MECHANISMS: dict[str, type[MechanismSpec]] = {

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
+from pydantic import Field
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.packing import bit_sums, unused_clear
-from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
-from stream_ldp.mechanisms.randomizer import OutputDistribution, Randomizer, checked_values, no_outputs
+from stream_ldp.mechanisms.randomizer import AnswerCost, OutputDistribution, Randomizer, checked_values, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, threshold
+from stream_ldp.mechanisms.repeated import ShownThroughNoise
+from stream_ldp.mechanisms.rr_loss import rr_epsilon
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +25,30 @@ if TYPE_CHECKING:
 
 #: Most hashes: two already have twice the variance of one, since each bit has a smaller part of epsilon.
 MAX_HASHES = 2
+
+
+class BloomCost(ShownThroughNoise):
+    """The privacy loss of reports that show a permanent Bloom filter through fresh noise.
+
+    hashes: h.
+    permanent: chance that the permanent response keeps a bit.
+    p, q: chances that a permanent 0 and a permanent 1 are sent as 1.
+    """
+
+    kind: Literal["bloom"] = "bloom"
+    hashes: int = Field(ge=1, le=MAX_HASHES)
+    permanent: int = Field(gt=RESOLUTION // 2, lt=RESOLUTION)
+    p: int = Field(ge=0, lt=RESOLUTION)
+    q: int = Field(gt=0, le=RESOLUTION)
+
+    def loss(self, *, reports: float) -> float:
+        """Return the loss of so many reports that show one filter, in nats; see `rr_epsilon`.
+
+        Filters that have no bit in common differ in h bits that rise and h that fall, as h attributes do, and others
+        in fewer.
+        """
+        flip, p, q = (part / RESOLUTION for part in (RESOLUTION - self.permanent, self.p, self.q))
+        return rr_epsilon(flip=flip, response=(p, q), neighbours=self.hashes, reports=reports)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,11 +95,24 @@ class BloomResponse(Randomizer):
             raise ParameterError(f"the second noise needs 0 <= p < q <= 1, got p={self.p} and q={self.q}")
         object.__setattr__(self, "response", DirectResponse(size=2, epsilon=self.for_ever / (2 * self.hashes)))
         object.__setattr__(self, "for_ever", 2 * self.hashes * self.response.epsilon)
-        one, zero = self.chance(1), self.chance(0)
-        with localcontext(PRECISION):
-            odds = one * (1 - zero) / (zero * (1 - one))
-            loss = self.hashes * (Decimal(odds.numerator) / odds.denominator).ln()
-            object.__setattr__(self, "epsilon", self.for_ever if self.memoised is self else round_up(loss))
+        object.__setattr__(self, "epsilon", self.loss(reports=1))
+
+    def loss(self, *, reports: float) -> float:
+        """Return the loss of so many reports of one permanent response, in nats; see `BloomCost.loss`."""
+        return self.for_ever if self._is_permanent else self._shown.loss(reports=reports)
+
+    @property
+    def charged_by_report(self) -> bool:
+        """See `Randomizer.charged_by_report`: where there is an instantaneous response."""
+        return not self._is_permanent
+
+    @property
+    def cost(self) -> AnswerCost | BloomCost:
+        return AnswerCost(epsilon=self.for_ever) if self._is_permanent else self._shown
+
+    @property
+    def _shown(self) -> BloomCost:
+        return BloomCost(hashes=self.hashes, permanent=self.response.kept, p=threshold(self.p), q=threshold(self.q))
 
     @property
     def memoised(self) -> Self:

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_ldp.audit.output_distribution import epsilon_of, realised_distribution
+from stream_ldp.audit.output_distribution import epsilon_of, realised_distribution, repeated_epsilon
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import BloomResponse, SeededEntropy
+from stream_ldp.ledger.ledger import Spending
+from stream_ldp.ledger.reports import AttributeReport
+from stream_ldp.mechanisms import BloomResponse, ReportCost, SeededEntropy
 
 
 @pytest.mark.parametrize(
@@ -31,6 +33,31 @@ def test_the_losses_are_those_of_the_paper_at_f_of_one_half(
     assert response.for_ever == pytest.approx(for_ever, abs=1e-6)
     assert response.memoised.epsilon == pytest.approx(for_ever, abs=1e-6)
     assert epsilon_of(realised_distribution(response.memoised)) == pytest.approx(for_ever, abs=1e-6)
+
+
+@pytest.mark.parametrize(("hashes", "first"), [(1, 1.603966), (2, 1.882460)])
+def test_a_ledger_charges_what_so_many_reports_of_one_filter_lose_by_enumeration(hashes: int, first: float) -> None:
+    response = BloomResponse(size=2 * hashes, hashes=hashes, for_ever=4.0, p=0.25, q=0.75)
+    account = Spending().after([report(response.cost, times=1)])
+    assert account.epsilon == pytest.approx(first, abs=1e-6)
+    for reports in (1, 2):
+        enumerated = repeated_epsilon(response, reports=reports)
+        assert response.cost.responses_loss(responses=1, reports=reports) == pytest.approx(enumerated, abs=1e-12)
+    many = response.cost.responses_loss(responses=1, reports=10**6)
+    assert many == pytest.approx(response.for_ever, abs=1e-9)
+    assert response.cost.responses_loss(responses=2, reports=math.inf) >= 2 * repeated_epsilon(
+        response, reports=math.inf
+    )
+
+
+def test_a_filter_without_second_noise_is_charged_once_for_all_reports() -> None:
+    response = BloomResponse(size=8, hashes=2, for_ever=3.0)
+    assert Spending().after([report(response.cost, times=9)]).epsilon == response.for_ever
+    assert not response.charged_by_report
+
+
+def report(cost: ReportCost, *, times: int) -> AttributeReport:
+    return AttributeReport(collection="urls", attribute="url", responses="r", mechanism=cost, tag="t", times=times)
 
 
 def test_a_report_without_second_noise_is_what_is_repeated() -> None:

@@ -91,11 +91,40 @@ function checked(terms) {
   return { budget, perDay, values, fresh, linked };
 }
 
+/** Reports of one value that are told apart where they are shared unevenly; one with more is charged for ever. */
+const MAX_TIMES = 64;
+
+/** Values whose reports are shared out in the way that costs most; each of more is charged for ever, in no time. */
+const MAX_SHARING = 16;
+
+/**
+ * Return the most that reports of several values may have cost: which was reported how often is not kept.
+ *
+ * It is the largest sum of the costs of t_1, t_2, ... reports over all t_1 + t_2 + ... = reports, each at least 1.
+ *
+ * @param {(times: number) => number} cost of so many reports of a value, in nats
+ */
+function worstSharing(cost, values, reports) {
+  if (values > MAX_SHARING) return values * cost(Infinity);
+  // More reports never cost less: those beyond are of values that are charged for ever already.
+  const most = Math.min(reports - values + 1, MAX_TIMES + 1);
+  const costs = Array.from({ length: most }, (_, i) => cost(i === MAX_TIMES ? Infinity : i + 1));
+  const spare = Math.min(reports - values, values * (most - 1));
+  let best = new Array(spare + 1).fill(0);
+  for (let value = 0; value < values; value += 1) {
+    best = best.map((_, total) => {
+      const shares = costs.slice(0, total + 1).map((own, extra) => best[total - extra] + own);
+      return Math.max(...shares);
+    });
+  }
+  return best[spare];
+}
+
 /**
  * Return what the reports of some accounts have cost, in nats.
  *
- * Where several values were reported, the reports are shared out evenly among them, which costs most. A report with
- * fresh permanent noise costs as much as the first, whatever came before it.
+ * Where several values were reported, the reports are shared out as costs most. A report with fresh permanent noise
+ * costs as much as the first, whatever came before it.
  */
 function costOf(accounts) {
   return accounts.reduce((sum, { mechanism, sizes, position, tags, reports, fresh }) => {
@@ -106,7 +135,7 @@ function costOf(accounts) {
     // Where a second report may cost more than the first, an uneven share can cost more than an even one.
     const isEvenMost = tags.length < 2 || cost(2) <= 2 * cost(1);
     const even = more * cost(times + 1) + (tags.length - more) * cost(times);
-    return sum + (isEvenMost ? even : tags.length * cost(Infinity)) + fresh * cost(1);
+    return sum + (isEvenMost ? even : worstSharing(cost, tags.length, reports)) + fresh * cost(1);
   }, 0);
 }
 

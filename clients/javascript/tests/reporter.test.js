@@ -212,15 +212,23 @@ test("reports are linked only if the user agrees, by one pseudonym a period, and
   assert.ok(sent.every((batch) => batch.length === 56 + 9));
 });
 
-test("where a second report may cost more than the first, each value of several costs as for ever", async () => {
+test("reports of two values are charged as costs most of all the ways to share them out", async () => {
   const attributes = [{ name: "one", values: Array.from({ length: 64 }, (_, i) => String(i)) }];
   const mechanism = { kind: "k-rr", epsilon: 6, per_report: 1 };
   const wide = await Collection.of({ ...SURVEY, attributes, mechanism });
-  assert.ok(wide.mechanism.cost(0, 2) > 2 * wide.mechanism.cost(0, 1));
+  const cost = (times) => wide.mechanism.cost(0, times);
+  assert.ok(cost(2) > 2 * cost(1));
   const ledger = await user({ budget: 100, values: 2 });
-  await ledger.spend(wide, [0]);
-  await ledger.spend(wide, [1]);
-  assert.equal(await ledger.spent(), 2 * wide.mechanism.cost(0, Infinity));
+  for (let reports = 1; reports <= 6; reports += 1) {
+    await ledger.spend(wide, [reports % 2]);
+    if (reports < 2) continue;
+    const ways = Array.from({ length: reports - 1 }, (_, i) => cost(i + 1) + cost(reports - 1 - i));
+    assert.equal(await ledger.spent(), Math.max(...ways));
+  }
+  for (let reports = 7; reports <= 70; reports += 1) await ledger.spend(wide, [0]);
+  // Of many reports, nearly all may have been of one value, or half of each.
+  assert.ok((await ledger.spent()) >= cost(35) + cost(35));
+  assert.ok((await ledger.spent()) <= 2 * cost(Infinity));
 });
 
 test("without the system's randomness nothing is drawn from elsewhere", async () => {

@@ -195,5 +195,10 @@ def loss_of(kind: str, parameters: Sequence[int], *, reports: float = math.inf) 
             p = Decimal(kept) / WHOLE
             q, x = (1 - p) / (r - 1), (Decimal(WHOLE - fresh) / ((r - 1) * fresh)) ** int(reports)
             return float(((p + (r - 1) * q * x) / (q + (p + (r - 2) * q) * x)).ln())
+        if kind == "bloom" and reports != math.inf:
+            _, h, _, t_p, t_q = parameters
+            k = Decimal(kept) / WHOLE
+            u, d = (Decimal(t_p) / t_q) ** int(reports), (Decimal(WHOLE - t_q) / (WHOLE - t_p)) ** int(reports)
+            return float(h * sum(((k + (1 - k) * x) / (1 - k + k * x)).ln() for x in (u, d)))
         a, b, n = sides(kind, parameters)
         return float((Decimal(kept) * b / ((WHOLE - kept) * a)).ln() * n)

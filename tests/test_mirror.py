@@ -83,6 +83,7 @@ SUITES = {
     "client/test_item_clients_on_kafka.py": "all clients of item sets, on a real broker",
     "client/test_small_client.py": "all reporters, where only what they need is installed",
     "client/test_on_kafka.py": "reporter and subscriber, on a real broker",
+    "clients/contract/test_contract.py": "clients in every language; docs/clients/contract.md",
     "clients/test_javascript.py": "clients/javascript, by itself and through the gateway",
     "deploy/test_ci.py": "the workflows of continuous integration and of releases",
     "deploy/test_supply_chain.py": "what this is built of, and that nothing of it moves",

@@ -1,0 +1,316 @@
+"""What every client keeps to, in whatever language: see docs/clients/contract.md."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping
+from itertools import count, islice, repeat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy import stats
+
+from stream_ldp.audit.wire.batch import read, rounded_time
+from stream_ldp.audit.wire.notation import WHOLE, canonical
+from stream_ldp.client.process import ClientEnded, ClientProcess, ClientRefused, Left
+from tests.clients.contract.cases import EVERYTHING, OF_RECORDS, TIME_MS, opened, rows_of, specified, vectors
+from tests.clients.contract.laws import Alike, between, chances, epsilon
+
+#: A true client fails a test of chances with this probability.
+ERROR_RATE = 1e-6
+
+#: A word that decides some things one way and some the other.
+WORD = 2**30 + 12_345
+
+SURVEY: dict[str, Any] = {
+    "collection": "care-survey",
+    "mechanism": {"kind": "k-rr", "epsilon": 2},
+    "attributes": [
+        {"name": "bathing", "values": ["no", "yes"]},
+        {"name": "mobility", "values": ["none", "some", "full"]},
+    ],
+    "window": {"size": "60s"},
+    "estimates": [{"name": "bathing-mobility", "of": ["bathing", "mobility"]}],
+}
+RECORD = {"bathing": "no", "mobility": "some"}
+OTHER = {"bathing": "yes", "mobility": "full"}
+SECRET = bytes(range(32))
+
+_users = count()
+
+
+def new_user(client: ClientProcess, *, secret: bytes = SECRET, path: Path | None = None, **terms: Any) -> str:
+    """Begin the ledger of a user."""
+    name = f"user-{next(_users)}"
+    client.user(name, secret=secret, path=path, terms=terms)
+    return name
+
+
+def left_of(left: tuple[Left, ...]) -> list[bytes]:
+    return [row for each in left for row in rows_of(each.value)]
+
+
+def check_vector(client: ClientProcess, vector: Mapping[str, Any], *, name: str, most: int | None = None) -> None:
+    """Compare what leaves for the users of a vector with its rows."""
+    collection = opened(client, vector["file"], name=name)
+    if name == "record_reports":
+        user = new_user(client, secret=bytes.fromhex(vector["secret"]), **EVERYTHING)
+        reported = client.report(
+            collection.name, user, vector["record"], time_ms=vector["time_ms"], words=vector["fresh_words"] or None
+        )
+        assert [row.hex() for row in left_of(reported.left)] == ([vector["row"]] if vector["asked"] else [])
+        assert (reported.reports == 1) is vector["asked"]
+        return
+    fresh = {(each["record"], each["secret"]): each for each in vector.get("fresh", [])}
+    for place, record in islice(enumerate(vector["records"]), most):
+        for number, secret in islice(enumerate(vector["secrets"]), most):
+            asked = fresh.get((place, number))
+            if vector.get("fresh") and asked is None:
+                continue
+            words = None if asked is None else asked["words"]
+            user = new_user(client, secret=bytes.fromhex(secret), **EVERYTHING)
+            reported = client.report(collection.name, user, record, time_ms=TIME_MS, words=words)
+            expected = vector["rows"][place][number] if asked is None else asked["row"]
+            assert [row.hex() for row in left_of(reported.left)] == [expected]
+
+
+@pytest.mark.parametrize("name", OF_RECORDS)
+def test_a_client_reproduces_vectors_of_each_kind(client: ClientProcess, name: str) -> None:
+    for vector in vectors(name)[::3]:
+        check_vector(client, vector, name=name, most=2)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", OF_RECORDS)
+def test_a_client_reproduces_all_vectors(client: ClientProcess, name: str) -> None:
+    for vector in vectors(name):
+        check_vector(client, vector, name=name)
+
+
+def test_sets_report_under_the_fingerprint_of_their_round_or_not_at_all(client: ClientProcess) -> None:
+    for vector in vectors("item_reports"):
+        collection = opened(client, vector["file"])
+        user = new_user(client, secret=bytes.fromhex(vector["secret"]), **EVERYTHING)
+        rounds = [vector["round"]] if vector["round"] else []
+        reported = client.report(
+            collection.name, user, {"items": vector["items"]}, time_ms=vector["time_ms"], rounds=rounds
+        )
+        carried = [read(each.value).fingerprint.hex() for each in reported.left]
+        assert (vector.get("carried") in carried) is vector["asked"]
+        if vector["asked"] and len(carried) == 1:
+            assert [len(row) for row in left_of(reported.left)] == [len(vector["row"]) // 2]
+        again = client.report(
+            collection.name, user, {"items": vector["items"]}, time_ms=vector["time_ms"], rounds=rounds
+        )
+        assert (again.reports, again.spent) == (0, reported.spent)
+
+
+#: Words of rows whose noise is all fresh: by mechanism, what each decision treats alike.
+KEPT_OF_2, KEPT_OF_3 = 3_782_994_644, 3_380_079_312
+ENUMERATED: dict[str, tuple[dict[str, Any], list[list[Alike]]]] = {
+    "k-rr": (
+        {"kind": "k-rr", "epsilon": 2},
+        [between(KEPT_OF_2), between(KEPT_OF_3, KEPT_OF_3 + 457_443_992)],
+    ),
+    "rr-ldp": ({"kind": "rr-ldp", "f": 0.25}, [between(2**29)] * 5),
+    "rr-ldp with two stages": (
+        {"kind": "rr-ldp", "f": 0.25, "p": 0.25, "q": 0.75},
+        [*[between(2**29)] * 2, *[between(2**30, 3 * 2**30)] * 2],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENUMERATED)
+def test_rows_cost_what_is_charged_by_enumeration_of_what_leaves(client: ClientProcess, name: str) -> None:
+    mechanism, words = ENUMERATED[name]
+    attributes = SURVEY["attributes"][: 1 if name == "rr-ldp with two stages" else 2]
+    file = {
+        **SURVEY,
+        "mechanism": mechanism,
+        "attributes": attributes,
+        "estimates": [{"name": "b", "of": ["bathing"]}],
+    }
+    collection = opened(client, file)
+    laws, charged = [], []
+    for bathing in ("no", "yes"):
+        for mobility in ("none", "some", "full") if len(attributes) == 2 else (None,):
+            record = {"bathing": bathing} if mobility is None else {"bathing": bathing, "mobility": mobility}
+            user = new_user(client, budget=None, fresh=True)
+            laws.append(chances(client, collection.name, user, record, words))
+            user = new_user(client, budget=None, fresh=True)
+            charged.append(client.report(collection.name, user, record, time_ms=TIME_MS).spent)
+            assert sum(laws[-1].values()) == 1
+    assert len(set(charged)) == 1
+    assert epsilon(laws) <= charged[0] * (1 + 1e-12)
+    assert epsilon(laws) == pytest.approx(charged[0], rel=1e-6)
+
+
+def test_rows_of_the_system_s_randomness_have_the_enumerated_chances(client: ClientProcess) -> None:
+    collection = opened(client, SURVEY)
+    user = new_user(client, budget=None, fresh=True)
+    law = chances(client, collection.name, user, RECORD, ENUMERATED["k-rr"][1])
+    reports = 4_000
+    made = Counter(left_of(client.report(collection.name, user, RECORD, time_ms=TIME_MS, times=reports).left))
+    assert made.keys() <= law.keys()
+    expected = [float(reports * law[row]) for row in law]
+    assert stats.chisquare([made[row] for row in law], expected).pvalue > ERROR_RATE
+
+
+@pytest.mark.parametrize("name", OF_RECORDS)
+def test_rows_and_charges_are_those_of_the_specification(client: ClientProcess, name: str) -> None:
+    vector = vectors(name)[0]
+    collection = opened(client, vector["file"], name=name)
+    asked = specified(collection, vector["file"])
+    for number, held in enumerate(asked.held()[:4]):
+        secret = hashlib.sha256(number.to_bytes(4, "big")).digest()
+        for memoises in (True, False):
+            user = new_user(client, secret=secret, budget=None, linked=True, fresh=not memoises)
+            reported = client.report(collection.name, user, held, time_ms=TIME_MS, words=[WORD], times=2)
+            expected = asked.whole_row(secret, held, time_ms=TIME_MS, words=repeat(WORD), memoises=memoises)
+            assert left_of(reported.left) == [expected] * 2
+            assert reported.spent == pytest.approx(asked.cost(secret, [held] * 2, memoises=memoises), rel=1e-6)
+
+
+def test_a_record_has_what_the_specification_gives_it_and_nothing_else(client: ClientProcess) -> None:
+    collection = opened(client, SURVEY)
+    user = new_user(client, budget=None)
+    ids = set()
+    for time_ms in (TIME_MS, TIME_MS + 12_345, TIME_MS - 1):
+        (left,) = client.report(collection.name, user, RECORD, time_ms=time_ms, times=3).left
+        batch = read(left.value)
+        ids.add(batch.batch_id)
+        assert (batch.fingerprint, len(batch.rows)) == (collection.fingerprint, 3)
+        assert batch.time_ms == rounded_time(SURVEY["window"], time_ms)
+        assert left.headers == (("content-type", "application/vnd.sldp.batch;v=1"),)
+        if left.path is None:
+            assert left.topic == f"stream-ldp.{collection.name}.reports"
+            assert (left.key, left.timestamp_ms) == (batch.batch_id, batch.time_ms)
+        else:
+            assert left.path == f"/v1/collections/{collection.name}/batches"
+    assert len(ids) == 3
+
+
+def crash(client: ClientProcess, step: str, path: Path) -> tuple[list[bytes], float]:
+    """Let a client crash at a step; return the rows that left it, and what was spent by then."""
+    collection = opened(client, SURVEY)
+    user = new_user(client, path=path / step, budget=10)
+    with pytest.raises(ClientEnded) as ended:
+        client.report(collection.name, user, RECORD, time_ms=TIME_MS, crash=step)
+    client.restart()
+    spent = client.user(user, secret=SECRET, path=path / step)
+    # The ledger is whole: the user may go on.
+    opened(client, SURVEY)
+    assert client.report(collection.name, user, RECORD, time_ms=TIME_MS).reports == 1
+    return left_of(ended.value.left), spent
+
+
+def check_crash(client: ClientProcess, step: str, path: Path) -> None:
+    rows, spent = crash(client, step, path)
+    assert len(rows) == (step == "sent")
+    assert spent == pytest.approx(4 if step in ("charged", "sent") else 0)
+
+
+def test_a_crash_before_a_report_leaves_keeps_its_charge(client: ClientProcess, tmp_path: Path) -> None:
+    check_crash(client, "charged", tmp_path)
+
+
+@pytest.mark.long
+def test_a_crash_at_any_step_loses_no_charge_of_what_has_left(client: ClientProcess, tmp_path: Path) -> None:
+    assert {"charged", "sent"} <= set(client.hello.steps)
+    for step in client.hello.steps:
+        check_crash(client, step, tmp_path)
+
+
+DAY_MS = 86_400_000
+LINKED = {**SURVEY, "mechanism": {"kind": "rr-ldp", "f": 0.25, "p": 0.25, "q": 0.75}, "linked": "7d"}
+
+
+@pytest.mark.parametrize(
+    ("reason", "terms", "file", "records"),
+    [
+        ("too_many_values", {"budget": 100}, SURVEY, [RECORD, OTHER]),
+        ("too_many_values", {"budget": 100, "values": 2}, SURVEY, [RECORD, OTHER, {**RECORD, "mobility": "none"}]),
+        ("budget_exceeded", {"budget": 3.9}, SURVEY, [RECORD]),
+        ("budget_exceeded", {"budget": 7.9, "values": 3}, SURVEY, [RECORD, OTHER]),
+        ("budget_exceeded", {"budget": 11.9, "fresh": True}, SURVEY, [RECORD, RECORD, RECORD]),
+        ("day_budget_exceeded", {"budget": 100, "per_day": 3.9}, SURVEY, [RECORD]),
+        ("linking_refused", {"budget": 100}, LINKED, [RECORD]),
+        ("bad_record", {"budget": 100}, SURVEY, [{"bathing": "sometimes-hidden", "mobility": "some"}]),
+        ("bad_record", {"budget": 100}, SURVEY, [{"bathing": "no"}]),
+        ("bad_record", {"budget": 100}, SURVEY, [{**RECORD, "smoking": "sometimes-hidden"}]),
+    ],
+)
+def test_what_the_terms_do_not_allow_is_neither_charged_nor_sent(
+    client: ClientProcess, reason: str, terms: dict[str, Any], file: dict[str, Any], records: list[dict[str, str]]
+) -> None:
+    collection = opened(client, file)
+    user = new_user(client, **terms)
+    *allowed, refused = records
+    for record in allowed:
+        assert client.report(collection.name, user, record, time_ms=TIME_MS).reports == 1
+    before = client.spent(user)
+    with pytest.raises(ClientRefused) as refusal:
+        client.report(collection.name, user, refused, time_ms=TIME_MS)
+    assert refusal.value.reason == reason
+    assert "sometimes-hidden" not in refusal.value.detail
+    assert SECRET.hex() not in refusal.value.detail
+    assert client.spent(user) == before
+
+
+def test_the_budget_of_a_day_begins_anew_the_next(client: ClientProcess) -> None:
+    collection = opened(client, SURVEY)
+    user = new_user(client, budget=100, per_day=4.1, fresh=True)
+    assert client.report(collection.name, user, RECORD, time_ms=TIME_MS).reports == 1
+    with pytest.raises(ClientRefused, match="day_budget_exceeded"):
+        client.report(collection.name, user, RECORD, time_ms=TIME_MS)
+    assert client.report(collection.name, user, RECORD, time_ms=TIME_MS + DAY_MS).reports == 1
+
+
+def test_a_ledger_that_is_missing_damaged_there_or_another_user_s_stops_the_client(
+    client: ClientProcess, tmp_path: Path
+) -> None:
+    path = tmp_path / "ada"
+    with pytest.raises(ClientRefused, match="bad_ledger"):
+        client.user("ada", secret=SECRET, path=path)
+    client.user("ada", secret=SECRET, path=path, terms={"budget": 4})
+    with pytest.raises(ClientRefused, match="bad_ledger"):
+        client.user("ada", secret=SECRET, path=path, terms={"budget": 4})
+    with pytest.raises(ClientRefused, match="bad_ledger"):
+        client.user("bob", secret=bytes(32), path=path)
+    files = [each for each in tmp_path.iterdir() if each.is_file() and each.stat().st_size]
+    assert files
+    for file in files:
+        assert not file.stat().st_mode & 0o077
+    for file in files:
+        file.write_bytes(file.read_bytes().replace(b"4", b"9", 1))
+    with pytest.raises(ClientRefused, match="bad_ledger") as refusal:
+        client.user("ada", secret=SECRET, path=path)
+    assert SECRET.hex() not in refusal.value.detail
+
+
+def test_terms_that_make_no_sense_begin_no_ledger(client: ClientProcess, tmp_path: Path) -> None:
+    for number, terms in enumerate([{"budget": -1}, {"budget": 4, "per_day": 0}, {"budget": 4, "values": 0}]):
+        with pytest.raises(ClientRefused):
+            client.user("ada", secret=SECRET, path=tmp_path / str(number), terms=terms)
+    assert not [each for each in tmp_path.iterdir() if not each.name.startswith(".")]
+
+
+@pytest.mark.parametrize("name", ["sampled", "strings", "places"])
+def test_a_meaning_that_costs_more_than_the_file_says_or_is_another_s_is_refused(
+    client: ClientProcess, name: str
+) -> None:
+    vector = vectors(name)[0]
+    collection = opened(client, vector["file"], name=name)
+    text = json.dumps(vector["file"])
+    meaning = json.loads(collection.meaning)
+    renamed = ["another", *meaning[1:]]
+    with pytest.raises(ClientRefused, match="bad_collection"):
+        client.collection(text, document=collection.document, meaning=canonical(renamed))
+    # The last of the parameters of the first randomizer is its chance to say the truth.
+    randomizers = meaning[4] if name == "strings" else meaning[3]
+    randomizers[0][1 if name == "strings" else -1][-1] = WHOLE - 1
+    with pytest.raises(ClientRefused, match="bad_collection"):
+        client.collection(text, document=collection.document, meaning=canonical(meaning))

@@ -2,7 +2,8 @@
 
 An application does five things:
 
-* `load_collection` reads a collection file, which says what is reported and how it is perturbed.
+* `load_collection` reads a collection file, which says what is reported and how it is perturbed; `parse_collection`
+  takes its text.
 * `load_or_create_user` loads a user's secret, and the ledger of what the user's reports have cost. `Terms` are what
   the user agrees to.
 * A reporter perturbs what is true of the user, and sends it.
@@ -48,7 +49,7 @@ _PUBLIC = {
     "kafka.connection": "BrokerUnreachable",
     "kafka.settings": "Settings",
     "kafka.settings_sources": "SettingsError",
-    "kinds": "load_collection",
+    "kinds": "load_collection parse_collection",
     "audit.enumeration": "Enumeration",
     "ledger.ledger": "AlreadyReported",
     "ledger.ledger_file": "LooserTerms PrivacyLedger load_or_create_user",

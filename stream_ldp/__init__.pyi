@@ -23,6 +23,7 @@ from stream_ldp.kafka.connection import BrokerUnreachable as BrokerUnreachable
 from stream_ldp.kafka.settings import Settings as Settings
 from stream_ldp.kafka.settings_sources import SettingsError as SettingsError
 from stream_ldp.kinds import load_collection as load_collection
+from stream_ldp.kinds import parse_collection as parse_collection
 from stream_ldp.ledger.ledger import AlreadyReported as AlreadyReported
 from stream_ldp.ledger.ledger_file import LooserTerms as LooserTerms
 from stream_ldp.ledger.ledger_file import PrivacyLedger as PrivacyLedger

@@ -113,8 +113,7 @@ def kafka_in_memory(*collections: Collection, now_ms: int | None = None) -> Iter
     collections: those whose topics it has, and which are registered with it.
     now_ms: its time at the beginning, in milliseconds since 1970-01-01 UTC; None for the time of day.
 
-    >>> from stream_ldp import Reporter, SyncReporter, query
-    >>> from stream_ldp.kinds import parse_collection
+    >>> from stream_ldp import Reporter, SyncReporter, parse_collection, query
     >>> survey = parse_collection('''
     ... collection: survey
     ... mechanism: {kind: k-rr, epsilon: 2}

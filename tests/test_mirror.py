@@ -103,6 +103,13 @@ SUITES = {
     "gateway/test_on_kafka.py": "the gateway, on a real broker",
     "gateway/test_scripts.py": "the gateway, from pages in a browser",
     "page/test_browser.py": "the page's files, in a browser",
+    "pages/test_application.py": "the tutorial on applications",
+    "pages/test_choosing.py": "the page on choosing a mechanism",
+    "pages/test_followed.py": "the tutorials, one after the other, on a real broker",
+    "pages/test_item_sets.py": "the tutorial on item sets",
+    "pages/test_privacy.py": "the page on privacy",
+    "pages/test_readme.py": "the README",
+    "pages/test_worker.py": "the page on operating a worker",
     "records/estimators/test_accuracy.py": "every estimator",
     "records/estimators/test_contract.py": "every estimator",
     "schemas/test_recorded.py": "what releases write to every topic",
@@ -127,7 +134,6 @@ SUITES = {
     "test_mirror.py": "the tests",
     "test_public.py": "the public names of the package",
     "test_site.py": "the documentation site",
-    "test_readme.py": "the README",
 }
 
 

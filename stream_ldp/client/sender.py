@@ -78,12 +78,12 @@ class Sender:
         self._connections = AsyncExitStack()
 
     def _warn_untracked(self) -> None:
-        """Say once that what many users spend is not counted here, unless they are simulated."""
+        """Warn once that nobody tracks the budgets of these users, unless they are simulated."""
         if self._uncounted:
             self._uncounted = False
             log.warning(
-                "what these users spend is not counted here: nobody stops a user who reports again and again; count "
-                "it where the users are, with one ledger for each"
+                "privacy budgets are not tracked, since no ledgers were given, so a user may report again and again: "
+                "give `ledgers`, or track budgets where the users are"
             )
 
     @property

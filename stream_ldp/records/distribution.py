@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_ldp.collection.located import suggestion
+from stream_ldp.digits import shown
 from stream_ldp.errors import ParameterError
 from stream_ldp.message_part import MessagePart
 from stream_ldp.pipeline.cells import LEVEL, Cell, normal_quantile
@@ -40,6 +41,17 @@ class DerivedDistribution:
     probability: NDArray[np.float64]
     standard_error: NDArray[np.float64]
     bound: bool
+
+    def __str__(self) -> str:
+        """Return a table: the values of each cell, its probability, and its confidence interval of 95 %."""
+        heads = [*(axis.attribute for axis in (*self.given, *self.of)), "probability", "95 % interval"]
+        rows = [heads]
+        for cell, low, high in zip(self.cells(), *(bound.ravel() for bound in self.interval()), strict=True):
+            numbers = (shown(float(number), cell.standard_error) for number in (cell.estimate, low, high))
+            probability, low_text, high_text = numbers
+            rows.append([*cell.names, probability, f"{low_text} to {high_text}"])
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
     def interval(self, level: float = LEVEL) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the least and the largest probability of each cell's interval, both of the shape of `probability`.

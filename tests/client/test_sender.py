@@ -85,14 +85,14 @@ async def test_if_another_connection_fails_as_it_closes_the_producer_is_closed_t
     assert broker.stopped == ["producer"]
 
 
-async def test_what_many_users_spend_uncounted_is_warned_about_once_unless_they_are_simulated(
+async def test_untracked_budgets_are_warned_about_once_unless_users_are_simulated(
     broker: FakeBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with reporter() as sender:
         for _ in range(3):
             await sender.report_many(users(2), secrets=None)
     assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "what these users spend is not counted here" in caplog.text
+    assert "privacy budgets are not tracked" in caplog.text
     caplog.clear()
     async with reporter(entropy=OSEntropy()) as sender:
         await sender.report_many(users(2), secrets=None)

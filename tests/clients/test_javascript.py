@@ -121,10 +121,10 @@ async def test_reports_of_200_users_pass_the_gateway_and_all_of_them_count(mecha
         assert answer.reports == 200
 
 
-async def test_the_example_of_the_readme_reports() -> None:
+async def test_the_example_of_the_tutorial_reports() -> None:
     text = (CLIENT / "README.md").read_text(encoding="utf-8")
     example = text.split("```javascript\n")[1].split("```")[0]
-    assert example in (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert example in (REPOSITORY / "docs" / "tutorial" / "browser.md").read_text(encoding="utf-8")
     collection = collection_of()
     with kafka_in_memory(collection, now_ms=time.time_ns() // 1_000_000) as kafka:
         async with gateway(collection, kafka) as url:

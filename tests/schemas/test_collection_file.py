@@ -69,7 +69,7 @@ def catalogue() -> tuple[str, ...]:
     for folder in ("deploy", "docker", "examples", "stream_ldp", "tests"):
         for path in (REPOSITORY / folder).rglob("*.yaml"):
             found.add(path.read_text(encoding="utf-8"))
-    for page in (REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")):
+    for page in (REPOSITORY / "README.md", *(REPOSITORY / "docs").rglob("*.md")):
         found |= set(re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL))
     for path in (REPOSITORY / "tests").rglob("*.py"):
         text = path.read_text(encoding="utf-8")

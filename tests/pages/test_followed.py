@@ -1,0 +1,79 @@
+"""What the tutorials show can be followed, in order, on a real broker."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from stream_ldp.kafka.settings import Settings
+from tests.pages.page import blocks, examples
+
+#: In the order in which a newcomer reads them.
+TUTORIALS = (
+    "docs/tutorial/survey.md",
+    "docs/tutorial/item-sets.md",
+    "docs/tutorial/application.md",
+    "docs/choosing.md",
+    "docs/operate/worker.md",
+)
+
+#: Seconds for which the application is watched: a window, its idle timeout and its grace have passed.
+WATCHED_SECONDS = 30
+
+
+def followed(pages: Sequence[str], settings: Settings, folder: Path) -> str:
+    """Run the commands of pages, one after the other, on a broker that runs already, and return what they print."""
+    code, _ = blocks("docs/tutorial/application.md", "python")
+    for name, text in (examples() | {"app.py": code}).items():
+        (folder / name).write_text(text, encoding="utf-8")
+    commands = [line for page in pages for block in blocks(page) for line in block.splitlines()]
+    commands = [
+        line for line in commands[commands.index("stream-ldp check survey.yaml") :] if line != "stream-ldp broker &"
+    ]
+    if "python app.py" in commands:
+        # Nobody is there to press Ctrl-C. 124 says that it was still running.
+        interrupted = f"timeout --signal=INT {WATCHED_SECONDS} python app.py || [ $? = 124 ]"
+        commands[commands.index("python app.py")] = interrupted
+    environment = os.environ | {
+        "HOME": str(folder / "home"),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "STREAM_LDP_BROKERS": settings.brokers,
+        "STREAM_LDP_TOPIC_PREFIX": settings.topic_prefix,
+        "STREAM_LDP_ADMIN_PORT": "0",
+    }
+    done = subprocess.run(
+        ["bash", "-c", "\n".join(["set -e", "trap 'kill $(jobs -p)' EXIT", *commands])],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=290,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_the_readme_can_be_followed(settings: Settings, tmp_path: Path) -> None:
+    printed = followed(["README.md"], settings, tmp_path)
+    assert re.search(r"bathing-mobility final reports=\d+ certified=yes", printed), printed
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_the_tutorials_can_be_followed_in_order_and_twice(settings: Settings, tmp_path: Path) -> None:
+    for _ in range(2):
+        printed = followed(TUTORIALS, settings, tmp_path)
+        assert re.search(r"bathing-mobility final reports=\d+ certified=yes", printed), printed
+        # alien and brazil are far above the others; the third is one of three that are equal.
+        assert re.search(r"phase=3/3 final .* found=([23])/3 alien=.* brazil=", printed), printed
+        # The application: the window of its own report.
+        assert re.search(r"^\S+Z/\S+Z 1 ", printed, flags=re.MULTILINE), printed

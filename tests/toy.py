@@ -15,6 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from stream_ldp.audit.whole_rows import WholeRows
+from stream_ldp.audit.wire.client import AskedInTurn, Turns
 from stream_ldp.cli import main
 from stream_ldp.collection import Part, Topics
 from stream_ldp.collection.records import CollectionOfRecords
@@ -238,12 +239,13 @@ def claims(collection: Coins) -> WholeRows:
     )
 
 
-class CoinClient:
+class CoinClient(AskedInTurn):
     """What a client sends, by code that shares no function with the kind."""
 
     def __init__(self, file: Mapping[str, Any]) -> None:
         self.name, self.truth = file["collection"], float(file["mechanism"]["truth"])
-        meaning = json.dumps([self.name, "coin", self.truth], separators=(",", ":"))
+        self.turns = Turns.of(file)
+        meaning = json.dumps([self.name, "coin", self.truth, *self.turns.entry], separators=(",", ":"))
         self.fingerprint = hashlib.sha256(meaning.encode()).digest()[:16]
 
     def excesses(self) -> Iterator[str]:
@@ -253,18 +255,11 @@ class CoinClient:
         return [{"side": "tails"}, {"side": "heads"}]
 
     @property
-    def period_ms(self) -> None:
-        return None
-
-    @property
     def links(self) -> bool:
         return False
 
     def branch(self, secret: bytes) -> int:
         return 0
-
-    def asks(self, secret: bytes, time_ms: int) -> bool:
-        return True
 
     def whole_row(
         self, secret: bytes | None, record: Mapping[str, str], *, time_ms: int, words: Any, memoises: bool = True

@@ -60,8 +60,8 @@ class ItemPopulation(Sender):
 
         sets: the set of each user, items as `ItemCollection.encode` gives them.
         secrets: the secret of each user, from which their partition words are derived. None draws the words of an
-            epoch, and the secrets of users whose reports are memoised, from the entropy, and keeps them as long as
-            the population lives: right for users who report through nothing else.
+            epoch, and the secrets of users who take turns or whose reports are memoised, from the entropy, and keeps
+            them as long as the population lives: right for users who report through nothing else.
         entropy: source of the noise and of the order of the reports; the operating system's unless this is a
             simulation.
         clock: event time, in milliseconds since 1970-01-01 UTC.
@@ -91,10 +91,11 @@ class ItemPopulation(Sender):
         self._collection = collection
         self._sets = sets
         self._secrets = secrets
-        # Users who memoise need secrets. Those who have none get some for as long as the population lives.
-        self._keys = (
-            secrets if secrets is not None or not memoises else drawn_secrets(len(sets), entropy=self._entropy)
-        )
+        self._memoises = memoises
+        # Users who memoise or take turns need secrets. Those who have none get some as long as the population lives.
+        self._keys = secrets
+        if secrets is None and (memoises or collection.rotate is not None):
+            self._keys = drawn_secrets(len(sets), entropy=self._entropy)
         self._spread = spread
         self._max_reports = max_reports
         self._words: dict[int, NDArray[np.uint32]] = {}
@@ -162,7 +163,10 @@ class ItemPopulation(Sender):
         await self._outbox.check()
         await self._registration.check()
         self._warn_untracked()
-        users = np.flatnonzero(phase.asks(self._words_in(asked.epoch)))
+        asks = phase.asks(self._words_in(asked.epoch))
+        if self._keys is not None:
+            asks &= self._collection.has_turn(self._keys, number=asked.epoch)
+        users = np.flatnonzero(asks)
         # In random order: otherwise the time of a report would show the user's place among the users.
         users = users[random_order(len(users), entropy=self._entropy)]
         method = self._collection.method
@@ -206,7 +210,7 @@ class ItemPopulation(Sender):
 
     def _permanent(self, users: NDArray[np.intp]) -> list[Permanent] | None:
         """Return the sources of what the secrets of these users determine; None if they do not memoise."""
-        if self._keys is None:
+        if self._keys is None or not self._memoises:
             return None
         return [permanent_words(self._collection, key=self._keys[user]) for user in users.tolist()]
 

@@ -12,7 +12,7 @@ import numpy as np
 from stream_ldp.client.batcher import batch_of
 from stream_ldp.client.round_feed import RoundFeed, closes_ms
 from stream_ldp.client.sender import Sender, now_ms, of_kind
-from stream_ldp.ledger.ledger import AlreadyReported
+from stream_ldp.ledger.ledger import AlreadyReported, TurnTaken
 from stream_ldp.ledger.terms import BudgetExceeded, TooManyValues
 from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
@@ -204,6 +204,8 @@ class ItemReporter(Sender):
         if key in self._due:
             self._due[key] = (self._due[key][0], asked)
             return
+        if not self._collection.has_turn([self._secret], number=asked.epoch)[0]:
+            return
         words = partition_words([self._secret], fingerprint=self._collection.fingerprint, epoch=asked.epoch)
         if not self._collection.method.phases[asked.phase - 1].asks(words)[0]:
             return
@@ -230,10 +232,11 @@ class ItemReporter(Sender):
             secret=self._secret,
             tag_key=self._ledger.tag_key,
         )
+        turn = self._collection.turn(asked.epoch)
         try:
             # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
-            receipt = await asyncio.to_thread(self._ledger.spend_phase, report, time_ms=time_ms)
-        except AlreadyReported as refusal:
+            receipt = await asyncio.to_thread(self._ledger.spend_phase, report, time_ms=time_ms, turn=turn)
+        except (AlreadyReported, TurnTaken) as refusal:
             log.info("%s", refusal)
             return
         except TooManyValues as refusal:

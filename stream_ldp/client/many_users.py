@@ -11,6 +11,7 @@ from stream_ldp.ledger.terms import ReportRefused
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from stream_ldp.collection.turns import Turn
     from stream_ldp.ledger.ledger_file import PrivacyLedger
     from stream_ldp.ledger.reports import AttributeReport
 
@@ -27,12 +28,17 @@ class Charge:
     reports: tuple[AttributeReport, ...]
 
 
-def spend_each(charges: Iterable[Charge], *, time_ms: int) -> dict[int, ReportRefused | LedgerError]:
-    """Count each charge in its ledger, and return why those that are not counted are refused, by place."""
+def spend_each(
+    charges: Iterable[Charge], *, time_ms: int, turn: Turn | None
+) -> dict[int, ReportRefused | LedgerError]:
+    """Count each charge in its ledger, and return why those that are not counted are refused, by place.
+
+    turn: that of all these users; None where users take no turns.
+    """
     refused: dict[int, ReportRefused | LedgerError] = {}
     for charge in charges:
         try:
-            charge.ledger.spend(charge.reports, time_ms=time_ms)
+            charge.ledger.spend(charge.reports, time_ms=time_ms, turn=turn)
         except (ReportRefused, LedgerError) as why:
             refused[charge.place] = why
     return refused

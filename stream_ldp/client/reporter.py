@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,6 +15,7 @@ from stream_ldp.client.sender import Sender, now_ms, of_kind
 from stream_ldp.collection import Collection
 from stream_ldp.collection.records import is_table
 from stream_ldp.kinds import kind_of
+from stream_ldp.ledger.ledger import TurnTaken
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.mechanisms import OSEntropy
 
@@ -24,12 +26,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.collection.records import CollectionOfRecords
+    from stream_ldp.collection.turns import Turn
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.ledger.receipt import Receipt
     from stream_ldp.ledger.reports import AttributeReport
     from stream_ldp.ledger.store import LedgerError
     from stream_ldp.ledger.terms import ReportRefused
     from stream_ldp.mechanisms import Entropy
+
+log = logging.getLogger(__name__)
 
 
 class Reporter(Sender):
@@ -145,11 +150,13 @@ class Reporter(Sender):
 
         Returns:
             A receipt for the user: what leaves, what it tells at most, and what is left of the budget. None where it
-            is not reported: where the collection asks a sample of its users, most are not asked at a time, and then
-            nothing is sent, and nothing charged.
+            is not reported: where the collection asks a sample of its users, or users take turns, most are not asked
+            at a time, and then nothing is sent, and nothing charged. Nor is it where the user has had the turn, which
+            the ledger remembers.
 
         Raises:
-            ValueError: the record does not fit the collection, or there is no secret.
+            ValueError: the record does not fit the collection, there is no secret, or there are several records in a
+                turn.
             LinkingRefused, TooManyValues, BudgetExceeded: the ledger's terms do not allow it; it is not sent.
             LedgerError: the ledger cannot be read or written; the report is not sent.
             DeliveryError: reports were lost; this one is not sent, nor counted in the ledger unless the loss came
@@ -175,13 +182,20 @@ class Reporter(Sender):
         await self._registration.check()
         table = self._collection.table(records)
         time_ms = self._clock()
+        if self._collection.rotate is not None and len(table) > 1:
+            raise ValueError(f"a user of {self._collection.name} reports once in a turn: give one record")
         if not len(table) or not self._collection.asks([self._secret], time_ms=time_ms)[0]:
             return None
         memoises = self._ledger.terms.memoises
         rows = self._rows(table, secrets=[self._secret] * len(table), memoises=memoises, time_ms=time_ms)
         reports = self._charged(table, secret=self._secret, ledger=self._ledger)
         # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
-        receipt = await asyncio.to_thread(self._ledger.spend, reports, time_ms=time_ms)
+        turn = self._turn(time_ms)
+        try:
+            receipt = await asyncio.to_thread(self._ledger.spend, reports, time_ms=time_ms, turn=turn)
+        except TurnTaken as refusal:
+            log.info("%s", refusal)
+            return None
         await self._gather(rows, time_ms=time_ms)
         return replace(receipt, rows=tuple(row.tobytes() for row in rows))
 
@@ -244,7 +258,7 @@ class Reporter(Sender):
                     rows = self._rows(table[users], secrets=of_users, memoises=True, time_ms=time_ms)
                 else:
                     rows, why = await self._counted(table, users, secrets=secrets, ledgers=ledgers, time_ms=time_ms)
-                    refused |= why
+                    refused |= {place: each for place, each in why.items() if not isinstance(each, TurnTaken)}
             await self._gather(rows, time_ms=time_ms)
             reported += len(rows)
         for place in sorted(refused):
@@ -279,9 +293,13 @@ class Reporter(Sender):
                 shown = self._charged(table[user : user + 1], secret=secrets[user], ledger=ledgers[user])
                 charges.append(Charge(place=user, ledger=ledgers[user], reports=tuple(shown)))
         # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
-        refused = await asyncio.to_thread(spend_each, charges, time_ms=time_ms)
+        refused = await asyncio.to_thread(spend_each, charges, time_ms=time_ms, turn=self._turn(time_ms))
         allowed = np.array([charge.place not in refused for charge in charges], dtype=np.bool_)
         return np.concatenate(rows)[allowed], refused
+
+    def _turn(self, time_ms: int) -> Turn | None:
+        """Return the turn at a time, of the users who have it; None where users take no turns."""
+        return self._collection.turn(time_ms // self._collection.turn_ms)
 
     def _rows(
         self, table: NDArray[Any], *, secrets: Sequence[bytes] | None, memoises: bool, time_ms: int

@@ -3,6 +3,7 @@
 from stream_ldp.collection.collection import (
     MAX_BITS,
     MAX_LINKED_WINDOWS,
+    ONE_CHOICE,
     Collection,
     Label,
     Name,
@@ -24,6 +25,7 @@ from stream_ldp.collection.located import CollectionError
 __all__ = [
     "MAX_BITS",
     "MAX_LINKED_WINDOWS",
+    "ONE_CHOICE",
     "Collection",
     "CollectionError",
     "Label",

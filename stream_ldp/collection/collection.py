@@ -12,6 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Protocol, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from stream_ldp.collection.located import (
@@ -21,6 +23,7 @@ from stream_ldp.collection.located import (
     parse_model,
     read_text,
 )
+from stream_ldp.collection.turns import Turn, turn_places
 from stream_ldp.errors import ParameterError
 from stream_ldp.printable import UNSEEN
 
@@ -59,6 +62,9 @@ _MAX_DURATION = "36600d"
 _MAX_DURATION_MS = 36_600 * _UNITS_MS["d"]
 _UNIT = "(ms|s|m|h|d)"
 _DURATION = re.compile(rf"(\d+)\s*{_UNIT}", re.ASCII)
+
+#: Subscribers find the answers of a month. Nobody could see more turns of all users than there are answers.
+ANSWERS_MS = 30 * _UNITS_MS["d"]
 
 #: Digits of a century in milliseconds. Of thousands of digits, Python makes no number.
 _MAX_DIGITS = 13
@@ -112,6 +118,11 @@ DurationOrNever = Annotated[
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 #: The share of the users who are asked at a time; None for all of them. Its resolution is that of all probabilities.
 Sample = Annotated[float, Field(ge=2**-32, le=1)] | None
+
+#: Why a file has no `sample` beside `rotate`.
+ONE_CHOICE = (
+    "rotate already asks some of the users at a time, and others at the next: leave it out, or make rotate larger"
+)
 
 #: Fewest users whose answers anything is published of, unless a file says otherwise: the threshold of Brave's P3A,
 #: which adds noise of epsilon 1 to STAR. DAP obliges every task to state a least size of a batch, and Cobalt every
@@ -304,6 +315,8 @@ class Collection(Part):
     delta: chance that the epsilon which finals state for readers who trust the service does not hold; 10^-8 by
         default.
     rows: whether each final is published as flat rows as well, one a cell, on a topic of their own.
+    rotate: w, number of windows, of item sets of epochs, in which each user reports once; by default, users may
+        report in all.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
@@ -316,6 +329,62 @@ class Collection(Part):
     min_reports: Annotated[int, Field(ge=1)] | None = None
     delta: Annotated[float, Field(ge=MIN_DELTA, le=MAX_DELTA)] | None = None
     rows: bool = False
+    rotate: Annotated[int, Field(ge=1)] | None = None
+
+    @model_validator(mode="after")
+    def _turns_have_windows_of_their_own(self) -> Self:
+        if self.rotate is None:
+            return self
+        window = self.window
+        for name, stated, why in (
+            ("hop", window.panes > 1, "a turn is a window of its own"),
+            ("memory", window.memory is not None, "a turn is a window of its own"),
+            ("reports_per_user", window.reports_per_user != 1.0, "a user reports once in a turn"),
+            ("returning", window.returning is not None, "nobody has two of the turns that follow each other"),
+        ):
+            if stated:
+                raise Misplaced(f"with rotate, {why}: leave it out", "window", name)
+        most = max(ANSWERS_MS // self.turn_ms, 1)
+        if self.rotate > most:
+            raise Misplaced(
+                f"each user would have a turn once in {shown_duration(self.rotate * self.turn_ms)}, and answers are "
+                f"kept for {shown_duration(ANSWERS_MS)}, in which all have to have had theirs: give at most {most:,}",
+                "rotate",
+            )
+        return self
+
+    @property
+    def turn_ms(self) -> int:
+        """Time from the beginning of one turn to that of the next, in milliseconds."""
+        return self.window.size_ms
+
+    @property
+    def returning(self) -> float | None:
+        """Share of a window's users whose permanent noise is in the windows before, too; None if it is not known.
+
+        Where users take turns, nobody is in two of w windows that follow each other, and everybody is again in the
+        next w: of all that windows far apart have in common, it is one w-th.
+        """
+        return self.window.returning if self.rotate is None else 1.0 / self.rotate
+
+    def has_turn(self, secrets: Sequence[bytes], *, number: int) -> NDArray[np.bool_]:
+        """Decide which users have a turn, bool, shape (n,); all of them, where the file has no `rotate`.
+
+        secrets: secret of each user, 32 bytes.
+        number: of the window, or of the epoch.
+        """
+        if self.rotate is None:
+            return np.ones(len(secrets), dtype=np.bool_)
+        chosen: NDArray[np.bool_] = (
+            turn_places(secrets, fingerprint=self.fingerprint, every=self.rotate) == number % self.rotate
+        )
+        return chosen
+
+    def turn(self, number: int) -> Turn | None:
+        """Return a turn as a ledger remembers it; None where users take none."""
+        if self.rotate is None:
+            return None
+        return Turn(fingerprint=self.fingerprint.hex(), number=number, every=self.rotate)
 
     @property
     def floor(self) -> int:
@@ -375,7 +444,7 @@ class Collection(Part):
     @property
     def meaning(self) -> str:
         """The text behind the fingerprint, canonical JSON, from which clients in other languages make reports."""
-        return _canonical(self._meaning)
+        return _canonical(self._all_meaning)
 
     @cached_property
     def fingerprint(self) -> bytes:
@@ -383,7 +452,13 @@ class Collection(Part):
 
         It is the first 16 bytes of the SHA-256 of `meaning` in UTF-8.
         """
-        return fingerprint_of(self._meaning)
+        return fingerprint_of(self._all_meaning)
+
+    @property
+    def _all_meaning(self) -> list[Any]:
+        """What the kind's reports mean, and who makes them when."""
+        turns = [] if self.rotate is None else [["rotate", self.rotate, self.turn_ms]]
+        return [*self._meaning, *turns]
 
 
 def fingerprint_of(meaning: list[Any]) -> bytes:

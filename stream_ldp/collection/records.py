@@ -80,16 +80,21 @@ class CollectionOfRecords(Collection):
         """
         return encode_record(record, self.attributes, collection=self.name)
 
-    def asks(self, secrets: Sequence[bytes], *, time_ms: int) -> NDArray[np.bool_]:  # noqa: ARG002  for samples
-        """Decide which users are asked at an event time, bool, shape (n,); all of them, unless a sample is asked.
+    def asks(self, secrets: Sequence[bytes], *, time_ms: int) -> NDArray[np.bool_]:
+        """Decide which users are asked at an event time, bool, shape (n,).
+
+        All of them are, unless users take turns or a sample of them is asked.
 
         secrets: secret of each user, 32 bytes.
         """
-        return np.ones(len(secrets), dtype=np.bool_)
+        return self.has_turn(secrets, number=time_ms // self.turn_ms)
 
-    def asks_some(self, count: int, *, entropy: Any) -> NDArray[np.bool_]:  # noqa: ARG002  for samples
+    def asks_some(self, count: int, *, entropy: Any) -> NDArray[np.bool_]:
         """Decide who is asked of so many users without secrets, who report once; bool, shape (count,)."""
-        return np.ones(count, dtype=np.bool_)
+        if self.rotate is None:
+            return np.ones(count, dtype=np.bool_)
+        chosen: NDArray[np.bool_] = entropy.integers(np.full(count, self.rotate)) == 0
+        return chosen
 
     @abstractmethod
     def table(self, records: Any) -> NDArray[Any]:

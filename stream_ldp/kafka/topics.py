@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from stream_ldp.collection.collection import ANSWERS_MS
 from stream_ldp.collection.synthesis import topics_of
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ DAY_MS = 24 * _HOUR_MS
 
 #: Workers may be down this long and still find the reports that they had not finished.
 OUTAGE_MS = 7 * DAY_MS
-#: Subscribers find the answers of a month.
-ANSWERS_MS = 30 * DAY_MS
 #: Anybody who asks for provisional answers looks at a window that is open; the newest are kept a little longer.
 PROVISIONAL_MS = DAY_MS
 #: Operators have this long to look at refused batches, weekends included.

@@ -28,6 +28,7 @@ from functools import cached_property, lru_cache
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from stream_ldp.collection.turns import Turn
 from stream_ldp.ledger.reports import AttributeReport, PhaseReport
 from stream_ldp.ledger.sharing import worst_sharing
 from stream_ldp.ledger.terms import (
@@ -63,6 +64,20 @@ class AlreadyReported(ReportRefused):
             f"phase {report.phase} of epoch {report.epoch} of collection {report.collection!r} has had this user's "
             "report, or may have had it: nothing was sent"
         )
+
+
+class TurnTaken(ReportRefused):
+    """The user has had a turn in the windows before, or may have: the clock may have been ahead, or be behind.
+
+    next_number: of the first window, or epoch, in which the user may report again.
+    """
+
+    def __init__(self, turn: Turn, *, next_number: int) -> None:
+        super().__init__(
+            f"a user reports once in {turn.every} windows, or epochs, and the ledger has a report in one of those "
+            f"around number {turn.number}: nothing was sent; the next may be in number {next_number}"
+        )
+        self.next_number = next_number
 
 
 @lru_cache(maxsize=MOST_LOSSES)
@@ -139,6 +154,13 @@ class PhaseAccount(_Part):
         return self.model_copy(update={"epochs": tuple(ranges), "reports": self.reports + 1})
 
 
+class LastTurn(_Part):
+    """The last turn of the user in a collection; see `stream_ldp.collection.turns.Turn`."""
+
+    fingerprint: str
+    number: int
+
+
 class Day(_Part):
     """The spending of one day.
 
@@ -156,11 +178,13 @@ class Spending(_Part):
     What reports of records have cost is computed by their mechanisms.
 
     days: what the last `MAX_DAYS` days on which anything was spent have cost, the latest last.
+    turns: the last turn in each collection whose users take turns.
     """
 
     accounts: tuple[Account, ...] = ()
     phases: tuple[PhaseAccount, ...] = ()
     days: tuple[Day, ...] = ()
+    turns: tuple[LastTurn, ...] = ()
 
     def after(self, reports: Iterable[AttributeReport]) -> Spending:
         """Return the spending with more reports of records."""
@@ -175,6 +199,26 @@ class Spending(_Part):
             )
             accounts[key] = account.after(report)
         return self._changed(accounts=tuple(accounts.values()))
+
+    def after_turn(self, turn: Turn | None, *, again: bool) -> Spending:
+        """Return the spending with a turn taken, from which on the user has no other for `turn.every` windows.
+
+        Turns only go forward: a clock that was ahead costs the turns until then, and one that is behind gives none.
+
+        turn: None where users take no turns.
+        again: whether more may be reported in the last turn, as to another phase of an epoch.
+
+        Raises:
+            TurnTaken: the user has had one.
+        """
+        if turn is None:
+            return self
+        last = next((each.number for each in self.turns if each.fingerprint == turn.fingerprint), None)
+        if last is not None and turn.number < last + turn.every and not (again and turn.number == last):
+            raise TurnTaken(turn, next_number=last + turn.every)
+        others = [each for each in self.turns if each.fingerprint != turn.fingerprint]
+        taken = LastTurn(fingerprint=turn.fingerprint, number=turn.number)
+        return self.model_copy(update={"turns": (*others, taken)})
 
     def _changed(self, **parts: tuple[Account, ...] | tuple[PhaseAccount, ...]) -> Spending:
         changed = self.model_copy(update=parts)

@@ -25,6 +25,7 @@ from stream_ldp.ledger.terms import LinkingRefused, Terms
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from stream_ldp.collection.turns import Turn
     from stream_ldp.ledger.ledger import Book, Spending
     from stream_ldp.ledger.reports import AttributeReport, PhaseReport
     from stream_ldp.ledger.store import Store
@@ -54,9 +55,10 @@ class PrivacyLedger:
 
     The file holds the terms to which the user has agreed, counts, and a keyed digest of each different permanent
     response. Anybody who reads it without the secret learns how often the user has reported to which collection, how
-    many values each attribute has had, in which epochs the user reported to each phase of an item collection, and
-    what the last days have cost, but no value and no item. The file is sealed with the secret, so that a change by
-    anybody else is detected. An older copy of it that is put back is not: what was spent since is forgotten.
+    many values each attribute has had, in which epochs the user reported to each phase of an item collection, when
+    the last turn was, and what the last days have cost, but no value and no item. The file is sealed with the secret,
+    so that a change by anybody else is detected. An older copy of it that is put back is not: what was spent since is
+    forgotten.
 
     Several processes and threads may spend from one file, under whatever name they know it.
     """
@@ -152,32 +154,40 @@ class PrivacyLedger:
         """
         return self._tag_key if self._terms.memoises else None
 
-    def spend(self, reports: Iterable[AttributeReport], *, time_ms: int) -> Receipt:
+    def spend(self, reports: Iterable[AttributeReport], *, time_ms: int, turn: Turn | None = None) -> Receipt:
         """Count reports of records that are about to be sent; once this returns, they are counted whatever happens.
 
         time_ms: the time, in milliseconds since 1970-01-01 UTC, which decides to what day they are charged.
+        turn: in which they are made, of a collection whose users take turns.
 
         Returns:
             What they show and cost, without the reports themselves.
 
         Raises:
-            LinkingRefused, TooManyValues, BudgetExceeded: they may not be sent, and are not counted.
+            LinkingRefused, TooManyValues, TurnTaken, BudgetExceeded: they may not be sent, and are not counted.
             LedgerError: the file is missing, damaged or not of this user, or cannot be written; nothing may be sent.
         """
         reports = tuple(reports)
         linking = next((report.collection for report in reports if report.linked), None)
-        return self._spend(lambda before: before.after(reports), reports, time_ms=time_ms, linking=linking)
+        return self._spend(
+            lambda before: before.after_turn(turn, again=False).after(reports),
+            reports,
+            time_ms=time_ms,
+            linking=linking,
+        )
 
-    def spend_phase(self, report: PhaseReport, *, time_ms: int) -> Receipt:
+    def spend_phase(self, report: PhaseReport, *, time_ms: int, turn: Turn | None = None) -> Receipt:
         """Count a report to a phase that is about to be sent; once this returns, it is counted whatever happens.
 
-        time_ms: as for `spend`, and so is what it returns.
+        time_ms, turn: as for `spend`, and so is what it returns; all phases of an epoch are one turn.
 
         Raises:
-            AlreadyReported, TooManyValues, BudgetExceeded: it may not be sent, and is not counted.
+            AlreadyReported, TurnTaken, TooManyValues, BudgetExceeded: it may not be sent, and is not counted.
             LedgerError: as `spend`.
         """
-        return self._spend(lambda before: before.after_phase(report), [report], time_ms=time_ms)
+        return self._spend(
+            lambda before: before.after_turn(turn, again=True).after_phase(report), [report], time_ms=time_ms
+        )
 
     def _spend(
         self,

@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field, model_validator
 from stream_ldp.collection import (
     MAX_BITS,
     MAX_LINKED_WINDOWS,
+    ONE_CHOICE,
     Collection,
     Label,
     Part,
@@ -154,6 +155,19 @@ class JointCollection(SynthesizingCollection):
                     f"cells together; at most {MAX_CELLS:,} can be solved",
                     "synthesis",
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _turns_are_the_only_choice_of_users(self) -> Self:
+        if self.rotate is None:
+            return self
+        if self.sample is not None:
+            raise Misplaced(ONE_CHOICE, "sample")
+        if self.linked_ms is not None:
+            raise Misplaced(
+                "with rotate, a user has one report in a turn, and nothing is gained by linking it: leave it out",
+                "linked",
+            )
         return self
 
     @model_validator(mode="after")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from stream_ldp.collection import (
+    ONE_CHOICE,
     Collection,
     Label,
     Part,
@@ -129,6 +130,8 @@ class ItemCollection(Collection):
             low, high = phase.share
             if low == high:
                 raise Misplaced(f"sample is {self.sample}: so small that phase {phase.number} asks nobody", "sample")
+        if self.rotate is not None and self.sample is not None:
+            raise Misplaced(ONE_CHOICE, "sample")
         window = self.window
         if window.hop_ms not in (None, window.size_ms):
             raise Misplaced("a phase takes a whole window: leave hop out", "window", "hop")
@@ -169,6 +172,11 @@ class ItemCollection(Collection):
     def schedule(self) -> Schedule:
         """The schedule, which assigns the phases of every epoch to windows."""
         return Schedule(size_ms=self.window.size_ms, phases=len(self.method.phases), epochs=self.epochs)
+
+    @property
+    def turn_ms(self) -> int:
+        """Time from the beginning of one epoch to that of the next, in milliseconds."""
+        return self.schedule.stride * self.schedule.size_ms
 
     @property
     def is_temporal(self) -> bool:

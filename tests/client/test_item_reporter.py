@@ -633,3 +633,22 @@ async def test_a_day_that_does_not_pay_for_a_first_report_may_pay_for_one_more(
     assert len(await memoised_rows(broker, timeline, {"Alien"}, ledger=ledger)) == 0
     timeline.now_ms += 24 * 60 * MINUTE_MS
     assert len(await memoised_rows(broker, timeline, {"Alien"}, ledger=ledger)) == 1
+
+
+# Turns.
+
+
+async def test_a_user_answers_the_rounds_of_one_epoch_in_four(broker: FakeBroker, timeline: Timeline) -> None:
+    taking = ItemCollection.model_validate({**films().document, "rotate": 4})
+    mine = [bool(taking.has_turn([SECRET], number=epoch)[0]) for epoch in range(EPOCH, EPOCH + 12)]
+    assert sum(mine) == 3
+    ledger = PrivacyLedger.in_memory(secret=SECRET, terms=UNLIMITED)
+    async with reporter(timeline, collection=taking, ledger=ledger) as sender:
+        await sender.hold({"Alien"})
+        await timeline.reach(minutes(3 * len(mine)))
+    (sent,) = reports_sent(broker, film_round(1, collection=taking), collection=taking)
+    assert [(time_ms - minutes(0)) // (3 * MINUTE_MS) for time_ms in sent.times_ms] == [
+        place for place, asks in enumerate(mine) if asks
+    ]
+    (last,) = ledger.spending.turns
+    assert (last.fingerprint, last.number) == (taking.fingerprint.hex(), EPOCH + 11 - mine[::-1].index(True))

@@ -217,3 +217,78 @@ async def test_a_backend_reports_for_many_users_with_a_ledger_of_each(
 @pytest.mark.usefixtures("repeating")
 def test_no_records_cost_nothing(collection: Any, kind: Kind[Any, Any, Any]) -> None:
     assert kind.charges(collection, collection.table([]), secret=SECRET, tag_key=SECRET) == ()
+
+
+@pytest.fixture
+def rotated(subject: Subject) -> Any:
+    """Return the same collection with turns: each user reports once in three windows, or epochs."""
+    return parse_collection(f"{subject.text.rstrip()}\nrotate: 3\n")
+
+
+def turns_of(collection: Any) -> list[int]:
+    """List event times within the turns from the one at `START_MS` on, of which three follow each other."""
+    return [START_MS + number * collection.turn_ms + 2_000 for number in range(7)]
+
+
+async def told(
+    kafka: KafkaInMemory, collection: Any, held: Any, ledger: PrivacyLedger, times: list[int]
+) -> list[int]:
+    """Let a user report at some times, and return those at which a report was made."""
+    found = []
+    for time_ms in times:
+        kafka.broker.now_ms = time_ms
+        async with reporter(kafka, collection, ledger) as sender:
+            found += [time_ms] if await sender.report(held) is not None else []
+    return found
+
+
+@pytest.mark.usefixtures("repeating")
+async def test_a_user_has_one_turn_in_three_whatever_is_held_and_however_the_clock_jumps(
+    rotated: Any, subject: Subject, kind: Kind[Any, Any, Any]
+) -> None:
+    times = turns_of(rotated)
+    with kafka_in_memory(rotated, now_ms=START_MS) as kafka:
+        asked = [bool(rotated.asks([SECRET], time_ms=time_ms)[0]) for time_ms in times]
+        mine = [time_ms for time_ms, asks in zip(times, asked, strict=True) if asks]
+        assert [sum(asked[first : first + 3]) for first in range(5)] == [1] * 5
+        for held in subject.held:
+            again = [time_ms + more for time_ms in times for more in (0, 500)]
+            assert await told(kafka, rotated, held, ledger_of(), again) == mine
+        # A clock that was three windows ahead, and one that is set back by six.
+        ledger = ledger_of()
+        assert await told(kafka, rotated, subject.held[0], ledger, [mine[1], mine[0], mine[1]]) == [mine[1]]
+        assert await told(kafka, rotated, subject.held[0], ledger, [mine[1] + 3 * rotated.turn_ms]) != []
+
+
+@pytest.mark.usefixtures("repeating")
+async def test_a_backend_reports_for_those_who_have_their_turn(
+    rotated: Any, subject: Subject, kind: Kind[Any, Any, Any]
+) -> None:
+    """Of 60 users, each once in three windows; of 900 without secrets, a third: seeded, else 14 is the deviation."""
+    secrets = [bytes([1, user]) * 16 for user in range(60)]
+    terms = Terms(budget=math.inf, linked=True)
+    ledgers = [PrivacyLedger.in_memory(secret=secret, terms=terms) for secret in secrets]
+    with kafka_in_memory(rotated, now_ms=START_MS) as kafka:
+        reported = []
+        for time_ms in turns_of(rotated)[:3]:
+            kafka.broker.now_ms = time_ms
+            async with Reporter(rotated, settings=kafka.settings, clock=kafka.clock) as sender:
+                users = subject.users(60)
+                reported += [
+                    await sender.report_many(users, secrets=secrets, ledgers=ledgers) for _ in ("first", "again")
+                ]
+        assert sum(reported) == 60
+        assert all(reported[::2])
+        assert reported[1::2] == [0] * 3
+        await report_once(kafka, rotated, subject.users(900))
+        assert abs(len(rows_sent(kafka, rotated)) - 60 - 300) < 70
+
+
+@pytest.mark.usefixtures("repeating")
+async def test_several_records_in_a_turn_are_refused(
+    rotated: Any, subject: Subject, kind: Kind[Any, Any, Any]
+) -> None:
+    with kafka_in_memory(rotated, now_ms=START_MS) as kafka:
+        async with reporter(kafka, rotated, ledger_of()) as sender:
+            with pytest.raises(ValueError, match="reports once in a turn: give one record"):
+                await sender.report_series([rotated.encode(subject.held[0])] * 2)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from stream_ldp.audit.enumeration import Enumeration
+from stream_ldp.collection.turns import Turn
 from stream_ldp.ledger.ledger import (
     MAX_DAYS,
     MAX_RANGES,
@@ -20,6 +21,7 @@ from stream_ldp.ledger.ledger import (
     AlreadyReported,
     Book,
     Spending,
+    TurnTaken,
     check_terms,
     day_of,
 )
@@ -47,6 +49,35 @@ def spent_afresh(collection: JointCollection, records: Iterable[Record]) -> Spen
 def changes(history: Sequence[int]) -> tuple[int, ...]:
     """Return when a history changes and returns, without its values."""
     return tuple(history.index(value) for value in history)
+
+
+# Turns.
+
+
+def turn(number: int, *, fingerprint: str = "ab", every: int = 5) -> Turn:
+    return Turn(fingerprint=fingerprint, number=number, every=every)
+
+
+@given(numbers=st.lists(st.integers(-40, 40), max_size=30), again=st.booleans())
+def test_no_two_turns_are_within_w_however_the_clock_jumps(numbers: list[int], again: bool) -> None:
+    spending, taken = Spending(), set()
+    for number in numbers:
+        try:
+            spending = spending.after_turn(turn(number), again=again)
+        except TurnTaken as refusal:
+            spending.after_turn(turn(refusal.next_number), again=False)
+        else:
+            assert again or number not in taken
+            taken.add(number)
+    assert all(abs(one - other) >= 5 for one, other in itertools.combinations(taken, 2))
+    assert [each.number for each in spending.turns] == ([max(taken)] if taken else [])
+
+
+def test_turns_of_collections_are_apart() -> None:
+    spending = Spending().after_turn(turn(7), again=False)
+    both = spending.after_turn(turn(8, fingerprint="cd", every=2), again=False)
+    assert {(each.fingerprint, each.number) for each in both.turns} == {("ab", 7), ("cd", 8)}
+    assert spending.after_turn(None, again=False) == spending
 
 
 # What is charged.

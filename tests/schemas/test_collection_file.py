@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from stream_ldp.collection import CollectionError, Part
 from stream_ldp.kinds import KINDS, kind_of, parse_collection
 from stream_ldp.schemas.collection_file import collection_file_schema
+from tests.kinds.subjects import SUBJECTS
 from tests.paths import REPOSITORY
 
 SCHEMA = collection_file_schema()
@@ -320,6 +321,9 @@ levels: [4, 4]
 window: {size: 60s}
 """,
 ]
+
+# Turns, of users of every kind.
+EXAMPLES += [f"{subject.text.rstrip()}\nrotate: 3\n" for name, subject in SUBJECTS.items() if name in KINDS]
 
 
 def test_the_examples_have_every_key_that_the_parser_knows() -> None:

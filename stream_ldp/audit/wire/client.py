@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Protocol, Self
 
-from stream_ldp.audit.wire.notation import Json, Words
+from stream_ldp.audit.wire.notation import Json, Words, duration_ms, keyed, number, word_of
 
 #: What a user holds, as an application gives it to a client.
 Held = Mapping[str, Json]
@@ -14,14 +15,59 @@ Held = Mapping[str, Json]
 MAX_HELD = 64
 
 
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """The turns of a collection's users, section 5.
+
+    every: w; None where users take no turns.
+    turn_ms: h.
+    """
+
+    every: int | None
+    turn_ms: int
+
+    @classmethod
+    def of(cls, file: Mapping[str, Json], *, windows: int = 1) -> Self:
+        """Read them in a file; `windows` is the number of windows from one turn to the next."""
+        every = None if file.get("rotate") is None else int(number(file["rotate"]))
+        return cls(every, windows * duration_ms(file["window"]["size"]))
+
+    @property
+    def entry(self) -> list[Json]:
+        """What the fingerprint has at its end."""
+        return [] if self.every is None else [["rotate", self.every, self.turn_ms]]
+
+    def place(self, secret: bytes, fingerprint: bytes) -> int:
+        return word_of(keyed(secret, "stream-ldp rot 1", fingerprint, 4)) * (self.every or 1) >> 32
+
+    def has(self, secret: bytes, fingerprint: bytes, turn: int) -> bool:
+        return self.every is None or turn % self.every == self.place(secret, fingerprint)
+
+
+def without_turns(meaning: Sequence[Json]) -> list[Json]:
+    """What a meaning says beside the turns."""
+    last = meaning[-1]
+    return list(meaning[:-1] if isinstance(last, list) and last[:1] == ["rotate"] else meaning)
+
+
+def other_turns(meaning: Sequence[Json], turns: Turns) -> Iterator[str]:
+    """Yield where a meaning has other turns than the file."""
+    if list(meaning[len(without_turns(meaning)) :]) != turns.entry:
+        yield "the meaning has other turns of the users than the file"
+
+
 class Specified(Protocol):
     """What the specification says of a collection of any kind, by code that shares no function with the package.
 
     fingerprint: of the collection, 16 bytes.
+    turns: of its users.
     """
 
     @property
     def fingerprint(self) -> bytes: ...
+
+    @property
+    def turns(self) -> Turns: ...
 
     def excesses(self) -> Iterator[str]:
         """Yield where the meaning lets a report cost more than the file says, or asks about something else."""
@@ -73,15 +119,18 @@ class SpecifiedClient(Specified, Protocol):
         ...
 
 
-class AlwaysAsked:
-    """What is the same of clients whose users are asked in every window, and have no pseudonym of a period."""
+class AskedInTurn:
+    """What is the same of clients whose users are asked in every window, or in turns, and have no pseudonym."""
+
+    fingerprint: bytes
+    turns: Turns
 
     @property
     def period_ms(self) -> int | None:
         return None
 
-    def asks(self, secret: bytes, time_ms: int) -> bool:  # noqa: ARG002
-        return True
+    def asks(self, secret: bytes, time_ms: int) -> bool:
+        return self.turns.has(secret, self.fingerprint, time_ms // self.turns.turn_ms)
 
 
 def spread(columns: Sequence[tuple[str, Sequence[Json]]]) -> list[Held]:

@@ -7,17 +7,19 @@ import math
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 
-from stream_ldp.audit.wire.client import MAX_HELD, AlwaysAsked, Held, more_than
+from stream_ldp.audit.wire.client import MAX_HELD, AskedInTurn, Held, Turns, more_than, other_turns, without_turns
 from stream_ldp.audit.wire.notation import Json, Unspecified, Words, fingerprint_of, words_of
 from stream_ldp.audit.wire.randomizers import answer, bits_of, loss_of
 
 
-class Places(AlwaysAsked):
+class Places(AskedInTurn):
     """A collection of places, from its meaning and its file, which names the regions."""
 
     def __init__(self, meaning: str, file: Mapping[str, Json]) -> None:
         self.fingerprint = fingerprint_of(meaning)
-        _, _, self.places, self.questions = json.loads(meaning)
+        self.meaning: list[Json] = json.loads(meaning)
+        _, _, self.places, self.questions = without_turns(self.meaning)
+        self.turns = Turns.of(file)
         self.other: str | None = file.get("other")
         self.epsilons = sorted(float(each) for each in file["mechanism"]["epsilon"])
         self.regions: dict[str, tuple[int, int]] = {}
@@ -104,6 +106,7 @@ class Places(AlwaysAsked):
 
     def excesses(self) -> Iterator[str]:
         """Compare the meaning with the file: rules 2 and 3 of section 5."""
+        yield from other_turns(self.meaning, self.turns)
         if len(self.questions) != len(self.regions) * len(self.epsilons):
             yield "the meaning has other regions or epsilons than the file"
             return

@@ -9,7 +9,17 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from stream_ldp.audit.wire.client import MAX_HELD, AlwaysAsked, Held, more_than, question_of, spread
+from stream_ldp.audit.wire.client import (
+    MAX_HELD,
+    AskedInTurn,
+    Held,
+    Turns,
+    more_than,
+    other_turns,
+    question_of,
+    spread,
+    without_turns,
+)
 from stream_ldp.audit.wire.notation import (
     WHOLE,
     Json,
@@ -26,12 +36,14 @@ from stream_ldp.audit.wire.randomizers import again, answer, bits_of, loss_of, s
 from stream_ldp.audit.wire.values import Values, text_of, well_formed
 
 
-class Sampled(AlwaysAsked):
+class Sampled(AskedInTurn):
     """A sampled collection, or one of views, from its meaning, and the rest of its file."""
 
     def __init__(self, meaning: str, file: Mapping[str, Json]) -> None:
         self.fingerprint = fingerprint_of(meaning)
-        self.name, _, self.domains, self.questions, self.ends = json.loads(meaning)
+        self.meaning: list[Json] = json.loads(meaning)
+        self.name, _, self.domains, self.questions, self.ends = without_turns(self.meaning)
+        self.turns = Turns.of(file)
         self.attributes = [Values(each) for each in file["attributes"]]
         self.file = file
 
@@ -145,6 +157,7 @@ class Sampled(AlwaysAsked):
 
     def excesses(self) -> Iterator[str]:
         """Compare the meaning with the file: rules 2 and 3 of section 5."""
+        yield from other_turns(self.meaning, self.turns)
         mechanism = self.file["mechanism"]
         for (name, domain), attribute, given in zip(
             self.domains, self.attributes, self.file["attributes"], strict=True

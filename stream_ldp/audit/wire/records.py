@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from itertools import islice
 
 from stream_ldp.audit.wire.batch import pane_ms
-from stream_ldp.audit.wire.client import Held, spread
+from stream_ldp.audit.wire.client import Held, Turns, spread
 from stream_ldp.audit.wire.notation import (
     WHOLE,
     Json,
@@ -41,6 +41,7 @@ class Records:
         self.window = file["window"]
         self.sample = threshold(number(file.get("sample", 1.0)))
         self.linked_ms = duration_ms(file["linked"]) if "linked" in file else None
+        self.turns = Turns.of(file)
 
     @cached_property
     def sizes(self) -> list[int]:
@@ -96,7 +97,7 @@ class Records:
             meaning += [self.sample, pane_ms(self.window)]
         if self.linked_ms is not None:
             meaning.append(["linked", self.linked_ms])
-        return canonical(meaning)
+        return canonical(meaning + self.turns.entry)
 
     @property
     def fingerprint(self) -> bytes:
@@ -188,7 +189,9 @@ class Records:
         return 0
 
     def asks(self, secret: bytes, time_ms: int) -> bool:
-        return self.asked(secret, time_ms)[2]
+        return self.asked(secret, time_ms)[2] and self.turns.has(
+            secret, self.fingerprint, time_ms // self.turns.turn_ms
+        )
 
     def whole_row(
         self, secret: bytes | None, record: Held, *, time_ms: int, words: Words, memoises: bool = True
@@ -238,7 +241,7 @@ class Records:
         self, secret: bytes, record: Mapping[str, Json], *, time_ms: int, fresh_words: Sequence[int]
     ) -> bytes | None:
         """The whole row of a report; None if the user is not asked."""
-        if not self.asked(secret, time_ms)[2]:
+        if not self.asks(secret, time_ms):
             return None
         values = self.values_of(record)
         named = self.permanent(values, self.permanent_words(secret, values))

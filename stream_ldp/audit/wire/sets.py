@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, localcontext
 from itertools import pairwise
 
+from stream_ldp.audit.wire.client import Turns
 from stream_ldp.audit.wire.notation import (
     WHOLE,
     Json,
@@ -66,6 +67,7 @@ class Sets:
         self.size_ms = duration_ms(file["window"]["size"])
         self.epochs: str = file.get("epochs", "sequential")
         self.sample = threshold(number(file.get("sample", 1.0)))
+        self.turns = Turns.of(file, windows=len(self.phases) if self.epochs == "sequential" else 1)
 
     @property
     def phases(self) -> list[tuple[str, int, int, float]]:
@@ -106,7 +108,17 @@ class Sets:
         phases = [[*phase, *(self.signs if self.kind == "loloha" else ())] for phase in self.phases]
         items = self.count if self.names is None else self.names
         return canonical(
-            [self.name, self.kind, phases, self.set_size, self.hash_bits, items, self.size_ms, self.epochs]
+            [
+                self.name,
+                self.kind,
+                phases,
+                self.set_size,
+                self.hash_bits,
+                items,
+                self.size_ms,
+                self.epochs,
+                *self.turns.entry,
+            ]
         )
 
     @property
@@ -148,7 +160,7 @@ class Sets:
 
     def is_asked(self, secret: bytes, epoch: int, phase: int) -> bool:
         _, low, high, _ = self.phases[phase - 1]
-        return low <= self.word(secret, epoch) < high
+        return low <= self.word(secret, epoch) < high and self.turns.has(secret, self.fingerprint, epoch)
 
     def numbers_of(self, items: Iterable[str]) -> list[int]:
         return sorted(int(item) if self.names is None else self.names.index(item) for item in items)

@@ -7,7 +7,15 @@ import math
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 
-from stream_ldp.audit.wire.client import AlwaysAsked, Held, more_than, question_of
+from stream_ldp.audit.wire.client import (
+    AskedInTurn,
+    Held,
+    Turns,
+    more_than,
+    other_turns,
+    question_of,
+    without_turns,
+)
 from stream_ldp.audit.wire.notation import Json, Words, fingerprint_of, keyed, number, packed, words_of
 from stream_ldp.audit.wire.randomizers import answer, bits_of, loss_of
 from stream_ldp.audit.wire.values import well_formed
@@ -28,13 +36,15 @@ def bucket_of(symbols: Sequence[int], seed: int, t: int) -> int:
     return found >> (64 - t)
 
 
-class Strings(AlwaysAsked):
+class Strings(AskedInTurn):
     """A collection of strings, from its meaning."""
 
-    def __init__(self, meaning: str, file: Mapping[str, Json] | None = None) -> None:
+    def __init__(self, meaning: str, file: Mapping[str, Json]) -> None:
         self.file = file
         self.fingerprint = fingerprint_of(meaning)
-        _, _, self.method, (self.name, self.alphabet, self.length), *rest = json.loads(meaning)
+        self.meaning: list[Json] = json.loads(meaning)
+        _, _, self.method, (self.name, self.alphabet, self.length), *rest = without_turns(self.meaning)
+        self.turns = Turns.of(file)
         self.randomizers, self.questions, self.ends = rest
 
     def drawn(self, secret: bytes) -> tuple[int, int]:
@@ -107,8 +117,7 @@ class Strings(AlwaysAsked):
 
     def excesses(self) -> Iterator[str]:
         """Compare the meaning with the file: rules 2 and 3 of section 5."""
-        if self.file is None:
-            return
+        yield from other_turns(self.meaning, self.turns)
         string, epsilon = self.file["string"], number(self.file["mechanism"]["epsilon"])
         if (self.name, self.alphabet) != (string["name"], string.get("alphabet")):
             yield "the meaning asks about another string than the file does"

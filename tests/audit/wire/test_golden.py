@@ -8,6 +8,7 @@ import math
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 
 from stream_ldp.audit import wire
 from stream_ldp.audit.wire.batch import encoded, reason_of, rounded_time
+from stream_ldp.audit.wire.client import Turns
 from stream_ldp.audit.wire.notation import fingerprint_of, packed, signs_of, width
 from stream_ldp.audit.wire.places import Places
 from stream_ldp.audit.wire.questions import Sampled
@@ -187,6 +189,31 @@ def samples() -> None:
         for asked in vector["asked"]:
             found = records.asked(secret, asked["number"] * 60_000 + 59_999)
             assert found == (asked["number"], asked["word"], asked["asks"])
+
+
+def turns() -> None:
+    for vector in vectors("turns"):
+        file = vector.get("file") or {**vectors("collections")[vector["collection"]]}
+        file = {**file, "rotate": vector["rotate"], **{key: vector[key] for key in ("epochs",) if key in vector}}
+        client: Any = {"films": Sets, "care-survey": Records}.get(file["collection"], partial(_asking, vector))(file)
+        assert getattr(client, "meaning", vector["meaning"]) in (vector["meaning"], json.loads(vector["meaning"]))
+        assert client.fingerprint.hex() == vector["fingerprint"]
+        assert client.turns == Turns(vector["rotate"], vector["turn_ms"])
+        secret = bytes.fromhex(vector["secret"])
+        assert client.turns.place(secret, client.fingerprint) == vector["place"]
+        for asked in vector["asked"]:
+            number = asked["number"]
+            if isinstance(client, Sets):
+                # Phases that ask everybody: the turn alone decides.
+                assert client.is_asked(secret, number, 1) == asked["asks"]
+            else:
+                times = number * vector["turn_ms"], (number + 1) * vector["turn_ms"] - 1
+                assert [client.asks(secret, time_ms) for time_ms in times] == [asked["asks"]] * 2
+
+
+def _asking(vector: dict[str, Any], file: dict[str, Any]) -> Asking:
+    kinds: dict[str, Any] = {"strings": Strings, "places": Places}
+    return kinds.get(json.loads(vector["meaning"])[1], Sampled)(vector["meaning"], file)  # type: ignore[no-any-return]
 
 
 def reports_of_records() -> None:
@@ -364,7 +391,8 @@ REPRODUCED: dict[str, Callable[[], None]] = {
     "rounds": rounds,
     "sampled": lambda: answers("sampled", Sampled),
     "samples": samples,
-    "strings": lambda: answers("strings", lambda meaning, _: Strings(meaning)),
+    "strings": lambda: answers("strings", Strings),
+    "turns": turns,
     "views": lambda: answers("views", Sampled),
 }
 

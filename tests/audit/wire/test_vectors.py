@@ -79,7 +79,7 @@ def client_of(vector: dict[str, Any]) -> Sampled | Strings | Places:
         case "sampled":
             return Sampled(vector["meaning"], vector["file"])
         case "strings":
-            return Strings(vector["meaning"])
+            return Strings(vector["meaning"], vector["file"])
         case _:
             return Places(vector["meaning"], vector["file"])
 
@@ -109,6 +109,18 @@ def test_the_package_and_a_client_written_from_the_page_answer_alike(name: str) 
         client = client_of(vector)
         rows = [[client.row(secret, record).hex() for secret in secrets] for record in vector["records"]]
         assert permanent_rows(collection_of(vector["file"]), vector["records"], secrets) == rows
+
+
+def test_the_package_gives_turns_as_the_vectors_say() -> None:
+    for vector in vectors("turns"):
+        file = vector.get("file") or vectors("collections")[vector["collection"]]
+        file = {**file, "rotate": vector["rotate"], **{key: vector[key] for key in ("epochs",) if key in vector}}
+        collection = collection_of(file)
+        require_same_meaning(collection, vector)
+        assert collection.turn_ms == vector["turn_ms"]
+        secret = bytes.fromhex(vector["secret"])
+        for asked in vector["asked"]:
+            assert collection.has_turn([secret], number=asked["number"]).tolist() == [asked["asks"]]
 
 
 def test_the_package_perturbs_what_is_repeated_as_the_vectors_say() -> None:

@@ -12,7 +12,7 @@ TEST := OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --
 # As the image has it: Linux, and the oldest Python. What is locked stays as it is where it can.
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --python-version 3.11 --no-emit-index-url --no-header --no-annotate
 
-.PHONY: help demo test test-fast test-all bench check docs format lock audit sbom dist install clean
+.PHONY: help demo test test-fast test-all bench check docs format lock audit sbom dist release install clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 12
@@ -70,6 +70,9 @@ dist: sbom  ## Build wheel and archive with the locked tools into build/dist, wi
 	build/tools/bin/pip install --quiet --require-hashes -r docker/build.lock
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) build/tools/bin/python -m build --no-isolation --outdir build/dist .
 	cd build/dist && sha256sum *.whl *.tar.gz *.json >SHA256SUMS
+
+release:  ## Say whether VERSION=0.1.0 is ready to be released; with DO=yes, test, build, tag and push it
+	@.ci/release "$(VERSION)" "$(DO)"
 
 install: $(VENV)/.installed  ## Create .venv with the package and all its tools
 

@@ -1,15 +1,39 @@
-"""The notebooks of examples/ run from the first cell to the last, where a loop is running as in Jupyter."""
+"""The examples run: programs as they stand, notebooks from the first cell to the last, where a loop is running."""
 
 from __future__ import annotations
 
 import json
+import re
+import runpy
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from confluent_kafka import Producer
+from fastapi.testclient import TestClient
 
+from stream_ldp import load_collection
+from stream_ldp.kafka.embedded.mock import EmbeddedMock
+from stream_ldp.testing import kafka_in_memory
+from tests.client.examples import estimate_of
 from tests.paths import REPOSITORY
+
+EXAMPLES = REPOSITORY / "examples"
+
+
+class Enough(Exception):
+    """An example that runs for ever has shown what it is for."""
+
+
+#: What each program prints about simulated users: texts, each of which stands before a number near another.
+PRINTED = {
+    "records.py": {r"yes +fair": 2 / 3},
+    "marginals.py": {r"meat": 0.6, r"fish": 0.1},
+    "views.py": {r"no +good": 1.0},
+    "places.py": {r"rome": 12_000.0},
+    "strings.py": {r"yeet": 0.4, r"rizz": 0.3},
+}
 
 NOTEBOOKS = sorted((REPOSITORY / "examples").glob("*.ipynb"))
 
@@ -37,3 +61,78 @@ async def test_a_notebook_runs(notebook: Path, tmp_path: Path, monkeypatch: pyte
 
 def test_there_is_a_notebook() -> None:
     assert NOTEBOOKS
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_a_program_without_a_broker_prints_what_its_users_are_like(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The noise is the system's; each number is more than 6 standard errors from a quarter off."""
+    runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+    printed = capsys.readouterr().out
+    for text, truth in PRINTED[name].items():
+        (number,) = re.findall(rf"^{text} +([\d.,]+) ", printed, flags=re.MULTILINE)
+        assert float(number.replace(",", "")) == pytest.approx(truth, rel=0.25)
+
+
+def test_the_script_reports_an_answer_again_and_refuses_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with kafka_in_memory(load_collection(EXAMPLES / "survey.yaml")) as kafka:
+        main = runpy.run_path(str(EXAMPLES / "script.py"))["main"]
+        for answer in (("no", "some"), ("no", "some"), ("yes", "some")):
+            main(*answer)
+        assert kafka.reports("care-survey") == 2
+    first, again, refused = capsys.readouterr().out.splitlines()
+    assert "cost 2.000 nats" in first
+    assert "cost 0.000 nats" in again
+    assert "nothing was sent" in refused
+
+
+def test_the_alert_names_a_share_whose_interval_is_above_the_limit() -> None:
+    above = runpy.run_path(str(EXAMPLES / "alert.py"))["above"]
+    high = estimate_of(probability=[[0.3, 0.2, 0.1], [0.1, 0.0, 0.3]])
+    assert re.search(r"36\.1% to 43\.9% need full help, more than 30%", above(high) or "")
+    assert above(high.model_copy(update={"standard_error": tuple((0.05,) * 3 for _ in range(2))})) is None
+
+
+def test_another_library_reads_final_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    main = runpy.run_path(str(EXAMPLES / "consumer.py"))["main"]
+    consumed = main.__globals__
+    with EmbeddedMock() as broker:
+        broker.touch([consumed["TOPIC"]])
+        producer = Producer({"bootstrap.servers": broker.bootstrap})
+        for estimate in (estimate_of(final=False), estimate_of(final=True)):
+            producer.produce(consumed["TOPIC"], estimate.to_bytes())
+        producer.flush(30)
+        consumed["print"] = lambda *shown, **_: (_ for _ in ()).throw(Enough(shown))
+        with pytest.raises(Enough) as enough:
+            main(broker.bootstrap)
+    _, reports, probability = enough.value.args[0]
+    assert reports == 12_345
+    assert sum(map(sum, probability)) == pytest.approx(1)
+
+
+async def test_the_backend_reports_within_each_users_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with kafka_in_memory(load_collection(EXAMPLES / "survey.yaml")) as kafka:
+        app = runpy.run_path(str(EXAMPLES / "backend.py"))["app"]
+        with TestClient(app) as client:
+            given = {"bathing": "no", "mobility": "some"}
+            assert client.post("/answers/ada", json=given).json() == {"spent": pytest.approx(2.0)}
+            assert client.post("/answers/bob", json=given).status_code == 200
+            changed = client.post("/answers/ada", json={**given, "bathing": "yes"})
+            assert changed.status_code == 403
+            assert client.post("/answers/ada", json={"bathing": "perhaps"}).status_code == 422
+            assert client.post("/answers/..%2Fada", json=given).status_code in {404, 422}
+        assert kafka.reports("care-survey") == 2
+
+
+def test_each_example_is_short_and_listed() -> None:
+    listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    for path in EXAMPLES.rglob("*.*"):
+        if path.suffix in {".py", ".html", ".ipynb"}:
+            assert f"({path.relative_to(EXAMPLES)})" in listed, path
+        if path.suffix in {".py", ".html"}:
+            assert len(path.read_text(encoding="utf-8").splitlines()) <= 60, path

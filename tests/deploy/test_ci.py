@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -126,3 +128,44 @@ def test_a_release_has_a_bill_of_materials_and_says_how_it_was_built() -> None:
     assert "build/dist/*" in publish
     assert "--provenance=mode=max" in image
     assert "type=sbom" in image
+
+
+def test_dependabot_is_configured_validly() -> None:
+    file = str(REPOSITORY / ".github" / "dependabot.yml")
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.dependabot", file]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.fixture
+def released(tmp_path: Path) -> Path:
+    """A repository that is ready to release 1.2.3."""
+    for name, text in {
+        "pyproject.toml": 'version = "1.2.3"\n',
+        "CITATION.cff": "version: 1.2.3\n",
+        "CHANGELOG.md": "## [1.2.3] - 2026-11-27\n",
+    }.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(REPOSITORY / ".ci" / "release", tmp_path / ".ci")
+    for command in ("init -q -b main", "add -A", "-c user.name=a -c user.email=a@b commit -qm ready"):
+        subprocess.run(["git", *command.split()], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+def test_a_release_is_dry_by_default_and_says_what_is_missing(released: Path) -> None:
+    def release(version: str) -> tuple[int, str]:
+        done = subprocess.run([".ci/release", version], cwd=released, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout
+
+    assert release("1.2.3") == (
+        0,
+        "ready. With DO=yes: make check test dist, git tag v1.2.3, git push origin v1.2.3\n",
+    )
+    subprocess.run(["git", "tag", "v1.2.3"], cwd=released, check=True)
+    (released / "CHANGELOG.md").write_text("## [Unreleased]\n", encoding="utf-8")
+    code, said = release("1.2.3")
+    assert code == 1
+    for missing in ("CHANGELOG.md has no section", "changes that are not committed", "the tag v1.2.3 exists"):
+        assert missing in said
+    assert "pyproject.toml has another version" in release("2.0.0")[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from inspect import cleandoc
 from typing import Any, ClassVar, NamedTuple
 
@@ -28,7 +28,19 @@ class Command(NamedTuple):
     example: str = ""
 
 
-class Commands(TyperGroup):
+class _WithoutTypesOfFlags:
+    """What help shows of options that take no value is no type: `<bool>` looks as if a value had to follow."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the parameters, with `--help`."""
+        parameters = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+        return parameters
+
+
+class Commands(_WithoutTypesOfFlags, TyperGroup):
     """A group of commands, the `cls` of a `typer.Typer`, that explains the errors of its commands to their user.
 
     table: its commands by name, in the order of its help.
@@ -40,26 +52,18 @@ class Commands(TyperGroup):
         super().__init__(*arguments, **named)
         self.commands = {name: _NotImported(name, known) for name, known in self.table.items()}
 
-    def get_params(self, ctx: Any) -> Any:
-        """Return the parameters of the group itself."""
-        parameters = super().get_params(ctx)
-        _leave_out_types_of_flags(parameters)
-        return parameters
-
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the user gave."""
         with explained():
             return super().invoke(ctx)
 
 
-class _WithoutTypesOfFlags(TyperCommand):
-    """A command whose help shows no type of options that take no value."""
+class _Single(_WithoutTypesOfFlags, TyperCommand):
+    """A command."""
 
-    def get_params(self, ctx: Any) -> Any:
-        """Return the parameters, with `--help`."""
-        parameters = super().get_params(ctx)
-        _leave_out_types_of_flags(parameters)
-        return parameters
+
+class _Group(_WithoutTypesOfFlags, TyperGroup):
+    """A group of commands within another one."""
 
 
 class _NotImported(TyperCommand):
@@ -76,21 +80,15 @@ class _NotImported(TyperCommand):
         found = self._known.part.imported()
         if not isinstance(found, typer.Typer):
             function, found = found, typer.Typer(add_completion=False)
-            found.command(name=self.name, cls=_WithoutTypesOfFlags)(function)
+            found.command(name=self.name)(function)
+        for registered in found.registered_commands:
+            registered.cls = _Single
+        found.info.cls = _Group
         command = typer.main.get_command(found)
         command.help = "\n\n".join([self._known.summary, *_paragraphs(command.help or "")])
         if self._known.example:
             command.epilog = f"Example:  stream-ldp {self._known.example}"
-        for each in getattr(command, "commands", {}).values():
-            _leave_out_types_of_flags(each.params)
         return command
-
-
-def _leave_out_types_of_flags(parameters: Iterable[Any]) -> None:
-    """Let the help show no type of options that take no value: `<bool>` looks as if one had to follow."""
-    for parameter in parameters:
-        if getattr(parameter, "is_flag", False):
-            parameter.metavar = ""
 
 
 def _paragraphs(docstring: str) -> list[str]:

@@ -107,10 +107,10 @@ def made(found: dict[str, dict[str, list[float]]]) -> str:
         """\
 # How many users
 
-This page is for whoever decides whether enough people will report. The noise of a report is fixed by its epsilon; the
-error of an answer falls with the square root of the number of users, once there are enough. So a tenth of the error
-takes a hundred times as many users. With few users and strong noise, a joint distribution is drawn to the product of
-its marginals, and its error falls more slowly.
+This page is for everyone who plans a collection. It shows whether enough people will report. The noise of a report is
+fixed by its epsilon; the error of an answer falls with the square root of the number of users, once there are enough.
+So a tenth of the error takes a hundred times as many users. The error of a joint distribution falls more slowly where
+few users report under strong noise: it is then shrunk towards the product of its marginals.
 
 The distance is the average variation distance: half the sum of the absolute errors of all values, which is the
 largest error of the probability of any event. The truth is that of the users drawn; all numbers are means of 20
@@ -140,12 +140,12 @@ The first point is measured by
     parts.append("""\
 ## Rules of thumb
 
-* Ask about less at a time: a user who tells one attribute spends the whole epsilon on it. With many attributes,
-  compare `rr-ldp` with [views](mechanisms.md#joint-distributions-of-many-attributes-views).
-* Longer windows have more users. Where windows follow each other without users in common, an answer learns from those
-  before: see [how accurate](accuracy.md).
+* Ask about less at a time: a user who reports one attribute spends the whole epsilon on it. Compare `rr-ldp` with
+  [views](mechanisms.md#joint-distributions-of-many-attributes-views).
+* Longer windows have more users. Windows without users in common learn from the previous ones: see
+  [how accurate](accuracy.md).
 * `stream-ldp plan survey.yaml` states the errors to expect for 1,000 to 1,000,000 reports, before anybody reports.
-* An answer says how far to trust it: errors that are as large as the frequencies mean that too few have reported.
+* Read the standard errors of an answer: if they are as large as the frequencies, too few users have reported.
 """)
     return "\n".join(parts)
 

@@ -108,7 +108,9 @@ def test_every_command_stands_under_a_heading_and_has_an_example_with_options_th
         assert {word for word in typed if word.startswith("--")} <= known_options, name
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["query", "--help"], ["topics", "--help"], ["topics", "create", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["query", "--help"], ["topics", "--help"], ["topics", "create", "--help"]]
+)
 def test_help_shows_no_type_of_options_that_take_no_value(arguments: list[str]) -> None:
     shown = CliRunner(env={"COLUMNS": "80"}).invoke(app, arguments).stdout
     assert "<bool>" not in shown

@@ -254,7 +254,9 @@ import { Gateway, Ledger, MemoryStore, Reporter } from "stream-ldp-client";
 const gateway = new Gateway("URL");
 const store = new MemoryStore();
 const ledgers = [];
-for (let user = 0; user < 40; user++) ledgers.push(await Ledger.create({ store, budget: 40, linked: true, key: `${user}` }));
+for (let user = 0; user < 40; user++) {
+  ledgers.push(await Ledger.create({ store, budget: 40, linked: true, key: `${user}` }));
+}
 let now;
 const reporters = {};
 for (const name of Object.keys(HELD)) {
@@ -336,7 +338,7 @@ async def test_reports_of_every_kind_pass_the_gateway_into_published_answers() -
 
 
 async def test_the_examples_run() -> None:
-    films = ALL_KINDS.split("---")[-1] + "epochs: pipelined\n"
+    films = ALL_KINDS.rsplit("---", maxsplit=1)[-1] + "epochs: pipelined\n"
     collections = [*each_kind()[:-1], parse_collection(films)]
     soon = parse_collection(films.replace("size: 60s", "size: 2s, grace: 100ms, idle_timeout: 100ms, ahead: 60s"))
     now_ms = time.time_ns() // 1_000_000

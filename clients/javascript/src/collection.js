@@ -2,9 +2,10 @@
 
 import { CollectionError } from "./errors.js";
 import { moduleOf } from "./kinds.js";
-import { utf8 } from "./bytes.js";
+import { toHex, utf8 } from "./bytes.js";
 import { sha256 } from "./sha256.js";
-import { isName } from "./values.js";
+import { given, isName } from "./values.js";
+import { RESOLUTION, digestWords } from "./words.js";
 
 const FINGERPRINT_BYTES = 16;
 const MAX_PRECISION_MS = 60_000;
@@ -32,8 +33,15 @@ export function durationMs(duration) {
  * @property {Uint8Array} fingerprint of its batches, 16 bytes
  * @property {number} width bytes of a row
  * @property {number} [closesMs] event time from which there are no more reports to it
+ * @property {(timeMs: number) => Turn | undefined} turn in which a report to it is made; none where users take none
  * @property {(held: unknown, user: {secret: Uint8Array, isFresh: boolean}) => Charge} charge
  * @property {(held: unknown, draw: Draw) => Uint8Array} row
+ */
+
+/**
+ * A turn of a user, who has one of so many that follow each other.
+ *
+ * @typedef {{fingerprint: string, number: number, every: number}} Turn
  */
 
 /**
@@ -99,9 +107,46 @@ export class Collection {
       window.time_precision === undefined || window.time_precision === null
         ? Math.min(Math.max(1, Math.floor(this.paneMs / PRECISION_PART)), MAX_PRECISION_MS)
         : durationMs(window.time_precision);
+    this.rotate = this.#rotated(document.rotate, window);
     if (!(this.precisionMs <= this.paneMs)) {
       throw new CollectionError("time_precision is a number of milliseconds, at most those of a window");
     }
+  }
+
+  /** Take w of the file, out of so many turns a user has one; undefined where users take no turns. */
+  #rotated(rotate, window) {
+    if (given(rotate) === undefined) return undefined;
+    if (!(Number.isSafeInteger(rotate) && rotate >= 1 && given(window.hop) === undefined)) {
+      throw new CollectionError("rotate is a number of windows, which have no hop");
+    }
+    return rotate;
+  }
+
+  /** Time from the beginning of one turn to that of the next, in milliseconds. */
+  get turnMs() {
+    return this.paneMs;
+  }
+
+  /** What the meaning ends with where users take turns. */
+  get turns() {
+    return this.rotate === undefined ? [] : [["rotate", this.rotate, this.turnMs]];
+  }
+
+  /** Decide whether a user has a turn, by its number. */
+  hasTurn(secret, number) {
+    if (this.rotate === undefined) return true;
+    const [word] = digestWords(secret, "stream-ldp rot 1", this.fingerprint, 1);
+    const place = Number((BigInt(word) * BigInt(this.rotate)) / BigInt(RESOLUTION));
+    return number - Math.floor(number / this.rotate) * this.rotate === place;
+  }
+
+  /** @returns {Turn | undefined} */
+  turnOf(number) {
+    return this.rotate === undefined ? undefined : { fingerprint: toHex(this.fingerprint), number, every: this.rotate };
+  }
+
+  turn(timeMs) {
+    return this.turnOf(Math.floor(timeMs / this.turnMs));
   }
 
   /** Take the text behind the fingerprint. */
@@ -122,8 +167,8 @@ export class Collection {
    * @param {{secret: Uint8Array, timeMs: number, rounds: object[]}} user
    * @returns {Inquiry[]}
    */
-  asked(user) {
-    return [this];
+  asked({ secret, timeMs }) {
+    return this.hasTurn(secret, Math.floor(timeMs / this.turnMs)) ? [this] : [];
   }
 
   /** Return the number of the pane that a time is in. */

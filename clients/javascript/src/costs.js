@@ -14,6 +14,9 @@ const ABSOLUTE_ERROR = 2 ** -40;
 /** Reports of one response that are told apart, among several responses; one that was shown more often costs as for ever. */
 const MAX_TIMES = 64;
 
+/** Responses whose reports are shared out in the way that costs most; each of more is charged as for ever, in no time. */
+const MAX_SHARING = 16;
+
 /** Return the most by which a sum of so many costs is rounded up in all. */
 export const mostRounding = (nats, costs) => 2 * (RELATIVE_ERROR * nats + ABSOLUTE_ERROR * costs);
 
@@ -24,13 +27,13 @@ const COSTS = {
   /** An answer that is repeated as it is. */
   answer: ({ epsilon }) => epsilon,
 
-  /** Bits of a one-hot code, inverted with a chance, through fresh noise. */
-  bits: ({ flip, p, q }, times) => {
+  /** Bits of a one-hot code, inverted with a chance, through fresh noise; of a Bloom filter, so for each of its hashes. */
+  bits: ({ flip, p, q, hashes = 1 }, times) => {
     const h = flip / RESOLUTION;
     const k = 1 - h;
     const u = (p / q) ** times;
     const d = ((RESOLUTION - q) / (RESOLUTION - p)) ** times;
-    return roundedUp(Math.log((k + h * u) / (h + k * u)) + Math.log((k + h * d) / (h + k * d)));
+    return roundedUp(hashes * (Math.log((k + h * u) / (h + k * u)) + Math.log((k + h * d) / (h + k * d))));
   },
 
   /** One of some values, kept with a chance, through fresh noise that keeps it with another. */
@@ -63,6 +66,7 @@ export function sharedCost(cost, { responses, reports }) {
     const more = reports - times * responses;
     return more * of(times + 1) + (responses - more) * of(times);
   }
+  if (responses > MAX_SHARING) return responses * of(Infinity);
   const most = Math.min(reports - responses + 1, MAX_TIMES + 1);
   const losses = Array.from({ length: most }, (_, i) => of(i === MAX_TIMES ? Infinity : i + 1));
   const spare = Math.min(reports - responses, responses * (most - 1));

@@ -41,6 +41,9 @@ export class LinkingRefused extends ReportRefused {}
 /** The user has reported to a phase of an epoch already, or may have. */
 export class AlreadyReported extends ReportRefused {}
 
+/** The user has had a turn in the windows, or epochs, before, or may have: a clock may have been ahead. */
+export class TurnTaken extends ReportRefused {}
+
 /** The gateway has not taken a request. */
 export class GatewayError extends StreamLDPError {
   /**

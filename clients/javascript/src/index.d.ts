@@ -326,6 +326,9 @@ export class LinkingRefused extends ReportRefused {}
 /** The user has reported to a phase of an epoch already, or may have. */
 export class AlreadyReported extends ReportRefused {}
 
+/** The user has had a turn in the windows, or epochs, before, or may have: a clock may have been ahead. */
+export class TurnTaken extends ReportRefused {}
+
 /** The gateway has not taken a request. */
 export class GatewayError extends StreamLDPError {
   /** For programs: one of docs/wire.md, section 8, or of the gateway; `unreachable` where there was no answer. */

@@ -16,6 +16,7 @@ export {
   ReportRefused,
   StreamLDPError,
   TooManyValues,
+  TurnTaken,
 } from "./errors.js";
 export { Gateway } from "./gateway.js";
 export { Ledger } from "./ledger.js";

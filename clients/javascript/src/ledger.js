@@ -12,6 +12,7 @@ import {
   LinkingRefused,
   StreamLDPError,
   TooManyValues,
+  TurnTaken,
 } from "./errors.js";
 import { Receipt } from "./receipt.js";
 import { randomBytes } from "./words.js";
@@ -92,9 +93,11 @@ const isAccount = ({ cost, tags, reports, fresh }) =>
 const isPhase = ({ epsilon, epochs, reports }) =>
   epsilon >= 0 && isCount(reports) && epochs.every(([first, last]) => first <= last);
 
+const isTurn = ([fingerprint, number]) => typeof fingerprint === "string" && Number.isSafeInteger(number);
+
 const isDay = ([day, spent]) => Number.isSafeInteger(day) && Number.isFinite(spent) && spent >= 0;
 
-const EMPTY = { days: [], accounts: [], phases: [] };
+const EMPTY = { days: [], accounts: [], phases: [], turns: [] };
 
 /** Write the ledger of a new user, with a new secret. */
 function newLedger(agreed) {
@@ -117,7 +120,7 @@ function parsed(text, key) {
   try {
     const stored = JSON.parse(text);
     const state = { ...stored, perDay: stored.perDay ?? Infinity }; // for which JSON has null
-    const { version, secret, days, accounts, phases, ...terms } = state;
+    const { version, secret, days, accounts, phases, turns, ...terms } = state;
     checked(terms);
     const isWhole =
       version === VERSION &&
@@ -125,6 +128,7 @@ function parsed(text, key) {
       days.every(isDay) &&
       accounts.every(isAccount) &&
       phases.every(isPhase) &&
+      turns.every(isTurn) &&
       Number.isFinite(costOf(state));
     if (isWhole) return state;
   } catch {
@@ -239,8 +243,8 @@ export class Ledger {
    * @throws {LedgerError} they make no sense
    */
   async agree(terms) {
-    await this.#update(({ version, secret, days, accounts, phases, ...agreed }) => {
-      return { version, secret, ...checked({ ...agreed, ...terms }), days, accounts, phases };
+    await this.#update(({ version, secret, days, accounts, phases, turns, ...agreed }) => {
+      return { version, secret, ...checked({ ...agreed, ...terms }), days, accounts, phases, turns };
     });
   }
 
@@ -256,7 +260,7 @@ export class Ledger {
    * @throws {BudgetExceeded} the budget does not cover it; DayBudgetExceeded, that of the day does not
    * @throws {TooManyValues} a value has changed, and the user has not agreed to that
    * @throws {LinkingRefused} it would carry what links it to others, and the user has not agreed to that
-   * @throws {AlreadyReported} the user has reported to the phase in this epoch
+   * @throws {AlreadyReported} the user has reported to the phase in this epoch; TurnTaken, has had a turn
    * @throws {LedgerError} the ledger is missing or damaged
    */
   async spend(inquiry, held, { timeMs = Date.now() } = {}) {
@@ -271,9 +275,10 @@ export class Ledger {
       const isLinked = linked && !state.fresh;
       if (isLinked && !state.linked) throw new LinkingRefused(linkingRefused(collection));
       const phases = phase === undefined ? state.phases : afterPhase(state.phases, phase, collection);
+      const turns = afterTurn(state.turns, inquiry.turn(timeMs), phase !== undefined);
       const shown = parts.map(({ shows, ...account }) => ({ account: { collection, ...account }, tag: this.#tag(shows) }));
       const accounts = shown.reduce((known, part) => after(known, part, state), state.accounts);
-      const counted = { ...state, accounts, phases };
+      const counted = { ...state, accounts, phases, turns };
       counted.days = daysAfter(day, state, counted);
       const [before, spent] = [costOf(state), costOf(counted)];
       const cost = Math.max(0, spent - before);
@@ -360,6 +365,25 @@ function afterPhase(phases, { fingerprint, phase, epoch, epsilon }, collection) 
   const { epochs, reports } = known ?? { epochs: [], reports: 0 };
   const counted = { collection, fingerprint, phase, epsilon, epochs: withEpoch(epochs, epoch), reports: reports + 1 };
   return [...phases.filter((each) => each !== known), counted];
+}
+
+/**
+ * Return the last turns after one more. Turns only go forward: a clock that was ahead costs the turns until then, and one
+ * that is behind gives none.
+ *
+ * @param {boolean} isAgain whether more may be reported in the last turn, as to another phase of an epoch
+ */
+function afterTurn(turns, turn, isAgain) {
+  if (turn === undefined) return turns;
+  const { fingerprint, number, every } = turn;
+  const [, last] = turns.find(([each]) => each === fingerprint) ?? [fingerprint, -Infinity];
+  if (number < last + every && !(isAgain && number === last)) {
+    throw new TurnTaken(
+      `a user reports once in ${every} windows, or epochs, and the ledger has a report in one of those around number ` +
+        `${number}: nothing was sent; the next may be in number ${last + every}`,
+    );
+  }
+  return [...turns.filter(([each]) => each !== fingerprint), [fingerprint, number]];
 }
 
 /** Add an epoch to ranges of epochs; where there are too many, those between the two nearest ranges are over, too. */

@@ -23,19 +23,21 @@ export class Questions extends Collection {
    *
    * @param {string} meaning
    * @param {string} kind
-   * @param {number} length of the list
+   * @param {number} length of the list, beside what turns add
    * @returns {any[]}
    */
-  static listOf(document, meaning, kind, length) {
+  listOf(meaning, kind, length) {
     let list;
     try {
       list = JSON.parse(meaning);
     } catch {
       // Refused below.
     }
-    if (!(Array.isArray(list) && list.length === length && list[0] === document.collection && list[1] === kind)) {
-      throw new CollectionError(`the meaning is none of a ${kind} collection "${document.collection}"`);
+    const isOne = Array.isArray(list) && list.length === length + this.turns.length;
+    if (!(isOne && list[0] === this.name && list[1] === kind)) {
+      throw new CollectionError(`the meaning is none of a ${kind} collection "${this.name}", or of other turns`);
     }
+    if (JSON.stringify(list.slice(length)) !== JSON.stringify(this.turns)) this.refuse("it has other turns");
     return list;
   }
 

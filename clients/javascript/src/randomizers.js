@@ -135,6 +135,7 @@ const RANDOMIZERS = {
     valid: ({ hashes, p, q }) => hashes >= 1 && p < q,
     inputs: ({ bits }) => bits,
     loss: ({ hashes, kept }) => loss(kept, [1, 1], 2 * hashes),
+    cost: ({ hashes, kept, p, q }) => ({ kind: "bits", flip: RESOLUTION - kept, p, q, hashes }),
     widths: ({ bits }) => ones(bits),
     draw: (words, buckets, { bits, kept }) =>
       times(bits, (place) => Number(buckets.includes(place) !== words.next() >= kept)),

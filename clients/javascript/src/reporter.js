@@ -3,7 +3,7 @@
 import { HEADER_BYTES, MAX_BYTES, encodeBatch, shuffled } from "./batch.js";
 import { toHex } from "./bytes.js";
 import { Collection } from "./collection.js";
-import { AlreadyReported, LedgerError, ParameterError, ReportRefused } from "./errors.js";
+import { AlreadyReported, LedgerError, ParameterError, ReportRefused, TurnTaken } from "./errors.js";
 import { RESOLUTION, freshWords, randomBytes, uniform } from "./words.js";
 
 const BATCH_ID_BYTES = 16;
@@ -20,6 +20,9 @@ const sleep = (ms, signal) =>
     const timer = setTimeout(resolve, ms);
     signal?.addEventListener("abort", () => resolve(clearTimeout(timer)), { once: true });
   });
+
+/** Whether the user has reported what was asked already, as a page that is visited again finds. */
+const hasAnswered = (why) => why instanceof AlreadyReported || why instanceof TurnTaken;
 
 /** A batch that is being gathered: what is awaited settles once the gateway has it, or has not taken it. */
 class Gathered {
@@ -118,7 +121,7 @@ export class Reporter {
           batches.set(batch, (batches.get(batch) ?? 0) + 1);
           onReceipt?.(place, receipt);
         } catch (why) {
-          if (why instanceof AlreadyReported) continue;
+          if (hasAnswered(why)) continue;
           if (!(why instanceof ReportRefused || why instanceof LedgerError)) throw why;
           refused.push([place, why]);
         }
@@ -191,7 +194,7 @@ export class Reporter {
       await batch.sent;
       return 1;
     } catch (why) {
-      if (why instanceof AlreadyReported) return 0;
+      if (hasAnswered(why)) return 0;
       if (!(why instanceof ReportRefused) || onRefused === undefined) throw why;
       onRefused(why);
       return 0;

@@ -186,3 +186,21 @@ test("responses to sets are those of the golden vectors", () => {
     assert.equal(toHex(packed(sent, widths(made), Math.ceil(each.bits / 8))), each.row, name);
   }
 });
+
+test("turns of every kind are those of the golden vectors", async () => {
+  const vectors = golden("turns");
+  assert.ok(vectors.length > 10);
+  for (const { collection: name, file, epochs, rotate, ...each } of vectors) {
+    const document = { ...(file ?? fileOf(name)), rotate, ...(epochs === undefined ? {} : { epochs }) };
+    const collection = await Collection.of(document, { meaning: each.meaning });
+    assert.equal(collection.meaning, each.meaning);
+    assert.equal(toHex(collection.fingerprint), each.fingerprint);
+    assert.equal(collection.turnMs, each.turn_ms);
+    const secret = fromHex(each.secret);
+    for (const { number, asks } of each.asked) {
+      assert.equal(collection.hasTurn(secret, number), asks);
+      const timeMs = (number + 1) * each.turn_ms - 1;
+      if (!collection.hasRounds) assert.equal(collection.asked({ secret, timeMs }).length === 1, asks);
+    }
+  }
+});

@@ -226,6 +226,22 @@ test("where a second report may cost more than the first, several values cost as
   assert.ok(found >= worst && found < worst + 1e-9);
 });
 
+test("a user who takes turns reports once in each of them, whatever the clock says", async () => {
+  const turns = await Collection.of({ ...SURVEY, rotate: 3 });
+  const ledger = await user({ budget: 1e3 });
+  const { gateway, sent } = gatewayOf({ collection: turns });
+  let window = 0;
+  const reporter = new Reporter({ gateway, collection: turns, clock: () => 60_000 * window });
+  const found = [];
+  for (window of [0, 1, 2, 2, 3, 4, 5, 6, 7, 8, 30, 31, 32, 9, 10, 11]) {
+    if ((await reporter.report(RECORD, ledger)) === 1) found.push(window);
+  }
+  const [first] = found;
+  const last = 30 + first;
+  assert.deepEqual(found, [first, first + 3, first + 6, last]);
+  assert.equal(sent.length, found.length);
+});
+
 test("without the system's randomness nothing is drawn from elsewhere", async () => {
   const own = Object.getOwnPropertyDescriptor(globalThis, "crypto");
   Object.defineProperty(globalThis, "crypto", { value: undefined, configurable: true });

@@ -82,7 +82,7 @@ class Choice {
 export class Kind extends Questions {
   constructor(document, meaning) {
     super(document);
-    const [, , places, questions] = Questions.listOf(document, meaning, "places", 4);
+    const [, , places, questions] = this.listOf(meaning, "places", 4);
     const root = given(document.root) ?? "everywhere";
     const tree =
       given(document.levels) === undefined ? namedTree(document.places, root) : evenTree(document.levels, root);

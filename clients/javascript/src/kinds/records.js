@@ -52,7 +52,7 @@ export class Kind extends Collection {
     const values = this.attributes.map((each) => [each.name, each.values]);
     const sample = this.askingWords < RESOLUTION ? [this.askingWords, this.paneMs] : [];
     const linked = this.linkedMs === undefined ? [] : [["linked", this.linkedMs]];
-    return [this.name, this.mechanism.kind, this.mechanism.meaning, values, ...sample, ...linked];
+    return [this.name, this.mechanism.kind, this.mechanism.meaning, values, ...sample, ...linked, ...this.turns];
   }
 
   /** Convert a record to the numbers of its values. @returns {number[]} */
@@ -61,7 +61,7 @@ export class Kind extends Collection {
   }
 
   asked({ secret, timeMs }) {
-    return this.asks(secret, timeMs) ? [this] : [];
+    return this.asks(secret, timeMs) ? super.asked({ secret, timeMs }) : [];
   }
 
   /** Decide whether the user with a secret is asked at a time; the same in all of a pane. */

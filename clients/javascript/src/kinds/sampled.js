@@ -27,7 +27,7 @@ const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 export class Kind extends Questions {
   constructor(document, meaning) {
     super(document);
-    const [, , domains, questions, ends] = Questions.listOf(document, meaning, "sampled", 5);
+    const [, , domains, questions, ends] = this.listOf(meaning, "sampled", 5);
     checkNames(document.attributes);
     this.attributes = document.attributes.map((each, place) => this.#attribute(each, domains?.[place]));
     if (domains.length !== this.attributes.length) this.refuse("it has other attributes");

@@ -181,6 +181,10 @@ class Round {
     return items.filter((item) => this.places.has(item)).map((item) => this.places.get(item));
   }
 
+  turn() {
+    return this.collection.turnOf(this.epoch);
+  }
+
   charge(items, { secret, isFresh }) {
     const { collection, phase, epoch } = this;
     const { memoises, name } = collection;
@@ -301,7 +305,7 @@ export class Kind extends Collection {
       return `["${asksCount ? "count" : "item"}",${from},${to},${decimalOf(epsilon)}${chances}]`;
     });
     const parts = [this.setSize, this.memoises ? 1 : (this.hashBits ?? null), this.names ?? this.count, this.paneMs];
-    const written = [...parts, this.epochs].map((each) => JSON.stringify(each)).join(",");
+    const written = [...parts, this.epochs, ...this.turns].map((each) => JSON.stringify(each)).join(",");
     return `[${JSON.stringify(this.name)},"${this.kind}",[${phases.join(",")}],${written}]`;
   }
 
@@ -391,7 +395,13 @@ export class Kind extends Collection {
     return digestWords(secret, "stream-ldp grp 1", joined(this.fingerprint, i64(epoch)), 1)[0];
   }
 
+  /** A turn is an epoch. */
+  get turnMs() {
+    return this.epochs === "sequential" ? this.phases.length * this.paneMs : this.paneMs;
+  }
+
   asks(secret, { epoch, phase }) {
+    if (!this.hasTurn(secret, epoch)) return false;
     const { from, to } = this.phases[phase - 1];
     const word = this.word(secret, epoch);
     return from <= word && word < to;

@@ -46,7 +46,7 @@ class Text {
 export class Kind extends Questions {
   constructor(document, meaning) {
     super(document);
-    const [, , method, string, randomizers, questions, ends] = Questions.listOf(document, meaning, "strings", 7);
+    const [, , method, string, randomizers, questions, ends] = this.listOf(meaning, "strings", 7);
     const { name, alphabet, length } = document.string ?? {};
     if (JSON.stringify(string) !== JSON.stringify([name, alphabet ?? null, length])) {
       this.refuse("it asks about another string");

@@ -56,6 +56,10 @@ WITHOUT_TESTS = {
         [f"{kind}/truth.py" for kind in ("marginals", "places", "records", "sets", "strings")],
         "tests/kinds holds every kind to what is true of its users",
     ),
+    **dict.fromkeys(
+        [f"{kind}/published.py" for kind in ("places", "questions", "records", "sets", "strings")],
+        "tests/kinds holds every kind to what it states for readers of finals",
+    ),
     "schemas/__main__.py": "writes the files that test_generated.py compares",
 }
 
@@ -95,6 +99,7 @@ SUITES = {
     "kinds/test_client.py": "the clients, with every kind",
     "kinds/test_commands.py": "the commands, with every kind",
     "kinds/test_on_kafka.py": "the service with every kind, on a real broker",
+    "kinds/test_published.py": "what every kind states for readers of finals",
     "kinds/test_service.py": "the service with every kind, in memory",
     "machines/test_epochs.py": "the pipeline of item sets, as a state machine",
     "machines/test_pipeline.py": "the pipeline of records, as a state machine",

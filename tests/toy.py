@@ -24,6 +24,8 @@ from stream_ldp.evaluation.trial import Evaluation, Measured
 from stream_ldp.kinds import KINDS
 from stream_ldp.ledger.reports import answers_shown, tag_of
 from stream_ldp.mechanisms import RESOLUTION, AnswerCost
+from stream_ldp.mechanisms.blanket import Blanket
+from stream_ldp.mechanisms.plausibility import UNTESTED
 from stream_ldp.mechanisms.randomness.permanent import KeyedWords
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
@@ -31,15 +33,19 @@ from stream_ldp.pipeline.answer import (
     LiarsField,
     PlausibilityField,
     Probability,
+    PublishedField,
     Status,
     StatusField,
     WindowBounds,
     answer_key,
+    published_sentences,
 )
 from stream_ldp.pipeline.cells import Cell
+from stream_ldp.pipeline.judgement import Judgement
 from stream_ldp.pipeline.kind import POPULATIONS, Kind
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import ErrorPlan, Plan, Section
+from stream_ldp.pipeline.published import published_among, published_of_window
 from stream_ldp.pipeline.statistics import RowCounts, tally_of_rows
 from stream_ldp.pipeline.window_task import WindowTask
 
@@ -52,6 +58,7 @@ if TYPE_CHECKING:
     from stream_ldp.evaluation.trial import Trial
     from stream_ldp.ledger.reports import AttributeReport
     from stream_ldp.mechanisms import Entropy
+    from stream_ldp.pipeline.answer import Published
     from stream_ldp.pipeline.statistics import Tally
 
 
@@ -144,6 +151,10 @@ class Share(AnswerMessage):
     share: Probability
     plausibility: PlausibilityField = None
     liars: LiarsField = ()
+    published: PublishedField = None
+
+    def judgement(self) -> Judgement:
+        return Judgement(evidence=(f"{self.reports} tosses",), privacy=published_sentences(self.published))
 
     @property
     def key(self) -> bytes:
@@ -164,6 +175,7 @@ def solve(collection: Coins, task: WindowTask[Heads, Share]) -> Share:
         window=WindowBounds(start_ms=task.window_ms, end_ms=task.window_ms + collection.window.size_ms),
         final=task.final,
         reports=task.reports,
+        published=published_of_window(task, collection, published, plausibility=UNTESTED),
         share=min(max((heads - (1 - truth)) / (2 * truth - 1), 0.0), 1.0),
     )
 
@@ -210,6 +222,19 @@ def plan(collection: Coins, *, populations: Sequence[int] = POPULATIONS) -> Coin
 def leverages(collection: Coins) -> tuple[Leverage, ...]:
     truth = collection.mechanism.truth
     return (Leverage(series="heads", of_one=truth / (2 * truth - 1)),)
+
+
+def published(collection: Coins, reports: int, *, windows: int = 1) -> Published | None:
+    truth = collection.mechanism.truth
+    return published_among(
+        collection,
+        reports,
+        windows=windows,
+        epsilon=math.log(truth / (1 - truth)),
+        for_ever=math.log(truth / (1 - truth)),
+        hidden="both sides",
+        blanket=Blanket.of_support(own=truth, any_value=0.5, both=0.0),
+    )
 
 
 def charges(
@@ -302,6 +327,7 @@ COIN = Kind(
     answer=Share,
     summary=lambda collection: f"a coin that shows the truth with probability {collection.mechanism.truth:g}",
     plan=plan,
+    published=published,
     leverages=leverages,
     totals=lambda _, tosses: {("heads", ("", ("heads",))): float(np.sum(tosses))},
     evaluation=Evaluation(measure=measure),

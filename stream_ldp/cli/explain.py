@@ -1,4 +1,4 @@
-"""This command explains an answer in a few sentences."""
+"""This command says in a few sentences what an answer says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This command serves the gateway until Ctrl-C or SIGTERM."""
+"""This command serves the gateway, until it is told to stop."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import leverage_section
 from stream_ldp.pipeline.plan import document
+from stream_ldp.pipeline.published import published_plans, published_section
 from stream_ldp.pipeline.solve_time import too_slow
 
 
@@ -39,7 +40,7 @@ def plan(
     for_ever: Annotated[
         float | None,
         typer.Option(
-            help="Lifetime epsilon of a user, in nats, between any two records, to find parameters for.",
+            help="Epsilon, in nats, of all reports of a user for ever, for any two records, to find parameters for.",
             show_default=False,
         ),
     ] = None,
@@ -92,13 +93,22 @@ def plan(
     populations = reports or POPULATIONS
     planned = kind.plan(collection, populations=populations)
     times, leverages = solve_times(collection, populations=populations), kind.leverages(collection)
+    readers = published_plans(collection, kind.published, populations=populations)
     if as_json:
         measured = {
             "meaning": collection.meaning,
             "solves": [asdict(time) for time in times],
             "too_slow": list(too_slow(collection, times)),
+            "published": [each.document for each in readers],
             "leverages": [asdict(each) for each in leverages],
         }
         echo_json(json.dumps(document(planned) | measured))
     else:
-        print_sections([*planned.sections(), leverage_section(leverages), solve_section(collection, times)])
+        print_sections(
+            [
+                *planned.sections(),
+                published_section(readers),
+                leverage_section(leverages),
+                solve_section(collection, times),
+            ]
+        )

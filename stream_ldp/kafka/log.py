@@ -1,4 +1,4 @@
-"""Read one partition as a log: by its offsets, from a chosen place, to its end or without end."""
+"""Read one partition as a log: by its offsets, from a chosen place, to its end or for ever."""
 
 from __future__ import annotations
 

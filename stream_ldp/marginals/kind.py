@@ -36,6 +36,7 @@ SAMPLED = Kind(
     answer=deferred("stream_ldp.marginals.answer:Marginals"),
     summary=deferred("stream_ldp.marginals.plan:summary"),
     plan=deferred("stream_ldp.marginals.plan:plan"),
+    published=deferred("stream_ldp.questions.published:published"),
     leverages=deferred("stream_ldp.marginals.plan:leverages"),
     evaluation=deferred("stream_ldp.marginals.evaluation:EVALUATION"),
     reports=reports,

@@ -13,11 +13,12 @@ from stream_ldp.marginals.answer import (
 )
 from stream_ldp.marginals.temporal import filtered_estimate
 from stream_ldp.pipeline.answer import WindowBounds
-from stream_ldp.pipeline.published import UNKNOWN_QUESTION, published_of_window
+from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.questions.answers import gathered
 from stream_ldp.questions.enough_answers import too_few
 from stream_ldp.questions.permanent import ASSUMPTION, REPEATED
+from stream_ldp.questions.published import published
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,14 +48,7 @@ def solve(collection: SampledCollection, task: WindowTask[WindowSeries, Marginal
             per_report=questions.epsilon,
             for_ever=questions.for_ever,
             assumption=ASSUMPTION if questions.epsilon == questions.for_ever else REPEATED,
-            published=published_of_window(
-                task,
-                collection,
-                epsilon=questions.epsilon,
-                for_ever=questions.for_ever,
-                hidden=f"any two users; {UNKNOWN_QUESTION}",
-                plausibility=plausibility,
-            ),
+            published=published_of_window(task, collection, published, plausibility=plausibility),
         ),
     )
 

@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.packing import bit_sums, unused_clear
 from stream_ldp.mechanisms.randomizer import AnswerCost, OutputDistribution, Randomizer, checked_values, no_outputs
@@ -161,6 +162,12 @@ class BloomResponse(Randomizer):
     def support(self) -> tuple[float, float]:
         """q* and p*, the probabilities that a bit is sent as 1 which is in the filter, and which is not."""
         return float(self.chance(1)), float(self.chance(0))
+
+    @property
+    def blanket(self) -> Blanket | None:
+        """See `Randomizer.blanket`: the bits of an empty filter; of several hashes, none is known."""
+        own, any_value = self.support
+        return None if self.hashes > 1 else Blanket.of_support(own=own, any_value=any_value, both=any_value**2)
 
     def chance(self, bit: int) -> Fraction:
         """Return the probability that a bit of the filter is sent as 1."""

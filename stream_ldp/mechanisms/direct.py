@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
 from stream_ldp.mechanisms.odds import kept_inside, loss_of
 from stream_ldp.mechanisms.packing import count, pack, unpack, unused_clear
@@ -97,6 +98,14 @@ class DirectResponse(FrequencyOracle):
         """See `FrequencyOracle.support`: a report supports the value that it names."""
         p = self.kept / RESOLUTION
         return p, (1 - p) / (self.counters - 1)
+
+    @property
+    def blanket(self) -> Blanket | None:
+        """See `Randomizer.blanket`: every value with the same chance."""
+        if self.dummies or self.size < 2:
+            return None
+        own, _ = self.support
+        return Blanket.of_support(own=own, any_value=1.0 / self.size, both=0.0)
 
     @property
     def fixed_total(self) -> bool:

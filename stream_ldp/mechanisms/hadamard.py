@@ -11,6 +11,7 @@ import numpy as np
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import walsh
+from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
 from stream_ldp.mechanisms.packing import count, pack, unpack, unused_clear
@@ -150,6 +151,15 @@ class HadamardResponse(FrequencyOracle):
         """See `FrequencyOracle.support`: a report supports the values that have its hash in its rows."""
         p, _ = self.response.support
         return p, 2.0**-self.hash_bits
+
+    @property
+    def blanket(self) -> Blanket | None:
+        """See `Randomizer.blanket`: every hash with the same chance, whatever the rows.
+
+        Two values have one hash in as large a share of the rows as there are hashes.
+        """
+        own, any_value = self.support
+        return Blanket.of_support(own=own, any_value=any_value, both=any_value**2)
 
     def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
         values = checked_values(values)

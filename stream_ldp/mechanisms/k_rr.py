@@ -17,6 +17,7 @@ from pydantic import Field
 
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec, Symbol, TwoStages, checked_neighbours
 from stream_ldp.mechanisms.odds import loss_of, would_do
 from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
@@ -208,6 +209,14 @@ class KRR(Mechanism):
         """The support of each attribute's values: a report supports the value that it names."""
         return tuple(
             Support.of_one_value(one=own, zero=(1 - own) / (size - 1))
+            for own, size in zip(self._own, self.sizes, strict=True)
+        )
+
+    @property
+    def blankets(self) -> tuple[Blanket, ...]:
+        """See `Mechanism.blankets`: every value with the same chance."""
+        return tuple(
+            Blanket.of_support(own=own, any_value=1.0 / size, both=0.0)
             for own, size in zip(self._own, self.sizes, strict=True)
         )
 

@@ -11,6 +11,7 @@ from pydantic import model_validator
 
 from stream_ldp.collection import Part
 from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.privacy_loss import PrivacyLoss, Values
 from stream_ldp.mechanisms.randomness.entropy import GivenWords
 
@@ -181,6 +182,16 @@ class Mechanism(ABC):
     @abstractmethod
     def supports(self) -> tuple[Support, ...]:
         """The support of values by reports, for each attribute."""
+
+    @property
+    @abstractmethod
+    def blankets(self) -> tuple[Blanket, ...]:
+        """The blanket of each attribute's part of a report, for any two values; see `Blanket`."""
+
+    @property
+    def blanket(self) -> Blanket | None:
+        """The blanket of a report, for any two records; None for many attributes."""
+        return Blanket.of_all(self.blankets)
 
     @property
     @abstractmethod

@@ -20,6 +20,7 @@ from stream_ldp.mechanisms.privacy_loss import round_up
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from stream_ldp.mechanisms.blanket import Blanket
     from stream_ldp.mechanisms.randomness.entropy import Entropy
 
 #: P(report | input), fractions, shape (inputs, 2^bits); a report is the number whose bits, the least significant
@@ -161,6 +162,11 @@ class Randomizer(ABC):
     @property
     def chances_to_print(self) -> NDArray[np.float64] | None:
         """P(output | input), where no other parameters say it, so that a plan has to; None elsewhere."""
+        return None
+
+    @property
+    def blanket(self) -> Blanket | None:
+        """The blanket of a report of one value, for any two values; None where none is known."""
         return None
 
     @property

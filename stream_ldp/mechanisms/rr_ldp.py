@@ -13,6 +13,7 @@ from pydantic import Field
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.bit_counts import BATCH_LIMIT, batch_scores, check
+from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec, Symbol, TwoStages, checked_neighbours
 from stream_ldp.mechanisms.privacy_loss import NotCovered, PrivacyLoss, Values
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy, threshold
@@ -156,6 +157,12 @@ class RRLDP(Mechanism):
     def supports(self) -> tuple[Support, ...]:
         """The channel of a bit, the same for all attributes."""
         return (self.channel(),) * len(self.sizes)
+
+    @property
+    def blankets(self) -> tuple[Blanket, ...]:
+        """See `Mechanism.blankets`: every bit as that of a value that the user does not have."""
+        bit = self.channel()
+        return (Blanket.of_support(own=bit.one, any_value=bit.zero, both=bit.zero**2),) * len(self.sizes)
 
     def channel(self) -> Support:
         """Return the effective channel of a bit, eqs. 8 and 9."""

@@ -2,18 +2,28 @@
 
 Sums of reports do not depend on whose report is whose. So whoever sees nothing but sums, and answers computed from
 them, sees no more than the reports in random order, in which those of others may hide a user's own. How far they do
-is bounded numerically, as in section 3 of Feldman, McMillan and Talwar (2021, "Hiding among the clones").
+is bounded numerically: for any report of a local epsilon as in section 3 of Feldman, McMillan and Talwar (2021,
+"Hiding among the clones"), and for one whose distribution has a simple form by its `Blanket`, which is several times
+tighter. What is computed is raised by more than its rounding errors: no bound is below the exact one.
 """
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms.composition import Losses, least_epsilon
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms.blanket import Blanket
 
 #: The chance that a stated epsilon of shuffled reports does not hold: far below one user of any collection.
 DELTA = 1e-8
@@ -23,10 +33,10 @@ DELTA = 1e-8
 MAX_REPORTS = 10**6
 
 #: Chance, relative to delta, of numbers of clones that are not looked at on either side: it is added to the result.
-_TAIL = 1e-3
+_TAIL = 1e-7
 
-#: Halvings of the range of epsilon: the result is above the bound by less than a millionth of the local epsilon.
-_STEPS = 20
+#: Relative errors of the incomplete beta and gamma functions stay far below this, by which all is raised.
+_RAISED = 1e-6
 
 
 def shuffled_delta(epsilon: float, *, local: float, reports: int, tail: float = 1e-18) -> float:
@@ -75,25 +85,69 @@ def shuffled_delta(epsilon: float, *, local: float, reports: int, tail: float = 
         return np.where(least <= 0.0, 1.0, np.where(least > clones, 0.0, chance))
 
     divergences = gain * at_least(cut - 1.0) - loss * at_least(cut)
-    return float(weights @ np.maximum(divergences, 0.0)) + 2.0 * tail
+    return float(weights @ np.maximum(divergences, 0.0)) * (1.0 + _RAISED) + 2.0 * tail
 
 
 @lru_cache(maxsize=1_024)
-def shuffled_epsilon(local: float, *, reports: int, delta: float) -> float:
-    """Return epsilon for which shuffled reports are (epsilon, delta)-private; see `shuffled_delta`.
+def shuffled_epsilon(local: float, *, reports: int, delta: float, blanket: Blanket | None = None) -> float:
+    """Return epsilon for which shuffled reports are (epsilon, delta)-private; see `shuffled_delta` and
+    `Blanket.delta`.
 
     It is never above `local`, at which delta would be 0.
+
+    blanket: of a report; None where it is not known.
 
     Raises:
         ParameterError: an argument is out of its range.
     """
+    return min(
+        least_epsilon(curve, delta=delta, most=local)
+        for curve in _curves(local, reports=reports, delta=delta, blanket=blanket)
+    )
+
+
+def composed_epsilon(
+    local: float, *, reports: int, delta: float, times: int, blanket: Blanket | None = None
+) -> float:
+    """Return epsilon of reports that are shuffled so many times, the user's among so many others each time.
+
+    All noise is drawn anew each time, for all users; what the user and the others hold may change in any way. It is
+    never above `times` the local epsilon, nor below the exact one.
+
+    local, reports, delta, blanket: as for `shuffled_epsilon`, of each time.
+
+    Raises:
+        ParameterError: an argument is out of its range.
+    """
+    return min(
+        losses.composed(times, delta=delta)
+        for losses in _losses(local, reports=reports, delta=delta, blanket=blanket)
+    )
+
+
+@lru_cache(maxsize=64)
+def _losses(local: float, *, reports: int, delta: float, blanket: Blanket | None) -> list[Losses]:
+    return [
+        Losses.of(curve, delta=delta, most=local)
+        for curve in _curves(local, reports=reports, delta=delta, blanket=blanket)
+    ]
+
+
+def _curves(
+    local: float, *, reports: int, delta: float, blanket: Blanket | None
+) -> Sequence[Callable[[float], float]]:
+    """Return bounds of delta as functions of epsilon, each of which holds for every epsilon."""
     if not 0.0 < delta < 1.0:
         raise ParameterError(f"delta is a probability, got {delta}")
-    low, high = 0.0, local
-    for _ in range(_STEPS):
-        middle = 0.5 * (low + high)
-        if shuffled_delta(middle, local=local, reports=reports, tail=_TAIL * delta) <= delta:
-            high = middle
-        else:
-            low = middle
-    return high
+    counted = min(reports, MAX_REPORTS)
+
+    def clones(epsilon: float) -> float:
+        return shuffled_delta(epsilon, local=local, reports=counted, tail=_TAIL * delta)
+
+    def hidden(epsilon: float) -> float:
+        return 1.0 if blanket is None else blanket.delta(epsilon, reports=counted)
+
+    # A blanket that has a larger part of a report than a clone of another is the better bound, but for few reports.
+    if blanket is None or blanket.share < math.exp(-local):
+        return [clones] if blanket is None else [clones, hidden]
+    return [hidden]

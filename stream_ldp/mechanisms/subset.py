@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
 from stream_ldp.mechanisms.odds import kept_inside, loss_of
 from stream_ldp.mechanisms.packing import bit_sums, bits_at, unused_clear
@@ -100,6 +101,13 @@ class SubsetResponse(FrequencyOracle):
         """See `FrequencyOracle.support`: a report supports its members."""
         p = self.kept / RESOLUTION
         return p, (p * (self.members - 1) + (1 - p) * self.members) / (self.size - 1)
+
+    @property
+    def blanket(self) -> Blanket | None:
+        """See `Randomizer.blanket`: every subset with the same chance."""
+        any_value = self.members / self.size
+        both = any_value * (self.members - 1) / (self.size - 1)
+        return Blanket.of_support(own=self.support[0], any_value=any_value, both=both)
 
     @property
     def fixed_total(self) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
 from stream_ldp.mechanisms.packing import bit_sums, bits_at, unused_clear
@@ -84,6 +85,12 @@ class UnaryResponse(FrequencyOracle):
     def support(self) -> tuple[float, float]:
         """See `FrequencyOracle.support`: a report supports the values whose bits are 1."""
         return self.response.support
+
+    @property
+    def blanket(self) -> Blanket | None:
+        """See `Randomizer.blanket`: the bits of a dummy, each by itself."""
+        own, any_value = self.support
+        return None if self.size < 2 else Blanket.of_support(own=own, any_value=any_value, both=any_value**2)
 
     def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
         values = checked_values(values)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from stream_ldp.audit.wire.client import Specified
     from stream_ldp.evaluation.trial import Evaluation
     from stream_ldp.mechanisms import Entropy
+    from stream_ldp.pipeline.answer import Published
     from stream_ldp.pipeline.cells import Totals
     from stream_ldp.pipeline.content_type import Headers
     from stream_ldp.pipeline.layout import Layout
@@ -84,6 +85,19 @@ class Reports(Protocol[CollectionT_contra]):
         memoises: whether the permanent noise comes from the secrets, and not from the source of fresh noise.
         time_ms: event time, in milliseconds since 1970-01-01 UTC.
         entropy: source of fresh noise.
+        """
+        ...
+
+
+class PublishedBound(Protocol[CollectionT_contra]):
+    """A function that bounds what readers of final answers alone could learn of a user."""
+
+    def __call__(self, collection: CollectionT_contra, reports: int, *, windows: int = 1) -> Published | None:
+        """State it, with its conditions in words; None where the collection's file leaves no bound.
+
+        reports: honest ones in each window, or of each phase of an epoch; at least one.
+        windows: in how many of them, or of epochs, the user reports: in more than one with noise that everybody draws
+            anew.
         """
         ...
 
@@ -182,6 +196,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     summary: describes a collection on one line.
     reports: perturbs records, of a `CollectionOfRecords`; None if users report something else.
     plan: works out what a collection costs before it runs.
+    published: bounds what readers of final answers alone could learn of a user.
     leverages: says what one crafted report can do to the raw numbers of each series.
     totals: sums what is true of some users over them, cell by cell: with a table of the users as the kind's reporters
         take it, by the target of an answer and the key of a cell; cells with a total of 0 may be missing.
@@ -215,6 +230,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     vocabulary: Mapping[str, Iterable[str]] = field(default_factory=dict)
     summary: Callable[[CollectionT], str]
     plan: Planner[CollectionT]
+    published: PublishedBound[CollectionT]
     leverages: Callable[[CollectionT], tuple[Leverage, ...]]
     totals: Callable[[CollectionT, Any], Totals]
     for_budget: Callable[..., CollectionT] | None = None

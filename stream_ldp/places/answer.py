@@ -17,10 +17,12 @@ from stream_ldp.pipeline.answer import (
     Count,
     LiarsField,
     PlausibilityField,
+    PublishedField,
     Status,
     StatusField,
     WindowBounds,
     answer_key,
+    published_sentences,
 )
 from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look, filtered_lines
@@ -44,6 +46,7 @@ class PlacePrivacy(MessagePart):
 
     epsilons: tuple[float, ...] = Field(description="of which each user has chosen one, for ever")
     assumption: str
+    published: PublishedField = None
 
 
 class PlaceCounts(AnswerMessage):
@@ -110,6 +113,7 @@ class PlaceCounts(AnswerMessage):
             privacy=(
                 f"epsilon {' or '.join(map(shown_epsilon, self.privacy.epsilons))} for ever: "
                 f"{self.privacy.assumption}",
+                *published_sentences(self.privacy.published),
             ),
         )
 

@@ -37,6 +37,7 @@ PLACES = Kind(
     vocabulary={"PlaceCounts.weights": get_args(PlaceSpec.model_fields["weights"].annotation)},
     summary=deferred("stream_ldp.places.plan:summary"),
     plan=deferred("stream_ldp.places.plan:plan"),
+    published=deferred("stream_ldp.places.published:published"),
     leverages=deferred("stream_ldp.places.plan:leverages"),
     reports=reports,
     totals=deferred("stream_ldp.places.truth:totals"),

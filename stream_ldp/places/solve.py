@@ -12,8 +12,10 @@ from stream_ldp.mechanisms.plausibility import UNTESTED, PlausibilityTest, compa
 from stream_ldp.mechanisms.row_draws import even_cells
 from stream_ldp.mechanisms.simplex import on_simplex
 from stream_ldp.pipeline.answer import WindowBounds
+from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.places.answer import PlaceCounts, PlacePrivacy, RegionCount
+from stream_ldp.places.published import published
 from stream_ldp.places.temporal import filtered_shares
 from stream_ldp.questions.enough_answers import enough_answers
 
@@ -59,6 +61,7 @@ def solve(collection: PlaceCollection, task: WindowTask[WindowSeries, PlaceCount
     counts = place_counts(collection, windows)
     epsilons = collection.mechanism_spec.epsilon
     by_region = questions.draws(counted).reshape(-1, len(epsilons))
+    plausibility = _plausibility(collection, current)
     return PlaceCounts(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
@@ -77,8 +80,18 @@ def solve(collection: PlaceCollection, task: WindowTask[WindowSeries, PlaceCount
         ),
         withheld=task.reports - int(by_region.sum()),
         learnt=filtered_shares(collection, task, counts.raw, counts.standard_error),
-        plausibility=_plausibility(collection, current),
-        privacy=PlacePrivacy(epsilons=epsilons, assumption=ASSUMPTION),
+        plausibility=plausibility,
+        privacy=PlacePrivacy(
+            epsilons=epsilons,
+            assumption=ASSUMPTION,
+            published=published_of_window(
+                task,
+                collection,
+                published,
+                plausibility=plausibility,
+                reports=int(min(by_region[by_region > 0], default=0)),
+            ),
+        ),
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from stream_ldp.mechanisms import Randomizer
+from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.plausibility import MIN_EXPECTED, PlausibilityTest, compared, total_score
 from stream_ldp.mechanisms.randomness.allocation import Allocation
 from stream_ldp.mechanisms.row_draws import even_cells
@@ -116,6 +117,13 @@ class QuestionSet(Allocation, Generic[QuestionT_co]):
     def for_ever(self) -> float:
         """Privacy loss in nats of all reports of a user who holds the same for ever: the largest of all questions."""
         return self.memoised.epsilon
+
+    @cached_property
+    def blanket(self) -> Blanket | None:
+        """The blanket of a report, if it is not known who is asked what; None where an answer's is not known."""
+        found = [question.randomizer.blanket for question in self.questions]
+        parts = [(share, each) for share, each in zip(self.shares.tolist(), found, strict=True) if each is not None]
+        return Blanket.of_one_of(parts) if len(parts) == len(found) else None
 
     @cached_property
     def memoised(self) -> QuestionSet[QuestionT_co]:

@@ -45,6 +45,7 @@ RECORDS = Kind(
     vocabulary=deferred("stream_ldp.records.estimators:VOCABULARY"),
     summary=deferred("stream_ldp.records.plan:summary"),
     plan=deferred("stream_ldp.records.plan:plan"),
+    published=deferred("stream_ldp.records.published:published"),
     leverages=deferred("stream_ldp.records.plan:leverages"),
     reports=reports,
     totals=deferred("stream_ldp.records.truth:totals"),

@@ -19,6 +19,7 @@ from stream_ldp.records.bit_selection import selected
 from stream_ldp.records.distribution import Axis
 from stream_ldp.records.estimators import Likelihood, Past, Population, Recurrence, estimator, fits, hidden_factor
 from stream_ldp.records.linking import LinkedUsers, each_user_once, users_of
+from stream_ldp.records.published import published
 from stream_ldp.records.small_cache import SmallCache
 
 if TYPE_CHECKING:
@@ -92,17 +93,7 @@ def solve(collection: JointCollection, task: WindowTask[EstimateSpec, Estimate])
             per_report=one.epsilon,
             for_ever=for_ever.epsilon,
             assumption=for_ever.assumption,
-            # The theorem is about reports that nobody can link, each counted once.
-            published=None
-            if users is not None
-            else published_of_window(
-                task,
-                collection,
-                epsilon=one.epsilon,
-                for_ever=for_ever.epsilon,
-                hidden=one.assumption,
-                plausibility=plausibility,
-            ),
+            published=published_of_window(task, collection, published, plausibility=plausibility),
         ),
         linked=None if users is None else _linked(users, collection),
         temporal=_temporal(solution.temporal, joint=solution.joint, final=task.final),

@@ -64,6 +64,7 @@ SETS = Kind(
     vocabulary={"Ranking.method": tuple(METHODS)},
     summary=deferred("stream_ldp.sets.plan:summary"),
     plan=deferred("stream_ldp.sets.plan:plan"),
+    published=deferred("stream_ldp.sets.published:published"),
     leverages=deferred("stream_ldp.sets.plan:leverages"),
     totals=deferred("stream_ldp.sets.truth:totals"),
     libraries=always("scipy.linalg", "scipy.optimize", "scipy.special"),

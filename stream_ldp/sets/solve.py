@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stream_ldp.mechanisms.privacy_loss import UNCHANGED_SET
-from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
-from stream_ldp.pipeline.answer import Published, WindowBounds
+from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.sets.answer import Candidate, EpochPrivacy, HeavyHitter, NextPhase, Ranking
-from stream_ldp.sets.phases import RankingEstimate, epoch_epsilon, epochs_epsilon, most_spent
+from stream_ldp.sets.phases import RankingEstimate, epoch_epsilon, epochs_epsilon
+from stream_ldp.sets.published import AS_MUCH, published_of_phases
 from stream_ldp.sets.temporal import filter_epoch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.series import PhaseSeries
-
-_AS_MUCH = "another epoch costs as much again"
 
 #: What is known where nobody reported.
 _NO_ITEMS = RankingEstimate(items=np.zeros(0, dtype=np.int64), frequency=np.zeros(0), standard_error=np.zeros(0))
@@ -59,10 +54,9 @@ def solve(collection: ItemCollection, task: WindowTask[PhaseSeries, Ranking]) ->
     if collection.is_temporal and phase.number == schedule.phases and sums.reports:
         estimate, learnt, earlier = filter_epoch(estimate, earlier, epoch=epoch, reports=sums.reports)
     ranking_reports = (*(() if before is None else before.reports_per_phase), sums.reports)
-    plausibility, memoised = oracle.plausibility(sums.values), any(each.memoised for each in method.phases)
-    # As `published_of_window` says; an epoch has no hop and no memory.
-    hides = not (memoised and collection.window.returning != 0.0) and not plausibility.flagged
-    hides &= before is None or before.privacy.published is not None
+    plausibility = oracle.plausibility(sums.values)
+    # As `published_of_window` says, for every phase so far.
+    hides = task.final and not plausibility.flagged and (before is None or before.privacy.published is not None)
     return Ranking(
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
@@ -91,34 +85,13 @@ def solve(collection: ItemCollection, task: WindowTask[PhaseSeries, Ranking]) ->
             phases=tuple(each.epsilon for each in method.phases),
             for_ever=None if for_ever == math.inf else for_ever,
             assumption=f"any two sets of items; {_of_other_epochs(for_ever)}",
-            published=_published(collection, ranking_reports) if task.final and hides else None,
+            published=published_of_phases(collection, ranking_reports) if hides else None,
         ),
     )
 
 
-def _published(collection: ItemCollection, reports_per_phase: Sequence[int]) -> Published:
-    """State what readers of an epoch's final answers could learn of a user: that of each phase, added up.
-
-    The sums of a phase do not depend on the order of its reports, and what the next phase asks follows from them.
-    """
-    phases, delta = collection.method.phases, collection.delta or DELTA
-    of_each = delta / len(phases)
-    hidden = [
-        replace(phase, epsilon=shuffled_epsilon(phase.epsilon, reports=reports, delta=of_each) if reports else 0.0)
-        for phase, reports in zip(phases, reports_per_phase, strict=False)
-    ]
-    memoised = any(phase.memoised for phase in phases)
-    return Published.among(
-        " + ".join(f"{reports:,}" for reports in reports_per_phase),
-        epsilon=most_spent(hidden),
-        delta=delta,
-        once="once to each phase",
-        hidden="any two sets of items" if memoised else f"any two sets of items; {_AS_MUCH}",
-    )
-
-
 def _of_other_epochs(for_ever: float) -> str:
-    return _AS_MUCH if for_ever == math.inf else f"for ever, {UNCHANGED_SET}"
+    return AS_MUCH if for_ever == math.inf else f"for ever, {UNCHANGED_SET}"
 
 
 def _heavy_hitters(collection: ItemCollection, estimate: RankingEstimate) -> tuple[HeavyHitter, ...]:

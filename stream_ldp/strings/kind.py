@@ -38,6 +38,7 @@ STRINGS = Kind(
     vocabulary={"StringRanking.method": tuple(METHODS)},
     summary=deferred("stream_ldp.strings.plan:summary"),
     plan=deferred("stream_ldp.strings.plan:plan"),
+    published=deferred("stream_ldp.strings.published:published"),
     leverages=deferred("stream_ldp.strings.plan:leverages"),
     reports=reports,
     totals=deferred("stream_ldp.strings.truth:totals"),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Entropy, Randomizer
+    from stream_ldp.mechanisms.blanket import Blanket
     from stream_ldp.mechanisms.plausibility import PlausibilityTest
 
 #: Most questions: a report says in one byte which one it answers.
@@ -140,6 +141,11 @@ class StringQuestions(Allocation, Generic[QuestionT_co]):
     def epsilon(self) -> float:
         """Privacy loss in nats of one report, for any two strings; never rounded down."""
         return round_up(sum((Fraction(randomizer.epsilon) for randomizer in self.randomizers), Fraction()))
+
+    @property
+    def blanket(self) -> Blanket | None:
+        """The blanket of a report of one randomizer, whose input the seed changes: no two are alike more rarely."""
+        return self.randomizers[0].blanket if len(self.randomizers) == 1 else None
 
     def inputs(
         self, numbers: NDArray[np.int64], seeds: NDArray[np.uint32], symbols: NDArray[np.integer]

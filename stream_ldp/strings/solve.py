@@ -8,10 +8,11 @@ import numpy as np
 
 from stream_ldp.mechanisms.simplex import on_simplex
 from stream_ldp.pipeline.answer import WindowBounds
-from stream_ldp.pipeline.published import UNKNOWN_QUESTION, published_of_window
+from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.questions.enough_answers import too_few
 from stream_ldp.strings.answer import QuestionReports, RankedString, StringPrivacy, StringRanking
+from stream_ldp.strings.published import published
 from stream_ldp.strings.temporal import filter_strings
 
 if TYPE_CHECKING:
@@ -61,14 +62,7 @@ def solve(collection: StringCollection, task: WindowTask[WindowSeries, StringRan
             per_report=questions.epsilon,
             for_ever=questions.epsilon,
             assumption=ASSUMPTION,
-            published=published_of_window(
-                task,
-                collection,
-                epsilon=questions.epsilon,
-                for_ever=questions.epsilon,
-                hidden=f"any two strings; {UNKNOWN_QUESTION}",
-                plausibility=plausibility,
-            ),
+            published=published_of_window(task, collection, published, plausibility=plausibility),
         ),
     )
 

@@ -46,6 +46,7 @@ VIEWS = Kind(
     vocabulary={"Fit.method": ("views",), "Fit.stop": ("sweeps",)},
     summary=deferred("stream_ldp.views.plan:summary"),
     plan=deferred("stream_ldp.views.plan:plan"),
+    published=deferred("stream_ldp.questions.published:published"),
     leverages=deferred("stream_ldp.views.plan:leverages"),
     reports=reports,
     totals=deferred("stream_ldp.records.truth:totals"),

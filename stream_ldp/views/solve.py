@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.pipeline.answer import WindowBounds
-from stream_ldp.pipeline.published import UNKNOWN_QUESTION, published_of_window
+from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.questions.enough_answers import enough_answers
 from stream_ldp.questions.permanent import ASSUMPTION, REPEATED
+from stream_ldp.questions.published import published
 from stream_ldp.records.answer import Estimate, Independence, Privacy, Temporal, View
 from stream_ldp.records.answer import Fit as FitMessage
 from stream_ldp.records.distribution import Axis
@@ -76,14 +77,7 @@ def solve(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estima
             per_report=questions.epsilon,
             for_ever=questions.for_ever,
             assumption=ASSUMPTION if questions.epsilon == questions.for_ever else REPEATED,
-            published=published_of_window(
-                task,
-                collection,
-                epsilon=questions.epsilon,
-                for_ever=questions.for_ever,
-                hidden=f"any two users; {UNKNOWN_QUESTION}",
-                plausibility=plausibility,
-            ),
+            published=published_of_window(task, collection, published, plausibility=plausibility),
         ),
         temporal=None if filtered is None else _temporal(filtered, alone=alone.joint(of)),
         views=tuple(_views(questions, current, counted, of)),

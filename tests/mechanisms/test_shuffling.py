@@ -47,7 +47,8 @@ def test_delta_is_the_divergence_of_the_enumerated_distributions(local: float, r
     for part in (0.0, 0.1, 0.35, 0.7, 0.99):
         exact = divergence(one, other, epsilon=part * local)
         assert exact == pytest.approx(divergence(other, one, epsilon=part * local), abs=1e-14)
-        assert shuffled_delta(part * local, local=local, reports=reports) == pytest.approx(exact, abs=1e-13)
+        found = shuffled_delta(part * local, local=local, reports=reports)
+        assert exact <= found <= exact * (1 + 1e-5), "never below it"
 
 
 def shuffled(mechanism: Mechanism, values: tuple[int, ...]) -> Pair:

@@ -12,7 +12,7 @@ from stream_ldp.collection import CollectionError, Window
 from stream_ldp.mechanisms.plausibility import UNTESTED, PlausibilityTest
 from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
 from stream_ldp.pipeline.answer import Published
-from stream_ldp.pipeline.published import published_of_window
+from stream_ldp.pipeline.published import published_among, published_of_window
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records.collection import JointCollection
@@ -37,9 +37,19 @@ def published(
     )
     promised = {} if {"hop_ms", "memory"} & window.keys() else {"returning": 0.0}
     collection = COLLECTION.model_copy(update={"window": Window(size_ms=60_000, **promised | window), "delta": delta})
-    return published_of_window(
-        task, collection, epsilon=2.0, for_ever=for_ever, hidden="any two records", plausibility=plausibility
-    )
+
+    def bound(collection: Any, reports: int, *, windows: int = 1) -> Published | None:
+        return published_among(
+            collection,
+            reports,
+            windows=windows,
+            epsilon=2.0,
+            for_ever=for_ever,
+            hidden="any two records",
+            blanket=None,
+        )
+
+    return published_of_window(task, collection, bound, plausibility=plausibility)
 
 
 def test_a_final_states_the_bound_of_its_reports_and_its_conditions() -> None:

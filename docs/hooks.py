@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[1]
 TEXTS = {
     "README.md": "index.md",
     "CHANGELOG.md": "changes.md",
+    "clients/java/README.md": "reference/java.md",
     "clients/javascript/README.md": "reference/javascript.md",
     "tests/benchmarks/README.md": "benchmarks.md",
 }

@@ -88,6 +88,7 @@ SUITES = {
     "client/test_small_client.py": "all reporters, where only what they need is installed",
     "client/test_on_kafka.py": "reporter and subscriber, on a real broker",
     "clients/contract/test_contract.py": "clients in every language; docs/clients/contract.md",
+    "clients/test_java.py": "clients/java, by itself and on a real broker",
     "clients/test_javascript.py": "clients/javascript, by itself and through the gateway",
     "deploy/test_ci.py": "the workflows of continuous integration and of releases",
     "deploy/test_supply_chain.py": "what this is built of, and that nothing of it moves",

@@ -6,27 +6,38 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tests.clients import java
 from tests.paths import REPOSITORY
 
 
-def _always() -> None:
+def _nothing() -> None:
     return None
+
+
+def _python() -> tuple[str, ...]:
+    return sys.executable, "-m", "tests.clients.contract.python_client"
+
+
+def _java() -> tuple[str, ...]:
+    java.compiled()
+    return java.command("org.streamldp.client.ContractProgram")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
     """A client that the suite runs.
 
-    command: of its program, which runs in the root of the repository.
-    missing: says why the program cannot run here; None if it can. It may build the program.
+    command: returns that of its program, which runs in the root of the repository; it may build the program before.
+    missing: says why the program cannot run here; None if it can.
     """
 
-    command: tuple[str, ...]
-    missing: Callable[[], str | None] = _always
+    command: Callable[[], tuple[str, ...]]
+    missing: Callable[[], str | None] = _nothing
 
 
 CLIENTS = {
-    "python": Row(command=(sys.executable, "-m", "tests.clients.contract.python_client")),
+    "python": Row(command=_python),
+    "java": Row(command=_java, missing=java.missing),
 }
 
 #: Where the programs run.

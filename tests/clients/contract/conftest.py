@@ -16,5 +16,5 @@ def client(request: pytest.FixtureRequest) -> Iterator[ClientProcess]:
     row = CLIENTS[request.param]
     if (missing := row.missing()) is not None:
         pytest.skip(missing)
-    with ClientProcess(row.command, cwd=HOME) as running:
+    with ClientProcess(row.command(), cwd=HOME) as running:
         yield running

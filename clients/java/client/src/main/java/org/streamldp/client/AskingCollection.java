@@ -1,0 +1,268 @@
+package org.streamldp.client;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Sampled collections, and those of views: section 17 of docs/wire.md. */
+final class AskingCollection extends CollectionSpec implements Inquiry {
+  static final String ANSWERS = "stream-ldp ans 1";
+
+  private final List<Attribute> attributes = new ArrayList<>();
+  private final Map<String, Attribute> byName = new LinkedHashMap<>();
+  private final List<Question> questions = new ArrayList<>();
+  private final long[] ends;
+  private final int answerBytes;
+  private final Question dearest;
+
+  /** A question about some attributes, and what perturbs its answers. */
+  private static final class Question {
+    final int number;
+    final int[] of;
+    final Randomizer randomizer;
+
+    /** Number of the cohort, or -1 where values are not hashed. */
+    final long cohort;
+
+    Question(int number, List<?> meant) {
+      this.number = number;
+      List<?> places = (List<?>) meant.get(0);
+      of = new int[places.size()];
+      for (int i = 0; i < of.length; i++) {
+        of[i] = Math.toIntExact((Long) places.get(i));
+      }
+      randomizer = new Randomizer(meant.get(1), meant.get(2));
+      cohort = meant.size() > 3 ? (Long) meant.get(3) : -1;
+      require(of.length >= 1 && (cohort < 0 || of.length == 1), "a question is about no attribute, or too many");
+    }
+  }
+
+  AskingCollection(Document document, String meaning, List<?> meant) {
+    super(document, meaning);
+    require(meant.size() == 5 && name().equals(meant.get(0)), "the meaning is of another collection");
+    require("sampled".equals(meant.get(1)), "the meaning is of another kind than the document");
+    List<Object> domains = new ArrayList<>();
+    for (Document each : document.objects("attributes")) {
+      Attribute attribute = new Attribute(each);
+      attributes.add(attribute);
+      byName.put(attribute.name, attribute);
+      domains.add(java.util.Arrays.asList(attribute.name, attribute.domain()));
+    }
+    require(
+        Json.canonical(domains).equals(Json.canonical(meant.get(2))),
+        "the meaning asks about other attributes than the document");
+    for (Object each : (List<?>) meant.get(3)) {
+      questions.add(new Question(questions.size(), (List<?>) each));
+    }
+    ends = endsOf((List<?>) meant.get(4), questions.size());
+    int longest = 0;
+    Question most = questions.get(0);
+    for (Question each : questions) {
+      check(each);
+      longest = Math.max(longest, Bytes.bytesOf(each.randomizer.bits()));
+      if (each.randomizer.cost().nats(1) > most.randomizer.cost().nats(1)) {
+        most = each;
+      }
+    }
+    answerBytes = longest;
+    dearest = most;
+    checkCosts(document.object("mechanism"));
+  }
+
+  /** Reads where the words of the users of each question end. */
+  static long[] endsOf(List<?> given, int questions) {
+    long[] found = new long[given.size()];
+    for (int i = 0; i < found.length; i++) {
+      found[i] = (Long) given.get(i);
+      require(i == 0 || found[i - 1] <= found[i], "the questions do not share all users");
+    }
+    require(found.length == questions && found[questions - 1] == Exact.WHOLE, "the questions do not share all users");
+    return found;
+  }
+
+  /** Requires that the randomizer of a question takes what its attributes can be. */
+  private void check(Question question) {
+    Randomizer randomizer = question.randomizer;
+    long values = 1;
+    for (int place : question.of) {
+      Attribute attribute = attributes.get(place);
+      boolean isNumber = randomizer.kind.equals("piecewise") || randomizer.kind.equals("mean-est");
+      require(
+          question.cohort >= 0 ? !attribute.isRange() : isNumber ? attribute.isRange() : attribute.isList(),
+          "a question does not fit its attribute");
+      values = Math.multiplyExact(values, Math.max(1, attribute.values.size()));
+    }
+    boolean isCell = question.cohort < 0 && !randomizer.kind.equals("piecewise") && !randomizer.kind.equals("mean-est");
+    require(!isCell || randomizer.parameter(0) == values, "a question has other values than its attributes");
+    require(!randomizer.kind.equals("mean-est") || randomizer.parameter(0) == question.of.length, "mean-est");
+  }
+
+  private void checkCosts(Document mechanism) {
+    for (Question each : questions) {
+      Randomizer randomizer = each.randomizer;
+      if (mechanism.has("epsilon")) {
+        randomizer.requireAtMost(mechanism.positive("epsilon"), "an answer to question " + each.number);
+      }
+      if (randomizer.kind.equals("repeated")) {
+        require(
+            randomizer.cost().nats(1) <= mechanism.positive("per_report") * (1 + 1e-9),
+            "a report of question " + each.number + " costs more than the document says");
+      }
+      if (randomizer.kind.equals("bloom")) {
+        require(
+            randomizer.parameter(3) == Exact.threshold(mechanism.number("p", 0))
+                && randomizer.parameter(4) == Exact.threshold(mechanism.number("q", 1)),
+            "the second noise is not that of p and q in the document");
+      }
+    }
+  }
+
+  @Override
+  Object held(Map<String, ?> record) {
+    requireKnown(record, byName.keySet(), name());
+    Object[] found = new Object[attributes.size()];
+    for (int i = 0; i < found.length; i++) {
+      Attribute attribute = attributes.get(i);
+      Object value = field(record, attribute.name);
+      if (attribute.isList()) {
+        found[i] = attribute.numberOf(value);
+      } else if (attribute.isRange()) {
+        found[i] = attribute.rangeNumberOf(value);
+      } else {
+        found[i] = attribute.anyTextOf(value);
+      }
+    }
+    return found;
+  }
+
+  @Override
+  List<Inquiry> inquiries(Secret secret, long timeMs, List<Map<String, ?>> rounds) {
+    return listOf(this);
+  }
+
+  @Override
+  public byte[] carried() {
+    return ownFingerprint();
+  }
+
+  private Question asked(Secret secret) {
+    return asked(secret.word("stream-ldp qst 1", ownFingerprint()));
+  }
+
+  private Question asked(long word) {
+    return questions.get(first(ends, word));
+  }
+
+  /** Returns the number of the first question whose end is above a word. */
+  static int first(long[] ends, long word) {
+    int number = 0;
+    while (ends[number] <= word) {
+      number++;
+    }
+    return number;
+  }
+
+  /** Returns all that an answer is made of: the fingerprint, the question, and what is held. */
+  private byte[] madeOf(Question question, Object[] held) {
+    Bytes.Writer data = Bytes.writer().bytes(ownFingerprint()).u16(question.number);
+    for (int place : question.of) {
+      if (held[place] instanceof Integer) {
+        data.i64((Integer) held[place]);
+      } else if (held[place] instanceof Double) {
+        data.i64(Double.doubleToLongBits((Double) held[place]));
+      } else {
+        data.bytes(Bytes.sha256(Bytes.utf8((String) held[place])));
+      }
+    }
+    return data.all();
+  }
+
+  @Override
+  public Charge charge(Object held, Secret secret, Secret tags) {
+    Charge charge = new Charge(name(), false);
+    // With fresh noise, each answers a question of its own, and is charged as the one that costs most.
+    Question question = tags == null ? dearest : asked(secret);
+    StringBuilder about = new StringBuilder();
+    for (int place : question.of) {
+      about.append(about.length() > 0 ? " and " : "").append(attributes.get(place).name);
+    }
+    String responses = fingerprintHex() + " " + question.number;
+    String tag = tags == null ? null : Charge.tag(tags, madeOf(question, (Object[]) held));
+    charge.shown.add(new Charge.Shown(responses, about.toString(), question.randomizer.cost(), tag));
+    return charge;
+  }
+
+  @Override
+  public byte[] row(Object given, Secret key, long timeMs, Words fresh) {
+    Object[] held = (Object[]) given;
+    Question question = key == null ? asked(fresh.next()) : asked(key);
+    Words words = key == null ? fresh : Words.keyed(key, ANSWERS, madeOf(question, held));
+    Randomizer randomizer = question.randomizer;
+    byte[] filter = randomizer.kind.equals("bloom") ? filterOf(question, held) : null;
+    long value = filter == null ? inputOf(question, held, words) : 0;
+    byte[] answer = randomizer.again(randomizer.answer(value, filter, words), fresh);
+    return rowOf(question.number, questions.size(), answer, answerBytes);
+  }
+
+  /** Returns the number of a question in as many bytes as it takes, and then an answer, up to the longest. */
+  static byte[] rowOf(int number, int questions, byte[] answer, int longest) {
+    int said = questions == 1 ? 0 : questions <= 256 ? 1 : 2;
+    byte[] row = new byte[said + longest];
+    for (int i = 0; i < said; i++) {
+      row[i] = (byte) (number >>> (8 * i));
+    }
+    System.arraycopy(answer, 0, row, said, answer.length);
+    return row;
+  }
+
+  private String textOf(Question question, Object[] held) {
+    Object value = held[question.of[0]];
+    return value instanceof String ? (String) value : attributes.get(question.of[0]).values.get((Integer) value);
+  }
+
+  private long bucketOf(Question question, long cohort, Object[] held) {
+    byte[] data = Bytes.writer().u32(cohort).bytes(Bytes.utf8(textOf(question, held))).all();
+    byte[] digest = new Blake2b(new byte[0], "", 8).digest(data);
+    return Long.remainderUnsigned(Bytes.i64(digest, 0), question.randomizer.parameter(0));
+  }
+
+  private byte[] filterOf(Question question, Object[] held) {
+    byte[] filter = new byte[Bytes.bytesOf(question.randomizer.bits())];
+    long hashes = question.randomizer.parameter(1);
+    for (long i = 0; i < hashes; i++) {
+      Bytes.setBit(filter, (int) bucketOf(question, hashes * question.cohort + i, held));
+    }
+    return filter;
+  }
+
+  private long inputOf(Question question, Object[] held, Words words) {
+    if (question.cohort >= 0) {
+      return bucketOf(question, question.cohort, held);
+    }
+    if (question.randomizer.kind.equals("piecewise")) {
+      return rounded(question.of[0], held, question.randomizer.parameter(0), words);
+    }
+    long value = 0;
+    if (question.randomizer.kind.equals("mean-est")) {
+      for (int i = 0; i < question.of.length; i++) {
+        value |= rounded(question.of[i], held, 1, words) << i;
+      }
+      return value;
+    }
+    for (int place : question.of) {
+      value = value * attributes.get(place).values.size() + (Integer) held[place];
+    }
+    return value;
+  }
+
+  /** Rounds a number at random to one of the points 0 to m, so that its mean is the number. */
+  private long rounded(int place, Object[] held, long m, Words words) {
+    double least = attributes.get(place).range[0];
+    double largest = attributes.get(place).range[1];
+    double t = ((Double) held[place] - least) / (largest - least) * 2 - 1;
+    double y = (Math.min(Math.max(t, -1), 1) + 1) / 2 * m;
+    long below = Math.min((long) Math.floor(y), m - 1);
+    return below + (words.next() < (long) Math.rint((y - below) * Exact.WHOLE) ? 1 : 0);
+  }
+}

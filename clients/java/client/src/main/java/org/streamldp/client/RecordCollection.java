@@ -1,0 +1,427 @@
+package org.streamldp.client;
+
+import java.math.BigInteger;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Collections of records, with {@code rr-ldp} and {@code k-rr}: sections 1 to 7 of docs/wire.md. */
+final class RecordCollection extends CollectionSpec implements Inquiry {
+  private static final String PERMANENT = "stream-ldp prr 1";
+  private static final int PSEUDONYM_BYTES = 8;
+  private static final int BLOCK_WORDS = 16;
+
+  private final List<Attribute> attributes;
+  private final Map<String, Attribute> byName = new LinkedHashMap<>();
+  private final Mechanism mechanism;
+  private final byte[][] contexts;
+  private final long asked;
+  private final long linkedMs;
+  private final int pseudonymBytes;
+
+  RecordCollection(Document document, String meaning) {
+    this(document, meaning, attributesOf(document));
+  }
+
+  private RecordCollection(Document document, String meaning, List<Attribute> attributes) {
+    this(document, meaning, attributes, Mechanism.of(document.object("mechanism"), attributes));
+  }
+
+  private RecordCollection(Document document, String meaning, List<Attribute> attributes, Mechanism mechanism) {
+    super(document, same(meaning, meaningOf(document, attributes, mechanism)));
+    this.attributes = attributes;
+    this.mechanism = mechanism;
+    for (Attribute each : attributes) {
+      byName.put(each.name, each);
+    }
+    contexts = new byte[attributes.size()][];
+    for (int j = 0; j < contexts.length; j++) {
+      List<Object> context = new ArrayList<>(Arrays.asList(name(), attributes.get(j).name, attributes.get(j).values));
+      context.addAll(mechanism.context(j));
+      contexts[j] = Bytes.sha256(Bytes.utf8(Json.canonical(context)));
+    }
+    asked = Exact.threshold(document.number("sample", 1));
+    linkedMs = document.count("linked", 0);
+    pseudonymBytes = linkedMs > 0 ? PSEUDONYM_BYTES : 0;
+    require(linkedMs % paneMs() == 0, "linked: expected a whole number of windows, in milliseconds");
+    require(linkedMs == 0 || mechanism.hasSecondNoise(), "linked: expected noise in every report");
+  }
+
+  private static List<Attribute> attributesOf(Document document) {
+    List<Attribute> found = new ArrayList<>();
+    for (Document each : document.objects("attributes")) {
+      Attribute attribute = new Attribute(each);
+      require(attribute.values.size() >= 2, "attribute \"" + attribute.name + "\" needs two values or more");
+      found.add(attribute);
+    }
+    return found;
+  }
+
+  private static List<Object> meaningOf(Document document, List<Attribute> attributes, Mechanism mechanism) {
+    List<Object> values = new ArrayList<>();
+    for (Attribute each : attributes) {
+      values.add(Arrays.asList(each.name, each.values));
+    }
+    List<Object> found =
+        new ArrayList<>(Arrays.asList(document.text("collection"), mechanism.kind(), mechanism.meaning(), values));
+    Document window = document.object("window");
+    long asked = Exact.threshold(document.number("sample", 1));
+    require(asked > 0 && asked <= Exact.WHOLE, "sample: expected a share of the users, above 0 and at most 1");
+    if (asked < Exact.WHOLE) {
+      found.addAll(Arrays.asList(asked, window.count("hop", window.count("size"))));
+    }
+    if (document.has("linked")) {
+      found.add(Arrays.asList("linked", document.count("linked")));
+    }
+    return found;
+  }
+
+  @Override
+  Object held(Map<String, ?> record) {
+    requireKnown(record, byName.keySet(), name());
+    int[] values = new int[attributes.size()];
+    for (int j = 0; j < values.length; j++) {
+      Attribute attribute = attributes.get(j);
+      values[j] = attribute.numberOf(field(record, attribute.name));
+    }
+    return values;
+  }
+
+  @Override
+  List<Inquiry> inquiries(Secret secret, long timeMs, List<Map<String, ?>> rounds) {
+    return asks(secret, timeMs) ? listOf(this) : Collections.emptyList();
+  }
+
+  private boolean asks(Secret secret, long timeMs) {
+    if (asked == Exact.WHOLE) {
+      return true;
+    }
+    byte[] data = Bytes.writer().bytes(ownFingerprint()).i64(paneOf(timeMs)).all();
+    return secret.word("stream-ldp grp 1", data) < asked;
+  }
+
+  @Override
+  public Charge charge(Object held, Secret secret, Secret tags) {
+    int[] values = (int[]) held;
+    // Reports without permanent noise in common have nothing to be linked for.
+    Charge charge = new Charge(name(), linkedMs > 0 && tags != null);
+    Blake2b digests = tags == null ? null : tags.digests(Charge.TAG_PERSON, 8);
+    byte[] data = new byte[36];
+    for (int j = 0; j < values.length; j++) {
+      String tag = null;
+      if (digests != null) {
+        System.arraycopy(contexts[j], 0, data, 0, 32);
+        Bytes.put32(data, 32, values[j]);
+        tag = Bytes.hex(digests.digest(data));
+      }
+      charge.shown.add(
+          new Charge.Shown(Bytes.hex(contexts[j]), attributes.get(j).name, mechanism.cost(j), tag));
+    }
+    return charge;
+  }
+
+  @Override
+  public byte[] row(Object held, Secret key, long timeMs, Words fresh) {
+    int[] values = (int[]) held;
+    byte[] row = new byte[pseudonymBytes + mechanism.width()];
+    if (pseudonymBytes > 0) {
+      if (key == null) {
+        Bytes.put32(row, 0, fresh.next());
+        Bytes.put32(row, 4, fresh.next());
+      } else {
+        byte[] data = Bytes.writer().bytes(ownFingerprint()).i64(Math.floorDiv(timeMs, linkedMs)).all();
+        System.arraycopy(key.keyed("stream-ldp lnk 1", PSEUDONYM_BYTES, data), 0, row, 0, PSEUDONYM_BYTES);
+      }
+    }
+    mechanism.fill(row, 8 * pseudonymBytes, values, permanentWords(key, values, fresh), fresh);
+    return row;
+  }
+
+  /** Returns the words of all permanent decisions, one attribute after another. */
+  private long[] permanentWords(Secret key, int[] values, Words fresh) {
+    long[] words = new long[mechanism.permanentWords()];
+    if (key == null) {
+      for (int i = 0; i < words.length; i++) {
+        words[i] = fresh.next();
+      }
+      return words;
+    }
+    byte[] data = new byte[40];
+    byte[] block = new byte[Blake2b.MOST_BYTES];
+    Blake2b digests = null;
+    int length = 0;
+    int at = 0;
+    for (int j = 0; j < values.length; j++) {
+      System.arraycopy(contexts[j], 0, data, 0, 32);
+      Bytes.put32(data, 32, values[j]);
+      int count = mechanism.permanentWords(j);
+      for (int first = 0; first < count; first += BLOCK_WORDS) {
+        int here = Math.min(BLOCK_WORDS, count - first);
+        // Attributes of one size share what the key contributes to a digest.
+        if (length != 4 * here) {
+          length = 4 * here;
+          digests = key.digests(PERMANENT, length);
+        }
+        Bytes.put32(data, 36, first / BLOCK_WORDS);
+        digests.digest(data, data.length, block, 0);
+        for (int i = 0; i < here; i++) {
+          words[at++] = Bytes.u32(block, 4 * i);
+        }
+      }
+    }
+    return words;
+  }
+
+  @Override
+  public byte[] carried() {
+    return ownFingerprint();
+  }
+
+  /** The two stages of noise of a mechanism for records. */
+  abstract static class Mechanism {
+    final int[] sizes;
+
+    Mechanism(List<Attribute> attributes) {
+      sizes = new int[attributes.size()];
+      for (int j = 0; j < sizes.length; j++) {
+        sizes[j] = attributes.get(j).values.size();
+      }
+    }
+
+    static Mechanism of(Document spec, List<Attribute> attributes) {
+      return spec.text("kind").equals("rr-ldp") ? new RrLdp(spec, attributes) : new KRr(spec, attributes);
+    }
+
+    abstract String kind();
+
+    /** Returns what the fingerprint has of it. */
+    abstract List<?> meaning();
+
+    /** Returns what the context of an attribute has of it. */
+    abstract List<?> context(int j);
+
+    abstract boolean hasSecondNoise();
+
+    /** Returns the bytes of a row without a pseudonym. */
+    abstract int width();
+
+    /** Returns the number of words that decide permanently, in all, or of an attribute. */
+    abstract int permanentWords();
+
+    abstract int permanentWords(int j);
+
+    /** Writes a report into a row, from a bit on. */
+    abstract void fill(byte[] row, int from, int[] values, long[] permanent, Words fresh);
+
+    abstract Cost cost(int j);
+  }
+
+  /** RR-LDP: one-hot code, permanent and then instantaneous randomised response (Chu, Long and Liu, 2022). */
+  private static final class RrLdp extends Mechanism {
+    private final long f;
+    private final long p;
+    private final long q;
+    private final boolean hasSecondNoise;
+    private final int bits;
+
+    RrLdp(Document spec, List<Attribute> attributes) {
+      super(attributes);
+      f = Exact.threshold(spec.number("f") / 2);
+      p = Exact.threshold(spec.number("p", 0));
+      q = Exact.threshold(spec.number("q", 1));
+      hasSecondNoise = spec.has("p");
+      require(spec.has("p") == spec.has("q"), "mechanism: p and q belong together");
+      require(f > 0 && f < Exact.WHOLE / 2, "mechanism.f: expected a number between 0 and 1, both excluded");
+      require(0 <= p && p < q && q <= Exact.WHOLE, "mechanism: expected 0 <= p < q <= 1");
+      int sum = 0;
+      for (int size : sizes) {
+        sum += size;
+      }
+      bits = sum;
+    }
+
+    @Override
+    String kind() {
+      return "rr-ldp";
+    }
+
+    @Override
+    List<?> meaning() {
+      return Arrays.asList(f, p, q);
+    }
+
+    @Override
+    List<?> context(int j) {
+      return listOf(f);
+    }
+
+    @Override
+    boolean hasSecondNoise() {
+      return hasSecondNoise;
+    }
+
+    @Override
+    int width() {
+      return Bytes.bytesOf(bits);
+    }
+
+    @Override
+    int permanentWords() {
+      return bits;
+    }
+
+    @Override
+    int permanentWords(int j) {
+      return sizes[j];
+    }
+
+    @Override
+    void fill(byte[] row, int from, int[] values, long[] permanent, Words fresh) {
+      int bit = 0;
+      for (int j = 0; j < values.length; j++) {
+        for (int v = 0; v < sizes[j]; v++, bit++) {
+          boolean isSet = (v == values[j]) != (permanent[bit] < f);
+          if (hasSecondNoise) {
+            isSet = fresh.next() < (isSet ? q : p);
+          }
+          if (isSet) {
+            Bytes.setBit(row, from + bit);
+          }
+        }
+      }
+    }
+
+    @Override
+    Cost cost(int j) {
+      return Cost.rrLdp(f, p, q);
+    }
+  }
+
+  /**
+   * k-RR: the true value, or with a small chance another one, the same in every report (Wang et al., 2017).
+   *
+   * <p>With {@code per_report}, every report perturbs that again, with noise of its own (Arcolezi et al., 2021).
+   */
+  private static final class KRr extends Mechanism {
+    /** Beyond this many nats no chance is a multiple of 2^-32: e^23 is more than 2^33. */
+    private static final double MOST_EPSILON = 23;
+
+    private final double epsilon;
+    private final boolean hasSecondNoise;
+    private final long[] kept;
+    private final long[] fresh;
+    private final int width;
+
+    KRr(Document spec, List<Attribute> attributes) {
+      super(attributes);
+      epsilon = spec.positive("epsilon");
+      hasSecondNoise = spec.has("per_report");
+      kept = new long[sizes.length];
+      fresh = new long[sizes.length];
+      int bits = 0;
+      for (int j = 0; j < sizes.length; j++) {
+        int others = sizes[j] - 1;
+        kept[j] = epsilon > MOST_EPSILON ? 0 : keptOf(epsilon, others);
+        fresh[j] = hasSecondNoise ? freshOf(spec.positive("per_report"), others, kept[j]) : Exact.WHOLE;
+        require(isPossible(kept[j], others), "mechanism.epsilon: beyond the resolution of 2^-32");
+        require(
+            !hasSecondNoise || isPossible(fresh[j], others) && spec.number("per_report") < epsilon,
+            "mechanism.per_report: expected less than epsilon, within the resolution of 2^-32");
+        bits += Bytes.width(sizes[j]);
+      }
+      width = Bytes.bytesOf(bits);
+    }
+
+    private static boolean isPossible(long kept, int others) {
+      return kept < Exact.WHOLE && kept > (Exact.WHOLE - kept) / others;
+    }
+
+    private static long keptOf(double epsilon, int others) {
+      BigInteger odds = Exact.exp(epsilon).add(Exact.whole(others));
+      BigInteger run = Exact.whole(Exact.WHOLE).add(odds).subtract(BigInteger.ONE).divide(odds);
+      return Exact.WHOLE - others * run.longValueExact();
+    }
+
+    private static long freshOf(double perReport, int others, long kept) {
+      if (kept == 0) {
+        return 0;
+      }
+      BigInteger e = Exact.exp(perReport);
+      BigInteger one = BigInteger.valueOf(Exact.WHOLE);
+      BigInteger p = BigInteger.valueOf(kept);
+      BigInteger q = BigInteger.valueOf((Exact.WHOLE - kept) / others);
+      // The numerator and denominator of docs/wire.md, section 5, in units of 2^-288.
+      BigInteger x = e.multiply(one.subtract(q)).subtract(one.subtract(p).multiply(Exact.ONE));
+      BigInteger against =
+          x.add(BigInteger.valueOf(others).multiply(p.multiply(Exact.ONE).subtract(e.multiply(q))));
+      long a = Exact.share(x, against);
+      long run = (Exact.WHOLE - a + others - 1) / others;
+      return Exact.WHOLE - others * run;
+    }
+
+    @Override
+    String kind() {
+      return "k-rr";
+    }
+
+    @Override
+    List<?> meaning() {
+      List<Object> found = new ArrayList<>();
+      for (int j = 0; j < sizes.length; j++) {
+        found.add(hasSecondNoise ? Arrays.asList(kept[j], fresh[j]) : (Object) kept[j]);
+      }
+      return found;
+    }
+
+    @Override
+    List<?> context(int j) {
+      return hasSecondNoise ? Arrays.asList("k-rr", kept[j], fresh[j]) : Arrays.asList("k-rr", kept[j]);
+    }
+
+    @Override
+    boolean hasSecondNoise() {
+      return hasSecondNoise;
+    }
+
+    @Override
+    int width() {
+      return width;
+    }
+
+    @Override
+    int permanentWords() {
+      return sizes.length;
+    }
+
+    @Override
+    int permanentWords(int j) {
+      return 1;
+    }
+
+    private static long shifted(long value, long word, long kept, int size) {
+      return word < kept ? value : (value + 1 + (word - kept) / ((Exact.WHOLE - kept) / (size - 1))) % size;
+    }
+
+    @Override
+    void fill(byte[] row, int from, int[] values, long[] permanent, Words again) {
+      int bit = from;
+      for (int j = 0; j < values.length; j++) {
+        long named = shifted(values[j], permanent[j], kept[j], sizes[j]);
+        if (hasSecondNoise) {
+          named = shifted(named, again.next(), fresh[j], sizes[j]);
+        }
+        int count = Bytes.width(sizes[j]);
+        Bytes.putBits(row, bit, named, count);
+        bit += count;
+      }
+    }
+
+    @Override
+    Cost cost(int j) {
+      return hasSecondNoise ? Cost.repeated(sizes[j], kept[j], fresh[j]) : Cost.once(epsilon);
+    }
+  }
+}

@@ -1,0 +1,89 @@
+"""Tests of the Java client beside those of the suite for all languages: its examples, its page, and its own tests."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from stream_ldp.kafka.embedded import EmbeddedKafka
+from stream_ldp.kafka.embedded.jars import fetch_jars
+from tests.clients import java
+from tests.service.harness import JointDeployment
+from tests.service.test_worker import assert_finals_are_exact
+
+PLAIN = java.CLIENT / "examples" / "plain" / "src" / "main" / "java" / "org" / "streamldp" / "examples" / "Plain.java"
+README = java.CLIENT / "README.md"
+MAVEN = shutil.which("mvn")
+
+USERS = 300
+
+needs_jdk = pytest.mark.skipif(java.missing() is not None, reason=java.missing() or "")
+
+
+def test_the_page_has_the_example_that_runs() -> None:
+    begin = "  public static void main"
+    example = PLAIN.read_text(encoding="utf-8")
+    shown = begin + example.split(begin)[1].split("\n  }\n")[0] + "\n  }\n"
+    lines = [line.removeprefix("  ") for line in shown.splitlines()]
+    assert "```java\n" + "\n".join(lines) + "\n```" in README.read_text(encoding="utf-8")
+
+
+def test_the_page_names_every_refusal_of_the_client() -> None:
+    text = README.read_text(encoding="utf-8")
+    thrown = {path.stem for path in (java.MAIN / java.PACKAGE).glob("*Exception.java")}
+    assert {each for each in thrown if each not in text} == {"StreamLdpException", "ReportRefusedException"}
+
+
+@pytest.mark.long
+@needs_jdk
+async def test_reports_of_the_example_are_in_the_published_estimate(
+    tmp_path: Path, kafka: EmbeddedKafka, prefix: str
+) -> None:
+    deployment = await JointDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix)
+    collection = deployment.collection
+    (tmp_path / "document.json").write_text(json.dumps(collection.document), encoding="utf-8")
+    (tmp_path / "meaning.json").write_text(collection.meaning, encoding="utf-8")
+    (tmp_path / "ledgers").mkdir()
+    classes = tmp_path / "classes"
+    jars = f"{fetch_jars()}/*"
+    sources = [*(java.MAIN / java.PACKAGE).glob("*.java"), PLAIN]
+    subprocess.run(
+        [*java.COMPILE, "--release", "11", "-cp", jars, "-d", classes, *sources], check=True, capture_output=True
+    )
+    with deployment.worker() as worker:
+        await worker.ready()
+        files = [str(tmp_path / name) for name in ("document.json", "meaning.json")]
+        command = [*java.RUN, "-cp", f"{classes}:{jars}", "org.streamldp.examples.Plain", *files]
+        done = subprocess.run(
+            [*command, kafka.bootstrap, prefix, str(tmp_path / "ledgers"), str(USERS)],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        assert re.match(r"To survey left 1 byte, ", done.stdout)
+        assert f"{USERS} reports" in done.stdout
+        await assert_finals_are_exact(deployment, reports=USERS)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(MAVEN is None, reason="Maven, which builds the Java client, is not installed")
+def test_maven_builds_the_client_and_its_examples_and_all_their_tests_pass() -> None:
+    """Among them vectors, seeded laws, ledgers of threads, and the Spring Boot application over HTTP."""
+    done = subprocess.run(
+        [str(MAVEN), "-q", "-B", "verify", "javadoc:javadoc"],
+        cwd=java.CLIENT,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    if "could not be resolved" in done.stdout:
+        pytest.skip("Maven cannot fetch what the Java client is built with")
+    assert done.returncode == 0, done.stdout
+    (jar,) = (java.CLIENT / "client" / "target").glob("*[0-9].jar")
+    (most_kb,) = re.findall(r"jar \| at most (\d+) kB", README.read_text(encoding="utf-8"))
+    assert jar.stat().st_size <= 1_000 * int(most_kb)

@@ -16,7 +16,8 @@ from scipy import stats
 from stream_ldp.audit.wire.batch import read, rounded_time
 from stream_ldp.audit.wire.notation import WHOLE, canonical
 from stream_ldp.client.process import ClientEnded, ClientProcess, ClientRefused, Left
-from tests.clients.contract.cases import EVERYTHING, OF_RECORDS, TIME_MS, opened, rows_of, specified, vectors
+from stream_ldp.collection import Collection
+from tests.clients.contract.cases import EVERYTHING, GOLDEN, OF_RECORDS, TIME_MS, opened, rows_of, specified, vectors
 from tests.clients.contract.laws import Alike, between, chances, epsilon
 
 #: A true client fails a test of chances with this probability.
@@ -159,9 +160,13 @@ def test_rows_of_the_system_s_randomness_have_the_enumerated_chances(client: Cli
     assert stats.chisquare([made[row] for row in law], expected).pvalue > ERROR_RATE
 
 
-@pytest.mark.parametrize("name", OF_RECORDS)
-def test_rows_and_charges_are_those_of_the_specification(client: ClientProcess, name: str) -> None:
-    vector = vectors(name)[0]
+#: By file of vectors, one whose reports are permanent, and one whose reports have noise of their own, if any has.
+CHARGED = [*((name, 0) for name in OF_RECORDS), ("sampled", 6), ("sampled", 7)]
+
+
+@pytest.mark.parametrize(("name", "place"), CHARGED)
+def test_rows_and_charges_are_those_of_the_specification(client: ClientProcess, name: str, place: int) -> None:
+    vector = vectors(name)[place]
     collection = opened(client, vector["file"], name=name)
     asked = specified(collection, vector["file"])
     for number, held in enumerate(asked.held()[:4]):
@@ -267,6 +272,38 @@ def test_the_budget_of_a_day_begins_anew_the_next(client: ClientProcess) -> None
     with pytest.raises(ClientRefused, match="day_budget_exceeded"):
         client.report(collection.name, user, RECORD, time_ms=TIME_MS)
     assert client.report(collection.name, user, RECORD, time_ms=TIME_MS + DAY_MS).reports == 1
+
+
+def turning(client: ClientProcess, vector: Mapping[str, Any]) -> tuple[Collection, dict[str, Any]]:
+    """Give a client the collection of a vector whose users take turns; return what a user of it may hold, too."""
+    files = json.loads((GOLDEN / "collections.json").read_text(encoding="utf-8"))
+    file = {**(vector.get("file") or files[vector["collection"]]), "rotate": vector["rotate"]}
+    if "epochs" in vector:
+        file["epochs"] = vector["epochs"]
+    collection = opened(client, file, name="views" if "ask" in file["mechanism"] else "")
+    assert collection.fingerprint.hex() == vector["fingerprint"]
+    held = {"items": []} if "items" in file else dict(specified(collection, file).held()[0])
+    return collection, held
+
+
+@pytest.mark.parametrize("place", range(len(vectors("turns"))))
+def test_users_report_in_their_turns_alone_whatever_the_clock_says(client: ClientProcess, place: int) -> None:
+    vector = vectors("turns")[place]
+    collection, held = turning(client, vector)
+    turn_ms, w_ms = vector["turn_ms"], vector["rotate"] * vector["turn_ms"]
+    for each in vector["asked"][-3:]:
+        user = new_user(client, secret=bytes.fromhex(vector["secret"]), **EVERYTHING)
+        time_ms = each["number"] * turn_ms + 1
+        reported = client.report(collection.name, user, held, time_ms=time_ms)
+        # Which phases of an epoch ask depends on the user, too.
+        assert (reported.reports == 1) is each["asks"] or ("items" in held and not reported.reports)
+        if not reported.reports:
+            continue
+        # The same turn again, the one before, by a clock that is set back, and the last that is not the user's.
+        for later_ms in (0, -w_ms, w_ms - turn_ms):
+            assert client.report(collection.name, user, held, time_ms=time_ms + later_ms).reports == 0
+        again = client.report(collection.name, user, held, time_ms=time_ms + w_ms)
+        assert again.reports == 1 or "items" in held
 
 
 def test_a_ledger_that_is_missing_damaged_there_or_another_user_s_stops_the_client(

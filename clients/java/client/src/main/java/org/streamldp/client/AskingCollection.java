@@ -38,8 +38,9 @@ final class AskingCollection extends CollectionSpec implements Inquiry {
     }
   }
 
-  AskingCollection(Document document, String meaning, List<?> meant) {
-    super(document, meaning);
+  AskingCollection(Document document, String meaning, List<?> all, Turns turns) {
+    super(document, meaning, turns);
+    List<?> meant = turns.without(all);
     require(meant.size() == 5 && name().equals(meant.get(0)), "the meaning is of another collection");
     require("sampled".equals(meant.get(1)), "the meaning is of another kind than the document");
     List<Object> domains = new ArrayList<>();
@@ -138,7 +139,12 @@ final class AskingCollection extends CollectionSpec implements Inquiry {
 
   @Override
   List<Inquiry> inquiries(Secret secret, long timeMs, List<Map<String, ?>> rounds) {
-    return listOf(this);
+    return inTurn(this, secret, timeMs);
+  }
+
+  @Override
+  public Turns.Turn turn(long timeMs) {
+    return turnAt(timeMs);
   }
 
   @Override

@@ -99,6 +99,9 @@ final class Book {
   private final List<PhaseAccount> phases = new ArrayList<>();
   private final Map<Long, Double> days = new LinkedHashMap<>();
 
+  /** The last turn in each collection whose users take turns, by its fingerprint. */
+  private final Map<String, Long> turns = new LinkedHashMap<>();
+
   Book(Secret secret, Terms terms) {
     this.secret = secret;
     this.terms = terms;
@@ -130,6 +133,22 @@ final class Book {
       }
     }
     return false;
+  }
+
+  /**
+   * Takes a turn, where users take them, and returns whether the user has it. Turns only go forward: a clock that was ahead
+   * costs the turns until then, and one that is behind gives none.
+   */
+  boolean takes(Turns.Turn turn) {
+    if (turn == null) {
+      return true;
+    }
+    Long last = turns.get(turn.fingerprint);
+    if (last != null && turn.number < last + turn.every && !(turn.isAgain && turn.number == last)) {
+      return false;
+    }
+    turns.put(turn.fingerprint, turn.number);
+    return true;
   }
 
   /**
@@ -267,6 +286,7 @@ final class Book {
       dated.add(Arrays.asList(each.getKey(), each.getValue()));
     }
     data.put("days", dated);
+    data.put("turns", turns);
     String line = Json.canonical(data);
     return line + "\n" + seal(secret, line) + "\n";
   }
@@ -318,6 +338,9 @@ final class Book {
     }
     for (Object each : (List<?>) data.get("days")) {
       book.days.put((Long) ((List<?>) each).get(0), ((Number) ((List<?>) each).get(1)).doubleValue());
+    }
+    for (Map.Entry<?, ?> each : ((Map<?, ?>) data.get("turns")).entrySet()) {
+      book.turns.put((String) each.getKey(), (Long) each.getValue());
     }
     return book;
   }

@@ -21,8 +21,10 @@ public abstract class CollectionSpec {
   private final String meaning;
   private final long paneMs;
   private final long precisionMs;
+  final Turns turns;
 
-  CollectionSpec(Document document, String meaning) {
+  CollectionSpec(Document document, String meaning, Turns turns) {
+    this.turns = turns;
     name = document.text("collection");
     this.meaning = meaning;
     fingerprint = fingerprintOf(meaning);
@@ -62,11 +64,11 @@ public abstract class CollectionSpec {
         case "k-rr":
           return new RecordCollection(read, meaning);
         case "sampled":
-          return new AskingCollection(read, meaning, (List<?>) meant);
+          return new AskingCollection(read, meaning, (List<?>) meant, new Turns(read, 1));
         case "strings":
-          return new StringCollection(read, meaning, (List<?>) meant);
+          return new StringCollection(read, meaning, (List<?>) meant, new Turns(read, 1));
         case "places":
-          return new PlaceCollection(read, meaning, (List<?>) meant);
+          return new PlaceCollection(read, meaning, (List<?>) meant, new Turns(read, 1));
         case "gfim":
         case "gfim-users":
         case "ldpminer":
@@ -147,6 +149,16 @@ public abstract class CollectionSpec {
 
   /** Returns what a user is asked at a time; nothing if the user is not asked. */
   abstract List<Inquiry> inquiries(Secret secret, long timeMs, List<Map<String, ?>> rounds);
+
+  /** Returns the one inquiry of a kind whose users are asked in each turn of theirs. */
+  final List<Inquiry> inTurn(Inquiry inquiry, Secret secret, long timeMs) {
+    return turns.has(secret, fingerprint, turns.at(timeMs)) ? listOf(inquiry) : Collections.emptyList();
+  }
+
+  /** Returns the turn of a report at a time, for the ledger; null where users take none. */
+  final Turns.Turn turnAt(long timeMs) {
+    return turns.turn(fingerprintHex(), turns.at(timeMs), false);
+  }
 
   /** Whether the rounds of its phases are to be read before a report. */
   boolean hasRounds() {

@@ -29,6 +29,11 @@ final class Cost {
     return new Cost(Arrays.asList("rr-ldp", f, p, q));
   }
 
+  /** The cost of a Bloom filter that every report perturbs again, by so many hashes. */
+  static Cost bloom(long hashes, long kept, long p, long q) {
+    return new Cost(Arrays.asList("bloom", hashes, kept, p, q));
+  }
+
   /** The cost of k-RR that every report perturbs again. */
   static Cost repeated(long size, long kept, long fresh) {
     return new Cost(Arrays.asList("repeated", size, kept, fresh));
@@ -70,13 +75,9 @@ final class Cost {
       case "once":
         return part(1);
       case "rr-ldp":
-        {
-          double h = part(1) / whole;
-          double k = 1 - h;
-          double u = Math.pow(part(2) / part(3), times);
-          double d = Math.pow((whole - part(3)) / (whole - part(2)), times);
-          return roundedUp(Math.log((k + h * u) / (h + k * u)) + Math.log((k + h * d) / (h + k * d)));
-        }
+        return roundedUp(bit((whole - part(1)) / whole, part(2), part(3), times));
+      case "bloom":
+        return roundedUp(part(1) * bit(part(2) / whole, part(3), part(4), times));
       case "repeated":
         {
           double others = part(1) - 1;
@@ -95,6 +96,14 @@ final class Cost {
       default:
         throw new IllegalArgumentException("no cost");
     }
+  }
+
+  /** Returns what a value costs whose bit is kept with a chance, and then shown so often through p and q. */
+  private static double bit(double k, double p, double q, double times) {
+    double h = 1 - k;
+    double u = Math.pow(p / q, times);
+    double d = Math.pow((Exact.WHOLE - q) / (Exact.WHOLE - p), times);
+    return Math.log((k + h * u) / (h + k * u)) + Math.log((k + h * d) / (h + k * d));
   }
 
   /**

@@ -13,6 +13,9 @@ interface Inquiry {
    */
   Charge charge(Object held, Secret secret, Secret tags);
 
+  /** Returns the turn of a report at a time, for the ledger; null where users take none. */
+  Turns.Turn turn(long timeMs);
+
   /**
    * Makes the row of a report.
    *

@@ -130,7 +130,7 @@ public final class Ledger {
    *
    * @param times number of reports
    * @param made makes the rows: the key is null where all of their noise is drawn afresh
-   * @return nothing if the user has reported to this phase of this epoch
+   * @return nothing if the user has reported to this phase of this epoch, or has had the turn
    * @throws ReportRefusedException the terms do not allow it
    * @throws LedgerException the ledger is missing or damaged, or its store has failed
    */
@@ -143,7 +143,7 @@ public final class Ledger {
             Book book = book(text);
             Secret tags = book.tags();
             Charge charge = inquiry.charge(held, secret, tags);
-            if (charge.fingerprint != null && book.isOver(charge)) {
+            if (charge.fingerprint != null && book.isOver(charge) || !book.takes(inquiry.turn(timeMs))) {
               throw new AlreadyReported();
             }
             double before = book.spent();

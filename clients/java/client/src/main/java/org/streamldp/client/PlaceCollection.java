@@ -22,8 +22,9 @@ final class PlaceCollection extends CollectionSpec implements Inquiry {
   private final List<Randomizer> randomizers = new ArrayList<>();
   private final int answerBytes;
 
-  PlaceCollection(Document document, String meaning, List<?> meant) {
-    super(document, meaning);
+  PlaceCollection(Document document, String meaning, List<?> all, Turns turns) {
+    super(document, meaning, turns);
+    List<?> meant = turns.without(all);
     require(meant.size() == 4 && name().equals(meant.get(0)), "the meaning is of another collection");
     require("places".equals(meant.get(1)), "the meaning is of another kind than the document");
     List<?> given = document.object("mechanism").list("epsilon");
@@ -129,7 +130,12 @@ final class PlaceCollection extends CollectionSpec implements Inquiry {
 
   @Override
   List<Inquiry> inquiries(Secret secret, long timeMs, List<Map<String, ?>> rounds) {
-    return listOf(this);
+    return inTurn(this, secret, timeMs);
+  }
+
+  @Override
+  public Turns.Turn turn(long timeMs) {
+    return turnAt(timeMs);
   }
 
   @Override

@@ -325,8 +325,11 @@ final class Randomizer {
   }
 
   Cost cost() {
-    return kind.equals("repeated")
-        ? Cost.repeated(parameters[0], parameters[1], parameters[2])
+    if (kind.equals("repeated")) {
+      return Cost.repeated(parameters[0], parameters[1], parameters[2]);
+    }
+    return kind.equals("bloom") && hasSecondNoise()
+        ? Cost.bloom(parameters[1], parameters[2], parameters[3], parameters[4])
         : Cost.once(Cost.roundedUp(loss()));
   }
 

@@ -31,7 +31,7 @@ final class RecordCollection extends CollectionSpec implements Inquiry {
   }
 
   private RecordCollection(Document document, String meaning, List<Attribute> attributes, Mechanism mechanism) {
-    super(document, same(meaning, meaningOf(document, attributes, mechanism)));
+    super(document, same(meaning, meaningOf(document, attributes, mechanism)), new Turns(document, 1));
     this.attributes = attributes;
     this.mechanism = mechanism;
     for (Attribute each : attributes) {
@@ -76,6 +76,7 @@ final class RecordCollection extends CollectionSpec implements Inquiry {
     if (document.has("linked")) {
       found.add(Arrays.asList("linked", document.count("linked")));
     }
+    found.addAll(new Turns(document, 1).entry());
     return found;
   }
 
@@ -92,7 +93,12 @@ final class RecordCollection extends CollectionSpec implements Inquiry {
 
   @Override
   List<Inquiry> inquiries(Secret secret, long timeMs, List<Map<String, ?>> rounds) {
-    return asks(secret, timeMs) ? listOf(this) : Collections.emptyList();
+    return asks(secret, timeMs) ? inTurn(this, secret, timeMs) : Collections.emptyList();
+  }
+
+  @Override
+  public Turns.Turn turn(long timeMs) {
+    return turnAt(timeMs);
   }
 
   private boolean asks(Secret secret, long timeMs) {

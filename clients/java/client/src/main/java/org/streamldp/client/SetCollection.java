@@ -27,7 +27,7 @@ final class SetCollection extends CollectionSpec {
   }
 
   private SetCollection(Document document, String meaning, Method method) {
-    super(document, same(meaning, method.meaning(document.text("collection"))));
+    super(document, same(meaning, method.meaning(document.text("collection"))), method.turns);
     this.method = method;
     if (method.names != null) {
       for (String each : method.names) {
@@ -63,6 +63,7 @@ final class SetCollection extends CollectionSpec {
     final long items;
     final long sizeMs;
     final boolean isPipelined;
+    final Turns turns;
     final List<Phase> phases = new ArrayList<>();
 
     Method(Document document) {
@@ -87,6 +88,7 @@ final class SetCollection extends CollectionSpec {
       for (Phase each : phasesOf(spec)) {
         phases.add(new Phase(each.isCount, part(each.from, asked), part(each.end, asked), each.epsilon));
       }
+      turns = new Turns(document, isPipelined ? 1 : phases.size());
     }
 
     private static long part(long bound, long asked) {
@@ -155,15 +157,19 @@ final class SetCollection extends CollectionSpec {
         }
         lists.add(list);
       }
-      return Arrays.asList(
-          name,
-          kind,
-          lists,
-          slots,
-          hashBits == 0 ? null : hashBits,
-          names == null ? (Object) items : names,
-          sizeMs,
-          isPipelined ? "pipelined" : "sequential");
+      List<Object> found =
+          new ArrayList<>(
+              Arrays.asList(
+                  name,
+                  kind,
+                  lists,
+                  slots,
+                  hashBits == 0 ? null : hashBits,
+                  names == null ? (Object) items : names,
+                  sizeMs,
+                  isPipelined ? "pipelined" : "sequential"));
+      found.addAll(turns.entry());
+      return found;
     }
   }
 
@@ -219,7 +225,7 @@ final class SetCollection extends CollectionSpec {
       Phase asks = method.phases.get(phase - 1);
       byte[] data = Bytes.writer().bytes(ownFingerprint()).i64(epoch).all();
       long word = secret.word("stream-ldp grp 1", data);
-      if (word < asks.from || word >= asks.end) {
+      if (word < asks.from || word >= asks.end || !turns.has(secret, ownFingerprint(), epoch)) {
         continue;
       }
       if (phase == 1) {
@@ -300,6 +306,11 @@ final class SetCollection extends CollectionSpec {
     @Override
     public byte[] carried() {
       return carried;
+    }
+
+    @Override
+    public Turns.Turn turn(long timeMs) {
+      return turns.turn(fingerprintHex(), epoch, true);
     }
 
     @Override

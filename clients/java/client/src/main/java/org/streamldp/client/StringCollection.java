@@ -19,8 +19,9 @@ final class StringCollection extends CollectionSpec implements Inquiry {
   private final long[] ends;
   private final double loss;
 
-  StringCollection(Document document, String meaning, List<?> meant) {
-    super(document, meaning);
+  StringCollection(Document document, String meaning, List<?> all, Turns turns) {
+    super(document, meaning, turns);
+    List<?> meant = turns.without(all);
     require(meant.size() == 7 && name().equals(meant.get(0)), "the meaning is of another collection");
     require("strings".equals(meant.get(1)), "the meaning is of another kind than the document");
     isPem = "pem".equals(meant.get(2));
@@ -126,7 +127,12 @@ final class StringCollection extends CollectionSpec implements Inquiry {
 
   @Override
   List<Inquiry> inquiries(Secret secret, long timeMs, List<Map<String, ?>> rounds) {
-    return listOf(this);
+    return inTurn(this, secret, timeMs);
+  }
+
+  @Override
+  public Turns.Turn turn(long timeMs) {
+    return turnAt(timeMs);
   }
 
   @Override

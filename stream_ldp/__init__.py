@@ -6,22 +6,21 @@ An application does five things:
   takes its text.
 * `load_or_create_user` loads a user's secret, and the ledger of what the user's reports have cost. `Terms` are what
   the user agrees to.
-* A reporter perturbs what is true of the user, and sends it.
-* A subscriber receives answers as they come.
+* A `Reporter` perturbs what is true of the user, and sends it.
+* A `Subscriber` receives answers as they come.
 * `query` fetches the answers that there are; asynchronous programs call `fetch_answers`.
 
-`Settings` say where the brokers are. `Reporter` and `Subscriber` serve collections of every kind, but for reports of
-item sets, which `ItemReporter` makes for one user, and `ItemPopulation` for many:
+`Settings` say where the brokers are. `Reporter` and `Subscriber` serve collections of every kind:
 
-    collection           reporter        answer
-    `JointCollection`    `Reporter`      `Estimate`
-    `ViewsCollection`    `Reporter`      `Estimate`
-    `SampledCollection`  `Reporter`      `Marginals`
-    `StringCollection`   `Reporter`      `StringRanking`
-    `PlaceCollection`    `Reporter`      `PlaceCounts`
-    `ItemCollection`     `ItemReporter`  `Ranking`
+    collection           answer
+    `JointCollection`    `Estimate`
+    `ViewsCollection`    `Estimate`
+    `SampledCollection`  `Marginals`
+    `StringCollection`   `StringRanking`
+    `PlaceCollection`    `PlaceCounts`
+    `ItemCollection`     `Ranking`
 
-Programs that are not asynchronous wrap these clients, in `SyncReporter`, `SyncItemReporter` or `SyncSubscriber`.
+Programs that are not asynchronous wrap these clients, in `SyncReporter` or `SyncSubscriber`.
 
 Each name is imported when it is first used, so that `import stream_ldp` alone costs nothing, and a name only the
 imports that it needs.
@@ -38,11 +37,9 @@ from typing import Any
 _PUBLIC = {
     "client.answers": "Answers fetch_answers query",
     "client.errors": "DeliveryError ForeignAnswers MissingTopic UnreadableAnswer WrongCollection",
-    "client.item_population": "ItemPopulation",
-    "client.item_reporter": "ItemReporter",
     "client.reporter": "Reporter",
     "client.subscriber": "Subscriber",
-    "client.synchronous": "SyncItemReporter SyncReporter SyncSubscriber",
+    "client.synchronous": "SyncReporter SyncSubscriber",
     "collection": "CollectionError",
     "errors": "DataError ParameterError StreamLDPError",
     "extras": "MissingExtra",

@@ -7,11 +7,8 @@ from stream_ldp.client.errors import ForeignAnswers as ForeignAnswers
 from stream_ldp.client.errors import MissingTopic as MissingTopic
 from stream_ldp.client.errors import UnreadableAnswer as UnreadableAnswer
 from stream_ldp.client.errors import WrongCollection as WrongCollection
-from stream_ldp.client.item_population import ItemPopulation as ItemPopulation
-from stream_ldp.client.item_reporter import ItemReporter as ItemReporter
 from stream_ldp.client.reporter import Reporter as Reporter
 from stream_ldp.client.subscriber import Subscriber as Subscriber
-from stream_ldp.client.synchronous import SyncItemReporter as SyncItemReporter
 from stream_ldp.client.synchronous import SyncReporter as SyncReporter
 from stream_ldp.client.synchronous import SyncSubscriber as SyncSubscriber
 from stream_ldp.collection import CollectionError as CollectionError

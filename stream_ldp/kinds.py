@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.answer import Answer
-    from stream_ldp.pipeline.kind import Kind
+    from stream_ldp.pipeline.kind import Kind, Rounds
     from stream_ldp.pipeline.leverage import Leverage
     from stream_ldp.pipeline.window_task import WindowTask
 
@@ -56,6 +56,18 @@ def kind_of(collection: Collection) -> Kind[Any, Any, Any]:
         if kind.collection is type(collection):
             return kind
     raise TypeError(f"a {type(collection).__name__} is of no kind in the table")
+
+
+def rounds_of(collection: Collection) -> Rounds[Any, Any, Any]:
+    """Return the rounds of a collection that asks in rounds.
+
+    Raises:
+        TypeError: it does not.
+    """
+    rounds = kind_of(collection).rounds
+    if rounds is None:
+        raise TypeError(f"{collection.name} does not ask in rounds")
+    return rounds
 
 
 def load_collection(path: str | Path) -> Collection:

@@ -28,10 +28,11 @@ from typer.testing import CliRunner
 
 from stream_ldp.audit.specified_rows import differences
 from stream_ldp.cli import app
-from stream_ldp.client import batcher, item_population, item_reporter
-from stream_ldp.client.item_reporter import ItemReporter
+from stream_ldp.client import batcher, respondent, respondents
 from stream_ldp.client.outbox import Outbox
+from stream_ldp.client.perturber import Perturber
 from stream_ldp.client.reporter import Reporter
+from stream_ldp.client.respondent import Respondent
 from stream_ldp.kinds import kind_of, parse_collection
 from stream_ldp.ledger import private_file, secret, store
 from stream_ldp.ledger.ledger import PhaseAccount
@@ -277,10 +278,10 @@ def _cached(original: Any) -> Any:
 
 
 def _daily(original: Any) -> Any:
-    def rows(self: Reporter, table: Any, *, secrets: Any, memoises: bool, time_ms: int) -> Any:
+    def rows(self: Perturber, table: Any, *, secrets: Any, time_ms: int, **options: Any) -> Any:
         day = (time_ms // 86_400_000).to_bytes(8, "little")
         changed = None if secrets is None else [each[8:] + day for each in secrets]
-        return original(self, table, secrets=changed, memoises=memoises, time_ms=time_ms)
+        return original(self, table, secrets=changed, time_ms=time_ms, **options)
 
     return rows
 
@@ -321,24 +322,24 @@ def _sorted(original: Any) -> Any:
 
 
 def _larger_earlier(original: Any) -> Any:
-    def plan(self: ItemReporter, asked: Any) -> None:
+    def plan(self: Respondent, asked: Any) -> None:
         known = set(self._due)
         original(self, asked)
         for key in set(self._due) - known:
             due_ms, round_ = self._due[key]
             begin = max(self._clock(), asked.start_ms)
-            held = 0 if self._set is None else int(self._set.sizes[0])
+            held = 0 if self._table is None else int(self._table.sizes[0])
             self._due[key] = (begin + (due_ms - begin) // (1 + held), round_)
 
     return plan
 
 
 def _other_half(original: Any) -> Any:
-    module: Any = item_reporter
+    module: Any = respondent
 
-    def plan(self: ItemReporter, asked: Any) -> None:
+    def plan(self: Respondent, asked: Any) -> None:
         honest = module.partition_words
-        if self._set is not None and self._set.sizes[0] > 8:
+        if self._table is not None and self._table.sizes[0] > 8:
             module.partition_words = lambda *a, **o: honest(*a, **o) ^ np.uint32(2**31)
         try:
             original(self, asked)
@@ -349,8 +350,8 @@ def _other_half(original: Any) -> Any:
 
 
 def _silent(original: Any) -> Any:
-    async def report(self: ItemReporter, asked: Any) -> None:
-        held = set() if self._set is None else set(self._set.items.tolist())
+    async def report(self: Respondent, asked: Any) -> None:
+        held = set() if self._table is None else set(self._table.items.tolist())
         if asked.candidates is None or held & set(asked.candidates):
             await original(self, asked)
 
@@ -375,15 +376,15 @@ def _unlocked(original: Any) -> Any:
 
 def _one_decimal(original: Any) -> Any:
     def charges(*arguments: Any, **options: Any) -> Any:
-        report = original(*arguments, **options)
-        return dataclasses.replace(report, epsilon=round(report.epsilon, 1))
+        (report,) = original(*arguments, **options)
+        return (dataclasses.replace(report, epsilon=round(report.epsilon, 1)),)
 
     return charges
 
 
 def _coarse_partition(patch: pytest.MonkeyPatch) -> None:
     coarse = _coarse(user_partition.partition_words)
-    for module in (user_partition, item_reporter, item_population, record_collection):
+    for module in (user_partition, respondent, respondents, record_collection):
         patch.setattr(module, "partition_words", coarse)
 
 
@@ -457,7 +458,7 @@ BREAKS: tuple[Break, ...] = (
           patch=_replacing(Phase, "asks", lambda _: lambda self, words: (
               (words >= self.share[0]) & (words <= self.share[1]))),
           subject=FILMS, by=(EXACT, ATTACK)),
-    Break(number=20, what="Reporter redraws the PRR every day", patch=_replacing(Reporter, "_rows", _daily),
+    Break(number=20, what="Reporter redraws the PRR every day", patch=_replacing(Perturber, "rows", _daily),
           subject=SURVEY, by=(CLIENT,)),
     Break(number=21, what="report_many: the first user's words for all",
           patch=_replacing(PermanentWords, "words_of", _first_users_words), subject=SURVEY, by=(CLIENT,)),
@@ -467,11 +468,11 @@ BREAKS: tuple[Break, ...] = (
           subject=SURVEY, by=(CLIENT,)),
     Break(number=25, what="rows of a batch are sorted", patch=_replacing(batcher, "batch_of", _sorted),
           subject=SURVEY, by=(CLIENT,)),
-    Break(number=26, what="larger sets answer earlier", patch=_replacing(ItemReporter, "_plan", _larger_earlier),
+    Break(number=26, what="larger sets answer earlier", patch=_replacing(Respondent, "_plan", _larger_earlier),
           subject=BOOKS, by=(CLIENT,)),
     Break(number=27, what="sets of more than 8 items are asked by another group",
-          patch=_replacing(ItemReporter, "_plan", _other_half), subject=BOOKS, by=(CLIENT,)),
-    Break(number=28, what="silent where no candidate is held", patch=_replacing(ItemReporter, "_report", _silent),
+          patch=_replacing(Respondent, "_plan", _other_half), subject=BOOKS, by=(CLIENT,)),
+    Break(number=28, what="silent where no candidate is held", patch=_replacing(Respondent, "_report", _silent),
           subject=BOOKS, by=(CLIENT,)),
     Break(number=29, what="two answers a debit", patch=_replacing(Outbox, "publish", _two_a_debit),
           subject=BOOKS, by=(CLIENT,)),
@@ -485,11 +486,11 @@ BREAKS: tuple[Break, ...] = (
           patch=_replacing(private_file, "sync_directory", lambda _: lambda path: None), subject=SURVEY, by=(),
           test=f"{_STORE}::test_spending_syncs_the_file_before_and_the_directory_after_replacing_it"),
     Break(number=33, what="ledger rounds epsilon to one decimal",
-          patch=_replacing(item_reporter, "charges", _one_decimal), subject=BOOKS, by=(CLIENT,)),
+          patch=_replacing(Perturber, "charges", _one_decimal), subject=BOOKS, by=(CLIENT,)),
     Break(number=34, what="partition word of 8 bits", patch=_coarse_partition, subject=BOOKS, by=(EXACT,),
           test="tests/mechanisms/randomness/test_user_partition.py"),
-    Break(number=35, what="ItemPopulation answers in order",
-          patch=_replacing(item_population, "random_order", lambda _: _in_order),
+    Break(number=35, what="many users answer in order",
+          patch=_replacing(respondents, "random_order", lambda _: _in_order),
           subject=FILMS, by=(CLIENT,)),
     Break(number=36, what="secret is readable by the group",
           patch=_replacing(secret, "keep_draft", _readable), subject=SURVEY, by=(CLIENT,)),
@@ -537,7 +538,7 @@ def caught_by_rows(broken: Break) -> bool:
             collection = parse_collection(broken.subject)
             kind = kind_of(collection)
             file = yaml.load(broken.subject, Loader=yaml.BaseLoader)
-            return any(differences(collection, kind.reports, kind.specified(file, collection.meaning)))
+            return any(differences(collection, kind.reports_at_once, kind.specified(file, collection.meaning)))
         except (ValueError, IndexError):
             # Code that is broken may raise anything.
             return True

@@ -104,8 +104,8 @@ def test_a_name_loads_no_more_than_it_needs() -> None:
 
 
 def test_a_client_loads_no_solver_auditor_or_service() -> None:
-    modules = loaded("from stream_ldp import ItemReporter, Reporter, Subscriber, load_collection")
-    assert "stream_ldp.client.item_reporter" in modules
+    modules = loaded("from stream_ldp import Reporter, Subscriber, load_collection")
+    assert "stream_ldp.client.reporter" in modules
     assert heavy(modules) == set()
     assert "scipy" not in modules
 
@@ -121,7 +121,7 @@ def test_to_report_loads_what_perturbs_and_neither_solver_nor_plan(kind: str, tm
     (file := tmp_path / "collection.yaml").write_text(recorded.COLLECTIONS[kind])
     code = "; ".join(
         (
-            "from stream_ldp import ItemReporter, Reporter, load_collection",
+            "from stream_ldp import Reporter, load_collection",
             "from stream_ldp.kinds import kind_of",
             "collection = load_collection(__import__('sys').argv[1])",
             "kind = kind_of(collection)",

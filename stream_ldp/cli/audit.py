@@ -117,7 +117,7 @@ def _enumerate(audited: AuditSubject, subject: str, *, as_json: bool) -> None:
         if (collection := audited.collection) is not None:
             kind = kind_of(collection)
             client = kind.specified(read_file(Path(subject)), collection.meaning)
-            others = differences(collection, kind.reports, client)
+            others = differences(collection, kind.reports_at_once, client)
             found = replace(found, differences=(*found.differences, *others))
     if as_json:
         document: dict[str, Any] = {

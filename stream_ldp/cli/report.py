@@ -19,12 +19,11 @@ from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.progress import progress_bar
 from stream_ldp.cli.running import run_client, spent_line, until_signal
 from stream_ldp.client.errors import DeliveryError
-from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.sender import now_ms
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kinds import kind_of
+from stream_ldp.kinds import kind_of, rounds_of
 from stream_ldp.ledger.ledger_file import PrivacyLedger, load_or_create_user
 from stream_ldp.ledger.secret import ledger_file_of, load_or_create_secret
 from stream_ldp.ledger.terms import Assumption, ReportRefused, Terms, TooManyValues
@@ -34,10 +33,10 @@ from stream_ldp.quantity import quantity
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
+    from stream_ldp.collection import Collection
     from stream_ldp.collection.records import CollectionOfRecords
     from stream_ldp.ledger.receipt import Receipt
-    from stream_ldp.sets.collection import ItemCollection
-    from stream_ldp.sets.rounds import Round
+    from stream_ldp.pipeline.kind import RoundMessage
 
 _LEDGER_PANEL = "Privacy ledger"
 _ITEMS_PANEL = "Item collections"
@@ -215,7 +214,7 @@ def report(
     if kind_of(collection).rounds is None:
         _report_records(collection, options)
     else:
-        _report_sets(collection, options)
+        _report_to_rounds(collection, options)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -353,7 +352,7 @@ class _Skipped:
             echo(f"skipped {problem}", err=True)
 
 
-def _report_sets(collection: ItemCollection, options: ReportOptions) -> None:
+def _report_to_rounds(collection: Collection, options: ReportOptions) -> None:
     """Report on the set of the last line of a file that has come."""
     if options.many_users or options.skip_bad or options.form is not Format.AUTO:
         fail(
@@ -361,8 +360,8 @@ def _report_sets(collection: ItemCollection, options: ReportOptions) -> None:
             "users, use stream-ldp simulate",
             code=2,
         )
-    memoises = any(phase.memoised for phase in collection.method.phases)
-    if not memoises and not options.given.keys().isdisjoint({"assumption", "max_values"}):
+    rounds = rounds_of(collection)
+    if not rounds.memoises(collection) and not options.given.keys().isdisjoint({"assumption", "max_values"}):
         fail(
             "--assume is for collections whose reports show permanent noise: here every report has noise of its own, "
             "and nothing is assumed of the set",
@@ -370,12 +369,12 @@ def _report_sets(collection: ItemCollection, options: ReportOptions) -> None:
         )
     secret, ledger = options.user()
 
-    def show(asked: Round) -> None:
-        phase = collection.method.phases[asked.phase - 1]
+    def show(asked: RoundMessage) -> None:
+        phase = rounds.phase(collection, asked)
         most = "at most " if phase.memoised else ""
         echo(f"epoch {asked.epoch} phase {asked.phase}: reported, for {most}{shown_epsilon(phase.epsilon)} nats")
 
-    reporter = ItemReporter(collection, settings=options.settings, secret=secret, ledger=ledger, on_report=show)
+    reporter = Reporter(collection, settings=options.settings, secret=secret, ledger=ledger, on_report=show)
     sets = _sets(options.path)
     problem = None
     try:
@@ -390,11 +389,11 @@ def _report_sets(collection: ItemCollection, options: ReportOptions) -> None:
         fail(problem)
 
 
-def _seconds(collection: ItemCollection, epochs: int | None) -> float | None:
+def _seconds(collection: Collection, epochs: int | None) -> float | None:
     """Return the seconds to the end of so many epochs, including the one in progress; None without an end."""
     if epochs is None:
         return None
-    schedule, now = collection.schedule, now_ms()
+    schedule, now = rounds_of(collection).schedule(collection), now_ms()
     last = now // schedule.size_ms // schedule.stride + epochs - 1
     return (schedule.window_of(last, schedule.phases) + schedule.size_ms - now) / 1_000
 
@@ -415,11 +414,11 @@ async def _sets(path: Path) -> AsyncGenerator[list[str], None]:
                     raise DataError(f"{source}:{number}: {error}") from None
 
 
-async def _hold(reporter: ItemReporter, sets: AsyncGenerator[list[str], None], *, seconds: float | None) -> None:
+async def _hold(reporter: Reporter, sets: AsyncGenerator[list[str], None], *, seconds: float | None) -> None:
     async def hold_each() -> None:
         async with aclosing(sets):
             async for items in sets:
-                await reporter.hold(items)
+                await reporter.report(items)
 
     async with reporter:
         tasks = [asyncio.create_task(hold_each()), asyncio.create_task(reporter.stopped())]

@@ -22,12 +22,11 @@ from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.progress import progress_bar
 from stream_ldp.cli.running import run_client, until_signal
 from stream_ldp.cli.simulation.truth import TruthTally
-from stream_ldp.client.item_population import ItemPopulation
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.sender import now_ms
 from stream_ldp.collection.records import Missing
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.kinds import kind_of
+from stream_ldp.kinds import kind_of, rounds_of
 from stream_ldp.mechanisms import Entropy, OSEntropy, SeededEntropy
 from stream_ldp.pipeline.windows import pane_of
 from stream_ldp.quantity import quantity
@@ -39,9 +38,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
     from stream_ldp.collection.records import CollectionOfRecords
-    from stream_ldp.sets.collection import ItemCollection
-    from stream_ldp.sets.item_sets import ItemSets
-    from stream_ldp.sets.rounds import Round
+    from stream_ldp.pipeline.kind import RoundMessage
 
 #: The most reports that share an event time; also those of one batch.
 _STEP = 1_000
@@ -139,7 +136,7 @@ def simulate(
     if kind_of(collection).rounds is None:
         _simulate_records(collection, options)
     else:
-        _simulate_sets(collection, options)
+        _simulate_rounds(collection, options)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -274,8 +271,8 @@ class _Simulation:
             self.tally.truth().save(self.truth_file)
 
 
-def _simulate_sets(collection: ItemCollection, options: _Options) -> None:
-    """Play the sets of a file as a population, from the next epoch on."""
+def _simulate_rounds(collection: Any, options: _Options) -> None:
+    """Play the sets of a file as users who answer the rounds of the next epochs."""
     if options.rate is not None or options.windows is not None:
         fail("--rate and --windows are for collections of records: item sets are reported live", code=2)
     if options.bins.edges or options.missing is not Missing.REFUSE:
@@ -283,40 +280,41 @@ def _simulate_sets(collection: ItemCollection, options: _Options) -> None:
     users, seed, epochs = options.users, options.seed, options.epochs or 1
     given = load_item_sets(options.data, collection)
     sampling, noise = np.random.SeedSequence(seed).spawn(2)
-    sets = given.take(sample(np.arange(len(given)), users or len(given), np.random.default_rng(sampling)))
+    sets = given[sample(np.arange(len(given)), users or len(given), np.random.default_rng(sampling))]
     truth = TruthTally(collection, sets).truth()
     if options.truth_file is not None:
         truth.save(options.truth_file)
-    population = ItemPopulation(
-        collection, sets, settings=options.settings, entropy=OSEntropy() if seed is None else SeededEntropy(noise)
+    reporter = Reporter(
+        collection, settings=options.settings, entropy=OSEntropy() if seed is None else SeededEntropy(noise)
     )
     begun = time.monotonic()
     try:
-        run_client(until_signal(_play(population, collection, sets, epochs=epochs)))
+        run_client(until_signal(_play(reporter, collection, sets, epochs=epochs)))
     finally:
         seconds, drawn = time.monotonic() - begun, quantity(len(sets), "simulated user")
-        echo(f"{quantity(population.acknowledged, 'report')} of {drawn} in {seconds:.1f} s")
+        echo(f"{quantity(reporter.acknowledged, 'report')} of {drawn} in {seconds:.1f} s")
     echo(f"true top {collection.method.k}:")
-    numbers = truth.population.numbers("items")
+    (target,) = truth.population.targets or ("",)
+    numbers = truth.population.numbers(target)
     best = sorted(numbers, key=lambda key: -numbers[key])[: collection.method.k]
     for rank, key in enumerate(best, start=1):
         echo(f"{rank:4} {', '.join(key[1])} {numbers[key]:.4f}")
 
 
-async def _play(population: ItemPopulation, collection: ItemCollection, sets: ItemSets, *, epochs: int) -> None:
-    phases = 0
+async def _play(reporter: Reporter, collection: Collection, sets: Any, *, epochs: int) -> None:
+    rounds = rounds_of(collection)
+    phases, answered = rounds.schedule(collection).phases, 0
 
-    def show(asked: Round, reports: int) -> None:
-        nonlocal phases
-        phases += 1
-        about = collection.items.count if asked.candidates is None else len(asked.candidates)
+    def show(asked: RoundMessage, reports: int) -> None:
+        nonlocal answered
+        answered += 1
         echo(
-            f"epoch {asked.epoch} phase {asked.phase} of {len(collection.method.phases)}: {reports:,} of "
-            f"{quantity(len(sets), 'user')} reported on {quantity(about, 'item')}"
+            f"epoch {asked.epoch} phase {asked.phase} of {phases}: {reports:,} of "
+            f"{quantity(len(sets), 'user')} reported on {rounds.about(collection, asked)}"
         )
 
-    async with population:
-        await population.run(epochs=epochs, on_phase=show)
-    if missing := epochs * len(collection.method.phases) - phases:
+    async with reporter:
+        await reporter.report_many(sets, secrets=None, epochs=epochs, on_round=show)
+    if missing := epochs * phases - answered:
         asked_never = f"{quantity(missing, 'phase')} of {quantity(epochs, 'epoch')} asked nobody anything"
         echo(f"{asked_never}: is a worker running, and are its windows long enough?", err=True)

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
+from stream_ldp.ledger.ledger import TurnTaken
 from stream_ldp.ledger.store import LedgerError
 from stream_ldp.ledger.terms import ReportRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
+    from stream_ldp.client.perturber import Perturber
     from stream_ldp.collection.turns import Turn
     from stream_ldp.ledger.ledger_file import PrivacyLedger
-    from stream_ldp.ledger.reports import AttributeReport
+    from stream_ldp.ledger.reports import AttributeReport, PhaseReport
+    from stream_ldp.pipeline.kind import RoundMessage
+
+#: The reason why one user's report is not sent.
+Refusal: TypeAlias = ReportRefused | LedgerError
+
+#: What is called with the place of a user, from 0 on, and the reason.
+OnRefused: TypeAlias = "Callable[[int, Refusal], None]"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,23 +39,64 @@ class Charge:
 
     place: int
     ledger: PrivacyLedger
-    reports: tuple[AttributeReport, ...]
+    reports: tuple[AttributeReport | PhaseReport, ...]
 
 
-def spend_each(
-    charges: Iterable[Charge], *, time_ms: int, turn: Turn | None
-) -> dict[int, ReportRefused | LedgerError]:
+def spend_each(charges: Iterable[Charge], *, time_ms: int, turn: Turn | None) -> dict[int, Refusal]:
     """Count each charge in its ledger, and return why those that are not counted are refused, by place.
 
     turn: that of all these users; None where users take no turns.
     """
-    refused: dict[int, ReportRefused | LedgerError] = {}
+    refused: dict[int, Refusal] = {}
     for charge in charges:
         try:
             charge.ledger.spend(charge.reports, time_ms=time_ms, turn=turn)
         except (ReportRefused, LedgerError) as why:
             refused[charge.place] = why
     return refused
+
+
+async def counted_rows(
+    perturber: Perturber,
+    table: Any,
+    users: Sequence[int],
+    *,
+    secrets: Sequence[bytes],
+    ledgers: Sequence[PrivacyLedger],
+    time_ms: int,
+    asked: RoundMessage | None = None,
+) -> tuple[NDArray[np.uint8], dict[int, Refusal]]:
+    """Perturb what some users hold, and count each report in its user's ledger.
+
+    users: places of theirs in the table, the secrets and the ledgers.
+    asked: the round that they answer, where the kind has rounds.
+
+    Returns:
+        The rows of those who may report; and why the others may not, by place, but for those who have had their turn.
+    """
+    # The terms may change while this waits: the noise and the charge have to be under the same.
+    rows, charges = [], []
+    for memoises in (True, False):
+        alike = [user for user in users if ledgers[user].terms.memoises is memoises]
+        of_users = [secrets[user] for user in alike]
+        rows.append(perturber.rows(table[alike], secrets=of_users, memoises=memoises, time_ms=time_ms, asked=asked))
+        for user in alike:
+            shown = perturber.charges(table[user : user + 1], secret=secrets[user], ledger=ledgers[user], asked=asked)
+            charges.append(Charge(place=user, ledger=ledgers[user], reports=shown))
+    # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
+    turn = perturber.turn(time_ms, asked=asked)
+    refused = await asyncio.to_thread(spend_each, charges, time_ms=time_ms, turn=turn)
+    allowed = np.array([charge.place not in refused for charge in charges], dtype=np.bool_)
+    others = {place: why for place, why in refused.items() if not isinstance(why, TurnTaken)}
+    return np.concatenate(rows)[allowed], others
+
+
+def report_refused(refused: Mapping[int, Refusal], on_refused: OnRefused | None) -> None:
+    """Call back with each user whose report is not sent, by place, or raise why the first is not."""
+    for place in sorted(refused):
+        if on_refused is None:
+            raise refused[place]
+        on_refused(place, refused[place])
 
 
 def require_users(

@@ -1,4 +1,4 @@
-"""The reporter of records of every kind: it gathers reports in batches, and raises every failure."""
+"""The reporter of collections of every kind: it gathers reports in batches, and raises every failure."""
 
 from __future__ import annotations
 
@@ -7,38 +7,36 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from stream_ldp.client.batcher import Batcher, most_reports
-from stream_ldp.client.many_users import Charge, require_users, spend_each
-from stream_ldp.client.sender import Sender, now_ms, of_kind
-from stream_ldp.collection import Collection
-from stream_ldp.collection.records import is_table
+from stream_ldp.client.many_users import counted_rows, report_refused, require_users
+from stream_ldp.client.perturber import Perturber
+from stream_ldp.client.respondent import Respondent
+from stream_ldp.client.respondents import Respondents
+from stream_ldp.client.round_feed import RoundFeed
+from stream_ldp.client.sender import Sender, now_ms, require_collection
 from stream_ldp.kinds import kind_of
 from stream_ldp.ledger.ledger import TurnTaken
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.mechanisms import OSEntropy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
 
+    import numpy as np
     from numpy.typing import NDArray
 
-    from stream_ldp.collection.records import CollectionOfRecords
-    from stream_ldp.collection.turns import Turn
+    from stream_ldp.client.many_users import OnRefused, Refusal
+    from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.ledger.receipt import Receipt
-    from stream_ldp.ledger.reports import AttributeReport
-    from stream_ldp.ledger.store import LedgerError
-    from stream_ldp.ledger.terms import ReportRefused
     from stream_ldp.mechanisms import Entropy
 
 log = logging.getLogger(__name__)
 
 
 class Reporter(Sender):
-    """A reporter sends reports of records to a collection of any kind whose users report them.
+    """A reporter sends reports to a collection of any kind.
 
         secret, ledger = load_or_create_user("/home/ada/secret", terms=Terms(budget=4.0))
         async with Reporter(collection, settings=Settings.load(), secret=secret, ledger=ledger) as reporter:
@@ -46,6 +44,22 @@ class Reporter(Sender):
 
     What a report shows of a record, and what of it is repeated as long as the record does not change, the collection
     says: see `stream_ldp.pipeline.kind.Reports`.
+
+    A collection of item sets asks in rounds, one for each phase of an epoch. There, `report` says what the user holds
+    from now on, and reports leave by themselves until the end of the block, one to each round that asks the user:
+
+        async with Reporter(films, settings=Settings.load(), secret=secret, ledger=ledger) as reporter:
+            await reporter.report({"Alien", "Brazil"})
+            await reporter.stopped()
+
+    Each is made from the set that is held at that moment, and a user who comes late reports to the rounds that are
+    still open. Privacy does not depend on what the service asks: a report is perturbed by the collection's own method
+    at the collection's own epsilon, and the ledger refuses a second report to the same phase of an epoch, also after
+    a restart. Rounds that the collection never asks are logged, counted in `refused`, and get no report. When the
+    budget does not pay for a round, it is passed over with a warning; a cheaper one may still get a report, and where
+    it is the budget of a day that is spent, one of the next day. When the budget pays for none, reporting ends:
+    `report` and `stopped` raise BudgetExceeded. The end of the block does not, since nothing was lost. Anything else
+    that ends reporting is raised by `report`, by `stopped` and by the end of the block.
 
     A record is perturbed before `report` returns or waits; from then on there are only its noisy bits. A method
     that waits may be cancelled, and several tasks may share a reporter.
@@ -65,13 +79,15 @@ class Reporter(Sender):
 
     def __init__(
         self,
-        collection: CollectionOfRecords,
+        collection: Collection,
         *,
         settings: Settings,
         secret: bytes | None = None,
         ledger: PrivacyLedger | None = None,
         entropy: Entropy | None = None,
         clock: Callable[[], int] = now_ms,
+        spread: bool = True,
+        on_report: Callable[[Any], None] | None = None,
         max_reports: int = 1_000,
         linger: float = 0.2,
         max_in_flight: int = 64,
@@ -81,24 +97,29 @@ class Reporter(Sender):
 
         secret: secret of the one user whose records `report` takes, 32 bytes; see `load_or_create_secret`.
         ledger: that user's ledger. Without one, a ledger in memory does not let their record change, counts only what
-            this reporter sends, and has the default budget, `DEFAULT_BUDGET` nats.
-        entropy: source of the noise; the operating system's unless this is a simulation.
+            this reporter sends, and has the default budget, `DEFAULT_BUDGET` nats. Rounds need one in a file: one in
+            memory forgets at the end of the process which rounds have had a report.
+        entropy: source of the noise and of random moments; the operating system's unless this is a simulation.
         clock: event time of a report, in milliseconds since 1970-01-01 UTC.
+        spread: answer a round at a random moment of what is left of its window, so that not all users report at once.
+        on_report: called with the round of every report of the one user that the brokers have acknowledged.
         max_reports: the most reports of one batch; fewer where they are so wide that they would not fit a record.
         linger: seconds that a report waits for others to share its batch.
         max_in_flight: the most batches on their way at once; beyond it, `report` waits.
         delivery_timeout: seconds after which a batch that is not acknowledged is lost.
 
         Raises:
-            TypeError: it is no collection, or users report something else than records to it.
-            ValueError: the secret is malformed, or the ledger belongs to a user with another secret.
+            TypeError: it is no collection.
+            ValueError: the secret is malformed, the ledger belongs to a user with another secret, or there is none
+                and the collection asks in rounds.
         """
-        kind = kind_of(of_kind(collection, Collection, client=self))
-        if kind.reports is None:
-            raise TypeError(
-                f"Reporter: users report no records to {collection.name}, of type {type(collection).__name__}, but "
-                "answer its rounds: use ItemReporter"
+        kind = kind_of(require_collection(collection, client=self))
+        if kind.rounds is not None and secret is not None and ledger is None:
+            raise ValueError(
+                f"{collection.name} asks in rounds, and only a ledger remembers which have had a report: "
+                "Reporter(..., ledger=ledger), with the secret and the ledger of load_or_create_user"
             )
+        ledger = _ledger_of(secret, ledger)
         super().__init__(
             collection,
             settings=settings,
@@ -107,12 +128,34 @@ class Reporter(Sender):
             max_in_flight=max_in_flight,
             delivery_timeout=delivery_timeout,
         )
-        self._collection = collection
-        self._reports, self._charges = kind.reports, kind.charges
+        self._collection: Any = collection
+        self._in_rounds = kind.rounds is not None
+        self._settings = settings
+        self._perturber = Perturber(collection, entropy=self._entropy)
+        self._spread = spread
+        self._receipt: Receipt | None = None
+        self._feed: RoundFeed | None = None
+        self._respondent: Respondent | None = None
+        if self._in_rounds and secret is not None and ledger is not None:
+            self._feed = RoundFeed(collection, settings=settings, clock=clock)
+            self._respondent = Respondent(
+                collection,
+                feed=self._feed,
+                outbox=self._outbox,
+                registration=self._registration,
+                perturber=self._perturber,
+                secret=secret,
+                ledger=ledger,
+                entropy=self._entropy,
+                clock=clock,
+                spread=spread,
+                on_report=on_report,
+            )
+            self._also = [self._feed, self._respondent]
         self._secret = secret
-        self._ledger = _ledger_of(secret, ledger)
+        self._ledger = ledger
         self._linger = linger
-        self._max_reports = min(max_reports, most_reports(collection.bits))
+        self._max_reports = min(max_reports, most_reports(kind.layout(collection).bits))
         # Batch ids never come from a seed: a second simulation with the same one would repeat the ids of the first,
         # and its batches would be taken for copies and not be counted.
         self._batcher = Batcher(collection, max_reports=self._max_reports, entropy=OSEntropy())
@@ -132,6 +175,7 @@ class Reporter(Sender):
 
         Raises:
             DeliveryError: reports were lost.
+            WrongCollection, LedgerError, KafkaError: this error had ended the reports to rounds.
         """
         # At once: a report that another task made while this waits would be gathered, and never leave.
         self._open = False
@@ -141,18 +185,34 @@ class Reporter(Sender):
             if self._timer is not None:
                 self._timer.cancel()
             await super().__aexit__(kind, error, traceback)
+        if self._respondent is not None:
+            self._respondent.raise_failure()
 
-    async def report(self, record: Mapping[str, Any]) -> Receipt | None:
-        """Report one record of the user whose secret this reporter has, if the user is asked.
+    @property
+    def receipt(self) -> Receipt | None:
+        """That of the last report of the one user, for the user alone; None before the first."""
+        return self._receipt if self._respondent is None else self._respondent.receipt
+
+    @property
+    def refused(self) -> int:
+        """Number of rounds that got no report of the one user because the collection never asks them."""
+        return 0 if self._feed is None else self._feed.refused
+
+    async def report(self, record: Mapping[str, Any] | Iterable[Any]) -> Receipt | None:
+        """Report what holds of the user whose secret this reporter has, if the user is asked.
+
+        To a collection that asks in rounds, this reports to each of them from now on, in place of what held before.
 
         record: a value for each attribute of the collection: text, or a number where it has bins or a range; None
-            where it is missing.
+            where it is missing. Of a collection of item sets, the names of the items, perhaps none; of a set that is
+            larger than the collection's `set_size`, each item is reported on less often.
 
         Returns:
             A receipt for the user: what leaves, what it tells at most, and what is left of the budget. None where it
             is not reported: where the collection asks a sample of its users, or users take turns, most are not asked
             at a time, and then nothing is sent, and nothing charged. Nor is it where the user has had the turn, which
             the ledger remembers.
+            None where rounds are answered later: see `receipt`.
 
         Raises:
             ValueError: the record does not fit the collection, there is no secret, or there are several records in a
@@ -178,26 +238,52 @@ class Reporter(Sender):
                 "Reporter(..., secret=load_or_create_secret(path)); "
                 "for users who report once in their life, use report_many(..., secrets=None)"
             )
+        table = self._collection.table(records)
+        if self._respondent is not None:
+            self._hold(self._respondent, table)
+            return None
         await self._check()
         await self._registration.check()
-        table = self._collection.table(records)
         time_ms = self._clock()
         if self._collection.rotate is not None and len(table) > 1:
             raise ValueError(f"a user of {self._collection.name} reports once in a turn: give one record")
         if not len(table) or not self._collection.asks([self._secret], time_ms=time_ms)[0]:
             return None
         memoises = self._ledger.terms.memoises
-        rows = self._rows(table, secrets=[self._secret] * len(table), memoises=memoises, time_ms=time_ms)
-        reports = self._charged(table, secret=self._secret, ledger=self._ledger)
+        secrets = [self._secret] * len(table)
+        rows = self._perturber.rows(table, secrets=secrets, memoises=memoises, time_ms=time_ms)
+        reports = self._perturber.charges(table, secret=self._secret, ledger=self._ledger)
         # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
-        turn = self._turn(time_ms)
+        turn = self._perturber.turn(time_ms)
         try:
             receipt = await asyncio.to_thread(self._ledger.spend, reports, time_ms=time_ms, turn=turn)
         except TurnTaken as refusal:
             log.info("%s", refusal)
             return None
         await self._gather(rows, time_ms=time_ms)
-        return replace(receipt, rows=tuple(row.tobytes() for row in rows))
+        self._receipt = replace(receipt, rows=tuple(row.tobytes() for row in rows))
+        return self._receipt
+
+    def _hold(self, respondent: Respondent, table: Any) -> None:
+        """Report to rounds on what the one row of a table says."""
+        self._require_open()
+        if len(table) != 1:
+            raise ValueError(f"a user of {self._collection.name} holds one set at a time: {len(table)} are given")
+        respondent.hold(table)
+
+    async def stopped(self) -> None:
+        """Wait until reporting to rounds ends: by a failure, by a spent budget, or by the end of the block.
+
+        It returns at once where nothing is reported to rounds: there, nothing leaves by itself.
+
+        Raises:
+            BudgetExceeded: the budget pays for no further report.
+            DeliveryError, WrongCollection, LedgerError, KafkaError: this error has ended reporting.
+            RuntimeError: the reporter is closed.
+        """
+        self._require_open()
+        if self._respondent is not None:
+            await self._respondent.stopped()
 
     async def report_many(
         self,
@@ -205,49 +291,64 @@ class Reporter(Sender):
         *,
         secrets: Sequence[bytes] | None,
         ledgers: Sequence[PrivacyLedger] | None = None,
-        on_refused: Callable[[int, ReportRefused | LedgerError], None] | None = None,
+        on_refused: OnRefused | None = None,
+        epochs: float = 1,
+        on_round: Callable[[Any, int], None] | None = None,
     ) -> int:
-        """Report one record for each of many users who are asked, as a backend does for its users.
+        """Report for each of many users who are asked, as a backend does for its users.
+
+        To a collection that asks in rounds, they report to all rounds of some epochs, from the first in which all
+        have time to, and this returns when the last has ended.
 
         With their ledgers, each report is counted in its user's before it leaves, and a user whose terms do not allow
         it is left out. Without, what they spend is not counted here, which is logged as a warning.
 
         records: one of each user: a DataFrame or another table, or a sequence of records, as `encode_many` takes
-            them, of which none may lack a value; or what is encoded already, as for `report_series`.
+            them, of which none may lack a value; or what is encoded already, as for `report_series`. Of a collection
+            of item sets, a set of names of each user.
         secrets: the secret of each user, in the order of the records. None draws every permanent response afresh,
-            which is right only for users who never report again: the noise of two such reports averages out.
+            for this call, which is right only for users who report through nothing else: the noise of two such
+            reports averages out.
         ledgers: the ledger of each user, in the same order; see `load_or_create_user`.
         on_refused: called with the place of each user, from 0 on, whose report is not sent since their terms do not
-            allow it or their ledger cannot be used. None to raise the first of these, once all others are taken.
+            allow it or their ledger cannot be used. None to raise the first of these, once all others are taken,
+            or once all others have answered the round.
+        epochs: number of epochs whose rounds are answered; math.inf to go on for ever.
+        on_round: called after every round with it and the number of users who reported.
 
         Returns:
-            Number of users who were asked and have reported.
+            Number of reports: of users who were asked and have reported, and, to rounds, of all their reports.
 
         Raises:
             DataError: a record of a table does not fit the collection; none is sent.
             ValueError: an encoded value is not one of its attribute's (the batches before it are sent), there is not
-                one secret and one ledger for each user, a ledger is of a user with another secret, or a secret
-                belongs to the user of `report`, whose ledger would not count it.
+                one secret and one ledger for each user, a ledger is of a user with another secret, a secret belongs
+                to the user of `report`, whose ledger would not count it, or there are epochs without rounds.
             LinkingRefused, TooManyValues, BudgetExceeded, LedgerError: see `on_refused`.
             DeliveryError: reports were lost; these are not all sent.
             RuntimeError: the reporter is closed.
         """
+        known = self._collection
+        if self._in_rounds:
+            respondents = self.respondents(records, secrets=secrets, ledgers=ledgers, on_refused=on_refused)
+            return await respondents.run(epochs=epochs, on_round=on_round)
+        if epochs != 1 or on_round is not None:
+            raise ValueError(f"{known.name} does not ask in rounds, so it has no epochs: leave them out")
         await self._check()
         await self._registration.check()
-        known = self._collection
-        table = known.encode_many(records).table if is_table(records) else known.table(records)
+        table = known.users(records)
         require_users(len(table), secrets=secrets, ledgers=ledgers, other=self._secret)
         if ledgers is None:
             self._warn_untracked()
         reported = 0
-        refused: dict[int, ReportRefused | LedgerError] = {}
+        refused: dict[int, Refusal] = {}
         for start in range(0, len(table), self._max_reports):
             await self._check()
             places = range(start, min(start + self._max_reports, len(table)))
             time_ms = self._clock()
             if secrets is None:
                 asked = known.asks_some(len(places), entropy=self._entropy)
-                rows = self._rows(
+                rows = self._perturber.rows(
                     table[places.start : places.stop][asked], secrets=None, memoises=True, time_ms=time_ms
                 )
             else:
@@ -255,66 +356,56 @@ class Reporter(Sender):
                 users = [place for place, is_asked in zip(places, asked.tolist(), strict=True) if is_asked]
                 if ledgers is None:
                     of_users = [secrets[user] for user in users]
-                    rows = self._rows(table[users], secrets=of_users, memoises=True, time_ms=time_ms)
+                    rows = self._perturber.rows(table[users], secrets=of_users, memoises=True, time_ms=time_ms)
                 else:
-                    rows, why = await self._counted(table, users, secrets=secrets, ledgers=ledgers, time_ms=time_ms)
-                    refused |= {place: each for place, each in why.items() if not isinstance(each, TurnTaken)}
+                    rows, why = await counted_rows(
+                        self._perturber, table, users, secrets=secrets, ledgers=ledgers, time_ms=time_ms
+                    )
+                    refused |= why
             await self._gather(rows, time_ms=time_ms)
             reported += len(rows)
-        for place in sorted(refused):
-            if on_refused is None:
-                raise refused[place]
-            on_refused(place, refused[place])
+        report_refused(refused, on_refused)
         return reported
 
-    async def _counted(
+    def respondents(
         self,
-        table: NDArray[Any],
-        users: Sequence[int],
+        records: Any,
         *,
-        secrets: Sequence[bytes],
-        ledgers: Sequence[PrivacyLedger],
-        time_ms: int,
-    ) -> tuple[NDArray[np.uint8], dict[int, ReportRefused | LedgerError]]:
-        """Perturb the records of some users, and count each in its ledger.
+        secrets: Sequence[bytes] | None,
+        ledgers: Sequence[PrivacyLedger] | None = None,
+        on_refused: OnRefused | None = None,
+    ) -> Respondents:
+        """Return many users who answer rounds one by one, for what `report_many` does not do with them.
 
-        users: places of their records, secrets and ledgers.
+        Its parameters are those of `report_many`, whose users are gone when it returns. Who has no secret has the
+        same permanent responses, and is asked by the same phases of an epoch, as long as these users live.
 
-        Returns:
-            The rows of those who may report; and why the others may not, by place.
+        Raises:
+            DataError, ValueError: see `report_many`; or the collection does not ask in rounds.
+            RuntimeError: the reporter is closed.
         """
-        # The terms may change while this waits: the noise and the charge have to be under the same.
-        rows, charges = [], []
-        for memoises in (True, False):
-            alike = [user for user in users if ledgers[user].terms.memoises is memoises]
-            of_users = [secrets[user] for user in alike]
-            rows.append(self._rows(table[alike], secrets=of_users, memoises=memoises, time_ms=time_ms))
-            for user in alike:
-                shown = self._charged(table[user : user + 1], secret=secrets[user], ledger=ledgers[user])
-                charges.append(Charge(place=user, ledger=ledgers[user], reports=tuple(shown)))
-        # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
-        refused = await asyncio.to_thread(spend_each, charges, time_ms=time_ms, turn=self._turn(time_ms))
-        allowed = np.array([charge.place not in refused for charge in charges], dtype=np.bool_)
-        return np.concatenate(rows)[allowed], refused
-
-    def _turn(self, time_ms: int) -> Turn | None:
-        """Return the turn at a time, of the users who have it; None where users take no turns."""
-        return self._collection.turn(time_ms // self._collection.turn_ms)
-
-    def _rows(
-        self, table: NDArray[Any], *, secrets: Sequence[bytes] | None, memoises: bool, time_ms: int
-    ) -> NDArray[np.uint8]:
-        """Make the rows of a batch, one of each record; see `stream_ldp.pipeline.kind.Reports`."""
-        return self._reports(
-            self._collection, table, secrets=secrets, memoises=memoises, time_ms=time_ms, entropy=self._entropy
+        self._require_open()
+        if not self._in_rounds:
+            raise ValueError(f"{self._collection.name} does not ask in rounds: use report_many")
+        table = self._collection.users(records)
+        require_users(len(table), secrets=secrets, ledgers=ledgers, other=self._secret)
+        if ledgers is None:
+            self._warn_untracked()
+        return Respondents(
+            self._collection,
+            table,
+            settings=self._settings,
+            outbox=self._outbox,
+            registration=self._registration,
+            perturber=self._perturber,
+            secrets=secrets,
+            ledgers=ledgers,
+            on_refused=on_refused,
+            entropy=self._entropy,
+            clock=self._clock,
+            spread=self._spread,
+            max_reports=self._max_reports,
         )
-
-    def _charged(self, table: NDArray[Any], *, secret: bytes, ledger: PrivacyLedger) -> tuple[AttributeReport, ...]:
-        """Describe what reports of these records of one user show, for the user's ledger."""
-        shown: tuple[AttributeReport, ...] = self._charges(
-            self._collection, table, secret=secret, tag_key=ledger.tag_key
-        )
-        return shown
 
     async def flush(self) -> int:
         """Send what is gathered and wait until all of it is acknowledged.

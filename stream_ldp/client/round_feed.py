@@ -1,4 +1,4 @@
-"""Follow the rounds of an item collection: first phases by the clock, later ones from the topic."""
+"""Follow the rounds of a collection: first phases by the clock, later ones from the topic."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any, Self
 from stream_ldp.client.errors import require_topic
 from stream_ldp.kafka.connection import check_connection
 from stream_ldp.kafka.log import LogReader
-from stream_ldp.sets.rounds import Round, RoundRefused
+from stream_ldp.kinds import rounds_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
+    from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
-    from stream_ldp.sets.collection import ItemCollection
+    from stream_ldp.pipeline.kind import RoundMessage
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ MARGIN_MS = 500
 MARGIN_PART = 10
 
 
-def closes_ms(asked: Round) -> int:
+def closes_ms(asked: RoundMessage) -> int:
     """Return the event time from which a round gets no more reports, in milliseconds since 1970-01-01 UTC."""
     return asked.end_ms - min(MARGIN_MS, (asked.end_ms - asked.start_ms) // MARGIN_PART)
 
@@ -39,19 +40,21 @@ def closes_ms(asked: Round) -> int:
 class RoundFeed:
     """A round feed hands out the rounds that the collection asks now and those that it asks next.
 
-    A round that has closed is passed over. One that the collection never asks (`Round.check`), or that begins more
-    than a window from now, is refused: logged, counted, and never handed out.
+    A round that has closed is passed over. One that the collection never asks (`RoundMessage.check`), or that begins
+    more than a window from now, is refused: logged, counted, and never handed out.
 
     refused: number of records that were refused.
     """
 
-    def __init__(self, collection: ItemCollection, *, settings: Settings, clock: Callable[[], int]) -> None:
+    def __init__(self, collection: Collection, *, settings: Settings, clock: Callable[[], int]) -> None:
         """Prepare for one collection; its rounds come inside the `async with` block.
 
         clock: event time, in milliseconds since 1970-01-01 UTC.
         """
         self.refused = 0
         self._collection = collection
+        self._rounds = rounds_of(collection)
+        self._schedule = self._rounds.schedule(collection)
         self._settings = settings
         self._clock = clock
         self._topic = settings.topic_names.rounds(collection.name)
@@ -78,7 +81,7 @@ class RoundFeed:
         """Disconnect."""
         await self._reader.stop()
 
-    async def next(self, *, until_ms: int | None = None) -> Round | None:
+    async def next(self, *, until_ms: int | None = None) -> RoundMessage | None:
         """Return the next round that has not closed; None when the clock has reached `until_ms`.
 
         A round may come again, or come anew with other candidates, which then replace those before.
@@ -99,30 +102,32 @@ class RoundFeed:
             wait_ms = LOOK_MS if until_ms is None else min(LOOK_MS, until_ms - now_ms)
             self._records.extend(await self._reader.fetch(timeout_ms=wait_ms))
 
-    def _first_phase(self, now_ms: int) -> Round | None:
+    def _first_phase(self, now_ms: int) -> RoundMessage | None:
         """Return the first round of the epoch that begins with the present window, once; None otherwise."""
-        schedule = self._collection.schedule
-        window_ms = now_ms - now_ms % schedule.size_ms
+        window_ms = now_ms - now_ms % self._schedule.size_ms
         if window_ms == self._window_ms:
             return None
         self._window_ms = window_ms
-        epoch = schedule.epoch_at(window_ms, 1)
-        return None if epoch is None else Round.first(self._collection, epoch=epoch)
+        epoch = self._schedule.epoch_at(window_ms, 1)
+        return None if epoch is None else self._rounds.first(self._collection, epoch)
 
-    def _read(self, record: Any, now_ms: int) -> Round | None:
+    def _read(self, record: Any, now_ms: int) -> RoundMessage | None:
         """Return the round of a record, or None for one that is over or refused."""
         try:
-            asked = Round.from_bytes(record.value or b"")
+            asked: RoundMessage = self._rounds.message.from_bytes(record.value or b"")
             if closes_ms(asked) <= now_ms:
                 return None
             asked.check(self._collection)
-            if asked.start_ms > now_ms + self._collection.schedule.size_ms:
-                raise RoundRefused(f"begins at {asked.start_ms} ms, more than a window after now, {now_ms} ms")
+            self._check_beginning(asked, now_ms)
         except ValueError as error:
             self.refused += 1
             log.warning("%s offset %d gets no report: %s", self._topic, record.offset, error)
             return None
         return asked
+
+    def _check_beginning(self, asked: RoundMessage, now_ms: int) -> None:
+        if asked.start_ms > now_ms + self._schedule.size_ms:
+            raise ValueError(f"begins at {asked.start_ms} ms, more than a window after now, {now_ms} ms")
 
     def _open_since_ms(self) -> int:
         """Return a time at or before the one at which the first round that may be open was published.
@@ -130,4 +135,4 @@ class RoundFeed:
         A round is published after the window before its own has ended: within the last window. One window more makes
         up for clocks that differ. Older rounds, of which the topic may hold weeks, need not be read.
         """
-        return self._clock() - 2 * self._collection.schedule.size_ms
+        return self._clock() - 2 * self._schedule.size_ms

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from stream_ldp.client.outbox import Outbox
 from stream_ldp.client.registration import RegistrationCheck
@@ -22,27 +22,24 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_CollectionT = TypeVar("_CollectionT", bound=Collection)
-
 
 def now_ms() -> int:
     """Return the time of day, in milliseconds since 1970-01-01 UTC."""
     return time.time_ns() // 1_000_000
 
 
-def of_kind(collection: object, kind: type[_CollectionT], *, client: object) -> _CollectionT:
-    """Return a collection of the kind that a client reports to.
+def require_collection(collection: object, *, client: object) -> Collection:
+    """Return the collection that a client reports to.
 
     Raises:
-        TypeError: it is one of another kind, or none: a path is none.
+        TypeError: it is none, such as the path of one.
     """
-    if isinstance(collection, kind):
+    if isinstance(collection, Collection):
         return collection
     # Not what was given, which may be a record.
-    given = f"{collection.name}, of type " if isinstance(collection, Collection) else "a "
     raise TypeError(
-        f"{type(client).__name__}: give a collection of type {kind.__name__}, as load_collection reads it from a "
-        f"file, not {given}{type(collection).__name__}"
+        f"{type(client).__name__}: give a collection, as load_collection reads it from a file, not a "
+        f"{type(collection).__name__}"
     )
 
 
@@ -74,7 +71,7 @@ class Sender:
             delivery_timeout=delivery_timeout,
         )
         self._registration = RegistrationCheck(collection, settings=settings)
-        self._also = also
+        self._also: Sequence[AbstractAsyncContextManager[Any]] = also
         self._connections = AsyncExitStack()
 
     def _warn_untracked(self) -> None:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.client.item_reporter import ItemReporter
     from stream_ldp.client.reporter import Reporter
     from stream_ldp.client.subscriber import Subscriber
     from stream_ldp.ledger.receipt import Receipt
@@ -117,7 +116,7 @@ class _Synchronous:
 
 
 class SyncReporter(_Synchronous):
-    """A reporter of records for programs that are not asynchronous.
+    """A reporter for programs that are not asynchronous.
 
         with SyncReporter(Reporter(survey, settings=Settings.load(), secret=secret, ledger=ledger)) as reporter:
             reporter.report({"bathing": "no", "mobility": "some"})
@@ -135,7 +134,12 @@ class SyncReporter(_Synchronous):
         """Number of reports that the brokers have acknowledged."""
         return self._reporter.acknowledged
 
-    def report(self, record: Mapping[str, Any]) -> Receipt | None:
+    @property
+    def receipt(self) -> Receipt | None:
+        """That of the last report of the one user, for the user alone; None before the first."""
+        return self._reporter.receipt
+
+    def report(self, record: Mapping[str, Any] | Iterable[Any]) -> Receipt | None:
         return self._wait(self._reporter.report(record))
 
     def report_series(self, records: NDArray[Any] | Sequence[Sequence[Any]]) -> Receipt | None:
@@ -145,35 +149,11 @@ class SyncReporter(_Synchronous):
         """See `Reporter.report_many`, also for the options."""
         return self._wait(self._reporter.report_many(records, secrets=secrets, **options))
 
-    def flush(self) -> int:
-        return self._wait(self._reporter.flush())
-
-
-class SyncItemReporter(_Synchronous):
-    """A reporter of item sets for programs that are not asynchronous.
-
-        with SyncItemReporter(ItemReporter(films, settings=settings, secret=secret, ledger=ledger)) as reporter:
-            reporter.hold({"alien", "brazil"})
-            reporter.stopped()
-
-    It reports in the background, whenever a phase asks its user.
-    """
-
-    def __init__(self, reporter: ItemReporter) -> None:
-        """Take a reporter, which nothing else uses."""
-        super().__init__(reporter)
-        self._reporter = reporter
-
-    @property
-    def acknowledged(self) -> int:
-        """Number of reports that the brokers have acknowledged."""
-        return self._reporter.acknowledged
-
-    def hold(self, items: Iterable[str]) -> None:
-        self._wait(self._reporter.hold(items))
-
     def stopped(self) -> None:
         self._wait(self._reporter.stopped())
+
+    def flush(self) -> int:
+        return self._wait(self._reporter.flush())
 
 
 class SyncSubscriber(_Synchronous, Generic[AnswerT]):

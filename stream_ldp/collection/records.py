@@ -115,6 +115,14 @@ class CollectionOfRecords(Collection):
         places = ((f"row {number:,}", row) for number, row in enumerate(rows_of_table(records, names), start=1))
         return encode_rows(self, places, missing=Missing(missing))
 
+    def users(self, records: Any) -> NDArray[Any]:
+        """Return records of many users as one table: as `encode_many` takes them, or encoded already.
+
+        Raises:
+            DataError: see `encode_many`.
+        """
+        return self.encode_many(records).table if is_table(records) else self.table(records)
+
 
 def encode_rows(
     collection: RecordSource, rows: Iterable[tuple[str, Mapping[str, Any]]], *, missing: Missing

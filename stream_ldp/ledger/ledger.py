@@ -186,8 +186,20 @@ class Spending(_Part):
     days: tuple[Day, ...] = ()
     turns: tuple[LastTurn, ...] = ()
 
-    def after(self, reports: Iterable[AttributeReport]) -> Spending:
-        """Return the spending with more reports of records."""
+    def after(self, reports: Iterable[AttributeReport | PhaseReport]) -> Spending:
+        """Return the spending with more reports.
+
+        Raises:
+            AlreadyReported: one of them is to a phase whose epoch is over for the user.
+        """
+        reports = tuple(reports)
+        changed = self
+        for phase in (phase for report in reports for phase in report.phases):
+            changed = changed._after_phase(phase)
+        return changed._after_shown(shown for report in reports for shown in report.shown)
+
+    def _after_shown(self, reports: Iterable[AttributeReport]) -> Spending:
+        """Return the spending with more permanent responses that were shown."""
         accounts = {(account.responses, account.mechanism): account for account in self.accounts}
         for report in reports:
             key = (report.responses, report.mechanism)
@@ -225,12 +237,8 @@ class Spending(_Part):
         changed.__dict__.pop("epsilon", None)  # or the copy would have that of the original
         return changed
 
-    def after_phase(self, report: PhaseReport) -> Spending:
-        """Return the spending with one more report to a phase, and what it shows.
-
-        Raises:
-            AlreadyReported: the epoch is over for the user in this phase.
-        """
+    def _after_phase(self, report: PhaseReport) -> Spending:
+        """Return the spending with one more report to a phase, without what it shows."""
         phase = (report.fingerprint, report.phase)
         if any(each.is_over(report.epoch) for each in self.phases if (each.fingerprint, each.phase) == phase):
             raise AlreadyReported(report)
@@ -248,7 +256,7 @@ class Spending(_Part):
                 reports=1,
             )
         )
-        return self._changed(phases=tuple(accounts.values())).after(report.shown)
+        return self._changed(phases=tuple(accounts.values()))
 
     def values_of(self, responses: str) -> int:
         """Return the number of different values that are memoised among these permanent responses."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from stream_ldp.ledger.ledger import check_terms, day_of
-from stream_ldp.ledger.receipt import Receipt, subject_of
+from stream_ldp.ledger.receipt import Receipt
 from stream_ldp.ledger.secret import (
     SecretError,
     draw_secret,
@@ -23,7 +23,7 @@ from stream_ldp.ledger.store import FileStore, LedgerError, MemoryStore, derived
 from stream_ldp.ledger.terms import LinkingRefused, Terms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from stream_ldp.collection.turns import Turn
     from stream_ldp.ledger.ledger import Book, Spending
@@ -154,50 +154,25 @@ class PrivacyLedger:
         """
         return self._tag_key if self._terms.memoises else None
 
-    def spend(self, reports: Iterable[AttributeReport], *, time_ms: int, turn: Turn | None = None) -> Receipt:
-        """Count reports of records that are about to be sent; once this returns, they are counted whatever happens.
+    def spend(
+        self, reports: Iterable[AttributeReport | PhaseReport], *, time_ms: int, turn: Turn | None = None
+    ) -> Receipt:
+        """Count reports that are about to be sent; once this returns, they are counted whatever happens.
 
         time_ms: the time, in milliseconds since 1970-01-01 UTC, which decides to what day they are charged.
-        turn: in which they are made, of a collection whose users take turns.
+        turn: in which they are made, of a collection whose users take turns; all phases of an epoch are one turn.
 
         Returns:
             What they show and cost, without the reports themselves.
 
         Raises:
-            LinkingRefused, TooManyValues, TurnTaken, BudgetExceeded: they may not be sent, and are not counted.
+            LinkingRefused, AlreadyReported, TurnTaken, TooManyValues, BudgetExceeded: they may not be sent, and
+                are not counted.
             LedgerError: the file is missing, damaged or not of this user, or cannot be written; nothing may be sent.
         """
         reports = tuple(reports)
         linking = next((report.collection for report in reports if report.linked), None)
-        return self._spend(
-            lambda before: before.after_turn(turn, again=False).after(reports),
-            reports,
-            time_ms=time_ms,
-            linking=linking,
-        )
-
-    def spend_phase(self, report: PhaseReport, *, time_ms: int, turn: Turn | None = None) -> Receipt:
-        """Count a report to a phase that is about to be sent; once this returns, it is counted whatever happens.
-
-        time_ms, turn: as for `spend`, and so is what it returns; all phases of an epoch are one turn.
-
-        Raises:
-            AlreadyReported, TurnTaken, TooManyValues, BudgetExceeded: it may not be sent, and is not counted.
-            LedgerError: as `spend`.
-        """
-        return self._spend(
-            lambda before: before.after_turn(turn, again=True).after_phase(report), [report], time_ms=time_ms
-        )
-
-    def _spend(
-        self,
-        change: Callable[[Spending], Spending],
-        reports: Sequence[AttributeReport | PhaseReport],
-        *,
-        time_ms: int,
-        linking: str | None = None,
-    ) -> Receipt:
-        """Count a change of what is spent; `linking` names a collection that links the reports which cost it."""
+        again = any(report.phases for report in reports)
         day = day_of(time_ms)
         states: list[tuple[Spending, Book]] = []
 
@@ -205,7 +180,7 @@ class PrivacyLedger:
             if linking is not None and not book.terms.linked:
                 raise LinkingRefused(collection=linking)
             before = book.spending
-            after = change(before).on_day(day, since=before)
+            after = before.after_turn(turn, again=again).after(reports).on_day(day, since=before)
             # The file's terms: another process may have made them stricter.
             check_terms(book.terms, before, after, day=day)
             changed = book.model_copy(update={"spending": after})
@@ -217,7 +192,7 @@ class PrivacyLedger:
         spent = book.spending.epsilon
         return Receipt(
             collection=reports[0].collection if reports else "",
-            about=tuple(dict.fromkeys(map(subject_of, reports))),
+            about=tuple(dict.fromkeys(report.subject for report in reports)),
             linked=linking is not None,
             cost=max(0.0, spent - before.epsilon),
             spent=spent,

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from stream_ldp.ledger.reports import AttributeReport
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon, shown_guess, surest_guess
 from stream_ldp.quantity import quantity
-
-if TYPE_CHECKING:
-    from stream_ldp.ledger.reports import PhaseReport
 
 #: Bytes of a report that a sentence shows.
 _SHOWN_BYTES = 16
@@ -73,11 +68,6 @@ class Receipt:
         shown = f"{quantity(len(first), 'byte')}, {first[:_SHOWN_BYTES].hex()}{more}"
         count = len(self.rows)
         return shown if count == 1 else f"{quantity(count, 'report')}, of which the first is {shown}"
-
-
-def subject_of(report: AttributeReport | PhaseReport) -> str:
-    """Return what a report is about, in words."""
-    return report.attribute if isinstance(report, AttributeReport) else f"a set, in phase {report.phase}"
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,6 +37,21 @@ class AttributeReport:
     times: int
     linked: bool = False
 
+    @property
+    def subject(self) -> str:
+        """What it is about, in words."""
+        return self.attribute
+
+    @property
+    def shown(self) -> tuple[AttributeReport, ...]:
+        """The permanent responses that it shows."""
+        return (self,)
+
+    @property
+    def phases(self) -> tuple[PhaseReport, ...]:
+        """The phases that it reports to."""
+        return ()
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PhaseReport:
@@ -54,6 +69,17 @@ class PhaseReport:
     epoch: int
     epsilon: float
     shown: tuple[AttributeReport, ...] = ()
+    linked: ClassVar[bool] = False
+
+    @property
+    def subject(self) -> str:
+        """What it is about, in words."""
+        return f"a set, in phase {self.phase}"
+
+    @property
+    def phases(self) -> tuple[PhaseReport, ...]:
+        """The phases that it reports to."""
+        return (self,)
 
 
 def tag_of(words: KeyedWords) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from stream_ldp.collection import Collection
 from stream_ldp.deferred import Deferred
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from stream_ldp.audit.audited import AuditSubject
     from stream_ldp.audit.wire.client import Specified
     from stream_ldp.evaluation.trial import Evaluation
+    from stream_ldp.ledger.reports import AttributeReport, PhaseReport
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.pipeline.answer import Published
     from stream_ldp.pipeline.cells import Totals
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.leverage import Leverage
     from stream_ldp.pipeline.plan import Plan
+    from stream_ldp.pipeline.schedule import Schedule
     from stream_ldp.pipeline.solve_time import SolveTime, Timer
     from stream_ldp.pipeline.window_task import WindowTask
 
@@ -66,7 +68,10 @@ class SolveTimes(Protocol[CollectionT_contra]):
 
 
 class Reports(Protocol[CollectionT_contra]):
-    """A function that perturbs records, on the user's side."""
+    """A function that perturbs what users hold, on their side.
+
+    That of a kind with rounds takes the round that the reports answer, too, as `asked`.
+    """
 
     def __call__(
         self,
@@ -78,7 +83,7 @@ class Reports(Protocol[CollectionT_contra]):
         time_ms: int,
         entropy: Entropy,
     ) -> NDArray[np.uint8]:
-        """Make one report of each record: packed rows, uint8, shape (n, row width).
+        """Make one report of each user: packed rows, uint8, shape (n, row width).
 
         table: users, one a row, as the collection's `table` makes them.
         secrets: of each user, 32 bytes; None for users who report once in their life.
@@ -103,12 +108,26 @@ class PublishedBound(Protocol[CollectionT_contra]):
 
 
 class RoundMessage(Protocol):
-    """An inquiry as a record of a rounds topic.
+    """An inquiry as a record of a rounds topic: one phase of one epoch.
 
+    epoch, phase: their numbers.
+    start_ms, end_ms: event times at which its window begins and ends.
     fingerprint: the fingerprint of the batches that report to it, 16 bytes.
     key: record key.
     headers: headers of the record.
     """
+
+    @property
+    def epoch(self) -> int: ...
+
+    @property
+    def phase(self) -> int: ...
+
+    @property
+    def start_ms(self) -> int: ...
+
+    @property
+    def end_ms(self) -> int: ...
 
     @property
     def fingerprint(self) -> bytes: ...
@@ -123,6 +142,33 @@ class RoundMessage(Protocol):
         """Encode the round as the value of a record."""
         ...
 
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Decode what `to_bytes` has encoded; raises ValueError if the bytes are no round."""
+        ...
+
+    def check(self, collection: Any) -> object:
+        """Raise ValueError if the collection never publishes such a round."""
+        ...
+
+
+class RoundPhase(Protocol):
+    """What one phase of every epoch asks of its users.
+
+    epsilon: the most that a report may cost, in nats.
+    memoised: the cost of a permanent response, where reports show one; None where each is made afresh.
+    """
+
+    @property
+    def epsilon(self) -> float: ...
+
+    @property
+    def memoised(self) -> object | None: ...
+
+    def asks(self, words: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        """Decide which users, given by their partition words, are asked; bool, of the words' shape."""
+        ...
+
 
 RoundT = TypeVar("RoundT", bound=RoundMessage)
 
@@ -131,15 +177,41 @@ RoundT = TypeVar("RoundT", bound=RoundMessage)
 class Rounds(Generic[CollectionT, AnswerT, RoundT]):
     """The functions of a kind whose inquiries depend on earlier answers.
 
-    read: decodes the round in a record; raises ValueError if it is no round that the collection may publish.
+    message: the class of its rounds.
+    schedule: returns the windows of the phases of each epoch.
+    phases: returns the phases of every epoch, in order.
+    first: makes the round of the first phase of an epoch, which needs no publishing.
     layout: makes the layout of the batches that report to a round.
     after: derives the round that follows a final answer; None if none does. Raises ValueError if the collection never
         publishes such a round.
+    about: says what a round asks about, such as "3 items".
     """
 
-    read: Callable[[CollectionT, bytes], RoundT]
+    message: type[RoundT]
+    schedule: Callable[[CollectionT], Schedule]
+    phases: Callable[[CollectionT], Sequence[RoundPhase]]
+    first: Callable[[CollectionT, int], RoundT]
     layout: Callable[[CollectionT, RoundT], Layout]
     after: Callable[[CollectionT, AnswerT], RoundT | None]
+    about: Callable[[CollectionT, RoundT], str]
+
+    def read(self, collection: CollectionT, data: bytes) -> RoundT:
+        """Decode the round in a record.
+
+        Raises:
+            ValueError: it is no round that the collection may publish.
+        """
+        asked = self.message.from_bytes(data)
+        asked.check(collection)
+        return asked
+
+    def phase(self, collection: CollectionT, asked: RoundT) -> RoundPhase:
+        """Return the phase that a round belongs to."""
+        return self.phases(collection)[asked.phase - 1]
+
+    def memoises(self, collection: CollectionT) -> bool:
+        """Decide whether reports to any phase show permanent responses."""
+        return any(phase.memoised is not None for phase in self.phases(collection))
 
 
 class Iteration(Protocol):
@@ -183,8 +255,9 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     mechanisms: every `mechanism.kind` that a file of this kind may name.
     takes: decides which files with such a mechanism are of this kind, where another kind has it too; None for the
         rest of them.
-    charges: describes what reports of one user show, and at what price, for the user's ledger: AttributeReports of
-        several reports, or the PhaseReport of one to a phase.
+    reports: perturbs what users hold, a `Reports`.
+    charges: describes what reports of one user show, and at what price, for the user's ledger, of the same table: as
+        AttributeReports, or as the PhaseReport of one report to a round, which it takes as `asked`.
     claims: returns what is claimed of a collection's privacy, to be enumerated and attacked.
     specified: makes, of a collection's file as data and its meaning, a client that is written from the specification
         and shares no function with the others, for audits.
@@ -194,7 +267,6 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     messages: the classes of its other messages.
     vocabulary: the words that are values of a field, by `Message.field`: text to readers, and an enum in the schema.
     summary: describes a collection on one line.
-    reports: perturbs records, of a `CollectionOfRecords`; None if users report something else.
     plan: works out what a collection costs before it runs.
     published: bounds what readers of final answers alone could learn of a user.
     leverages: says what one crafted report can do to the raw numbers of each series.
@@ -220,7 +292,8 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     collection: type[CollectionT]
     mechanisms: tuple[str, ...]
     takes: Callable[[Mapping[str, Any]], bool] | None = None
-    charges: Callable[..., Any]
+    reports: Callable[..., NDArray[np.uint8]]
+    charges: Callable[..., tuple[AttributeReport | PhaseReport, ...]]
     claims: Callable[[CollectionT], AuditSubject]
     specified: Callable[[Mapping[str, Any], str], Specified]
     layout: Callable[[CollectionT], Layout]
@@ -235,7 +308,6 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     totals: Callable[[CollectionT, Any], Totals]
     for_budget: Callable[..., CollectionT] | None = None
     for_finals: Callable[[CollectionT, Sequence[AnswerT]], tuple[CollectionT, str]] | None = None
-    reports: Reports[CollectionT] | None = None
     evaluation: Evaluation
     rounds: Rounds[CollectionT, AnswerT, Any] | None = None
     is_large: Callable[[CollectionT], bool] = _never
@@ -244,6 +316,11 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     users: Callable[[CollectionT, WindowTask[SeriesT, AnswerT]], int] = fewest_users
     libraries: Callable[[CollectionT], tuple[str, ...]] = _special
     narrowed_to: Callable[[CollectionT, Sequence[str], str | None], CollectionT] | None = None
+
+    @property
+    def reports_at_once(self) -> Reports[CollectionT] | None:
+        """What perturbs what users hold, where they report it whenever they like; None where they answer rounds."""
+        return self.reports if self.rounds is None else None
 
     def __getattribute__(self, name: str) -> Any:
         found = object.__getattribute__(self, name)

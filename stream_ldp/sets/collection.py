@@ -24,11 +24,12 @@ from stream_ldp.collection.located import Misplaced
 from stream_ldp.collection.values import text_of
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.mechanisms.randomness.entropy import threshold
+from stream_ldp.pipeline.schedule import Epochs, Schedule
+from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods import AnyMethodSpec
 from stream_ldp.sets.methods.spec import MAX_DOMAIN, require_domain
 from stream_ldp.sets.methods.user_sample import UserSample
 from stream_ldp.sets.methods.usual import UsualOptions, with_kind
-from stream_ldp.sets.schedule import Epochs, Schedule
 from stream_ldp.sets.series import PhaseSeries
 
 if TYPE_CHECKING:
@@ -232,6 +233,27 @@ class ItemCollection(Collection):
         if isinstance(items, str | bytes) or not isinstance(items, Iterable):
             raise DataError(f"a set is given as a list of its items, and this is a {type(items).__name__}")
         return sorted({self.items.number(name) for name in items})
+
+    def table(self, sets: Iterable[Iterable[int]]) -> ItemSets:
+        """Return the sets of many users, as `encode` gives them, as one table."""
+        return ItemSets.of(sets)
+
+    def users(self, sets: ItemSets | Iterable[Iterable[Any]]) -> ItemSets:
+        """Return the sets of many users as one table: as `encode` takes them, or a table of them.
+
+        Raises:
+            DataError: something is no set of the collection's items. The message names the row, from 1 on, and never
+                repeats an item.
+        """
+        if isinstance(sets, ItemSets):
+            return sets
+        encoded = []
+        for number, items in enumerate(sets, start=1):
+            try:
+                encoded.append(self.encode(items))
+            except DataError as error:
+                raise DataError(f"row {number:,}: {error}") from None
+        return self.table(encoded)
 
 
 def _meaning_of(phase: Phase) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,10 @@ class ItemSets:
     def __len__(self) -> int:
         """The number of users."""
         return len(self.offsets) - 1
+
+    def __getitem__(self, users: slice | NDArray[Any] | list[int]) -> Self:
+        """Select the sets of some users, by a slice, their places, or one truth value for each user."""
+        return self.take(np.arange(len(self))[users])
 
     @property
     def sizes(self) -> NDArray[np.int64]:

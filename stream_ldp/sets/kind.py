@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.deferred import deferred
 from stream_ldp.pipeline.kind import Kind, Rounds, always
+from stream_ldp.quantity import quantity
 from stream_ldp.sets.answer import Ranking
 from stream_ldp.sets.charges import charges
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.methods import METHODS
+from stream_ldp.sets.reports import reports
 from stream_ldp.sets.rounds import Round, RoundRefused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from stream_ldp.audit.wire.client import Specified
-
-
-def _read(collection: ItemCollection, data: bytes) -> Round:
-    round_ = Round.from_bytes(data)
-    round_.check(collection)
-    return round_
 
 
 def _after(collection: ItemCollection, ranking: Ranking) -> Round | None:
@@ -39,8 +36,20 @@ def _after(collection: ItemCollection, ranking: Ranking) -> Round | None:
     return asked
 
 
+def _about(collection: ItemCollection, asked: Round) -> str:
+    return quantity(collection.items.count if asked.candidates is None else len(asked.candidates), "item")
+
+
 #: The inquiry of a later phase of an epoch follows from the ranking after the phase before.
-ROUNDS = Rounds(read=_read, layout=PhaseLayout, after=_after)
+ROUNDS = Rounds(
+    message=Round,
+    schedule=attrgetter("schedule"),
+    phases=attrgetter("method.phases"),
+    first=Round.first,
+    layout=PhaseLayout,
+    after=_after,
+    about=_about,
+)
 
 
 def specified(file: Mapping[str, Any], meaning: str) -> Specified:  # noqa: ARG001  other kinds need it
@@ -54,6 +63,7 @@ SETS = Kind(
     name="sets",
     collection=ItemCollection,
     mechanisms=tuple(METHODS),
+    reports=reports,
     charges=charges,
     claims=deferred("stream_ldp.sets.audit.audited:subject"),
     specified=specified,

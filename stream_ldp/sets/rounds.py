@@ -68,7 +68,7 @@ class Round(BaseModel):
         )
 
     @classmethod
-    def first(cls, collection: ItemCollection, *, epoch: int) -> Self:
+    def first(cls, collection: ItemCollection, epoch: int) -> Self:
         """Make the round of an epoch's first phase, which needs no publishing."""
         return cls.of(collection, collection.method.first(), epoch=epoch)
 

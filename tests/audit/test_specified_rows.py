@@ -22,7 +22,7 @@ def found(text: str, reports: Callable[..., Any] | None = None) -> list[str]:
     collection = parse_collection(text)
     kind = kind_of(collection)
     client = kind.specified(yaml.load(text, Loader=yaml.BaseLoader), collection.meaning)
-    return list(differences(collection, reports or kind.reports, client))
+    return list(differences(collection, reports or kind.reports_at_once, client))
 
 
 @pytest.mark.parametrize("kind", KINDS)

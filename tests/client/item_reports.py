@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from stream_ldp.client.item_reporter import ItemReporter
+from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.terms import Terms
@@ -17,9 +17,9 @@ SECRET = secret_asked_in(2)
 UNLIMITED = Terms(budget=math.inf)
 
 
-def reporter(timeline: Timeline, *, ledger: PrivacyLedger | None = None, **options: Any) -> ItemReporter:
+def reporter(timeline: Timeline, *, ledger: PrivacyLedger | None = None, **options: Any) -> Reporter:
     """Make a reporter in a timeline's time, of a user without a budget unless the test gives a ledger or terms."""
     secret = options.pop("secret", SECRET)
     ledger = ledger or PrivacyLedger.in_memory(secret=secret, terms=options.pop("terms", UNLIMITED))
     collection = options.pop("collection", films())
-    return ItemReporter(collection, settings=SETTINGS, secret=secret, ledger=ledger, clock=timeline, **options)
+    return Reporter(collection, settings=SETTINGS, secret=secret, ledger=ledger, clock=timeline, **options)

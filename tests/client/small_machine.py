@@ -86,10 +86,10 @@ async def answer(mechanism: str, secret: bytes, ledger: Any) -> int:
     broker = broker_of(collection)
     broker.end_ms = START_MS + 3 * 60_000
     with connected(broker):
-        async with stream_ldp.ItemReporter(
+        async with stream_ldp.Reporter(
             collection, settings=SETTINGS, secret=secret, ledger=ledger, clock=broker.clock
         ) as sender:
-            await sender.hold({"alien", "heat"})
+            await sender.report({"alien", "heat"})
             await broker.ended.wait()
     return len(broker.sent)
 

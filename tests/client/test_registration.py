@@ -6,10 +6,9 @@ import pytest
 
 from stream_ldp.client import registration
 from stream_ldp.client.errors import WrongCollection
-from stream_ldp.client.item_population import ItemPopulation
+from stream_ldp.client.reporter import Reporter
 from stream_ldp.collection import Collection
 from stream_ldp.kafka.registry import Registration, RegistryError
-from stream_ldp.sets.item_sets import ItemSets
 from tests.client import item_reports
 from tests.client.examples import collection_of
 from tests.client.fakes import FakeBroker
@@ -45,10 +44,9 @@ async def test_clients_of_item_sets_do_not_begin_either(broker: FakeBroker, time
     register(broker, films(mechanism=NOISELESS))
     with pytest.raises(WrongCollection, match=r"mechanism\.epsilon \(registered: 36\.0; here: 2\.0\)"):
         await item_reports.reporter(timeline).__aenter__()
-    population = ItemPopulation(films(), ItemSets.of([[0]]), settings=SETTINGS, clock=timeline)
     with pytest.raises(WrongCollection):
-        await population.__aenter__()
-    assert timeline.stopped == ["consumer"] * 2
+        await Reporter(films(), settings=SETTINGS, clock=timeline).__aenter__()
+    assert timeline.stopped == ["consumer"]
 
 
 async def test_a_client_may_be_there_before_its_collection_is_registered(
@@ -80,14 +78,14 @@ async def test_a_collection_that_is_registered_later_with_another_meaning_stops_
         assert ledger.spending == spent
 
 
-async def test_an_item_reporter_looks_again_before_each_report(broker: FakeBroker, timeline: Timeline) -> None:
+async def test_a_reporter_to_rounds_looks_again_before_each_report(broker: FakeBroker, timeline: Timeline) -> None:
     broker.registered["films"] = None
     sender = item_reports.reporter(timeline)
     await sender.__aenter__()
     try:
         register(broker, films(mechanism=NOISELESS))
         sender._registration._next_look = 0.0
-        await sender.hold({"Alien"})
+        await sender.report({"Alien"})
         timeline.until_ms = minutes(6)
         with pytest.raises(WrongCollection):
             await sender.stopped()

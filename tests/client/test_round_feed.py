@@ -43,7 +43,7 @@ async def test_a_forged_round_gets_no_report_and_a_later_honest_one_does(
     timeline.publish(forge(film_round(2)), at_ms=minutes(1))
     timeline.publish(film_round(2), at_ms=minutes(1.5))
     async with reporter(timeline, spread=False) as sender:
-        await sender.hold({"Alien"})
+        await sender.report({"Alien"})
         await timeline.reach(minutes(1.5) - 1)
         assert [each.total for each in reports_sent(broker, film_round(1))] == [1]
         assert sender.refused == 1
@@ -60,7 +60,7 @@ async def test_a_record_that_is_not_a_round_is_passed_over(
     timeline.publish(garbage, at_ms=minutes(1))
     timeline.publish(film_round(2), at_ms=minutes(1))
     async with reporter(timeline) as sender:
-        await sender.hold({"Alien"})
+        await sender.report({"Alien"})
         await timeline.reach(minutes(2))
     assert sender.refused == 1
     assert sender.acknowledged == 2
@@ -73,7 +73,7 @@ async def test_rounds_that_are_over_get_no_report_and_do_not_count_as_refused(
     timeline.publish(film_round(2), at_ms=minutes(2))
     timeline.publish(film_round(2).model_copy(update={"collection_fingerprint": "0" * 32}), at_ms=minutes(2))
     async with reporter(timeline) as sender:
-        await sender.hold({"Alien"})
+        await sender.report({"Alien"})
         await timeline.reach(minutes(3) - 1)
     assert [each.total for each in reports_sent(broker, film_round(1))] == [1]
     assert sender.refused == 0

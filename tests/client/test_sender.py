@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
-from unittest.mock import Mock
 
 import pytest
 
-from stream_ldp import ItemReporter, Reporter
-from stream_ldp.client.item_population import ItemPopulation
+from stream_ldp import Reporter
 from stream_ldp.client.sender import Sender, now_ms
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.mechanisms import OSEntropy
@@ -18,7 +16,7 @@ from tests.client.items import films
 from tests.client.reports import reporter, users
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
     from contextlib import AbstractAsyncContextManager
 
     from tests.client.fakes import FakeBroker
@@ -39,26 +37,18 @@ def sender(other: AbstractAsyncContextManager[None]) -> Sender:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ("survey.yaml", "Reporter: give a collection of type Collection, as load_collection .*, not a str"),
-        ({"bathing": "no"}, "Reporter: give a collection of type Collection, as load_collection .*, not a dict"),
-        (films(), "report no records to films, of type ItemCollection, .* use ItemReporter"),
+        ("survey.yaml", "Reporter: give a collection, as load_collection .*, not a str"),
+        ({"bathing": "no"}, "Reporter: give a collection, as load_collection .*, not a dict"),
     ],
 )
-def test_a_reporter_says_what_it_takes_in_place_of_a_path_a_record_or_sets(given: Any, told: str) -> None:
+def test_a_reporter_says_what_it_takes_in_place_of_a_path_or_a_record(given: Any, told: str) -> None:
     with pytest.raises(TypeError, match=told):
         Reporter(given, settings=Settings())
 
 
-@pytest.mark.parametrize(
-    "client",
-    [
-        lambda given: ItemReporter(given, settings=Settings(), secret=bytes(32), ledger=Mock()),
-        lambda given: ItemPopulation(given, Mock(), settings=Settings()),
-    ],
-)
-def test_a_client_of_item_sets_says_what_it_takes_in_place_of_records(client: Callable[[object], object]) -> None:
-    with pytest.raises(TypeError, match=r"of type ItemCollection, .* not care-survey, of type JointCollection"):
-        client(collection_of())
+def test_a_reporter_to_rounds_needs_a_ledger() -> None:
+    with pytest.raises(ValueError, match=r"films asks in rounds, and only a ledger remembers"):
+        Reporter(films(), settings=Settings(), secret=bytes(32))
 
 
 async def test_if_another_connection_cannot_be_opened_the_producer_is_closed(broker: FakeBroker) -> None:

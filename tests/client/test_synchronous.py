@@ -12,10 +12,9 @@ from typing import NoReturn
 import pytest
 
 from stream_ldp.client.errors import WrongCollection
-from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.subscriber import Subscriber
-from stream_ldp.client.synchronous import SyncItemReporter, SyncReporter, SyncSubscriber, run_blocking
+from stream_ldp.client.synchronous import SyncReporter, SyncSubscriber, run_blocking
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.terms import BudgetExceeded, Terms
 from stream_ldp.records.answer import Estimate
@@ -135,9 +134,9 @@ def test_answers_are_iterated_over() -> None:
 def test_item_sets_are_held(tmp_path: Path) -> None:
     ledger = PrivacyLedger.create(tmp_path / "ledger", secret=SECRET, terms=Terms(budget=10.0))
     with kafka_in_memory(films(), now_ms=START_MS) as kafka:
-        reporter = ItemReporter(films(), settings=kafka.settings, clock=kafka.clock, secret=SECRET, ledger=ledger)
+        reporter = Reporter(films(), settings=kafka.settings, clock=kafka.clock, secret=SECRET, ledger=ledger)
         kafka.broker.end_ms = START_MS + 10 * 60_000
-        with SyncItemReporter(reporter) as client:
-            client.hold({"Alien", "Brazil"})
-            client.hold({"Alien"})
+        with SyncReporter(reporter) as client:
+            client.report({"Alien", "Brazil"})
+            client.report({"Alien"})
         assert client.acknowledged == kafka.reports("films")

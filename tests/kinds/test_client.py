@@ -37,8 +37,8 @@ def ledger_of(budget: float = math.inf, **terms: Any) -> PrivacyLedger:
 
 @pytest.fixture
 def repeating(kind: Kind[Any, Any, Any]) -> None:
-    """Leave out kinds whose users answer rounds once each: tests/client/test_item_reporter.py has as much of them."""
-    if kind.reports is None:
+    """Leave out kinds whose users answer rounds once each: tests/client/test_respondent.py has as much of them."""
+    if kind.rounds is not None:
         pytest.skip("its users answer rounds, once each")
 
 
@@ -152,7 +152,6 @@ async def test_every_report_of_a_user_repeats_what_the_secret_determines(
 
 def _permanent(collection: Any, kind: Kind[Any, Any, Any], held: Any) -> list[list[int]]:
     """Return what the kind says that the user's secret determines, whatever the source of fresh noise."""
-    assert kind.reports is not None
     table = collection.table([collection.encode(held)])
     rows: NDArray[Any] = kind.reports(
         collection, table, secrets=[SECRET], memoises=True, time_ms=0, entropy=SeededEntropy(9)

@@ -16,7 +16,6 @@ from stream_ldp.cli import app
 from stream_ldp.cli.simulation.truth import Truth
 from stream_ldp.kinds import KINDS, parse_collection
 from stream_ldp.pipeline.plan import document
-from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.testing import kafka_in_memory
 from tests.kinds.subjects import SUBJECTS
 from tests.kinds.users import START_MS, play, rows_sent
@@ -91,8 +90,7 @@ def test_a_plan_states_the_error_to_expect_as_text_and_as_json(
 
 def test_the_truth_of_simulated_users_is_that_of_their_table(collection: Any, subject: Subject, kind: Any) -> None:
     encoded = [collection.encode(each) for each in subject.users(30)]
-    table = ItemSets.of(encoded) if kind.reports is None else collection.table(encoded)
-    totals = kind.totals(collection, table)
+    totals = kind.totals(collection, collection.table(encoded))
     assert {key: total / 30 for key, total in totals.items() if total} == pytest.approx(dict(subject.truth))
 
 
@@ -218,7 +216,7 @@ def test_a_collection_is_evaluated_on_a_table_with_a_key_that_varies(people: Pat
 @pytest.fixture
 def at_once(kind: Kind[Any, Any, Any]) -> None:
     """Leave out kinds whose users answer rounds: test_simulate.py and test_report.py have as much of them."""
-    if kind.reports is None:
+    if kind.rounds is not None:
         pytest.skip("its users answer rounds, as a worker asks them")
 
 

@@ -99,7 +99,6 @@ class Played(Deployment):
         """Make a batch of one report."""
         collection, entropy = self.collection, OSEntropy()
         table = collection.table([collection.encode(SUBJECTS[self.kind.name].held[0])])
-        assert self.kind.reports is not None
         rows = self.kind.reports(collection, table, secrets=None, memoises=True, time_ms=time_ms, entropy=entropy)
         return wire.encode(
             wire.Batch(fingerprint=collection.fingerprint, batch_id=os.urandom(16), time_ms=time_ms, rows=rows)

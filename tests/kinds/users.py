@@ -5,18 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from stream_ldp.client.item_population import ItemPopulation
-from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.kinds import kind_of
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline import wire
-from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.rounds import Round
 
 if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.ledger.ledger_file import PrivacyLedger
+    from stream_ldp.pipeline.kind import RoundMessage
     from stream_ldp.testing import KafkaInMemory
 
 #: The beginning of a window, and of the first phase of an epoch, of all subjects.
@@ -25,11 +22,12 @@ START_MS = 1_700_000_040_000
 
 async def play(kafka: KafkaInMemory, collection: Any, held: list[Any], *, seed: int = 1) -> list[Any]:
     """Let users report once to all that is asked, and return the final answers."""
-    if kind_of(collection).rounds is None:
+    rounds = kind_of(collection).rounds
+    if rounds is None:
         await report_once(kafka, collection, held, seed=seed)
         return kafka.close_windows()
     answers: list[Any] = []
-    asked: Any = Round.first(collection, epoch=_epoch(collection, kafka.clock()))
+    asked: Any = rounds.first(collection, _epoch(collection, kafka.clock()))
     while asked is not None:
         kafka.broker.now_ms = max(kafka.clock(), asked.start_ms)
         await report_once(kafka, collection, held, seed=seed, asked=asked)
@@ -43,14 +41,13 @@ async def report_once(
 ) -> None:
     """Let users without secrets report, to a round where their kind has rounds: the first one unless it is given."""
     options: dict[str, Any] = {"settings": kafka.settings, "clock": kafka.clock, "entropy": SeededEntropy(seed)}
-    if kind_of(collection).rounds is None:
-        async with Reporter(collection, **options) as reporter:
+    rounds = kind_of(collection).rounds
+    async with Reporter(collection, spread=False, **options) as reporter:
+        if rounds is None:
             await reporter.report_many(held, secrets=None)
-    else:
-        asked = asked or Round.first(collection, epoch=_epoch(collection, kafka.clock()))
-        sets = ItemSets.of([collection.encode(each) for each in held])
-        async with ItemPopulation(collection, sets, spread=False, **options) as population:
-            await population.report(asked)
+        else:
+            asked = asked or rounds.first(collection, _epoch(collection, kafka.clock()))
+            await reporter.respondents(held, secrets=None).answer(asked)
 
 
 async def report_as_one(
@@ -58,14 +55,12 @@ async def report_as_one(
 ) -> None:
     """Let one user report what is held: to the first phase that asks, where the kind has rounds."""
     options: dict[str, Any] = {"settings": kafka.settings, "clock": kafka.clock, "secret": secret, "ledger": ledger}
-    if kind_of(collection).rounds is None:
-        async with Reporter(collection, **options) as reporter:
-            await reporter.report(held)
-        return
     reported = asyncio.Event()
     options |= {"spread": False, "on_report": lambda _: reported.set()}
-    async with ItemReporter(collection, **options) as reporter:
-        await reporter.hold(held)
+    async with Reporter(collection, **options) as reporter:
+        await reporter.report(held)
+        if kind_of(collection).rounds is None:
+            return
         waiting = asyncio.create_task(reported.wait())
         ended = asyncio.create_task(reporter.stopped())
         await asyncio.wait([waiting, ended], return_when=asyncio.FIRST_COMPLETED, timeout=5)
@@ -90,7 +85,7 @@ def _epoch(collection: Any, time_ms: int) -> int:
     return int(time_ms // schedule.size_ms // schedule.stride)
 
 
-def _next_round(kafka: KafkaInMemory, collection: Collection, *, after: Round) -> Any:
+def _next_round(kafka: KafkaInMemory, collection: Collection, *, after: RoundMessage) -> Any:
     """Return the round that was published after another; None if there is none."""
     rounds = kind_of(collection).rounds
     assert rounds is not None

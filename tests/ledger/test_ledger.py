@@ -6,6 +6,8 @@ import itertools
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -418,9 +420,8 @@ RECORDS = JointCollection.parse(
 def after(spending: Spending, *answers: tuple[int, int], collection: ItemCollection = FILMS) -> Spending:
     """With answers to (epoch, phase)."""
     for epoch, phase in answers:
-        spending = spending.after_phase(
-            of_sets(collection, ItemSets.of([[0]]), phase=phase, epoch=epoch, secret=KEY, tag_key=None)
-        )
+        asked: Any = SimpleNamespace(phase=phase, epoch=epoch)
+        spending = spending.after(of_sets(collection, ItemSets.of([[0]]), asked=asked, secret=KEY, tag_key=None))
     return spending
 
 
@@ -446,7 +447,7 @@ def test_the_most_that_a_user_pays_is_the_methods_epsilon_per_epoch(method: str,
 def test_a_sum_is_rounded_up_by_at_most_the_last_digit(answers: list[tuple[int, float]]) -> None:
     spending = Spending()
     for epoch, (phase, epsilon) in enumerate(answers):
-        spending = spending.after_phase(priced(epoch, phase, epsilon))
+        spending = spending.after([priced(epoch, phase, epsilon)])
     exact = sum((Fraction(epsilon) for _, epsilon in answers), Fraction())
     assert exact <= Fraction(spending.epsilon)
     assert Fraction(math.nextafter(spending.epsilon, -math.inf)) < exact or not answers
@@ -466,13 +467,11 @@ def test_reports_of_records_and_of_item_sets_add_up_in_one_ledger(
 
 
 def test_a_change_of_prices_does_not_change_what_was_spent() -> None:
-    spending = (
-        Spending().after_phase(priced(1, 1, 0.5)).after_phase(priced(2, 1, 0.75)).after_phase(priced(3, 1, 0.5))
-    )
+    spending = Spending().after([priced(1, 1, 0.5)]).after([priced(2, 1, 0.75)]).after([priced(3, 1, 0.5)])
     assert spending.epsilon == 1.75
     for epoch, price in ((1, 0.75), (2, 0.5), (3, 0.75)):
         with pytest.raises(AlreadyReported):
-            spending.after_phase(priced(epoch, 1, price))
+            spending.after([priced(epoch, 1, price)])
 
 
 def test_a_ledger_has_one_account_for_each_phase_however_many_reports() -> None:

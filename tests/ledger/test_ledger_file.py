@@ -49,7 +49,7 @@ from stream_ldp.sets.charges import charges as of_sets
 from stream_ldp.sets.item_sets import ItemSets
 from tests.client.examples import collection_of, write_survey
 from tests.client.fakes import FakeBroker
-from tests.client.items import EPOCH, films
+from tests.client.items import EPOCH, film_round, films
 from tests.ledger.kills import killed
 from tests.ledger.ledgers import COLLECTION, NOON_MS, SECRET, UNLIMITED, counted, opened, spend
 
@@ -792,25 +792,27 @@ def test_a_new_user_needs_a_budget_and_is_logged_once(tmp_path: Path, caplog: py
 
 
 def to_phase(phase: int, *, epoch: int) -> PhaseReport:
-    return of_sets(films(), ItemSets.of([[1]]), phase=phase, epoch=epoch, secret=SECRET, tag_key=None)
+    asked = film_round(phase, epoch=epoch)
+    (report,) = of_sets(films(), ItemSets.of([[1]]), asked=asked, secret=SECRET, tag_key=None)
+    return report
 
 
 def test_a_refused_report_is_not_counted(path: Path) -> None:
-    opened(path).spend_phase(to_phase(1, epoch=EPOCH), time_ms=NOON_MS)
+    opened(path).spend([to_phase(1, epoch=EPOCH)], time_ms=NOON_MS)
     before = opened(path).spending
     with pytest.raises(
         AlreadyReported, match=r"phase 1 of epoch 9500000 of collection 'films' has had this user's report"
     ):
-        opened(path).spend_phase(to_phase(1, epoch=EPOCH), time_ms=NOON_MS)
+        opened(path).spend([to_phase(1, epoch=EPOCH)], time_ms=NOON_MS)
     with pytest.raises(BudgetExceeded, match=r"would cost 0\.800 nats of privacy, and 0\.700 are left"):
-        opened(path, budget=1.9).spend_phase(to_phase(2, epoch=EPOCH), time_ms=NOON_MS)
+        opened(path, budget=1.9).spend([to_phase(2, epoch=EPOCH)], time_ms=NOON_MS)
     assert opened(path).spending == before
 
 
 def test_of_clients_that_report_at_the_same_time_exactly_one_succeeds(path: Path) -> None:
     def answers(epoch: int) -> bool:
         try:
-            opened(path).spend_phase(to_phase(1, epoch=epoch), time_ms=NOON_MS)
+            opened(path).spend([to_phase(1, epoch=epoch)], time_ms=NOON_MS)
         except AlreadyReported:
             return False
         return True
@@ -824,7 +826,7 @@ def test_of_clients_that_report_at_the_same_time_exactly_one_succeeds(path: Path
 
 def test_a_thief_learns_only_when_and_how_often_a_user_reported(path: Path) -> None:
     ledger = opened(path)
-    ledger.spend_phase(to_phase(1, epoch=EPOCH), time_ms=NOON_MS)
+    ledger.spend([to_phase(1, epoch=EPOCH)], time_ms=NOON_MS)
     ledger.spend(charges(collection_of(), [(0, 1)], secret=SECRET, tag_key=ledger.tag_key), time_ms=NOON_MS)
     document = json.loads(path.read_text(encoding="utf-8").splitlines()[0])
     assert document["spending"]["phases"] == [

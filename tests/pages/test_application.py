@@ -16,7 +16,6 @@ import pytest
 
 import stream_ldp
 from stream_ldp.client import round_feed
-from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.ledger.ledger_file import PrivacyLedger
@@ -54,7 +53,7 @@ def test_the_application_imports_and_calls_only_what_exists() -> None:
     for name in names.keys() & called.keys():
         node = called[name]
         inspect.signature(names[name]).bind(*node.args, **{str(each.arg): each.value for each in node.keywords})
-    assert names.keys() & called.keys() >= {"Reporter", "ItemReporter", "Subscriber", "Terms"}
+    assert names.keys() & called.keys() >= {"Reporter", "Subscriber", "Terms"}
 
 
 def terms_of_the_application() -> Terms:
@@ -97,12 +96,12 @@ async def test_the_application_runs_for_a_day_without_stopping(
     )
     ledger = PrivacyLedger.in_memory(secret=secret, terms=terms_of_the_application())
     user: dict[str, Any] = {"settings": settings, "secret": secret, "ledger": ledger, "clock": timeline}
-    async with Reporter(survey, **user) as records, ItemReporter(films, **user) as sets:
-        await sets.hold({"alien", "brazil"})
+    async with Reporter(survey, **user) as records, Reporter(films, **user) as sets:
+        await sets.report({"alien", "brazil"})
         for hour in range(1, 25):
             await timeline.reach(begin_ms + hour * hour_ms)
             await records.report({"bathing": "no", "mobility": "some"})
-            await sets.hold({"alien", "brazil"})  # it would raise what has ended reporting
+            await sets.report({"alien", "brazil"})  # it would raise what has ended reporting
     assert records.acknowledged == 24
     assert sets.acknowledged == 1
     assert ledger.spending.epsilon == pytest.approx(survey.mechanism.epsilon(reports=24) + 1.0)

@@ -24,7 +24,6 @@ from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 from typer.testing import CliRunner
 
 from stream_ldp.cli import app
-from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.sender import now_ms
 from stream_ldp.client.subscriber import Subscriber
@@ -375,13 +374,13 @@ class ItemInstallation(Installation):
     async def report(self) -> None:
         """Hold a set as a client; ask a gateway for rounds, and report through it."""
         secret = bytes(32)
-        async with ItemReporter(
+        async with Reporter(
             self.deployment.collection,
             settings=self.settings(Role.CLIENT),
             secret=secret,
             ledger=PrivacyLedger.in_memory(secret=secret),
         ) as reporter:
-            await reporter.hold({"1", "2"})
+            await reporter.report({"1", "2"})
         async with self.gateway() as client, client.get("/v1/collections/survey/rounds") as answer:
             if answer.status != 200:
                 raise Refused(await answer.text())

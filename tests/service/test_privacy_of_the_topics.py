@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.pipeline.content_type import BATCH
@@ -107,7 +106,7 @@ async def test_nothing_in_the_brokers_log_groups_the_batches_of_a_user(
 
     async def report_films() -> None:
         secret, answered = os.urandom(32), asyncio.Event()
-        reporter = ItemReporter(
+        reporter = Reporter(
             films.collection,
             settings=films.settings,
             secret=secret,
@@ -115,7 +114,7 @@ async def test_nothing_in_the_brokers_log_groups_the_batches_of_a_user(
             on_report=lambda _: answered.set() if reporter.acknowledged == 3 else None,
         )
         async with reporter, asyncio.timeout(60):
-            await reporter.hold(["item0"])
+            await reporter.report(["item0"])
             await answered.wait()
 
     await asyncio.gather(*(task() for task in (answer_the_survey, report_films) for _ in range(2)))

@@ -10,6 +10,7 @@ from stream_ldp.ledger.terms import Terms
 from stream_ldp.sets.charges import charges
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.phases import epochs_epsilon
+from stream_ldp.sets.rounds import Round
 from tests.client.items import EPOCH, films
 
 SECRET = bytes(range(32))
@@ -20,8 +21,10 @@ def test_a_permanent_response_is_charged_in_an_account_of_its_own() -> None:
     ledger = PrivacyLedger.in_memory(secret=SECRET, terms=Terms(budget=9.0))
 
     def report(epoch: int) -> None:
-        reported = charges(collection, user, phase=1, epoch=epoch, secret=SECRET, tag_key=ledger.tag_key)
-        ledger.spend_phase(reported, time_ms=0)
+        reported = charges(
+            collection, user, asked=Round.first(collection, epoch), secret=SECRET, tag_key=ledger.tag_key
+        )
+        ledger.spend(reported, time_ms=0)
 
     for epoch in (EPOCH, EPOCH + 1):
         report(epoch)

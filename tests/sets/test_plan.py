@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,10 +81,9 @@ def test_the_planned_cost_of_epochs_is_the_most_the_ledger_charges_a_user(mechan
         spending = Spending()
         for phase in collection.method.phases:
             if phase.asks(np.array([word]))[0]:
-                report = charges(
-                    collection, ItemSets.of([[0]]), phase=phase.number, epoch=1, secret=bytes(32), tag_key=None
-                )
-                spending = spending.after_phase(report)
+                asked: Any = SimpleNamespace(phase=phase.number, epoch=1)
+                report = charges(collection, ItemSets.of([[0]]), asked=asked, secret=bytes(32), tag_key=None)
+                spending = spending.after(report)
         dearest = max(dearest, spending.epsilon)
     assert {spent.epochs: spent.epsilon for spent in planned.privacy} == pytest.approx(
         {epochs: epochs * dearest for epochs in (1, 7, 30, 365)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from stream_ldp.cli.displays.display import Display
 from stream_ldp.cli.simulation.truth import TruthTally
-from stream_ldp.client.item_population import ItemPopulation
+from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.sets.answer import Ranking
 from stream_ldp.sets.collection import ItemCollection
@@ -17,7 +18,7 @@ from stream_ldp.sets.item_sets import ItemSets
 
 if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
-    from stream_ldp.sets.rounds import Round
+    from stream_ldp.pipeline.kind import RoundMessage
 
 _MAX_SEEN = 8
 
@@ -37,8 +38,8 @@ class Films:
 
     async def report(self, settings: Settings) -> None:
         """Let the users report in every phase that asks them."""
-        async with ItemPopulation(self.collection, self._sets, settings=settings) as population:
-            await population.run(on_phase=self._count)
+        async with Reporter(self.collection, settings=settings) as reporter:
+            await reporter.report_many(self._sets, secrets=None, epochs=math.inf, on_round=self._count)
 
     @property
     def status(self) -> str:
@@ -57,7 +58,7 @@ class Films:
             f"{score['mean_error']} off on average"
         )
 
-    def _count(self, _: Round, reports: int) -> None:
+    def _count(self, _: RoundMessage, reports: int) -> None:
         self._reports += reports
 
 

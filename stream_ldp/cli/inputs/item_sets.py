@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stream_ldp.cli.inputs.text_file import text_of
 from stream_ldp.errors import DataError
-from stream_ldp.sets.item_sets import ItemSets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
-
-    from stream_ldp.sets.collection import ItemCollection
 
 
 def items_of(line: str) -> list[str]:
@@ -51,8 +48,8 @@ def named_sets(lines: Iterable[str], path: Path) -> Iterator[list[str]]:
             raise DataError(f"{path}:{number}: {error}") from None
 
 
-def load_item_sets(path: Path, collection: ItemCollection) -> ItemSets:
-    """Read the sets of a file, gzipped if its name ends in .gz; an empty line is an empty set.
+def load_item_sets(path: Path, collection: Any) -> Any:
+    """Read the sets of a file as a table of users, gzipped if its name ends in .gz; an empty line is an empty set.
 
     Raises:
         DataError: the file cannot be read or holds no sets, or an item is not one of the collection's; the message
@@ -67,4 +64,4 @@ def load_item_sets(path: Path, collection: ItemCollection) -> ItemSets:
                 raise DataError(f"{path}:{len(encoded) + 1}: {error}") from None
     if not encoded:
         raise DataError(f"{path}: empty; it needs a user's items on each line")
-    return ItemSets.of(encoded)
+    return collection.table(encoded)

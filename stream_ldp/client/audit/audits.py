@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stream_ldp.client.audit.item_reporter import audit_item_reporter
 from stream_ldp.client.audit.reporter import audit_reporter
+from stream_ldp.client.audit.respondent import audit_respondent
 from stream_ldp.kinds import kind_of
 
 if TYPE_CHECKING:
@@ -23,5 +23,5 @@ async def audit_clients(collection: Any, file: Mapping[str, Any], directory: Pat
     """
     kind = kind_of(collection)
     client: Any = kind.specified(file, collection.meaning)
-    audit = audit_reporter if kind.rounds is None else audit_item_reporter
+    audit = audit_reporter if kind.rounds is None else audit_respondent
     return await audit(collection, client, file, directory)

@@ -17,7 +17,7 @@ import pytest
 from stream_ldp.client import batcher, outbox
 from stream_ldp.client.audit.audits import audit_clients
 from stream_ldp.client.audit.reporter import Auditor
-from stream_ldp.client.reporter import Reporter
+from stream_ldp.client.perturber import Perturber
 from stream_ldp.kafka.producer import Record
 from stream_ldp.kinds import parse_collection
 from stream_ldp.mechanisms import OSEntropy, SeededEntropy
@@ -78,11 +78,11 @@ async def test_an_honest_reporter_with_every_option_breaks_no_promise(text: str,
 
 
 Patch = Callable[[pytest.MonkeyPatch], None]
-rows = Reporter._rows
+rows = Perturber.rows
 
 
 def reporting(change: Callable[..., Any]) -> Patch:
-    return lambda patch: patch.setattr(Reporter, "_rows", change)
+    return lambda patch: patch.setattr(Perturber, "rows", change)
 
 
 def afresh(self: Any, table: Any, *, memoises: bool, **options: Any) -> Any:
@@ -126,20 +126,20 @@ async def test_rows_that_the_secret_and_the_record_do_not_make_are_found(
 
 
 async def test_fresh_noise_that_repeats_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Reporter, "_rows", memoised)
+    monkeypatch.setattr(Perturber, "rows", memoised)
     assert await auditor_of(with_mechanism(HEALTH, "epsilon: 2"), tmp_path).afresh() != []
 
 
 async def test_a_pseudonym_for_ever_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Reporter, "_rows", for_ever)
+    monkeypatch.setattr(Perturber, "rows", for_ever)
     assert await auditor_of(LINKED, tmp_path).rows() != []
 
 
 def charging(change: Callable[..., Any]) -> Patch:
-    return lambda patch: patch.setattr(Reporter, "_charged", change)
+    return lambda patch: patch.setattr(Perturber, "charges", change)
 
 
-charged = Reporter._charged
+charged = Perturber.charges
 
 
 def half_of_several(self: Any, table: Any, **options: Any) -> Any:
@@ -155,14 +155,14 @@ async def test_a_ledger_that_charges_too_little_is_found(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert await charges(auditor_of(text, tmp_path)) == []
-    monkeypatch.setattr(Reporter, "_charged", lambda *_, **__: ())
+    monkeypatch.setattr(Perturber, "charges", lambda *_, **__: ())
     assert await charges(auditor_of(text, tmp_path)) != []
 
 
 async def test_several_reports_that_are_charged_as_one_are_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Reporter, "_charged", half_of_several)
+    monkeypatch.setattr(Perturber, "charges", half_of_several)
     assert await auditor_of(with_mechanism(SURVEY, RAPPOR), tmp_path).charges() != []
 
 
@@ -238,7 +238,7 @@ async def test_a_log_that_has_a_secret_is_found(
         logging.getLogger("stream_ldp.client.reporter").debug("charging %s", shown(secret))
         return charged(self, table, secret=secret, **options)
 
-    monkeypatch.setattr(Reporter, "_charged", charged_aloud)
+    monkeypatch.setattr(Perturber, "charges", charged_aloud)
     auditor = auditor_of(with_mechanism(SURVEY, RAPPOR), tmp_path)
     with auditor.log.kept():
         await auditor.permanence()
@@ -250,7 +250,7 @@ async def test_a_log_that_differs_with_the_record_is_found(tmp_path: Path, monke
         logging.getLogger("stream_ldp.client.reporter").debug("perturbing %s", np.asarray(table).tolist())
         return rows(self, table, **options)
 
-    monkeypatch.setattr(Reporter, "_rows", rows_logged)
+    monkeypatch.setattr(Perturber, "rows", rows_logged)
     auditor = auditor_of(with_mechanism(SURVEY, RAPPOR), tmp_path)
     with auditor.log.kept():
         await auditor.surroundings()

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_ldp.client.audit.sending import SETTINGS, broker_of
-from stream_ldp.client.item_reporter import ItemReporter
 from stream_ldp.client.process import PROTOCOL
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.collection import Collection, CollectionError
@@ -157,7 +156,7 @@ class Program:
         self._crash = crash
         try:
             with connected(broker):
-                report = self._records if kind_of(asked).reports is not None else self._sets
+                report = self._records if kind_of(asked).rounds is None else self._sets
                 receipt = asyncio.run(report(asked, user, record, broker, entropy, times=times, rounds=rounds))
         finally:
             self._crash = None
@@ -208,7 +207,7 @@ class Program:
         topic = SETTINGS.topic_names.rounds(collection.name)
         for each in rounds:
             broker.put(topic, json.dumps(each).encode(), at_ms=broker.now_ms)
-        async with ItemReporter(
+        async with Reporter(
             collection,
             settings=SETTINGS,
             secret=secret,
@@ -217,7 +216,7 @@ class Program:
             clock=broker.clock,
             spread=False,
         ) as reporter:
-            await reporter.hold(record["items"])
+            await reporter.report(record["items"])
             waits = [asyncio.create_task(broker.ended.wait()), asyncio.create_task(reporter.stopped())]
             done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
             for each in waits:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+import math
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any
 
 import numpy as np
@@ -11,19 +13,23 @@ import pytest
 from aiokafka.errors import MessageSizeTooLargeError, TopicAuthorizationFailedError
 
 from stream_ldp.client.errors import DeliveryError, MissingTopic
-from stream_ldp.client.item_population import ItemPopulation
+from stream_ldp.client.reporter import Reporter
+from stream_ldp.client.respondents import Respondents
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.ledger.ledger_file import PrivacyLedger
+from stream_ldp.ledger.terms import Terms
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.wire import HEADER_BYTES
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.rounds import Round, RoundRefused
-from tests.client.examples import MINUTE_MS
+from tests.client.examples import MINUTE_MS, collection_of
 from tests.client.fakes import FakeBroker
 from tests.client.items import (
     EPOCH,
     NOISELESS,
     FakeRoundsConsumer,
     LoopTimeline,
+    Timeline,
     film_round,
     films,
     minutes,
@@ -41,12 +47,18 @@ def sets(users: int = USERS) -> ItemSets:
     return ItemSets.of([user % 4, user % 4 + 4] for user in range(users))
 
 
-def population(timeline: LoopTimeline, **options: Any) -> ItemPopulation:
+def reporter(timeline: Timeline, **options: Any) -> Reporter:
     collection = options.pop("collection", CLEAR)
-    held = options.pop("sets", sets())
-    return ItemPopulation(
-        collection, held, settings=SETTINGS, clock=timeline, **({"entropy": SeededEntropy(1)} | options)
-    )
+    return Reporter(collection, settings=SETTINGS, clock=timeline, **({"entropy": SeededEntropy(1)} | options))
+
+
+@asynccontextmanager
+async def population(
+    timeline: LoopTimeline, *, held: ItemSets | None = None, secrets: list[bytes] | None = None, **options: Any
+) -> AsyncIterator[Respondents]:
+    """Open a reporter for many users."""
+    async with reporter(timeline, **options) as opened:
+        yield opened.respondents(sets() if held is None else held, secrets=secrets)
 
 
 def clear_round(phase: int, **options: Any) -> Round:
@@ -73,10 +85,12 @@ def test_every_user_reports_in_exactly_the_phases_that_ask_them(
     phases: list[tuple[Round, int]] = []
 
     async def scenario() -> None:
-        async with population(loop_timeline) as users:
-            await users.run(epochs=2, on_phase=lambda asked, reports: phases.append((asked, reports)))
+        async with reporter(loop_timeline) as users:
+            count = await users.report_many(
+                sets(), secrets=None, epochs=2, on_round=lambda asked, reports: phases.append((asked, reports))
+            )
         assert loop_timeline() == minutes(6), "it ends with the last window"
-        assert users.acknowledged == 2 * 2 * USERS
+        assert count == users.acknowledged == 2 * 2 * USERS
 
     play(scenario())
     sent = reports_sent(broker, *rounds, collection=CLEAR)
@@ -93,8 +107,8 @@ def test_a_report_is_about_an_item_of_its_users_set(broker: FakeBroker, loop_tim
     held = ItemSets.of([[3, 5]] * 1_000)
 
     async def scenario() -> None:
-        async with population(loop_timeline, sets=held, spread=False) as users:
-            assert await users.report(clear_round(1)) == 1_000
+        async with population(loop_timeline, held=held, spread=False) as users:
+            assert await users.answer(clear_round(1)) == 1_000
 
     play(scenario())
     (sent,) = reports_sent(broker, clear_round(1), collection=CLEAR)
@@ -109,14 +123,14 @@ def test_the_user_partition_holds_for_an_epoch_and_is_drawn_anew_in_the_next(
     # Each of 8 users is known by the one film they hold.
     held = ItemSets.of([user] for user in range(8))
 
-    async def reporting(users: ItemPopulation, asked: Round) -> frozenset[int]:
+    async def reporting(users: Respondents, asked: Round) -> frozenset[int]:
         broker.sent.clear()
-        await users.report(asked)
+        await users.answer(asked)
         (sent,) = reports_sent(broker, asked, collection=CLEAR)
         return frozenset(np.flatnonzero(sent.supports))
 
     async def scenario() -> None:
-        async with population(loop_timeline, sets=held, spread=False) as users:
+        async with population(loop_timeline, held=held, spread=False) as users:
             halves = []
             for epoch in range(EPOCH, EPOCH + 20):
                 loop_timeline.now_ms = minutes(3 * (epoch - EPOCH) + 1)
@@ -138,11 +152,11 @@ def test_users_whose_reports_are_memoised_show_one_row_each_in_all_epochs(
     collection = films(mechanism="{kind: loloha, epsilon: 15, for_ever: 20, k: 2, set_size: 2}")
 
     async def scenario() -> None:
-        options = {"collection": collection, "sets": sets(200), "secrets": secrets, "spread": False}
+        options: dict[str, Any] = {"collection": collection, "held": sets(200), "secrets": secrets, "spread": False}
         async with population(loop_timeline, **options) as users:
             for epoch in (EPOCH * 3, EPOCH * 3 + 1):
                 loop_timeline.now_ms = collection.schedule.window_of(epoch, 1)
-                assert await users.report(Round.first(collection, epoch=epoch)) == 200
+                assert await users.answer(Round.first(collection, epoch=epoch)) == 200
 
     play(scenario())
     first, second = (sorted(arguments["value"][HEADER_BYTES:]) for _, arguments in broker.sent)
@@ -162,12 +176,58 @@ def test_users_with_secrets_keep_their_place_in_the_user_partition_after_a_resta
         for seed in range(2):
             entropy = SeededEntropy(seed)
             async with population(loop_timeline, secrets=secrets, entropy=entropy, spread=False) as users:
-                totals.append(await users.report(clear_round(2)))
+                totals.append(await users.answer(clear_round(2)))
         assert totals[0] == totals[1]
 
     play(scenario())
-    with pytest.raises(ValueError, match=r"2000 sets with 1 secrets"):
-        population(loop_timeline, secrets=secrets[:1])
+
+
+def test_each_user_needs_a_secret_of_their_own(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
+    async def scenario() -> None:
+        with pytest.raises(ValueError, match=r"2000 records with 1 secrets"):
+            async with population(loop_timeline, secrets=[bytes(32)]):
+                pytest.fail("they were taken")
+
+    play(scenario())
+
+
+async def test_epochs_and_rounds_are_for_collections_that_ask_in_rounds(broker: FakeBroker) -> None:
+    survey = collection_of()
+    async with Reporter(survey, settings=SETTINGS) as records:
+        with pytest.raises(ValueError, match=r"does not ask in rounds, so it has no epochs"):
+            await records.report_many([], secrets=None, epochs=2)
+        with pytest.raises(ValueError, match=r"does not ask in rounds: use report_many"):
+            records.respondents([], secrets=None)
+
+
+async def test_ledgers_count_each_round_once_and_name_the_users_who_refuse(
+    broker: FakeBroker, timeline: Timeline
+) -> None:
+    secrets = [user.to_bytes(32, "big") for user in range(3)]
+    budgets = (math.inf, 2.0, math.inf)
+    ledgers = [
+        PrivacyLedger.in_memory(secret=secret, terms=Terms(budget=budget))
+        for secret, budget in zip(secrets, budgets, strict=True)
+    ]
+    noisy = films()
+    refused: list[tuple[int, str]] = []
+
+    async with reporter(timeline, collection=noisy, spread=False) as opened:
+        users = opened.respondents(
+            [{"Alien"}, {"Brazil"}, set()],
+            secrets=secrets,
+            ledgers=ledgers,
+            on_refused=lambda user, why: refused.append((user, type(why).__name__)),
+        )
+        first = film_round(1)
+        assert await users.answer(first) == 3
+        assert await users.answer(first) == 0
+        timeline.now_ms = minutes(3)
+        assert await users.answer(film_round(1, epoch=EPOCH + 1)) == 2
+
+    assert refused == [(user, "AlreadyReported") for user in range(3)] + [(1, "BudgetExceeded")]
+    assert [ledger.spending.epsilon for ledger in ledgers] == [2.4, 1.2, 2.4]
+    assert sum(each.total for each in reports_sent(broker, film_round(1))) == 5
 
 
 def test_reports_are_spread_evenly_over_the_rest_of_the_window(
@@ -177,7 +237,7 @@ def test_reports_are_spread_evenly_over_the_rest_of_the_window(
 
     async def scenario() -> None:
         async with population(loop_timeline, max_reports=20) as users:
-            assert await users.report(clear_round(1)) == USERS
+            assert await users.answer(clear_round(1)) == USERS
 
     play(scenario())
     (sent,) = reports_sent(broker, clear_round(1), collection=CLEAR)
@@ -192,8 +252,8 @@ def test_a_users_place_does_not_tell_when_they_report(broker: FakeBroker, loop_t
     held = ItemSets.of([[0, 4]] * 500 + [[1, 5]] * 500)
 
     async def scenario() -> None:
-        async with population(loop_timeline, sets=held, max_reports=100) as users:
-            await users.report(clear_round(1))
+        async with population(loop_timeline, held=held, max_reports=100) as users:
+            await users.answer(clear_round(1))
 
     play(scenario())
     del broker.sent[1:]
@@ -207,7 +267,7 @@ def test_a_closed_round_gets_no_reports(broker: FakeBroker, loop_timeline: LoopT
 
     async def scenario() -> None:
         async with population(loop_timeline) as users:
-            assert await users.report(clear_round(1)) == 0
+            assert await users.answer(clear_round(1)) == 0
 
     play(scenario())
     assert broker.sent == []
@@ -222,7 +282,7 @@ def test_an_epoch_is_begun_only_in_the_first_half_of_its_first_window(
 
     async def scenario() -> None:
         async with population(loop_timeline) as users:
-            await users.run(epochs=2, on_phase=lambda asked, _: begun.append(asked.epoch - EPOCH))
+            await users.run(epochs=2, on_round=lambda asked, _: begun.append(asked.epoch - EPOCH))
 
     play(scenario())
     assert begun == [first, first + 1]
@@ -240,8 +300,7 @@ def test_epochs_that_overlap_do_not_wait_for_each_other(broker: FakeBroker, loop
 
     async def scenario() -> None:
         async with population(loop_timeline, collection=pipelined, max_reports=50) as users:
-            await users.run(epochs=2)
-        assert users.acknowledged == 4 * USERS
+            assert await users.run(epochs=2) == 4 * USERS
         assert loop_timeline() == minutes(4)
 
     play(scenario())
@@ -268,7 +327,7 @@ def test_a_seed_repeats_the_reports_but_not_the_batch_ids(broker: FakeBroker, lo
 
         async def scenario(seed: int = seed) -> None:
             async with population(loop_timeline, collection=noisy, entropy=SeededEntropy(seed)) as users:
-                await users.report(film_round(1))
+                await users.answer(film_round(1))
 
         play(scenario())
         ids = {arguments["key"] for _, arguments in broker.sent}
@@ -281,7 +340,7 @@ def test_a_forged_round_is_refused(broker: FakeBroker, loop_timeline: LoopTimeli
     async def scenario() -> None:
         async with population(loop_timeline) as users:
             with pytest.raises(RoundRefused, match=r"allows"):
-                await users.report(clear_round(1).model_copy(update={"epsilon": 99.0}))
+                await users.answer(clear_round(1).model_copy(update={"epsilon": 99.0}))
 
     play(scenario())
     assert broker.sent == []
@@ -303,13 +362,14 @@ def test_after_a_loss_no_more_reports_are_made(broker: FakeBroker, loop_timeline
     broker.error = MessageSizeTooLargeError()
 
     async def scenario() -> None:
-        users = population(loop_timeline, max_reports=100)
-        await users.__aenter__()
+        opened = reporter(loop_timeline, max_reports=100)
+        await opened.__aenter__()
+        users = opened.respondents(sets(), secrets=None)
         for _ in range(2):
             with pytest.raises(DeliveryError, match=r"^100 reports"):
-                await users.report(clear_round(1))
+                await users.answer(clear_round(1))
         with pytest.raises(DeliveryError, match=r"^100 reports"):
-            await users.__aexit__(None, None, None)
+            await opened.__aexit__(None, None, None)
 
     play(scenario())
     assert len(broker.sent) == 1
@@ -318,12 +378,13 @@ def test_after_a_loss_no_more_reports_are_made(broker: FakeBroker, loop_timeline
 def test_the_end_of_the_block_waits_for_reports_in_flight(broker: FakeBroker, loop_timeline: LoopTimeline) -> None:
     async def scenario() -> None:
         broker.holding = True
-        async with population(loop_timeline, max_reports=100) as users:
-            reporting = asyncio.create_task(users.report(clear_round(1)))
+        async with reporter(loop_timeline, max_reports=100) as opened:
+            users = opened.respondents(sets(), secrets=None)
+            reporting = asyncio.create_task(users.answer(clear_round(1)))
             await asyncio.sleep(20)
             reporting.cancel()
             asyncio.get_running_loop().call_later(5, broker.release)
-        assert users.acknowledged == 100 * len(broker.sent) > 0
+        assert opened.acknowledged == 100 * len(broker.sent) > 0
 
     play(scenario())
 
@@ -348,9 +409,9 @@ def test_a_missing_topic_raises_an_error_at_once(broker: FakeBroker, loop_timeli
     broker.topics.remove("stream-ldp.films.rounds")
 
     async def scenario() -> None:
-        async with population(loop_timeline):
-            pytest.fail("it was opened")
+        async with reporter(loop_timeline) as opened:
+            await opened.report_many(sets(), secrets=None)
 
     with pytest.raises(MissingTopic, match=r"films\.rounds does not exist"):
         play(scenario())
-    assert broker.stopped == ["producer"]
+    assert broker.stopped[-1] == "producer"

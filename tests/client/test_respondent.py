@@ -59,7 +59,7 @@ async def test_a_user_reports_in_exactly_the_phases_that_ask_them(broker: FakeBr
     publish_epoch(timeline)
     reported: list[Round] = []
     async with reporter(timeline, on_report=reported.append) as sender:
-        await sender.hold({"Alien"})
+        await sender.report({"Alien"})
         await timeline.reach(minutes(3) - 1)
     sent = reports_sent(broker, *rounds())
     assert [each.total for each in sent] == [1, 1, 0]
@@ -79,10 +79,10 @@ async def test_a_report_is_about_the_set_that_is_held_when_it_is_made(broker: Fa
     timeline.publish(asked[1], at_ms=minutes(1))
     secret = secret_asked_in(2, collection=CLEAR)
     async with reporter(timeline, collection=CLEAR, secret=secret) as sender:
-        await sender.hold({"Brazil"})
-        await sender.hold(["Gilda", "Heat", "Gilda"])
+        await sender.report({"Brazil"})
+        await sender.report(["Gilda", "Heat", "Gilda"])
         await timeline.reach(minutes(1))
-        await sender.hold({"Eraserhead"})
+        await sender.report({"Eraserhead"})
         await timeline.reach(minutes(2))
     first, second = reports_sent(broker, *asked, collection=CLEAR)
     assert first.supports[[6, 7]].sum() == 1, "both slots are taken"
@@ -95,7 +95,7 @@ async def test_a_user_with_no_items_and_one_with_all_items_each_send_a_report(
     everything = CLEAR.items.names or ()
     for held in (everything[:0], everything):
         async with reporter(timeline, collection=CLEAR) as sender:
-            await sender.hold(held)
+            await sender.report(held)
             await timeline.reach(minutes(1))
         timeline.now_ms = minutes(0)
     (sent,) = reports_sent(broker, film_round(1, collection=CLEAR), collection=CLEAR)
@@ -107,9 +107,9 @@ async def test_an_unknown_item_is_not_repeated_and_does_not_change_the_set_held(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     async with reporter(timeline, collection=CLEAR) as sender:
-        await sender.hold({"Brazil", "Gilda"})
+        await sender.report({"Brazil", "Gilda"})
         with pytest.raises(ValueError, match=r"not among the collection's items") as refusal:
-            await sender.hold({"Alien", "a telltale film"})
+            await sender.report({"Alien", "a telltale film"})
         await timeline.reach(minutes(1))
     assert "telltale" not in str(refusal.value) + caplog.text
     assert "Brazil" not in caplog.text + repr(broker.sent) + repr(sender)
@@ -124,7 +124,7 @@ async def test_a_user_reports_only_after_saying_what_they_hold(broker: FakeBroke
             await asyncio.sleep(0)
         assert broker.sent == []
         timeline.now_ms = minutes(0.5)
-        await sender.hold(())
+        await sender.report(())
         await timeline.reach(minutes(1))
     assert reports_sent(broker, film_round(1))[0].total == 1
 
@@ -133,7 +133,7 @@ async def test_a_user_who_joins_late_reports_in_the_current_epoch(broker: FakeBr
     publish_epoch(timeline)
     timeline.now_ms = minutes(1.7)
     async with reporter(timeline) as sender:
-        await sender.hold({"Alien"})
+        await sender.report({"Alien"})
         await timeline.reach(minutes(3) - 1)
     assert [each.total for each in reports_sent(broker, *rounds())] == [0, 1, 0]
 
@@ -145,7 +145,7 @@ async def test_report_times_are_spread_over_what_is_left_of_the_window(
     for seed in range(60):
         timeline.now_ms = minutes(0) + begun
         async with reporter(timeline, entropy=SeededEntropy(seed)) as sender:
-            await sender.hold(())
+            await sender.report(())
             await timeline.reach(minutes(1))
     times = np.array(reports_sent(broker, film_round(1))[0].times_ms) - minutes(0)
     assert len(times) == 60
@@ -158,7 +158,7 @@ async def test_report_times_are_spread_over_what_is_left_of_the_window(
 async def test_a_report_that_need_not_be_spread_is_sent_at_once(broker: FakeBroker, timeline: Timeline) -> None:
     timeline.publish(film_round(2), at_ms=minutes(1.25))
     async with reporter(timeline, spread=False) as sender:
-        await sender.hold(())
+        await sender.report(())
         await timeline.reach(minutes(2))
     first, second = reports_sent(broker, film_round(1), film_round(2))
     assert first.times_ms == [minutes(0)]
@@ -172,7 +172,7 @@ async def test_the_time_of_a_report_is_rounded_to_the_collections_precision(
     timeline.publish(film_round(2, collection=rough), at_ms=minutes(1.25))
     async with reporter(timeline, collection=rough, spread=False) as sender:
         timeline.now_ms = minutes(0) + 6_999
-        await sender.hold(())
+        await sender.report(())
         await timeline.reach(minutes(2))
     first, second = reports_sent(broker, *(film_round(phase, collection=rough) for phase in (1, 2)), collection=rough)
     assert first.times_ms == [minutes(0)]
@@ -182,7 +182,7 @@ async def test_the_time_of_a_report_is_rounded_to_the_collections_precision(
 async def test_a_window_that_is_nearly_over_gets_no_report(broker: FakeBroker, timeline: Timeline) -> None:
     timeline.now_ms = minutes(1) - 500
     async with reporter(timeline, spread=False) as sender:
-        await sender.hold(())
+        await sender.report(())
         await timeline.reach(minutes(1))
     assert broker.sent == []
 
@@ -192,7 +192,7 @@ async def test_a_window_that_the_machine_slept_through_gets_no_report(broker: Fa
         timeline.now_ms = minutes(0)
         # Seeded: the report is due after more than a second.
         async with reporter(timeline, entropy=SeededEntropy(1)) as sender:
-            await sender.hold(())
+            await sender.report(())
             await timeline.reach(minutes(0) + 1_000)
             timeline.now_ms = woken
             await timeline.reach(minutes(3) - 1)
@@ -219,13 +219,13 @@ async def test_a_phase_gets_one_report_despite_a_restart_or_a_clock_set_back(
 ) -> None:
     publish_epoch(timeline)
     async with reporter(timeline, ledger=opened(ledger_file), spread=False) as sender:
-        await sender.hold({"Alien"})
+        await sender.report({"Alien"})
         await timeline.reach(minutes(2))
     sent = len(broker.sent)
     assert sent == 2
     timeline.now_ms = minutes(2) - 1_000 - back
     async with reporter(timeline, ledger=opened(ledger_file), spread=False) as sender:
-        await sender.hold({"Brazil"})
+        await sender.report({"Brazil"})
         await timeline.reach(minutes(2))
     assert len(broker.sent) == sent
     phases = films().method.phases
@@ -236,7 +236,7 @@ async def test_a_repeated_round_gets_no_second_report(broker: FakeBroker, timeli
     for seconds in (10, 20, 50):
         timeline.publish(film_round(2), at_ms=minutes(1) + 1_000 * seconds)
     async with reporter(timeline, spread=False) as sender:
-        await sender.hold(())
+        await sender.report(())
         await timeline.reach(minutes(2))
     assert [each.total for each in reports_sent(broker, film_round(1), film_round(2))] == [1, 1]
     assert sender.refused == 0
@@ -249,7 +249,7 @@ async def test_a_round_revised_before_its_report_is_due_is_reported_on_as_revise
     timeline.publish(before, at_ms=minutes(1))
     timeline.publish(after, at_ms=minutes(1) + 1)
     async with reporter(timeline) as sender:
-        await sender.hold(())
+        await sender.report(())
         await timeline.reach(minutes(2))
     assert [each.total for each in reports_sent(broker, film_round(1), before, after)] == [1, 0, 1]
 
@@ -259,7 +259,7 @@ async def test_a_report_leaves_in_its_own_window_although_the_next_round_is_know
 ) -> None:
     timeline.publish(film_round(2), at_ms=minutes(0))
     async with reporter(timeline) as sender:
-        await sender.hold(())
+        await sender.report(())
         await timeline.reach(minutes(1) - 1)
         assert [each.total for each in reports_sent(broker, film_round(1), film_round(2))] == [1, 0]
         await timeline.reach(minutes(2))
@@ -278,7 +278,7 @@ async def test_a_report_leaves_only_after_it_is_counted(
     monkeypatch.setattr(broker, "receive", received)
     publish_epoch(timeline)
     async with reporter(timeline, ledger=opened(ledger_file)) as sender:
-        await sender.hold({"Alien"})
+        await sender.report({"Alien"})
         await timeline.reach(minutes(2))
     assert counted == [1, 2]
 
@@ -297,7 +297,7 @@ async def test_the_end_of_the_block_still_sends_a_report_that_is_being_counted(
     monkeypatch.setattr(os, "fsync", slow)
     timeline.until_ms = minutes(1)
     async with reporter(timeline, ledger=opened(ledger_file), spread=False) as sender:
-        await sender.hold({"Alien"})
+        await sender.report({"Alien"})
         await begun.wait()
     assert len(broker.sent) == 1
     assert sender.acknowledged == 1
@@ -314,7 +314,7 @@ async def test_an_end_of_the_block_that_is_cancelled_leaves_no_task_behind(
 
     monkeypatch.setattr(asyncio, "to_thread", for_ever)
     sender = await reporter(timeline, spread=False).__aenter__()
-    await sender.hold({"Alien"})
+    await sender.report({"Alien"})
     await counting.wait()
     ending = asyncio.create_task(sender.__aexit__(None, None, None))
     await asyncio.sleep(0)
@@ -357,7 +357,7 @@ async def test_a_user_whom_an_epoch_does_not_ask_sends_nothing_and_is_charged_no
     assert 0 < sum(asked) < len(asked)
     ledger = PrivacyLedger.in_memory(secret=SECRET, terms=UNLIMITED)
     async with reporter(timeline, collection=some, ledger=ledger) as sender:
-        await sender.hold({"Alien"})
+        await sender.report({"Alien"})
         await timeline.reach(minutes(3 * len(asked)))
     (sent,) = reports_sent(broker, film_round(1, collection=some), collection=some)
     assert [(time_ms - minutes(0)) // (3 * MINUTE_MS) for time_ms in sent.times_ms] == [
@@ -380,11 +380,11 @@ async def test_a_cheap_phase_gets_a_report_although_a_dearer_one_exceeds_the_bud
     cheap, dear = films().method.phases[1].epsilon, films().method.phases[0].epsilon
     assert cheap < dear
     async with reporter(timeline, terms=Terms(budget=cheap)) as sender:
-        await sender.hold({"Alien"})
+        await sender.report({"Alien"})
         await timeline.reach(minutes(1))
-        await sender.hold({"Brazil"})
+        await sender.report({"Brazil"})
         await timeline.reach(minutes(2))
-        await sender.hold({"Brazil"})
+        await sender.report({"Brazil"})
     assert [each.total for each in reports_sent(broker, *rounds())] == [0, 1, 0]
     assert "phase 1 of epoch 9500000 gets no report: to report this would cost 1.200 nats" in caplog.text
 
@@ -396,13 +396,13 @@ async def test_a_spent_budget_raises_an_error_and_is_never_exceeded(
     publish_epoch(timeline)
     spent = films().method.phases[0].epsilon + films().method.phases[1].epsilon
     async with reporter(timeline, terms=Terms(budget=spent + left)) as sender:
-        await sender.hold({"Alien"})
+        await sender.report({"Alien"})
         waiting = asyncio.create_task(sender.stopped())
         timeline.until_ms = minutes(6)
         with pytest.raises(BudgetExceeded):
             await waiting
         with pytest.raises(BudgetExceeded):
-            await sender.hold({"Brazil"})
+            await sender.report({"Brazil"})
     assert sender.acknowledged == 2
 
 
@@ -413,12 +413,12 @@ async def test_a_spent_day_ends_no_reporting_and_the_next_day_pays_again(
     day = minutes(24 * 60) - minutes(0)
     first = films().method.phases[0].epsilon
     async with reporter(timeline, terms=Terms(budget=100.0, per_day=first), spread=False) as sender:
-        await sender.hold({"Alien"})
+        await sender.report({"Alien"})
         await timeline.reach(minutes(7))
         assert len(broker.sent) == 1, "of three epochs"
         timeline.now_ms = minutes(0) + day
         await timeline.reach(minutes(1) + day)
-        await sender.hold({"Brazil"})
+        await sender.report({"Brazil"})
     assert len(broker.sent) == 2
     assert "0.000 are left of 1.2 a day, until 00:00 UTC" in caplog.text
     assert not [record for record in caplog.records if record.levelname == "WARNING"]
@@ -426,7 +426,7 @@ async def test_a_spent_day_ends_no_reporting_and_the_next_day_pays_again(
 
 async def test_a_day_that_pays_for_no_phase_at_all_ends_reporting(broker: FakeBroker, timeline: Timeline) -> None:
     async with reporter(timeline, terms=Terms(budget=100.0, per_day=0.5)) as sender:
-        await sender.hold({"Alien"})
+        await sender.report({"Alien"})
         timeline.until_ms = minutes(6)
         with pytest.raises(DayBudgetExceeded):
             await sender.stopped()
@@ -440,7 +440,7 @@ async def test_a_clock_that_was_ahead_for_a_while_does_not_mute_a_user(
     for reports, minute in enumerate([0, 3 * years, 3], start=1):
         timeline.now_ms = minutes(minute)
         async with reporter(timeline, ledger=opened(ledger_file), spread=False) as sender:
-            await sender.hold({"Alien"})
+            await sender.report({"Alien"})
             await timeline.reach(minutes(minute + 1))
         assert len(broker.sent) == reports
 
@@ -448,10 +448,10 @@ async def test_a_clock_that_was_ahead_for_a_while_does_not_mute_a_user(
 async def test_reports_to_another_collection_count_against_the_budget(broker: FakeBroker, timeline: Timeline) -> None:
     other = films(epochs="pipelined")
     ledger = PrivacyLedger.in_memory(secret=SECRET, terms=Terms(budget=1.9))
-    reported = charges(other, ItemSets.of([[0]]), phase=1, epoch=EPOCH, secret=SECRET, tag_key=None)
-    ledger.spend_phase(reported, time_ms=timeline())
+    reported = charges(other, ItemSets.of([[0]]), asked=film_round(1, collection=other), secret=SECRET, tag_key=None)
+    ledger.spend(reported, time_ms=timeline())
     async with reporter(timeline, ledger=ledger) as sender:
-        await sender.hold({"Alien"})
+        await sender.report({"Alien"})
         timeline.until_ms = minutes(6)
         with pytest.raises(BudgetExceeded):
             await sender.stopped()
@@ -466,12 +466,12 @@ async def test_a_lost_report_raises_an_error(broker: FakeBroker, timeline: Timel
 
     async def scenario() -> None:
         async with reporter(timeline) as sender:
-            await sender.hold({"Alien"})
+            await sender.report({"Alien"})
             timeline.until_ms = minutes(1)
             with pytest.raises(DeliveryError, match=r"^1 report to topic stream-ldp\.films\.reports"):
                 await sender.stopped()
             with pytest.raises(DeliveryError):
-                await sender.hold({"Alien"})
+                await sender.report({"Alien"})
 
     with pytest.raises(DeliveryError):
         await scenario()
@@ -488,7 +488,7 @@ async def test_a_full_disk_raises_an_error_and_lets_no_report_out(
 
     async def scenario() -> None:
         async with reporter(timeline, ledger=opened(ledger_file)) as sender:
-            await sender.hold({"Alien"})
+            await sender.report({"Alien"})
             timeline.until_ms = minutes(1)
             with pytest.raises(LedgerError, match=r"cannot be written, so nothing was sent"):
                 await sender.stopped()
@@ -514,11 +514,11 @@ async def test_a_missing_topic_is_named_with_the_cure(broker: FakeBroker, timeli
 async def test_a_reporter_that_is_not_open_refuses_a_set(broker: FakeBroker, timeline: Timeline) -> None:
     sender = reporter(timeline)
     with pytest.raises(RuntimeError, match=r"not open"):
-        await sender.hold({"Alien"})
+        await sender.report({"Alien"})
     async with sender:
-        await sender.hold({"Alien"})
+        await sender.report({"Alien"})
     with pytest.raises(RuntimeError, match=r"not open"):
-        await sender.hold({"Alien"})
+        await sender.report({"Alien"})
     with pytest.raises(RuntimeError, match=r"not open"):
         await sender.stopped()
     assert broker.stopped == ["producer"]
@@ -545,7 +545,7 @@ async def memoised_rows(broker: FakeBroker, timeline: Timeline, held: set[str], 
     """Report in one epoch, as a client that starts anew."""
     before, start_ms = len(broker.sent), timeline()
     async with reporter(timeline, collection=MEMOISED, spread=False, **options) as sender:
-        await sender.hold(held)
+        await sender.report(held)
         await timeline.reach(start_ms + MINUTE_MS // 2)
     timeline.now_ms = start_ms + MINUTE_MS
     return [arguments["value"][-1:] for _, arguments in broker.sent[before:]]
@@ -613,7 +613,7 @@ async def test_terms_that_change_while_a_reporter_is_open_hold_for_its_noise_too
     """All of 30 fresh reports have the same one of 8 rows once in 10^26 runs."""
     ledger = PrivacyLedger.in_memory(secret=SECRET, terms=UNLIMITED)
     async with reporter(timeline, collection=MEMOISED, spread=False, ledger=ledger) as sender:
-        await sender.hold({"Alien"})
+        await sender.report({"Alien"})
         await timeline.reach(minutes(0.5))
         ledger.agree(Terms(budget=UNLIMITED.budget, assumption=Assumption.FRESH), change_terms=True)
         await timeline.reach(minutes(30.5))
@@ -644,7 +644,7 @@ async def test_a_user_answers_the_rounds_of_one_epoch_in_four(broker: FakeBroker
     assert sum(mine) == 3
     ledger = PrivacyLedger.in_memory(secret=SECRET, terms=UNLIMITED)
     async with reporter(timeline, collection=taking, ledger=ledger) as sender:
-        await sender.hold({"Alien"})
+        await sender.report({"Alien"})
         await timeline.reach(minutes(3 * len(mine)))
     (sent,) = reports_sent(broker, film_round(1, collection=taking), collection=taking)
     assert [(time_ms - minutes(0)) // (3 * MINUTE_MS) for time_ms in sent.times_ms] == [

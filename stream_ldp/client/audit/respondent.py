@@ -1,4 +1,4 @@
-"""The audit of `ItemReporter` and `ItemPopulation`: all that leaves them, for users with sets of every size.
+"""The audit of a reporter's answers to rounds: all that leaves it, for users with sets of every size.
 
 The reporters run unchanged, on a broker in memory whose time passes while they wait. Their randomness comes from a
 source that answers the same request alike, so that what is seen of two users with different sets can be compared
@@ -31,8 +31,7 @@ from stream_ldp.client.audit.sending import (
     pseudonyms,
     rows_of,
 )
-from stream_ldp.client.item_population import ItemPopulation
-from stream_ldp.client.item_reporter import ItemReporter
+from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.memory import connected
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.terms import Terms
@@ -73,7 +72,7 @@ _ROUNDING = 1e-12
 _PUBLISHED_MS = 1
 
 
-async def audit_item_reporter(
+async def audit_respondent(
     collection: ItemCollection, client: Sets, file: Mapping[str, Any], directory: Path
 ) -> list[Finding]:
     """Return what was found of each promise of the reporters.
@@ -242,10 +241,10 @@ class ItemUsers:
         broker.now_ms = asked.start_ms
         held = ItemSets.of([sets] * (_POPULATION // 2) + [others] * (_POPULATION // 2))
         with connected(broker):
-            async with ItemPopulation(
-                self._collection, held, settings=SETTINGS, clock=broker.clock, spread=False, max_reports=1
-            ) as population:
-                await population.report(asked)
+            async with Reporter(
+                self._collection, settings=SETTINGS, clock=broker.clock, spread=False, max_reports=1
+            ) as reporter:
+                await reporter.respondents(held, secrets=None).answer(asked)
         self.seen.producers += broker.producers
         self.seen.sent += broker.sent
         ids = list(id_problems([each.key or b"" for each in broker.sent])) if broker.sent else []
@@ -293,7 +292,7 @@ class ItemUsers:
                 broker.put(topic, asked.to_bytes(), at_ms=asked.start_ms + _PUBLISHED_MS)
         ledger = PrivacyLedger.open(path, secret=self._secret)
         with connected(broker):
-            async with ItemReporter(
+            async with Reporter(
                 self._collection,
                 settings=SETTINGS,
                 secret=self._secret,
@@ -301,7 +300,7 @@ class ItemUsers:
                 entropy=self._entropy(begin_ms),
                 clock=broker.clock,
             ) as reporter:
-                await reporter.hold(self._collection.items.name(item) for item in held)
+                await reporter.report(self._collection.items.name(item) for item in held)
                 ends = [asyncio.create_task(broker.ended.wait()), asyncio.create_task(reporter.stopped())]
                 done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
                 for each in ends:

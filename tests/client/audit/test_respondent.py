@@ -10,7 +10,7 @@ import pytest
 
 from stream_ldp.audit.wire.sets import Sets
 from stream_ldp.client.audit.audits import audit_clients
-from stream_ldp.client.audit.item_reporter import ItemUsers
+from stream_ldp.client.audit.respondent import ItemUsers
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.mechanisms import SECRET_BYTES
 from stream_ldp.sets.collection import ItemCollection
@@ -46,7 +46,7 @@ async def test_a_reporter_that_draws_what_is_permanent_anew_is_found(
     def of_another_user(collection: ItemCollection, *, key: bytes) -> Any:
         return permanent_words(collection, key=os.urandom(SECRET_BYTES))
 
-    monkeypatch.setattr("stream_ldp.client.item_reporter.permanent_words", of_another_user)
+    monkeypatch.setattr("stream_ldp.sets.reports.permanent_words", of_another_user)
     users = ItemUsers(MEMOISED, Sets(MEMOISED.document), tmp_path)
     _, restarted = await users.runs()
     assert list(users.rows(restarted)) != []
@@ -55,7 +55,7 @@ async def test_a_reporter_that_draws_what_is_permanent_anew_is_found(
 async def test_a_reporter_that_charges_no_permanent_response_is_found(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    original = PrivacyLedger.spend_phase
+    original = PrivacyLedger.spend
 
     def spend_once(self: PrivacyLedger, *arguments: Any, **options: Any) -> Any:
         receipt = original(self, *arguments, **options)
@@ -66,7 +66,7 @@ async def test_a_reporter_that_charges_no_permanent_response_is_found(
         )
         return receipt
 
-    monkeypatch.setattr(PrivacyLedger, "spend_phase", spend_once)
+    monkeypatch.setattr(PrivacyLedger, "spend", spend_once)
     users = ItemUsers(MEMOISED, Sets(MEMOISED.document), tmp_path)
     await users.runs()
     assert users.mischarged != []

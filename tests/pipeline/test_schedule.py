@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_ldp.sets.schedule import Epochs, Schedule
+from stream_ldp.pipeline.schedule import Epochs, Schedule
 
 
 @given(

@@ -9,14 +9,12 @@ from pathlib import Path
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
-from stream_ldp.client.item_population import ItemPopulation
-from stream_ldp.client.item_reporter import ItemReporter
+from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.terms import Terms
 from stream_ldp.pipeline import wire
-from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.rounds import Round
 from tests.client.items import film_round, films
@@ -77,8 +75,8 @@ async def test_a_client_finds_an_earlier_round_and_passes_over_stale_and_forged_
     ledger = PrivacyLedger.create(tmp_path / "ledger", secret=SECRET, terms=Terms(budget=math.inf))
     clock, reported = Clock(), asyncio.Queue[Round]()
 
-    def user() -> ItemReporter:
-        return ItemReporter(
+    def user() -> Reporter:
+        return Reporter(
             COLLECTION,
             settings=topics,
             secret=SECRET,
@@ -92,17 +90,16 @@ async def test_a_client_finds_an_earlier_round_and_passes_over_stale_and_forged_
     forged = asked.model_copy(update={"candidates": (0, 0)})
     await publish(topics, stale, forged, asked)
     async with asyncio.timeout(50), user() as reporter:
-        await reporter.hold({"Alien"})
+        await reporter.report({"Alien"})
         assert await reported.get() == asked
     assert reporter.refused == 1
 
-    sets = ItemSets.of([[1]] * 10)
     async with (
         user() as reporter,
-        ItemPopulation(COLLECTION, sets, settings=topics, clock=clock, spread=False) as others,
+        Reporter(COLLECTION, settings=topics, clock=clock, spread=False) as others,
     ):
-        await reporter.hold({"Alien"})
-        assert await others.report(asked) == 10
+        await reporter.report({"Alien"})
+        assert await others.respondents([{"Brazil"}] * 10, secrets=None).answer(asked) == 10
     assert reporter.acknowledged == 0
     assert await reports_on(topics, asked) == 11
 
@@ -113,7 +110,7 @@ async def test_a_round_that_arrives_while_a_client_waits_gets_a_report(topics: S
     asked = film_round(2, epoch=clock.epoch, collection=COLLECTION)
     async with (
         asyncio.timeout(50),
-        ItemReporter(
+        Reporter(
             COLLECTION,
             settings=topics,
             secret=SECRET,
@@ -123,7 +120,7 @@ async def test_a_round_that_arrives_while_a_client_waits_gets_a_report(topics: S
             on_report=reported.put_nowait,
         ) as reporter,
     ):
-        await reporter.hold(())
+        await reporter.report(())
         # By now it waits; before, it would find the round as one that was there.
         await asyncio.sleep(0.5)
         await publish(topics, asked)

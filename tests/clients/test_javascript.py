@@ -7,17 +7,21 @@ import json
 import shutil
 import subprocess
 import time
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
 from playwright.async_api import async_playwright
 
+from stream_ldp.collection import Collection
 from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import Door, Gateway, Source
+from stream_ldp.kinds import parse_collection
 from stream_ldp.ledger.ledger import Spending
 from stream_ldp.mechanisms.k_rr import KRRSpec
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
@@ -63,11 +67,11 @@ async def node(*arguments: str, script: str = "") -> str:
 
 @asynccontextmanager
 async def gateway(
-    collection: JointCollection, kafka: KafkaInMemory, *, origins: frozenset[str] = frozenset()
+    *collections: Collection, kafka: KafkaInMemory, origins: frozenset[str] = frozenset()
 ) -> AsyncIterator[str]:
     """Serve a gateway on a Kafka in memory, and yield its address."""
     served = Gateway(
-        [Source(collection=collection, text="")],
+        [Source(collection=each, text="") for each in collections],
         settings=kafka.settings,
         door=Door(limiter=Limiter(rate=1_000, burst=1_000), origins=origins),
         now_ms=kafka.clock,
@@ -113,7 +117,7 @@ console.log(await reporter.report(users[0].record, users[0].ledger) + await repo
 async def test_reports_of_200_users_pass_the_gateway_and_all_of_them_count(mechanism: str) -> None:
     collection = JointCollection.parse(SURVEY.format(mechanism=mechanism))
     with kafka_in_memory(collection) as kafka:
-        async with gateway(collection, kafka) as url:
+        async with gateway(collection, kafka=kafka) as url:
             script = REPORT.replace("URL", url).replace("NOW_MS", str(kafka.clock()))
             assert (await node("--input-type=module", script=script)).strip() == "200"
         (answer,) = kafka.close_windows()
@@ -127,7 +131,7 @@ async def test_the_example_of_the_tutorial_reports() -> None:
     assert example in (REPOSITORY / "docs" / "tutorial" / "browser.md").read_text(encoding="utf-8")
     collection = collection_of()
     with kafka_in_memory(collection, now_ms=time.time_ns() // 1_000_000) as kafka:
-        async with gateway(collection, kafka) as url:
+        async with gateway(collection, kafka=kafka) as url:
             script = example.replace("http://127.0.0.1:8443", url)
             assert script != example
             assert (await node("--input-type=module", script=script)).strip() == "1"
@@ -141,13 +145,14 @@ async def test_the_package_holds_its_sources_its_licence_and_nothing_stray() -> 
     )
     output, _ = await process.communicate()
     (packed,) = json.loads(output)
-    sources = {f"src/{path.name}" for path in (CLIENT / "src").iterdir()}
+    sources = {str(path.relative_to(CLIENT)) for path in (CLIENT / "src").rglob("*.*")}
     assert {each["path"] for each in packed["files"]} == {"LICENSE", "README.md", "package.json", *sources}
     assert (CLIENT / "LICENSE").read_bytes() == (REPOSITORY / "LICENSE").read_bytes()
 
 
 TYPED = """
-import { Gateway, Ledger, MemoryStore, Reporter, type Store } from "stream-ldp-client";
+import { Collection, Gateway, Ledger, MemoryStore, Reporter, type Store } from "stream-ldp-client";
+import { FileStore } from "stream-ldp-client/node";
 
 const gateway = new Gateway("http://127.0.0.1:8443");
 const collection = await gateway.collection("care-survey");
@@ -156,6 +161,15 @@ const ledger = await Ledger.create({ store, budget: 8 });
 const reporter = new Reporter({ gateway, collection });
 export const reports: number = await reporter.report({ bathing: "no", mobility: null }, ledger);
 await ledger.agree({ perDay: 1, fresh: true, linked: true });
+const another: Collection = await Collection.of({}, { meaning: "[]" });
+const sets = new Reporter({ gateway, collection: another, linger: 0.2 });
+export const answered: number = await sets.report(new Set(["Brazil", 3]), ledger);
+export const followed: number = await sets.follow(() => ["Brazil"], ledger, { signal: AbortSignal.timeout(1) });
+export const isNew: boolean = (await Ledger.openOrCreate({ store: new FileStore("x"), budget: 4 })).isNew;
+// @ts-expect-error a set that is followed without an end
+await sets.follow(["Brazil"], ledger);
+// @ts-expect-error a value that is a list
+await reporter.report({ bathing: ["no"] }, ledger);
 // @ts-expect-error a term that is misspelt
 await ledger.agree({ per_day: 1 });
 // @ts-expect-error a user without a budget
@@ -189,6 +203,171 @@ def test_typescript_takes_what_runs_and_refuses_what_does_not(tmp_path: Path) ->
         text=True,
     )
     assert (checked.returncode, checked.stdout) == (0, "")
+
+
+ALL_KINDS = """
+collection: habits
+mechanism: {kind: sampled, epsilon: 2}
+attributes:
+  - {name: diet, values: [meat, fish, plants]}
+  - {name: age, range: [0, 100]}
+  - {name: site, candidates: [a.example, b.example]}
+window: {size: 60s}
+min_reports: 1
+---
+collection: homes
+mechanism: {kind: sampled, epsilon: 2, ask: pairs}
+attributes:
+  - {name: heating, values: [gas, oil, wood]}
+  - {name: owner, values: [no, yes]}
+window: {size: 60s}
+min_reports: 1
+estimates:
+  - {name: both, of: [heating, owner]}
+---
+collection: words
+mechanism: {kind: strings, epsilon: 3}
+string: {name: word, length: 6, alphabet: abcdefghijklmnopqrstuvwxyz}
+window: {size: 60s}
+min_reports: 1
+---
+collection: visits
+mechanism: {kind: places, epsilon: [0.5, 2]}
+places: {north: [a, b], south: [c, d, e]}
+window: {size: 60s}
+min_reports: 1
+---
+collection: films
+mechanism: {kind: gfim, epsilon: 4, k: 2, set_size: 3}
+items: {names: [Alien, Brazil, Casablanca, Dune, Eraserhead, Fargo]}
+window: {size: 60s}
+min_reports: 1
+"""
+
+#: What the users of each of them hold.
+HELD = {
+    "care-survey": {"bathing": "no", "mobility": "some"},
+    "habits": {"diet": "fish", "age": 41.5, "site": "a.example"},
+    "homes": {"heating": "oil", "owner": "yes"},
+    "words": {"word": "banana"},
+    "visits": {"place": "d", "region": "south", "epsilon": 2},
+    "films": ["Brazil", "Dune"],
+}
+
+#: The first moment of the first phase of an epoch of films.
+EPOCH_MS = 9_777_777 * 180_000
+
+REPORT_EACH_KIND = """
+import { createInterface } from "node:readline";
+import { Gateway, Ledger, MemoryStore, Reporter } from "stream-ldp-client";
+
+const gateway = new Gateway("URL");
+const store = new MemoryStore();
+const ledgers = [];
+for (let user = 0; user < 40; user++) {
+  ledgers.push(await Ledger.create({ store, budget: 40, linked: true, key: `${user}` }));
+}
+let now;
+const reporters = {};
+for (const name of Object.keys(HELD)) {
+  reporters[name] = new Reporter({ gateway, collection: await gateway.collection(name), clock: () => now });
+}
+for await (const line of createInterface({ input: process.stdin })) {
+  const asked = JSON.parse(line);
+  now = asked.now;
+  const found = {};
+  for (const name of asked.names) {
+    found[name] = await reporters[name].reportMany(ledgers.map((ledger) => ({ record: HELD[name], ledger })));
+  }
+  console.log(JSON.stringify(found));
+}
+"""
+
+
+@asynccontextmanager
+async def conversation(script: str) -> AsyncIterator[Callable[[object], Awaitable[Any]]]:
+    """Run a script that answers lines of JSON, and yield what sends it one and returns its answer."""
+    process = await asyncio.create_subprocess_exec(
+        str(NODE),
+        "--input-type=module",
+        "--eval",
+        script,
+        cwd=CLIENT,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    ours, theirs = process.stdin, process.stdout
+
+    async def ask(line: object) -> Any:
+        ours.write(json.dumps(line).encode() + b"\n")
+        async with asyncio.timeout(PATIENCE):
+            return json.loads(await theirs.readline())
+
+    try:
+        yield ask
+    finally:
+        ours.close()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await process.wait()
+        finally:
+            if process.returncode is None:
+                process.kill()
+
+
+def each_kind() -> list[Collection]:
+    survey = SURVEY.format(mechanism="{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}")
+    return [parse_collection(text) for text in [survey, *ALL_KINDS.split("---")]]
+
+
+async def test_reports_of_every_kind_pass_the_gateway_into_published_answers() -> None:
+    collections = each_kind()
+    answers = []
+    with kafka_in_memory(*collections, now_ms=EPOCH_MS) as kafka:
+        async with gateway(*collections, kafka=kafka) as url:
+            script = REPORT_EACH_KIND.replace("URL", url).replace("HELD", json.dumps(HELD))
+            async with conversation(script) as ask:
+                found = await ask({"now": kafka.clock(), "names": list(HELD)})
+                assert found == dict.fromkeys(HELD, 40)
+                assert sum((await ask({"now": kafka.clock(), "names": ["films"]})).values()) == 0
+                answers += kafka.close_windows()
+                in_later_phases = 0
+                for _ in range(2):
+                    found = await ask({"now": kafka.clock(), "names": ["films"]})
+                    in_later_phases += found["films"]
+                    answers += kafka.close_windows()
+        assert kafka.refused == []
+        # Of gfim, every user is asked in phase 1, and in one of the two that follow.
+        assert in_later_phases == 40
+    reports = Counter[str]()
+    for answer in answers:
+        reports[answer.collection] += answer.reports
+    assert reports == dict.fromkeys(HELD, 40) | {"films": 80}
+
+
+async def test_the_examples_run(tmp_path: Path) -> None:
+    films = ALL_KINDS.rsplit("---", maxsplit=1)[-1] + "epochs: pipelined\n"
+    collections = [*each_kind()[:-1], parse_collection(films)]
+    soon = parse_collection(films.replace("size: 60s", "size: 2s, grace: 100ms, idle_timeout: 100ms, ahead: 60s"))
+    now_ms = time.time_ns() // 1_000_000
+    with kafka_in_memory(*collections, now_ms=now_ms) as kafka:
+        async with gateway(*collections, kafka=kafka) as url:
+            each, backend = await asyncio.gather(
+                node("examples/kinds.js", url, str(tmp_path)),
+                node("examples/backend.js", url),
+            )
+    assert each.count("with noise, about") == len(HELD)
+    assert each.startswith("a new user")
+    answered, refused, sent = backend.splitlines()
+    assert (answered, sent) == ("[ 1, 1, 1 ]", "1")
+    assert refused.startswith("user 0: to report this would cost ")
+    with kafka_in_memory(soon, now_ms=now_ms) as kafka:
+        async with gateway(soon, kafka=kafka) as url:
+            followed = await node("examples/follow.js", url, "4")
+        assert kafka.reports("films") >= 1
+    assert followed.splitlines()[-1] == f"{kafka.reports('films')} reports"
 
 
 SURVEY = """
@@ -301,7 +480,7 @@ function counts(outputOf, outputs) {
 console.log(JSON.stringify(ASKED.map(([spec, size]) => {
   const made = mechanismOf(spec, [size]);
   const [symbols, outputs] = spec.kind === "k-rr" ? [1, size] : [size, 2];
-  const named = (value, words) => (spec.kind === "k-rr" ? made.named : made.permanent).call(made, [value], [words]);
+  const named = (value, words) => made.permanent([value], [words]);
   const all = (length) => Array.from({ length }, (_, i) => i);
   return [
     all(symbols).map((i) => all(size).map((value) =>
@@ -359,7 +538,7 @@ async def test_a_page_reports_into_a_published_estimate_and_its_tabs_spend_one_b
     with kafka_in_memory(collection) as kafka:
         async with (
             listening(site) as page_url,
-            gateway(collection, kafka, origins=frozenset({page_url})) as url,
+            gateway(collection, kafka=kafka, origins=frozenset({page_url})) as url,
             async_playwright() as playwright,
         ):
             browser = await playwright.chromium.launch(

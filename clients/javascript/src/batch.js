@@ -1,6 +1,7 @@
 /** Batches: the bytes that the gateway takes (docs/wire.md, section 6). */
 
-import { fromHex, randomWords } from "./bytes.js";
+import { fromHex } from "./bytes.js";
+import { freshWords, uniform } from "./words.js";
 
 export const HEADER_BYTES = 56;
 /** Bytes of the largest batch that a gateway takes: a record of Kafka's default limit, less its frame. */
@@ -49,9 +50,7 @@ export function encodeBatch({ fingerprint, batchId, timeMs, rows }) {
 }
 
 /**
- * Return the same rows in random order, so that a row's place does not show when its user reported.
- *
- * Fisher and Yates's shuffle; a word that would favour some places is passed over.
+ * Return the same rows in random order (Fisher and Yates), so that a row's place does not show when its user reported.
  *
  * @template T
  * @param {T[]} rows
@@ -59,17 +58,10 @@ export function encodeBatch({ fingerprint, batchId, timeMs, rows }) {
  */
 export function shuffled(rows) {
   const order = [...rows];
+  const words = freshWords();
   for (let last = order.length - 1; last > 0; last--) {
-    const other = below(last + 1);
+    const other = uniform(words, last + 1);
     [order[last], order[other]] = [order[other], order[last]];
   }
   return order;
-}
-
-function below(count) {
-  const even = 2 ** 32 - (2 ** 32 % count);
-  for (;;) {
-    const [word] = randomWords(1);
-    if (word < even) return word % count;
-  }
 }

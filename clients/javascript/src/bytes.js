@@ -1,7 +1,4 @@
-/** Bytes: joined, in hexadecimal, digested, and drawn. */
-
-/** Most bytes that `getRandomValues` gives at once. */
-const MAX_DRAWN = 65_536;
+/** Bytes: joined, in hexadecimal, as numbers, and packed bit by bit. */
 
 /** @param {...Uint8Array} parts @returns {Uint8Array} */
 export function joined(...parts) {
@@ -20,19 +17,20 @@ export const toHex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).pa
 /** @param {string} text @returns {Uint8Array} */
 export const fromHex = (text) => Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 
-/** Return a number as 4 bytes, little-endian. @param {number} number @returns {Uint8Array} */
-export function u32(number) {
-  const bytes = new Uint8Array(4);
-  new DataView(bytes.buffer).setUint32(0, number, true);
-  return bytes;
-}
+/** Return the UTF-8 of a text; halves of a pair of UTF-16 that stand alone become U+FFFD. */
+export const utf8 = (text) => new TextEncoder().encode(text);
 
-/** Return a whole number as 8 bytes, little-endian. @param {number} number @returns {Uint8Array} */
-export function i64(number) {
-  const bytes = new Uint8Array(8);
-  new DataView(bytes.buffer).setBigInt64(0, BigInt(number), true);
-  return bytes;
-}
+const written = (size, write) => {
+  const view = new DataView(new ArrayBuffer(size));
+  write(view);
+  return new Uint8Array(view.buffer);
+};
+
+/** Return a number as bytes, little-endian. @param {number} number @returns {Uint8Array} */
+export const u16 = (number) => written(2, (view) => view.setUint16(0, number, true));
+export const u32 = (number) => written(4, (view) => view.setUint32(0, number, true));
+export const i64 = (number) => written(8, (view) => view.setBigInt64(0, BigInt(number), true));
+export const f64 = (number) => written(8, (view) => view.setFloat64(0, number, true));
 
 /** Read bytes as words of 32 bits, little-endian. @param {Uint8Array} bytes @returns {number[]} */
 export function wordsOf(bytes) {
@@ -40,24 +38,22 @@ export function wordsOf(bytes) {
   return Array.from({ length: bytes.length / 4 }, (_, i) => view.getUint32(4 * i, true));
 }
 
-/** Return the SHA-256 of plain data as canonical JSON (docs/wire.md, section 5). @returns {Promise<Uint8Array>} */
-export async function digestOf(data) {
-  if (globalThis.crypto?.subtle === undefined) {
-    throw new Error("WebCrypto is missing: a page has it if it comes over HTTPS, or from localhost");
-  }
-  // Names hold no control characters, and there JSON.stringify escapes what canonical JSON does, and no more.
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify(data))));
-}
+/** Return the number of bits that the numbers below a count need, at least 1. @param {number} count */
+export const bitsFor = (count) => Math.max(1, 32 - Math.clz32(count - 1));
 
-/** Draw bytes from the operating system's generator. @param {number} count @returns {Uint8Array} */
-export function randomBytes(count) {
-  if (typeof globalThis.crypto?.getRandomValues !== "function") {
-    throw new Error("crypto.getRandomValues is missing: without the operating system's randomness there is no noise");
-  }
-  const bytes = new Uint8Array(count);
-  for (let at = 0; at < count; at += MAX_DRAWN) crypto.getRandomValues(bytes.subarray(at, at + MAX_DRAWN));
-  return bytes;
+/**
+ * Pack numbers from bit 0 of byte 0, the least significant bit of each first.
+ *
+ * @param {number[]} numbers
+ * @param {number[]} widths bits of each
+ * @param {number} size bytes of the row
+ * @returns {Uint8Array}
+ */
+export function packed(numbers, widths, size) {
+  const row = new Uint8Array(size);
+  let at = 0;
+  numbers.forEach((number, i) => {
+    for (let bit = 0; bit < widths[i]; bit++, at++) if ((number >>> bit) & 1) row[at >> 3] |= 1 << (at & 7);
+  });
+  return row;
 }
-
-/** Draw uniform words of 32 bits from the operating system's generator. @param {number} count @returns {number[]} */
-export const randomWords = (count) => wordsOf(randomBytes(4 * count));

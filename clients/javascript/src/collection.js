@@ -1,153 +1,174 @@
-/** Collections of records, read from the document that the gateway serves. */
+/** Collections: what a user is asked, and how it is perturbed. Each kind is a module, loaded with its first collection. */
 
-import { blake2b } from "./blake2b.js";
-import { digestOf, i64, joined, u32, wordsOf } from "./bytes.js";
-import { CollectionError, DataError } from "./errors.js";
-import { checkKind, mechanismOf, threshold } from "./mechanisms.js";
+import { CollectionError } from "./errors.js";
+import { moduleOf } from "./kinds.js";
+import { toHex, utf8 } from "./bytes.js";
+import { sha256 } from "./sha256.js";
+import { given, isName } from "./values.js";
+import { RESOLUTION, digestWords } from "./words.js";
 
 const FINGERPRINT_BYTES = 16;
 const MAX_PRECISION_MS = 60_000;
 const PRECISION_PART = 10;
-const RESOLUTION = 2 ** 32;
-const BLOCK_BYTES = 64;
-export const PSEUDONYM_BYTES = 8;
 
 /** Most bytes of a row: its width has two bytes in a batch. */
 const MAX_WIDTH = 2 ** 16 - 1;
 
-/** Length of a name, and what it may not hold: control characters, and halves of a pair, which UTF-8 does not have. */
-const MAX_NAME = 200;
-const isName = (text) =>
-  typeof text === "string" && /^[^\0-\x1f]+$/.test(text) && [...text].length <= MAX_NAME && text.isWellFormed();
+const UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-const isDuration = (number) => Number.isSafeInteger(number) && number > 0;
+/** Return the first 16 bytes of the SHA-256 of a meaning. @param {string} meaning @returns {Uint8Array} */
+export const fingerprintOf = (meaning) => sha256(utf8(meaning)).subarray(0, FINGERPRINT_BYTES);
 
-/** Return what stands in a document, where null stands for what is left out. */
-const given = (value) => value ?? undefined;
+/** Return a duration in milliseconds, as a document has it, or as the text of a file such as `60s`; NaN for none. */
+export function durationMs(duration) {
+  const [, count, unit] = /^([0-9]+)\s*(ms|s|m|h|d)$/.exec(duration) ?? [];
+  const found = count === undefined ? duration : Number(count) * UNITS_MS[unit];
+  return Number.isSafeInteger(found) && found > 0 ? found : NaN;
+}
 
-/** A collection: what a record is, how it is perturbed, and the fingerprint of that. Made by `Collection.of`. */
+/**
+ * What a report answers: a collection, or a round of one.
+ *
+ * @typedef {object} Inquiry
+ * @property {Uint8Array} fingerprint of its batches, 16 bytes
+ * @property {number} width bytes of a row
+ * @property {number} [closesMs] event time from which there are no more reports to it
+ * @property {(timeMs: number) => Turn | undefined} turn in which a report to it is made; none where users take none
+ * @property {(held: unknown, user: {secret: Uint8Array, isFresh: boolean}) => Charge} charge
+ * @property {(held: unknown, draw: Draw) => Uint8Array} row
+ */
+
+/**
+ * A turn of a user, who has one of so many that follow each other.
+ *
+ * @typedef {{fingerprint: string, number: number, every: number}} Turn
+ */
+
+/**
+ * What a report shows, for the ledger.
+ *
+ * @typedef {object} Charge
+ * @property {string} collection its name
+ * @property {string[]} about what is shown with noise, in words; never a value
+ * @property {boolean} linked whether a permanent report carries what links it to others
+ * @property {{attribute: string, responses: string, cost: object, shows: Uint8Array}[]} parts the permanent responses
+ *   that are shown: the names of an attribute, and of a set of responses; what they cost, see `costs.js`; and all that
+ *   the response depends on beside the secret
+ * @property {{fingerprint: string, phase: number, epoch: number, epsilon: number}} [phase] that it reports to
+ */
+
+/**
+ * What decides a row.
+ *
+ * @typedef {object} Draw
+ * @property {Uint8Array} [secret] the user's; none where all noise is fresh
+ * @property {import("./words.js").Words} words fresh ones
+ * @property {number} timeMs
+ */
+
+/** A collection of any kind. Made by `Collection.of`. */
 export class Collection {
   /**
-   * Read a collection.
+   * Read a collection of any kind.
    *
-   * @param {object} document as a gateway serves it at /v1/collections/NAME/document
+   * @param {object} document as a gateway serves it at /v1/collections/NAME/document, or a collection file as JSON
+   * @param {object} [options]
+   * @param {string | (() => Promise<string>)} [options.meaning] the text behind the fingerprint, as a gateway serves it
+   *   at /v1/collections/NAME/meaning; sampled collections, strings and places need it
    * @returns {Promise<Collection>}
-   * @throws {CollectionError} it is no collection of records, or something in it is wrong
+   * @throws {CollectionError} it is of no known kind, or something in it is wrong
    */
-  static async of(document) {
-    const made = new Collection(document);
-    const noise = made.attributes.map((each, j) => [made.name, each.name, each.values, ...made.mechanism.noise(j)]);
-    /** Context of each attribute (docs/wire.md, section 3), 32 bytes. */
-    made.contexts = await Promise.all(noise.map(digestOf));
-    made.fingerprint = (await digestOf(made.meaning)).subarray(0, FINGERPRINT_BYTES);
-    return made;
+  static async of(document, { meaning } = {}) {
+    const { Kind } = await moduleOf(document);
+    if (!Kind.needsMeaning) return new Kind(document);
+    const text = typeof meaning === "function" ? await meaning() : meaning;
+    if (typeof text !== "string") {
+      throw new CollectionError(
+        `collection "${document.collection}" needs its meaning: Collection.of(document, { meaning }), as a gateway ` +
+          "serves it at /v1/collections/NAME/meaning",
+      );
+    }
+    return new Kind(document, text);
   }
+
+  /** Whether what is asked after the first phase comes from the service, in rounds. */
+  static hasRounds = false;
+
+  /** Whether a report is made by the meaning, and not by the document alone. */
+  static needsMeaning = false;
 
   constructor(document) {
-    const spec = given(document?.mechanism);
-    checkKind(spec);
     this.name = document.collection;
     if (!isName(this.name)) throw new CollectionError("a collection has a name");
-    this.attributes = attributesOf(document.attributes);
-    this.mechanism = mechanismOf(
-      spec,
-      this.attributes.map(({ values }) => values.length),
-    );
     const window = document.window ?? {};
-    this.paneMs = window.hop ?? window.size;
-    if (!isDuration(this.paneMs)) throw new CollectionError("the window has no size in milliseconds");
+    this.paneMs = durationMs(window.hop ?? window.size);
+    if (Number.isNaN(this.paneMs)) throw new CollectionError("the window has no size in milliseconds");
     this.precisionMs =
-      window.time_precision ?? Math.min(Math.max(1, Math.floor(this.paneMs / PRECISION_PART)), MAX_PRECISION_MS);
-    if (!(isDuration(this.precisionMs) && this.precisionMs <= this.paneMs)) {
+      window.time_precision === undefined || window.time_precision === null
+        ? Math.min(Math.max(1, Math.floor(this.paneMs / PRECISION_PART)), MAX_PRECISION_MS)
+        : durationMs(window.time_precision);
+    this.rotate = this.#rotated(document.rotate, window);
+    if (!(this.precisionMs <= this.paneMs)) {
       throw new CollectionError("time_precision is a number of milliseconds, at most those of a window");
     }
-    const sample = document.sample ?? 1;
-    if (!(typeof sample === "number" && sample > 0 && sample <= 1)) {
-      throw new CollectionError("sample is a share of the users, above 0 and at most 1");
-    }
-    this.askingWords = threshold(sample);
-    this.linkedMs = given(document.linked);
-    if (this.linkedMs !== undefined) this.#checkLinked();
-    /** Bytes of a report. */
-    this.width = this.mechanism.width + (this.linkedMs === undefined ? 0 : PSEUDONYM_BYTES);
-    if (this.width > MAX_WIDTH) {
-      throw new CollectionError(`a report has at most ${MAX_WIDTH} bytes, not ${this.width}`);
-    }
   }
 
-  #checkLinked() {
-    // A pane that is not of one period would have two pseudonyms of a user, and show that they are.
-    if (!(isDuration(this.linkedMs) && this.linkedMs % this.paneMs === 0)) {
-      throw new CollectionError("linked is a whole number of windows, in milliseconds");
+  /** Take w of the file, out of so many turns a user has one; undefined where users take no turns. */
+  #rotated(rotate, window) {
+    if (given(rotate) === undefined) return undefined;
+    if (!(Number.isSafeInteger(rotate) && rotate >= 1 && given(window.hop) === undefined)) {
+      throw new CollectionError("rotate is a number of windows, which have no hop");
     }
-    if (!(this.mechanism.kind === "rr-ldp" && this.mechanism.hasInstantaneous)) {
-      throw new CollectionError("linked needs rr-ldp with p and q");
-    }
+    return rotate;
   }
 
-  /** What the fingerprint is made of. */
-  get meaning() {
-    const values = this.attributes.map((each) => [each.name, each.values]);
-    const sample = this.askingWords < RESOLUTION ? [this.askingWords, this.paneMs] : [];
-    const linked = this.linkedMs === undefined ? [] : [["linked", this.linkedMs]];
-    return [this.name, this.mechanism.kind, this.mechanism.meaning, values, ...sample, ...linked];
+  /** Time from the beginning of one turn to that of the next, in milliseconds. */
+  get turnMs() {
+    return this.paneMs;
+  }
+
+  /** What the meaning ends with where users take turns. */
+  get turns() {
+    return this.rotate === undefined ? [] : [["rotate", this.rotate, this.turnMs]];
+  }
+
+  /** Decide whether a user has a turn, by its number. */
+  hasTurn(secret, number) {
+    if (this.rotate === undefined) return true;
+    const [word] = digestWords(secret, "stream-ldp rot 1", this.fingerprint, 1);
+    const place = Number((BigInt(word) * BigInt(this.rotate)) / BigInt(RESOLUTION));
+    return number - Math.floor(number / this.rotate) * this.rotate === place;
+  }
+
+  /** @returns {Turn | undefined} */
+  turnOf(number) {
+    return this.rotate === undefined ? undefined : { fingerprint: toHex(this.fingerprint), number, every: this.rotate };
+  }
+
+  turn(timeMs) {
+    return this.turnOf(Math.floor(timeMs / this.turnMs));
+  }
+
+  /** Take the text behind the fingerprint. */
+  mean(meaning) {
+    /** The text behind the fingerprint. */
+    this.meaning = meaning;
+    this.fingerprint = fingerprintOf(meaning);
+    if (this.width > MAX_WIDTH) throw new CollectionError(`a report has at most ${MAX_WIDTH} bytes, not ${this.width}`);
+  }
+
+  get hasRounds() {
+    return this.constructor.hasRounds;
   }
 
   /**
-   * Convert a record to the numbers of its values.
+   * List what a user is asked at a time.
    *
-   * @param {Record<string, string | number>} record gives every attribute one of its values; where an attribute has
-   *   bins, a number; where it has a value for what is missing, null or "" stand for that, and where it has one for all
-   *   others, so does whatever else
-   * @returns {number[]}
-   * @throws {DataError} the message never repeats a value
+   * @param {{secret: Uint8Array, timeMs: number, rounds: object[]}} user
+   * @returns {Inquiry[]}
    */
-  encode(record) {
-    if (record === null || typeof record !== "object") throw new DataError("a record has a value for each attribute");
-    const known = this.attributes.map(({ name }) => name);
-    const unknown = Object.keys(record).find((name) => !known.includes(name));
-    if (unknown !== undefined) throw new DataError(`"${unknown}" is not an attribute of collection "${this.name}"`);
-    return this.attributes.map((attribute) => {
-      if (!Object.hasOwn(record, attribute.name)) throw new DataError(`attribute "${attribute.name}" is missing`);
-      return numberOf(record[attribute.name], attribute);
-    });
-  }
-
-  /**
-   * Return the permanent words of each attribute of a record (docs/wire.md, section 3).
-   *
-   * @param {Uint8Array} secret 32 bytes
-   * @param {number[]} values
-   * @returns {number[][]}
-   */
-  permanentWords(secret, values) {
-    return this.mechanism.wordCounts.map((count, j) => {
-      const blocks = Array.from({ length: Math.ceil((4 * count) / BLOCK_BYTES) }, (_, i) =>
-        blake2b(joined(this.contexts[j], u32(values[j]), u32(i)), {
-          key: secret,
-          person: "stream-ldp prr 1",
-          length: Math.min(BLOCK_BYTES, 4 * count - BLOCK_BYTES * i),
-        }),
-      );
-      return wordsOf(joined(...blocks));
-    });
-  }
-
-  /** Decide whether the user with a secret is asked at a time; the same in all of a pane. */
-  asks(secret, timeMs) {
-    return this.askingWords === RESOLUTION || this.askingWord(secret, this.paneOf(timeMs)) < this.askingWords;
-  }
-
-  /** Return the word that decides whether a user is asked in a pane. */
-  askingWord(secret, pane) {
-    const data = joined(this.fingerprint, i64(pane));
-    return wordsOf(blake2b(data, { key: secret, person: "stream-ldp grp 1", length: 4 }))[0];
-  }
-
-  /** Return the pseudonym of a user in the period of a time (docs/wire.md, section 5), 8 bytes. */
-  pseudonym(secret, timeMs) {
-    const data = joined(this.fingerprint, i64(Math.floor(timeMs / this.linkedMs)));
-    return blake2b(data, { key: secret, person: "stream-ldp lnk 1", length: PSEUDONYM_BYTES });
+  asked({ secret, timeMs }) {
+    return this.hasTurn(secret, Math.floor(timeMs / this.turnMs)) ? [this] : [];
   }
 
   /** Return the number of the pane that a time is in. */
@@ -159,70 +180,4 @@ export class Collection {
   rounded(timeMs) {
     return timeMs - ((timeMs - this.paneOf(timeMs) * this.paneMs) % this.precisionMs);
   }
-}
-
-/** Check the attributes of a document, which may be anything. */
-function attributesOf(attributes) {
-  if (!(Array.isArray(attributes) && attributes.length > 0)) {
-    throw new CollectionError("a collection has at least one attribute");
-  }
-  const names = new Set();
-  for (const attribute of attributes) {
-    const { name, values, bins, missing, other, clip } = attribute ?? {};
-    if (!isName(name)) throw new CollectionError("an attribute has a name");
-    if (names.has(name)) throw new CollectionError(`two attributes have the name "${name}"`);
-    names.add(name);
-    if (!(Array.isArray(values) && values.length >= 2 && values.every(isName))) {
-      throw new CollectionError(`attribute "${name}" needs at least 2 values, each of them a text`);
-    }
-    if (new Set(values).size < values.length) throw new CollectionError(`attribute "${name}" has a value twice`);
-    for (const [label, what] of [[missing, "what is missing"], [other, "all others"]]) {
-      if (given(label) !== undefined && !values.includes(label)) {
-        throw new CollectionError(`attribute "${name}" has a value for ${what} that is not among its values`);
-      }
-    }
-    if (!["boolean", "undefined"].includes(typeof given(clip))) throw new CollectionError("clip is true or false");
-    if (given(bins) !== undefined) checkBins(name, bins, values.filter((each) => ![missing, other].includes(each)).length);
-  }
-  return attributes;
-}
-
-function checkBins(name, bins, count) {
-  const edges = Array.isArray(bins) ? bins.map(edge) : [];
-  const isAscending = edges.every((each, i) => !Number.isNaN(each) && (i === 0 || edges[i - 1] < each));
-  if (!(isAscending && edges.length === count + 1)) {
-    throw new CollectionError(`attribute "${name}" needs ascending bins, one more than it has values for them`);
-  }
-}
-
-function numberOf(value, { name, values, bins, clip, missing, other }) {
-  if (value === null || value === undefined || value === "" || Number.isNaN(value)) {
-    if (given(missing) === undefined) throw new DataError(`attribute "${name}" has no value, and none for what is missing`);
-    return values.indexOf(missing);
-  }
-  const among = ["string", "number"].includes(typeof value) ? values.indexOf(String(value)) : -1;
-  if (among !== -1) return among;
-  const number = typeof value === "string" && DECIMAL.test(value) ? Number(value) : value;
-  const bin = given(bins) !== undefined && typeof number === "number" ? binOf(number, bins.map(edge), clip ?? true) : -1;
-  if (bin !== -1) return bin;
-  if (given(other) !== undefined) return values.indexOf(other);
-  if (given(bins) !== undefined && typeof number === "number") throw new DataError(`attribute "${name}": the number is in none of its bins`);
-  throw new DataError(`attribute "${name}" does not have the given value; it has ${values.join(", ")}`);
-}
-
-const DECIMAL = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?$/i;
-
-const INFINITE = new Map([["inf", Infinity], ["-inf", -Infinity]]);
-
-const edge = (bin) => INFINITE.get(bin) ?? (typeof bin === "number" ? bin : NaN);
-
-/**
- * Return the number of the bin that holds a number, or -1: bins lack their upper ends, but for the last.
- *
- * @param {boolean} clip whether the first and the last bin hold what is beyond them, too
- */
-function binOf(number, edges, clip) {
-  const [least, largest] = [edges[0], edges.at(-1)];
-  if (!clip && !(least <= number && number <= largest)) return -1;
-  return Math.min(Math.max(edges.findLastIndex((each) => each <= number), 0), edges.length - 2);
 }

@@ -8,6 +8,9 @@ export class StreamLDPError extends Error {
   }
 }
 
+/** Something was called with what it cannot take, as a program does that has a fault. */
+export class ParameterError extends StreamLDPError {}
+
 /** A collection is not one that this client speaks, or not the one that the service runs. */
 export class CollectionError extends StreamLDPError {}
 
@@ -16,6 +19,9 @@ export class DataError extends StreamLDPError {}
 
 /** The ledger of a user is missing, damaged, or there already, or its store has failed. */
 export class LedgerError extends StreamLDPError {}
+
+/** There is no ledger where one has been: the user's secret is lost, and what was spent with it is not known. */
+export class LedgerLost extends LedgerError {}
 
 /** The terms of a user do not allow a report. Nothing was sent, and nothing charged. */
 export class ReportRefused extends StreamLDPError {}
@@ -29,8 +35,14 @@ export class DayBudgetExceeded extends BudgetExceeded {}
 /** A value of a record has changed, and the user has not agreed to it. */
 export class TooManyValues extends ReportRefused {}
 
-/** A report would carry a pseudonym that links it to others, and its user has not agreed to that. */
+/** A report would carry what links it to others, as a pseudonym does, and its user has not agreed to that. */
 export class LinkingRefused extends ReportRefused {}
+
+/** The user has reported to a phase of an epoch already, or may have. */
+export class AlreadyReported extends ReportRefused {}
+
+/** The user has had a turn in the windows, or epochs, before, or may have: a clock may have been ahead. */
+export class TurnTaken extends ReportRefused {}
 
 /** The gateway has not taken a request. */
 export class GatewayError extends StreamLDPError {

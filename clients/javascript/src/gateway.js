@@ -2,11 +2,13 @@
 
 import { toHex } from "./bytes.js";
 import { Collection } from "./collection.js";
-import { CollectionError, GatewayError } from "./errors.js";
+import { CollectionError, GatewayError, ParameterError } from "./errors.js";
 
-/** Times that a request is made which may be taken later, and seconds before the second of them; then twice as many. */
-const ATTEMPTS = 4;
+/** Seconds before a request is made again which may be taken later; then twice as many, and so on. */
 const FIRST_PAUSE_SECONDS = 1;
+
+/** Seconds for a request and all that are made again of it: a gateway may be restarted in so many. */
+const PATIENCE_SECONDS = 120;
 
 /**
  * Seconds for one request: longer than a gateway waits for its brokers, which is 10. Otherwise a gateway that takes a
@@ -14,7 +16,7 @@ const FIRST_PAUSE_SECONDS = 1;
  */
 const TIMEOUT_SECONDS = 30;
 
-/** Longest of both, in seconds, a day: beyond some weeks, the clocks of browsers take a time for none. */
+/** Longest of all these, in seconds, a day: beyond some weeks, the clocks of browsers take a time for none. */
 const LONGEST_SECONDS = 86_400;
 
 /** Longest pause, in seconds, before a request is made again: the user of a page may not wait for longer. */
@@ -29,6 +31,7 @@ export class Gateway {
   #token;
   #timeout;
   #mostPause;
+  #patience;
   #fetch;
   #pause;
 
@@ -39,10 +42,10 @@ export class Gateway {
    * @param {number} [options.timeout] seconds after which a request that is not answered is given up
    * @param {number} [options.mostPause] seconds that a request may wait to be made again: where the gateway asks for
    *   more, there is an error at once
+   * @param {number} [options.patience] seconds from a request until it is no longer made again
    * @param {typeof fetch} [options.fetch]
    * @param {(seconds: number) => Promise<void>} [options.pause]
-   * @throws {TypeError} url is no address
-   * @throws {RangeError} timeout or mostPause is no number of seconds, or longer than a day
+   * @throws {ParameterError} url is no address, or a time is no number of seconds, or longer than a day
    */
   constructor(
     url,
@@ -50,18 +53,20 @@ export class Gateway {
       token,
       timeout = TIMEOUT_SECONDS,
       mostPause = MAX_PAUSE_SECONDS,
-      fetch = globalThis.fetch.bind(globalThis),
+      patience = PATIENCE_SECONDS,
+      fetch = (...request) => globalThis.fetch(...request),
       pause = sleep,
     } = {},
   ) {
-    if (!(timeout > 0)) throw new RangeError(`timeout must be more than 0 seconds, got ${timeout}`);
-    for (const [name, seconds] of Object.entries({ timeout, mostPause }))
-      if (!(seconds >= 0 && seconds <= LONGEST_SECONDS))
-        throw new RangeError(`${name} must be a number of seconds, at most ${LONGEST_SECONDS}, got ${seconds}`);
+    for (const [name, seconds] of Object.entries({ timeout, mostPause, patience }))
+      if (!(typeof seconds === "number" && seconds >= 0 && seconds <= LONGEST_SECONDS))
+        throw new ParameterError(`${name} must be a number of seconds, at most ${LONGEST_SECONDS}`);
+    if (timeout === 0) throw new ParameterError("timeout must be more than 0 seconds");
     this.#url = addressOf(url);
     this.#token = token;
     this.#timeout = timeout;
     this.#mostPause = mostPause;
+    this.#patience = patience;
     this.#fetch = fetch;
     this.#pause = pause;
   }
@@ -71,12 +76,27 @@ export class Gateway {
    *
    * @param {string} name
    * @returns {Promise<Collection>}
-   * @throws {CollectionError} it is of a kind that this client does not speak
+   * @throws {CollectionError} it is of a kind that this client does not speak, or something in it is wrong
    * @throws {GatewayError} the gateway does not have it, or does not answer
    */
   async collection(name) {
-    const document = await this.#ask("GET", `/v1/collections/${encodeURIComponent(name)}/document`);
-    return Collection.of(document);
+    const document = await this.#ask("GET", pathOf(name, "document"));
+    // As text: what a parser makes of 24.0 would have another fingerprint.
+    return Collection.of(document, { meaning: () => this.#ask("GET", pathOf(name, "meaning"), { isText: true }) });
+  }
+
+  /**
+   * Return what the service asks users of item sets now, and asked lately. A collection trusts none of it.
+   *
+   * @param {string} name of the collection
+   * @returns {Promise<object[]>}
+   * @throws {GatewayError} it does not answer
+   */
+  async rounds(name) {
+    const path = pathOf(name, "rounds");
+    const { rounds } = await this.#ask("GET", path);
+    if (!Array.isArray(rounds)) throw this.#noGateway(path);
+    return rounds;
   }
 
   /**
@@ -107,8 +127,8 @@ export class Gateway {
    * @throws {GatewayError} with the gateway's reason, and with the batch
    */
   async send(name, batch) {
-    const path = `/v1/collections/${encodeURIComponent(name)}/batches`;
-    const { reports } = await this.#ask("POST", path, batch);
+    const path = pathOf(name, "batches");
+    const { reports } = await this.#ask("POST", path, { batch });
     if (!Number.isSafeInteger(reports)) throw this.#noGateway(path, batch);
     return reports;
   }
@@ -118,20 +138,24 @@ export class Gateway {
     return new GatewayError({ reason: "no_gateway", detail, batch });
   }
 
-  async #ask(method, path, batch) {
-    for (let attempt = 1; ; attempt++) {
+  async #ask(method, path, what = {}) {
+    let passed = 0;
+    for (let next = FIRST_PAUSE_SECONDS; ; next *= 2) {
+      const begun = performance.now();
       try {
-        return await this.#askOnce(method, path, batch);
+        return await this.#askOnce(method, path, what);
       } catch (error) {
-        if (!(error instanceof GatewayError && error.passes) || attempt === ATTEMPTS) throw error;
-        const pause = error.retryAfter ?? FIRST_PAUSE_SECONDS * 2 ** (attempt - 1);
-        if (pause > this.#mostPause) throw error;
+        passed += (performance.now() - begun) / 1000;
+        if (!(error instanceof GatewayError && error.passes)) throw error;
+        const pause = error.retryAfter ?? Math.min(next, this.#mostPause);
+        passed += pause;
+        if (pause > this.#mostPause || passed > this.#patience) throw error;
         await this.#pause(pause);
       }
     }
   }
 
-  async #askOnce(method, path, batch) {
+  async #askOnce(method, path, { batch, isText }) {
     const headers = this.#token === undefined ? {} : { Authorization: `Bearer ${this.#token}` };
     if (batch !== undefined) headers["Content-Type"] = BATCH_TYPE;
     let response, answer;
@@ -146,6 +170,7 @@ export class Gateway {
       const why = cause?.name === "TimeoutError" ? ` within ${this.#timeout} s` : forOtherOrigins(this.#url);
       throw new GatewayError({ reason: "unreachable", detail: `${this.#url} does not answer${why}`, batch, cause });
     }
+    if (response.ok && isText) return answer;
     const found = jsonOf(answer);
     if (response.ok && found !== undefined) return found;
     throw new GatewayError({
@@ -158,10 +183,13 @@ export class Gateway {
   }
 }
 
+const pathOf = (name, part) => `/v1/collections/${encodeURIComponent(name)}/${part}`;
+
 /** Return an address without the slashes at its end. */
 function addressOf(url) {
   if (typeof url !== "string" || !/^https?:\/\/[^/]/.test(url) || !URL.canParse(url)) {
-    throw new TypeError(`${JSON.stringify(url)} is not the address of a gateway, such as https://reports.example`);
+    const shown = typeof url === "string" ? `"${url}"` : `a ${typeof url}`;
+    throw new ParameterError(`${shown} is not the address of a gateway, such as https://reports.example`);
   }
   return url.replace(/\/+$/, "");
 }

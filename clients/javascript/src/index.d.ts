@@ -1,33 +1,48 @@
-/** A client that reports records under local differential privacy to the gateway of stream-ldp. */
+/** A client that reports under local differential privacy to the gateway of stream-ldp. */
 
-/** A record: for every attribute one of its values; a number where it has bins; null where it is missing. */
-export type RawRecord = Readonly<Record<string, string | number | null>>;
+/** A value of an attribute: a number where it has bins or a range; null where it is missing. */
+export type Value = string | number | bigint | boolean | null;
 
-/** A collection: what a record is, how it is perturbed, and the fingerprint of that. */
+/** A record: for every attribute one of its values; of strings, the string; of places, `place`, `region` and `epsilon`. */
+export type RawRecord = Readonly<Record<string, Value>>;
+
+/** A set of items, by their names or numbers. */
+export type Items = Iterable<string | number>;
+
+/** What a report answers: a collection, or a round of one. */
+export interface Inquiry {
+  /** 16 bytes. */
+  readonly fingerprint: Uint8Array;
+  /** Bytes of a row. */
+  readonly width: number;
+}
+
+/** A collection of any kind: what a user is asked, how it is perturbed, and the fingerprint of that. */
 export class Collection {
   private constructor();
 
   /**
-   * Read a collection.
+   * Read a collection; the module of its kind is loaded with the first one.
    *
-   * @param document as a gateway serves it at /v1/collections/NAME/document
-   * @throws {CollectionError} it is no collection of records, or something in it is wrong
+   * @param document as a gateway serves it at /v1/collections/NAME/document, or a collection file as JSON
+   * @param options.meaning the text behind the fingerprint, as a gateway serves it at /v1/collections/NAME/meaning;
+   *   sampled collections, strings and places need it
+   * @throws {CollectionError} it is of no known kind, or something in it is wrong
    */
-  static of(document: unknown): Promise<Collection>;
+  static of(document: unknown, options?: { meaning?: string | (() => Promise<string>) }): Promise<Collection>;
 
   readonly name: string;
+  /** The text behind the fingerprint. */
+  readonly meaning: string;
   /** 16 bytes. */
   readonly fingerprint: Uint8Array;
+  /** Bytes of a row. */
+  readonly width: number;
+  /** Whether users report sets of items, in rounds. */
+  get hasRounds(): boolean;
 
-  /**
-   * Convert a record to the numbers of its values.
-   *
-   * @throws {DataError} the message never repeats a value
-   */
-  encode(record: RawRecord): number[];
-
-  /** Decide whether the user with a secret is asked at a time, in milliseconds; the same in all of a pane. */
-  asks(secret: Uint8Array, timeMs: number): boolean;
+  /** List what the user with a secret is asked at a time, in milliseconds, of rounds that a gateway has. */
+  asked(user: { secret: Uint8Array; timeMs: number; rounds?: readonly unknown[] }): Inquiry[];
 }
 
 /** A gateway, by its address. */
@@ -38,8 +53,8 @@ export class Gateway {
    * @param options.timeout seconds after which a request that is not answered is given up; 30 if not given
    * @param options.mostPause seconds that a request may wait to be made again, 30 if not given: where the gateway asks
    *   for more, there is an error at once
-   * @throws {TypeError} url is no address
-   * @throws {RangeError} timeout or mostPause is no number of seconds, or longer than a day
+   * @param options.patience seconds from a request until it is no longer made again, 120 if not given
+   * @throws {ParameterError} url is no address, or a time is no number of seconds, or longer than a day
    */
   constructor(
     url: string,
@@ -47,6 +62,7 @@ export class Gateway {
       token?: string;
       timeout?: number;
       mostPause?: number;
+      patience?: number;
       fetch?: typeof globalThis.fetch;
       pause?: (seconds: number) => Promise<void>;
     },
@@ -59,6 +75,13 @@ export class Gateway {
    * @throws {GatewayError} the gateway does not have it, or does not answer
    */
   collection(name: string): Promise<Collection>;
+
+  /**
+   * Return what the service asks users of item sets now, and asked lately.
+   *
+   * @throws {GatewayError} it does not answer
+   */
+  rounds(name: string): Promise<unknown[]>;
 
   /**
    * Check that the gateway has this very collection.
@@ -106,7 +129,7 @@ export class IndexedDBStore implements Store {
 
 /** What a user has agreed to. */
 export interface Terms {
-  /** Nats that all reports may cost, for ever. */
+  /** Nats that all reports may cost, for ever; with Infinity, they are only counted. */
   budget: number;
   /** Nats that all reports of one day, UTC, may cost; Infinity leaves it to the budget. */
   perDay: number;
@@ -117,6 +140,15 @@ export interface Terms {
   /** Whether reports may carry a pseudonym that the user keeps for a period, where a collection asks for it. */
   linked: boolean;
 }
+
+/** A new user: terms, of which all but the budget may be left out, and where the ledger is. */
+export type NewUser = {
+  store: Store;
+  key?: string;
+  budget: number;
+  /** 32 bytes, of a user who has no other ledger with it; drawn where it is left out. */
+  secret?: Uint8Array;
+} & Partial<Terms>;
 
 /** The ledger of one user: the secret, what all reports with it have cost, and what they may. */
 export class Ledger {
@@ -129,21 +161,25 @@ export class Ledger {
    *   attribute has one value, with permanent noise; and the store, and the ledger's name in it
    * @throws {LedgerError} the store has this ledger already, or the terms make no sense
    */
-  static create(user: { store: Store; key?: string; budget: number } & Partial<Terms>): Promise<Ledger>;
+  static create(user: NewUser): Promise<Ledger>;
 
   /**
    * Open the ledger of a user who has one, with the terms that it has, and begin that of a new user.
    *
    * @throws {LedgerError} the ledger is damaged, or the terms make no sense
    */
-  static openOrCreate(user: { store: Store; key?: string; budget: number } & Partial<Terms>): Promise<Ledger>;
+  static openOrCreate(user: NewUser): Promise<Ledger>;
 
   /**
    * Open the ledger of a user who has one.
    *
-   * @throws {LedgerError} it is missing or damaged; it does not begin anew by itself
+   * @throws {LedgerLost} it is missing; it does not begin anew by itself
+   * @throws {LedgerError} it is damaged
    */
   static open(user: { store: Store; key?: string }): Promise<Ledger>;
+
+  /** Whether it was begun just now: an application that has seen its user before then sees that the ledger was lost. */
+  readonly isNew: boolean;
 
   /** The user's secret, 32 bytes, which is never sent. */
   get secret(): Uint8Array;
@@ -160,20 +196,6 @@ export class Ledger {
    * @throws {LedgerError} they make no sense
    */
   agree(terms: Partial<Terms>): Promise<void>;
-
-  /**
-   * Count one report of a record; resolves once the new state is kept, so that the report may leave.
-   *
-   * @param values numbers of the record's values
-   * @param when.timeMs the time, milliseconds since 1970-01-01 UTC, which decides to what day it is charged
-   * @returns whether it was charged as a report whose permanent noise is drawn anew, as it then must be; and the receipt,
-   *   which has no row yet
-   * @throws {BudgetExceeded} the budget does not cover it, or, if it is a DayBudgetExceeded, that of the day does not
-   * @throws {TooManyValues} a value has changed, and the user has not agreed to that
-   * @throws {LinkingRefused} it would carry a pseudonym, and the user has not agreed to that
-   * @throws {LedgerError} the ledger is missing or damaged
-   */
-  spend(collection: Collection, values: readonly number[], when?: { timeMs?: number }): Promise<{ fresh: boolean; receipt: Receipt }>;
 }
 
 /** What a report shows of its user, for the user alone: it has no true value. Show it; neither send nor log it. */
@@ -182,11 +204,11 @@ export class Receipt {
 
   /** Name of the collection. */
   readonly collection: string;
-  /** Names of the attributes that are shown with noise. */
+  /** What is shown with noise, such as names of attributes. */
   readonly about: readonly string[];
   /** The report, as it leaves. */
   readonly row?: Uint8Array;
-  /** Whether it carries a pseudonym. */
+  /** Whether it carries what tells that it is the user's. */
   readonly linked: boolean;
   /** Nats that it has cost. */
   readonly cost: number;
@@ -208,34 +230,65 @@ export class Reporter {
   /**
    * @param parts.clock the time, milliseconds since 1970-01-01 UTC
    * @param parts.mostReports of one batch
+   * @param parts.linger seconds that a report waits for those of other calls to share its batch; 0, if not given, to
+   *   send it at once
+   * @throws {ParameterError} one of them is missing, or none
    */
-  constructor(parts: { gateway: Gateway; collection: Collection; clock?: () => number; mostReports?: number });
+  constructor(parts: {
+    gateway: Gateway;
+    collection: Collection;
+    clock?: () => number;
+    mostReports?: number;
+    linger?: number;
+  });
 
   /**
-   * Report the record of one user.
+   * Report what one user holds: a record, or a set of items, to each round that is open and asks the user.
    *
    * @param ledger the user's
-   * @returns 1 once the brokers have the report; 0 if the user is not asked now
+   * @returns reports that the brokers have; 0 if the user is not asked now, or has reported to all
    * @throws see `reportMany`
    */
-  report(record: RawRecord, ledger: Ledger, options?: { onReceipt?: (place: number, receipt: Receipt) => void }): Promise<number>;
+  report(held: RawRecord | Items, ledger: Ledger, options?: ReportOptions): Promise<number>;
 
   /**
-   * Report one record for each of many users, in as few batches as they fit in.
+   * Report what each of many users holds, in as few batches as they fit in.
    *
-   * @param options.onRefused told whose ledger refuses the report; without it, the first such error is thrown once the
-   *   reports of all others are sent
-   * @param options.onReceipt given the receipt of each report, for its user, before it leaves
-   * @returns number of reports that the brokers have
+   * @returns number of their reports, which the brokers have
    * @throws {DataError} a record does not fit; nothing was charged or sent
    * @throws {CollectionError} the gateway has another collection; nothing was charged or sent
    * @throws {ReportRefused} see `onRefused`
    * @throws {GatewayError} reports are charged, but not acknowledged; the error has the batch, which may be sent again
    */
-  reportMany(
-    users: readonly { record: RawRecord; ledger: Ledger }[],
-    options?: { onRefused?: (place: number, why: ReportRefused | LedgerError) => void; onReceipt?: (place: number, receipt: Receipt) => void },
+  reportMany(users: readonly { record: RawRecord | Items; ledger: Ledger }[], options?: ReportOptions): Promise<number>;
+
+  /**
+   * Report a user's set of items to each round that asks the user, at a random moment of what is left of its window,
+   * until a signal ends that.
+   *
+   * @param items the set, or what returns the one that is held at the moment
+   * @returns reports that the brokers have, once the signal has come
+   * @throws see `reportMany`
+   */
+  follow(
+    items: Items | (() => Items),
+    ledger: Ledger,
+    options: {
+      signal: AbortSignal;
+      onRefused?: (why: ReportRefused) => void;
+      onReceipt?: (receipt: Receipt) => void;
+    },
   ): Promise<number>;
+
+  /** Send what lingers now; resolves once the gateway has it. */
+  flush(): Promise<void>;
+}
+
+export interface ReportOptions {
+  /** Told whose ledger refuses the report; without it, the first such error is thrown once all others are sent. */
+  onRefused?: (place: number, why: ReportRefused | LedgerError) => void;
+  /** Given the receipt of each report, for its user, before it leaves. */
+  onReceipt?: (place: number, receipt: Receipt) => void;
 }
 
 /** Encode a batch; see docs/wire.md. */
@@ -249,6 +302,9 @@ export function encodeBatch(batch: {
 /** The base of all errors of this client. */
 export class StreamLDPError extends Error {}
 
+/** Something was called with what it cannot take. */
+export class ParameterError extends StreamLDPError {}
+
 /** A collection is not one that this client speaks, or not the one that the service runs. */
 export class CollectionError extends StreamLDPError {}
 
@@ -257,6 +313,9 @@ export class DataError extends StreamLDPError {}
 
 /** The ledger of a user is missing, damaged, or there already, or its store has failed. */
 export class LedgerError extends StreamLDPError {}
+
+/** There is no ledger where one has been: the user's secret is lost, and what was spent with it is not known. */
+export class LedgerLost extends LedgerError {}
 
 /** The terms of a user do not allow a report. Nothing was sent, and nothing charged. */
 export class ReportRefused extends StreamLDPError {}
@@ -270,8 +329,14 @@ export class DayBudgetExceeded extends BudgetExceeded {}
 /** A value of a record has changed, and the user has not agreed to it. */
 export class TooManyValues extends ReportRefused {}
 
-/** A report would carry a pseudonym that links it to others, and its user has not agreed to that. */
+/** A report would carry what links it to others, as a pseudonym does, and its user has not agreed to that. */
 export class LinkingRefused extends ReportRefused {}
+
+/** The user has reported to a phase of an epoch already, or may have. */
+export class AlreadyReported extends ReportRefused {}
+
+/** The user has had a turn in the windows, or epochs, before, or may have: a clock may have been ahead. */
+export class TurnTaken extends ReportRefused {}
 
 /** The gateway has not taken a request. */
 export class GatewayError extends StreamLDPError {

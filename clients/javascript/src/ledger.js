@@ -1,16 +1,22 @@
 /** The ledger of one user: the secret, what all reports with it have cost, and what they may (docs/wire.md, 15). */
 
+import { crc32 } from "./batch.js";
 import { blake2b } from "./blake2b.js";
-import { fromHex, joined, randomBytes, toHex, u32 } from "./bytes.js";
+import { fromHex, toHex, utf8 } from "./bytes.js";
+import { costOfReports, isCost, mostRounding, sharedCost } from "./costs.js";
 import {
+  AlreadyReported,
   BudgetExceeded,
   DayBudgetExceeded,
   LedgerError,
+  LedgerLost,
   LinkingRefused,
   StreamLDPError,
   TooManyValues,
+  TurnTaken,
 } from "./errors.js";
-import { mechanismOf, mostRounding } from "./mechanisms.js";
+import { Receipt } from "./receipt.js";
+import { randomBytes } from "./words.js";
 
 const SECRET_BYTES = 32;
 const VERSION = 1;
@@ -22,11 +28,14 @@ const DAY_MS = 86_400_000;
  */
 const MAX_DAYS = 8;
 
+/** Most ranges of epochs that an account of a phase remembers: one wrong clock must not end a user's reports for long. */
+const MAX_RANGES = 64;
+
 /**
  * What a user has agreed to.
  *
  * @typedef {object} Terms
- * @property {number} budget nats that all reports may cost, for ever
+ * @property {number} budget nats that all reports may cost, for ever; with Infinity, they are only counted
  * @property {number} perDay nats that all reports of one day, UTC, may cost; Infinity leaves it to the budget
  * @property {number} values the most values of an attribute that may be reported, one after another, with permanent
  *   noise
@@ -37,51 +46,12 @@ const MAX_DAYS = 8;
  */
 const NEW_USER = { perDay: Infinity, values: 1, fresh: false, linked: false };
 
-const nats = (number, round) => (round(number * 1000) / 1000).toFixed(3);
-
-/** What a report shows of its user, for the user alone: it has no true value. Show it; neither send nor log it. */
-export class Receipt {
-  /**
-   * @param {object} parts
-   * @param {string} parts.collection name
-   * @param {string[]} parts.about names of the attributes that are shown with noise
-   * @param {Uint8Array} [parts.row] the report, as it leaves
-   * @param {boolean} parts.linked whether it carries a pseudonym
-   * @param {number} parts.cost nats that it has cost
-   * @param {number} parts.spent nats that all reports of the user have cost
-   * @param {number} parts.budget nats that they may cost
-   */
-  constructor(parts) {
-    Object.assign(this, parts);
-    /** Nats that are left of the budget. */
-    this.left = Math.max(0, this.budget - this.spent);
-    /** The largest posterior of one of two records that were held for equally likely, after all reports so far. */
-    this.surest = 1 / (1 + Math.exp(-this.spent));
-    Object.freeze(this);
-  }
-
-  toString() {
-    const bytes = this.row?.length;
-    const shown = bytes > 16 ? `${toHex(this.row.subarray(0, 16))}...` : toHex(this.row ?? []);
-    const what = bytes === undefined ? "a report" : `${bytes} ${bytes === 1 ? "byte" : "bytes"}, ${shown}`;
-    const about = this.about.join(" and ");
-    const guess = Math.ceil(this.surest * 1000) / 10;
-    return (
-      `To ${this.collection} left ${what}, with noise, about ${about}.` +
-      (this.linked ? " It tells which reports are yours." : "") +
-      ` It cost ${nats(this.cost, Math.ceil)} nats: the surest guess which of two equally likely records is yours is now ` +
-      `${guess < 100 ? guess.toFixed(1) : "over 99.9"} % right, and ${nats(this.left, Math.floor)} of ${this.budget} ` +
-      "are left."
-    );
-  }
-}
-
 /** Require that terms make sense. @returns {Terms} */
 function checked(terms) {
   const { budget, perDay, values, fresh, linked, ...others } = terms;
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) throw new LedgerError(`"${unknown}" is no part of a user's terms`);
-  if (!(Number.isFinite(budget) && budget > 0)) throw new LedgerError("a budget is a positive number of nats");
+  if (!(typeof budget === "number" && budget > 0)) throw new LedgerError("a budget is a positive number of nats");
   if (!(typeof perDay === "number" && perDay > 0)) {
     throw new LedgerError("perDay is a positive number of nats, or Infinity");
   }
@@ -91,76 +61,60 @@ function checked(terms) {
   return { budget, perDay, values, fresh, linked };
 }
 
-/** Reports of one value that are told apart where they are shared unevenly; one with more is charged for ever. */
-const MAX_TIMES = 64;
-
-/** Values whose reports are shared out in the way that costs most; each of more is charged for ever, in no time. */
-const MAX_SHARING = 16;
-
 /**
- * Return the most that reports of several values may have cost: which was reported how often is not kept.
+ * Return what all reports have cost, in nats.
  *
- * It is the largest sum of the costs of t_1, t_2, ... reports over all t_1 + t_2 + ... = reports, each at least 1.
- *
- * @param {(times: number) => number} cost of so many reports of a value, in nats
+ * A report with fresh permanent noise costs as much as the first, whatever came before it. Costs of reports to phases
+ * add up.
  */
-function worstSharing(cost, values, reports) {
-  if (values > MAX_SHARING) return values * cost(Infinity);
-  // More reports never cost less: those beyond are of values that are charged for ever already.
-  const most = Math.min(reports - values + 1, MAX_TIMES + 1);
-  const costs = Array.from({ length: most }, (_, i) => cost(i === MAX_TIMES ? Infinity : i + 1));
-  const spare = Math.min(reports - values, values * (most - 1));
-  let best = new Array(spare + 1).fill(0);
-  for (let value = 0; value < values; value += 1) {
-    best = best.map((_, total) => {
-      const shares = costs.slice(0, total + 1).map((own, extra) => best[total - extra] + own);
-      return Math.max(...shares);
-    });
-  }
-  return best[spare];
+function costOf({ accounts, phases }) {
+  const shown = accounts.reduce(
+    (sum, { cost, tags, reports, fresh }) =>
+      sum + sharedCost(cost, { responses: tags.length, reports }) + (fresh && fresh * costOfReports(cost, 1)),
+    0,
+  );
+  return phases.reduce((sum, { epsilon, reports }) => sum + epsilon * reports, shown);
 }
 
-/**
- * Return what the reports of some accounts have cost, in nats.
- *
- * Where several values were reported, the reports are shared out as costs most. A report with fresh permanent noise
- * costs as much as the first, whatever came before it.
- */
-function costOf(accounts) {
-  return accounts.reduce((sum, { mechanism, sizes, position, tags, reports, fresh }) => {
-    const made = mechanismOf(mechanism, [sizes[position]]);
-    const cost = (count) => (count > 0 ? made.cost(0, count) : 0);
-    const times = tags.length > 0 ? Math.floor(reports / tags.length) : 0;
-    const more = reports - times * tags.length;
-    // Where a second report may cost more than the first, an uneven share can cost more than an even one.
-    const isEvenMost = tags.length < 2 || cost(2) <= 2 * cost(1);
-    const even = more * cost(times + 1) + (tags.length - more) * cost(times);
-    return sum + (isEvenMost ? even : worstSharing(cost, tags.length, reports)) + fresh * cost(1);
-  }, 0);
-}
-
-/** Return what was spent on each day once the reports of one have taken the accounts from one state to another. */
-function daysAfter(days, day, before, after) {
+/** Return what was spent on each day once the reports of one have taken the state from one to another. */
+function daysAfter(day, before, after) {
   const spent = costOf(before);
   // Both costs are rounded up: the rounding of what is subtracted is not the user's.
-  const costs = before.reduce((sum, { tags, fresh }) => sum + tags.length + fresh, 0);
+  const costs = before.accounts.reduce((sum, { tags, fresh }) => sum + tags.length + fresh, before.phases.length);
   const more = costOf(after) - spent + mostRounding(spent, costs);
-  const [, known] = days.find(([each]) => each === day) ?? [day, 0];
-  return [...days.filter(([each]) => each !== day), [day, known + more]].slice(-MAX_DAYS);
+  const [, known] = before.days.find(([each]) => each === day) ?? [day, 0];
+  return [...before.days.filter(([each]) => each !== day), [day, known + more]].slice(-MAX_DAYS);
 }
 
 const isCount = (number) => Number.isSafeInteger(number) && number >= 0;
 
-const isAccount = ({ tags, reports, fresh }) =>
-  [reports, fresh].every(isCount) && reports >= tags.length && (reports === 0 || tags.length > 0);
+const isAccount = ({ cost, tags, reports, fresh }) =>
+  isCost(cost) && [reports, fresh].every(isCount) && reports >= tags.length && (reports === 0 || tags.length > 0);
+
+const isPhase = ({ epsilon, epochs, reports }) =>
+  epsilon >= 0 && isCount(reports) && epochs.every(([first, last]) => first <= last);
+
+const isTurn = ([fingerprint, number]) => typeof fingerprint === "string" && Number.isSafeInteger(number);
 
 const isDay = ([day, spent]) => Number.isSafeInteger(day) && Number.isFinite(spent) && spent >= 0;
 
-/** Write the ledger of a new user, with a new secret. */
-function newLedger(agreed) {
+const EMPTY = { days: [], accounts: [], phases: [], turns: [] };
+
+/** Write the ledger of a new user. @param {Uint8Array} [secret] a new one without it */
+function newLedger({ secret = randomBytes(SECRET_BYTES), ...agreed }) {
   const terms = checked({ ...NEW_USER, ...agreed });
-  return JSON.stringify({ version: VERSION, secret: toHex(randomBytes(SECRET_BYTES)), ...terms, days: [], accounts: [] });
+  if (!(secret instanceof Uint8Array && secret.length === SECRET_BYTES)) throw new LedgerError("a secret has 32 bytes");
+  return written({ version: VERSION, secret: toHex(secret), ...terms, ...EMPTY });
 }
+
+/** Write a state with its checksum, by which a text that was damaged shows. */
+function written(state) {
+  const text = JSON.stringify(state);
+  return `{"checksum":${crc32(utf8(text))},${text.slice(1)}`;
+}
+
+/** JSON has null for Infinity. */
+const unlimited = (nats) => (nats === null ? Infinity : nats);
 
 function requireStore(store) {
   if (typeof store?.get !== "function" || typeof store.update !== "function") {
@@ -170,19 +124,24 @@ function requireStore(store) {
 
 function parsed(text, key) {
   if (text === undefined) {
-    throw new LedgerError(`there is no ledger "${key}": a new user gets one by Ledger.create, and that of a user who had one is lost`);
+    throw new LedgerLost(
+      `there is no ledger "${key}": a new user gets one by Ledger.create, and that of a user who had one is lost`,
+    );
   }
   try {
-    const stored = JSON.parse(text);
-    const state = { ...stored, perDay: stored.perDay ?? Infinity }; // for which JSON has null
-    const { version, secret, days, accounts, ...terms } = state;
+    const { checksum, ...stored } = JSON.parse(text);
+    const state = { ...stored, budget: unlimited(stored.budget), perDay: unlimited(stored.perDay) };
+    const { version, secret, days, accounts, phases, turns, ...terms } = state;
     checked(terms);
     const isWhole =
+      checksum === crc32(utf8(JSON.stringify(stored))) &&
       version === VERSION &&
       /^[0-9a-f]{64}$/.test(secret) &&
       days.every(isDay) &&
       accounts.every(isAccount) &&
-      Number.isFinite(costOf(accounts));
+      phases.every(isPhase) &&
+      turns.every(isTurn) &&
+      Number.isFinite(costOf(state));
     if (isWhole) return state;
   } catch {
     // What is wrong with the text may repeat the secret, so it is not told.
@@ -204,10 +163,12 @@ async function answered(promise, key) {
 export class Ledger {
   #secret;
 
-  constructor(store, key, secret) {
+  constructor(store, key, secret, isNew) {
     this.store = store;
     this.key = key;
     this.#secret = secret;
+    /** Whether it was begun just now: an application that has seen its user before then sees that the ledger was lost. */
+    this.isNew = isNew;
   }
 
   /**
@@ -216,6 +177,7 @@ export class Ledger {
    * @param {object} user
    * @param {import("./store.js").Store} user.store
    * @param {string} [user.key] name of the ledger in its store
+   * @param {Uint8Array} [user.secret] 32 bytes, of a user who has no other ledger with it; drawn where it is left out
    * @param {number} user.budget see `Terms`, as for all that follow
    * @param {number} [user.perDay] Infinity where it is left out
    * @param {number} [user.values] 1 where it is left out
@@ -232,7 +194,7 @@ export class Ledger {
       throw new LedgerError(`there is a ledger "${key}" already: Ledger.open opens it, Ledger.openOrCreate does either`);
     };
     await answered(store.update(key, begin), key);
-    return Ledger.open({ store, key });
+    return Ledger.#opened(store, key, begun);
   }
 
   /**
@@ -249,7 +211,7 @@ export class Ledger {
     requireStore(store);
     // Another tab may have begun it meanwhile.
     if ((await answered(store.get(key), key)) === undefined) await answered(store.update(key, (text) => text ?? begun), key);
-    return Ledger.open({ store, key });
+    return Ledger.#opened(store, key, begun);
   }
 
   /**
@@ -257,11 +219,18 @@ export class Ledger {
    *
    * @param {{store: import("./store.js").Store, key?: string}} user as for `create`
    * @returns {Promise<Ledger>}
-   * @throws {LedgerError} it is missing or damaged; it does not begin anew by itself
+   * @throws {LedgerLost} it is missing; it does not begin anew by itself
+   * @throws {LedgerError} it is damaged
    */
   static async open({ store, key = "user" } = {}) {
     requireStore(store);
-    return new Ledger(store, key, fromHex(parsed(await answered(store.get(key), key), key).secret));
+    return Ledger.#opened(store, key);
+  }
+
+  static async #opened(store, key, begun) {
+    const text = await answered(store.get(key), key);
+    const { secret } = parsed(text, key);
+    return new Ledger(store, key, fromHex(secret), begun !== undefined && secret === parsed(begun, key).secret);
   }
 
   /** The user's secret, 32 bytes, which is never sent. */
@@ -271,7 +240,7 @@ export class Ledger {
 
   /** Return what was spent, in nats. @returns {Promise<number>} */
   async spent() {
-    return costOf((await this.#state()).accounts);
+    return costOf(await this.#state());
   }
 
   /** Return the terms to which the user has agreed. @returns {Promise<Terms>} */
@@ -287,58 +256,60 @@ export class Ledger {
    * @throws {LedgerError} they make no sense
    */
   async agree(terms) {
-    await this.#update(({ version, secret, days, accounts, ...agreed }) => {
-      return { version, secret, ...checked({ ...agreed, ...terms }), days, accounts };
+    await this.#update(({ version, secret, days, accounts, phases, turns, ...agreed }) => {
+      return { version, secret, ...checked({ ...agreed, ...terms }), days, accounts, phases, turns };
     });
   }
 
   /**
-   * Count one report of a record; resolves once the new state is kept, so that the report may leave.
+   * Count one report; resolves once the new state is kept, so that the report may leave.
    *
-   * @param {import("./collection.js").Collection} collection
-   * @param {number[]} values numbers of the record's values
+   * @param {import("./collection.js").Inquiry} inquiry what it answers: a collection, or a round of one
+   * @param {unknown} held as the collection's `encode` gives it
    * @param {object} [when]
    * @param {number} [when.timeMs] the time, milliseconds since 1970-01-01 UTC, which decides to what day it is charged
    * @returns {Promise<{fresh: boolean, receipt: Receipt}>} whether the report was charged as one whose permanent noise is
    *   drawn anew, as it then must be; and its receipt, which has no row yet
    * @throws {BudgetExceeded} the budget does not cover it; DayBudgetExceeded, that of the day does not
    * @throws {TooManyValues} a value has changed, and the user has not agreed to that
-   * @throws {LinkingRefused} it would carry a pseudonym, and the user has not agreed to that
+   * @throws {LinkingRefused} it would carry what links it to others, and the user has not agreed to that
+   * @throws {AlreadyReported} the user has reported to the phase in this epoch; TurnTaken, has had a turn
    * @throws {LedgerError} the ledger is missing or damaged
    */
-  async spend(collection, values, { timeMs = Date.now() } = {}) {
-    const shown = collection.attributes.map(({ name }, position) => this.#shown(collection, name, position, values));
+  async spend(inquiry, held, { timeMs = Date.now() } = {}) {
     const day = Math.floor(timeMs / DAY_MS);
     let charged;
     await this.#update((state) => {
+      const { collection, about, linked, parts, phase } = inquiry.charge(held, {
+        secret: this.#secret,
+        isFresh: state.fresh,
+      });
       // Reports without permanent noise in common have nothing to be linked for.
-      if (collection.linkedMs !== undefined && !state.fresh && !state.linked) {
-        throw new LinkingRefused(
-          `collection "${collection.name}" links the reports of a user by a pseudonym, to which this user has not ` +
-            "agreed: nothing was sent; if the user agrees, ledger.agree({ linked: true })",
-        );
+      const isLinked = linked && !state.fresh;
+      if (isLinked && !state.linked) throw new LinkingRefused(linkingRefused(collection));
+      const phases = phase === undefined ? state.phases : afterPhase(state.phases, phase, collection);
+      const turns = afterTurn(state.turns, inquiry.turn(timeMs), phase !== undefined);
+      const shown = parts.map(({ shows, ...account }) => ({ account: { collection, ...account }, tag: this.#tag(shows) }));
+      const accounts = shown.reduce((known, part) => after(known, part, state), state.accounts);
+      const counted = { ...state, accounts, phases, turns };
+      counted.days = daysAfter(day, state, counted);
+      const [before, spent] = [costOf(state), costOf(counted)];
+      const cost = Math.max(0, spent - before);
+      if (!(spent <= state.budget)) {
+        const left = Math.max(0, state.budget - before);
+        throw new BudgetExceeded(`${tooDear(cost, left)} of a budget of ${state.budget}: nothing was sent`);
       }
-      const accounts = shown.reduce((known, report) => after(known, report, state), state.accounts);
-      const days = daysAfter(state.days, day, state.accounts, accounts);
-      const cost = costOf(accounts);
-      if (!(cost <= state.budget)) {
-        throw new BudgetExceeded(
-          `with this report the user would have spent ${cost.toFixed(3)} of ${state.budget} nats: nothing was sent`,
-        );
-      }
-      const [, today] = days.at(-1);
+      const [, today] = counted.days.at(-1);
       if (!(today <= state.perDay)) {
+        const [, known] = state.days.find(([each]) => each === day) ?? [day, 0];
+        const left = Math.max(0, state.perDay - known);
         throw new DayBudgetExceeded(
-          `with this report the user would have spent ${today.toFixed(3)} of ${state.perDay} nats a day, until 00:00 ` +
-            "UTC: nothing was sent",
+          `${tooDear(cost, left)} of ${state.perDay} a day, until 00:00 UTC: nothing was sent`,
         );
       }
-      const about = collection.attributes.map(({ name }) => name);
-      const linked = collection.linkedMs !== undefined && !state.fresh;
-      const before = costOf(state.accounts);
-      const spent = { cost: Math.max(0, cost - before), spent: cost, budget: state.budget };
-      charged = { fresh: state.fresh, receipt: new Receipt({ collection: collection.name, about, linked, ...spent }) };
-      return { ...state, days, accounts };
+      const receipt = new Receipt({ collection, about, linked: isLinked, cost, spent, budget: state.budget });
+      charged = { fresh: state.fresh, receipt };
+      return counted;
     });
     return charged;
   }
@@ -353,42 +324,89 @@ export class Ledger {
       if (state.secret !== toHex(this.#secret)) {
         throw new LedgerError(`the ledger "${this.key}" has another secret now`);
       }
-      return JSON.stringify(change(state));
+      return written(change(state));
     };
     await answered(this.store.update(this.key, changed), this.key);
   }
 
-  #shown(collection, attribute, position, values) {
-    const context = collection.contexts[position];
-    const { spec: mechanism, sizes } = collection.mechanism;
-    const tag = blake2b(joined(context, u32(values[position])), {
-      key: this.#secret,
-      person: "stream-ldp tag 1",
-      length: 8,
-    });
-    return {
-      account: { collection: collection.name, attribute, context: toHex(context), mechanism, sizes, position },
-      tag: toHex(tag),
-    };
+  /** Name a permanent response, so that its value does not stand in the ledger. */
+  #tag(shows) {
+    return toHex(blake2b(shows, { key: this.#secret, person: "stream-ldp tag 1", length: 8 }));
   }
 }
 
-/** Return the accounts after one more report of an attribute. */
+const linkingRefused = (collection) =>
+  `collection "${collection}" links the reports of a user, by a pseudonym or what is as good as one, and this user has ` +
+  "not agreed to that: nothing was sent; if the user agrees, ledger.agree({ linked: true })";
+
+/** The cost is rounded up and the rest down, or a report that exceeds it by little would look as if it fitted. */
+const tooDear = (cost, left) =>
+  `to report this would cost ${(Math.ceil(cost * 1000) / 1000).toFixed(3)} nats of privacy, and ` +
+  `${(Math.floor(left * 1000) / 1000).toFixed(3)} are left`;
+
+/** Return the accounts after one more report that shows a permanent response. */
 function after(accounts, { account, tag }, { values: mostValues, fresh: isFresh }) {
   const name = JSON.stringify(account);
   const nameOf = ({ tags: _, reports: __, fresh: ___, ...own }) => JSON.stringify(own);
   const known = accounts.find((each) => nameOf(each) === name) ?? { ...account, tags: [], reports: 0, fresh: 0 };
   const others = accounts.filter((each) => each !== known);
   if (isFresh) return [...others, { ...known, fresh: known.fresh + 1 }];
-  // Accounts with one context show the same permanent responses, through different fresh noise.
-  const alike = accounts.filter(({ context }) => context === account.context);
+  // Accounts of one set of responses show the same, through different fresh noise.
+  const alike = accounts.filter(({ responses }) => responses === account.responses);
   const before = new Set(alike.flatMap((each) => each.tags));
   if (!before.has(tag) && before.size >= mostValues) {
+    const had = before.size === 1 ? "another value" : `${before.size} other values`;
     throw new TooManyValues(
-      `attribute "${account.attribute}" has another value than was reported before, and the user has agreed to report ` +
-        `${mostValues} of its values: nothing was sent`,
+      `attribute "${account.attribute}" has had ${had} in earlier reports, and no more are assumed of this user: ` +
+        "nothing was sent",
     );
   }
   // Sorted, or their order would show which came first.
   return [...others, { ...known, tags: [...new Set([...known.tags, tag])].sort(), reports: known.reports + 1 }];
+}
+
+/** Return the accounts of phases after one more report, in an epoch that has had none. */
+function afterPhase(phases, { fingerprint, phase, epoch, epsilon }, collection) {
+  const alike = phases.filter((each) => each.fingerprint === fingerprint && each.phase === phase);
+  if (alike.some(({ epochs }) => epochs.some(([first, last]) => first <= epoch && epoch <= last))) {
+    throw new AlreadyReported(
+      `phase ${phase} of epoch ${epoch} of collection "${collection}" has had this user's report, or may have had it: ` +
+        "nothing was sent",
+    );
+  }
+  const known = alike.find((each) => each.epsilon === epsilon);
+  const { epochs, reports } = known ?? { epochs: [], reports: 0 };
+  const counted = { collection, fingerprint, phase, epsilon, epochs: withEpoch(epochs, epoch), reports: reports + 1 };
+  return [...phases.filter((each) => each !== known), counted];
+}
+
+/**
+ * Return the last turns after one more. Turns only go forward: a clock that was ahead costs the turns until then, and one
+ * that is behind gives none.
+ *
+ * @param {boolean} isAgain whether more may be reported in the last turn, as to another phase of an epoch
+ */
+function afterTurn(turns, turn, isAgain) {
+  if (turn === undefined) return turns;
+  const { fingerprint, number, every } = turn;
+  const [, last] = turns.find(([each]) => each === fingerprint) ?? [fingerprint, -Infinity];
+  if (number < last + every && !(isAgain && number === last)) {
+    throw new TurnTaken(
+      `a user reports once in ${every} windows, or epochs, and the ledger has a report in one of those around number ` +
+        `${number}: nothing was sent; the next may be in number ${last + every}`,
+    );
+  }
+  return [...turns.filter(([each]) => each !== fingerprint), [fingerprint, number]];
+}
+
+/** Add an epoch to ranges of epochs; where there are too many, those between the two nearest ranges are over, too. */
+function withEpoch(epochs, epoch) {
+  const ranges = [...epochs, [epoch, epoch]].sort(([one], [other]) => one - other);
+  for (;;) {
+    const gaps = ranges.slice(1).map(([begin], i) => begin - ranges[i][1]);
+    const least = Math.min(...gaps);
+    if (!(least <= 1 || ranges.length > MAX_RANGES)) return ranges;
+    const place = gaps.indexOf(least);
+    ranges.splice(place, 2, [ranges[place][0], ranges[place + 1][1]]);
+  }
 }

@@ -1,35 +1,13 @@
-/** The mechanisms for records, and what their reports cost (docs/wire.md, sections 2 to 5 and 15). */
+/** The mechanisms for records (docs/wire.md, sections 2 to 5). */
 
+import { packed } from "./bytes.js";
+import { costOfReports } from "./costs.js";
 import { CollectionError } from "./errors.js";
 import { exp, whole } from "./exact.js";
-
-const RESOLUTION = 2 ** 32;
+import { RESOLUTION, threshold } from "./words.js";
 
 /** Beyond this many nats no chance of k-RR is a multiple of 2^-32: e^23 is more than 2^33. */
 const MAX_EPSILON = 23;
-
-/** Errors of exp, log, pow and the sums of a cost are below these, relative and absolute; costs are rounded up. */
-const RELATIVE_ERROR = 2 ** -40;
-const ABSOLUTE_ERROR = 2 ** -40;
-
-/** Return the most by which a sum of so many costs is rounded up in all. */
-export const mostRounding = (nats, costs) => 2 * (RELATIVE_ERROR * nats + ABSOLUTE_ERROR * costs);
-
-const roundedUp = (nats) => nats * (1 + RELATIVE_ERROR) + ABSOLUTE_ERROR;
-
-/** Return the threshold of a probability, in units of 2^-32: rounded to the nearest, halves to even. */
-export function threshold(probability) {
-  const exact = probability * RESOLUTION;
-  const floor = Math.floor(exact);
-  const rest = exact - floor;
-  return floor + (rest > 0.5 || (rest === 0.5 && floor % 2 === 1) ? 1 : 0);
-}
-
-function packed(width, setBits) {
-  const row = new Uint8Array(width);
-  for (const bit of setBits) row[bit >> 3] |= 1 << (bit & 7);
-  return row;
-}
 
 /** RR-LDP: one-hot code, permanent and then instantaneous randomised response (Chu, Long and Liu, 2022). */
 export class RRLDP {
@@ -42,7 +20,6 @@ export class RRLDP {
     for (const [name, chance] of Object.entries({ f, p: p ?? 0, q: q ?? 1 })) {
       if (!(typeof chance === "number" && chance >= 0 && chance <= 1)) throw new CollectionError(`${name} is a probability, from 0 to 1`);
     }
-    this.spec = p === undefined ? { kind: this.kind, f } : { kind: this.kind, f, p, q };
     if ((p === undefined) !== (q === undefined)) throw new CollectionError("p and q belong together");
     this.sizes = sizes;
     this.hasInstantaneous = p !== undefined;
@@ -59,6 +36,17 @@ export class RRLDP {
     return this.thresholds;
   }
 
+  /** Cost of the reports of attribute `j`, see `costs.js`. */
+  costs() {
+    const [flip, p, q] = this.thresholds;
+    return { kind: "bits", flip, p, q };
+  }
+
+  /** Number of fresh words of a report. */
+  get freshCount() {
+    return this.hasInstantaneous ? this.bits : 0;
+  }
+
   /** Number of keyed words of each attribute. */
   get wordCounts() {
     return this.sizes;
@@ -69,7 +57,7 @@ export class RRLDP {
     return [this.thresholds[0]];
   }
 
-  /** Return the permanent bits. @param {number[]} values @param {number[][]} words of each attribute */
+  /** Return the bits that are permanent. @param {number[]} values @param {number[][]} words of each attribute */
   permanent(values, words) {
     return words.flatMap((own, j) => own.map((word, i) => Number((i === values[j]) !== (word < this.thresholds[0]))));
   }
@@ -83,30 +71,12 @@ export class RRLDP {
 
   /** Return the row of some bits. @param {number[]} bits @returns {Uint8Array} */
   pack(bits) {
-    return packed(this.width, bits.flatMap((bit, i) => (bit ? [i] : [])));
+    return packed(bits, Array(this.bits).fill(1), this.width);
   }
 
-  /**
-   * Return a report.
-   *
-   * @param {number[]} values
-   * @param {number[][]} words permanent words of each attribute
-   * @param {(count: number) => number[]} fresh draws words that are new in each report
-   * @returns {Uint8Array}
-   */
-  row(values, words, fresh) {
-    return this.pack(this.instantaneous(this.permanent(values, words), fresh(this.hasInstantaneous ? this.bits : 0)));
-  }
-
-  /** Return what `times` reports of one value of an attribute cost, in nats, never too little. */
-  cost(_, times) {
-    const h = this.thresholds[0] / RESOLUTION;
-    const k = 1 - h;
-    const p = this.thresholds[1] / RESOLUTION;
-    const q = this.thresholds[2] / RESOLUTION;
-    const u = (p / q) ** times;
-    const d = ((1 - q) / (1 - p)) ** times;
-    return roundedUp(Math.log((k + h * u) / (h + k * u)) + Math.log((k + h * d) / (h + k * d)));
+  /** Return what `times` reports of one value of attribute `j` cost, in nats, never too little; Infinity for ever. */
+  cost(j, times) {
+    return costOfReports(this.costs(j), times);
   }
 }
 
@@ -152,7 +122,7 @@ export class KRR {
     if (perReport !== undefined && !(isPositive(perReport) && perReport < epsilon)) {
       throw new CollectionError("per_report must be positive, and below epsilon");
     }
-    this.spec = { kind: this.kind, epsilon, ...(perReport === undefined ? {} : { per_report: perReport }) };
+    this.epsilon = epsilon;
     this.sizes = sizes;
     this.runs = sizes.map((size) => (epsilon > MAX_EPSILON ? 0 : runOf(epsilon, size)));
     this.kept = sizes.map((size, j) => RESOLUTION - (size - 1) * this.runs[j]);
@@ -174,6 +144,16 @@ export class KRR {
     return this.hasInstantaneous ? this.kept.map((kept, j) => [kept, this.fresh[j]]) : this.kept;
   }
 
+  /** Without `per_report`, all reports cost the epsilon which the file states. */
+  costs(j) {
+    if (!this.hasInstantaneous) return { kind: "answer", epsilon: this.epsilon };
+    return { kind: "repeated", size: this.sizes[j], permanent: this.kept[j], fresh: this.fresh[j] };
+  }
+
+  get freshCount() {
+    return this.hasInstantaneous ? this.sizes.length : 0;
+  }
+
   get wordCounts() {
     return this.sizes.map(() => 1);
   }
@@ -183,7 +163,7 @@ export class KRR {
   }
 
   /** Return the numbers of the values that are named for ever. @param {number[]} values @param {number[][]} words */
-  named(values, words) {
+  permanent(values, words) {
     return values.map((value, j) =>
       shifted(value, words[j][0], { kept: this.kept[j], run: this.runs[j], size: this.sizes[j] }),
     );
@@ -199,35 +179,12 @@ export class KRR {
 
   /** Return the row of some numbers. @param {number[]} numbers @returns {Uint8Array} */
   pack(numbers) {
-    let start = 0;
-    const set = numbers.flatMap((number, j) => {
-      const first = start;
-      start += this.places[j];
-      return Array.from({ length: this.places[j] }, (_, i) => i)
-        .filter((i) => (number >>> i) & 1)
-        .map((i) => first + i);
-    });
-    return packed(this.width, set);
+    return packed(numbers, this.places, this.width);
   }
 
-  /** Return a report; see `RRLDP.row`. */
-  row(values, words, fresh) {
-    const drawn = fresh(this.hasInstantaneous ? this.sizes.length : 0);
-    return this.pack(this.instantaneous(this.named(values, words), drawn));
-  }
-
-  /**
-   * Return what `times` reports of one value of attribute `j` cost, in nats, never too little; Infinity for ever.
-   *
-   * Without `per_report` that is the epsilon which the file states.
-   */
+  /** See `RRLDP.cost`. */
   cost(j, times) {
-    if (!this.hasInstantaneous) return this.spec.epsilon;
-    const others = this.sizes[j] - 1;
-    const p = this.kept[j] / RESOLUTION;
-    const q = this.runs[j] / RESOLUTION;
-    const x = (this.freshRuns[j] / this.fresh[j]) ** times;
-    return roundedUp(Math.log((p + others * q * x) / (q + (p + (others - 1) * q) * x)));
+    return costOfReports(this.costs(j), times);
   }
 }
 
@@ -235,18 +192,5 @@ const isPositive = (number) => typeof number === "number" && number > 0 && numbe
 
 const MECHANISMS = { "rr-ldp": RRLDP, "k-rr": KRR };
 
-/** Require that a document's mechanism is one of those that are spoken. */
-export function checkKind(spec) {
-  if (typeof spec?.kind !== "string" || !Object.hasOwn(MECHANISMS, spec.kind)) {
-    throw new CollectionError(
-      `this client speaks collections of records, with the mechanisms ${Object.keys(MECHANISMS).join(" and ")}; it ` +
-        `does not speak ${JSON.stringify(spec?.kind)}`,
-    );
-  }
-}
-
 /** Make the mechanism that a collection's document names. */
-export function mechanismOf(spec, sizes) {
-  checkKind(spec);
-  return new MECHANISMS[spec.kind](spec, sizes);
-}
+export const mechanismOf = (spec, sizes) => new MECHANISMS[spec.kind](spec, sizes);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,14 @@ def _nothing() -> None:
 
 def _python() -> tuple[str, ...]:
     return sys.executable, "-m", "tests.clients.contract.python_client"
+
+
+def _javascript() -> tuple[str, ...]:
+    return "node", "clients/javascript/contract/program.js"
+
+
+def _without_node() -> str | None:
+    return None if shutil.which("node") else "Node, which runs the JavaScript client, is not installed"
 
 
 def _java() -> tuple[str, ...]:
@@ -37,6 +46,7 @@ class Row:
 
 CLIENTS = {
     "python": Row(command=_python),
+    "javascript": Row(command=_javascript, missing=_without_node),
     "java": Row(command=_java, missing=java.missing),
 }
 

@@ -1,0 +1,151 @@
+/** Sampled collections, and those of views: each user answers one question, about an attribute or a few (section 17). */
+
+import { joined, u32, utf8 } from "../bytes.js";
+import { blake2b } from "../blake2b.js";
+import { costOfReports } from "../costs.js";
+import { CollectionError } from "../errors.js";
+import { NumberedRows, Questions, questionOf } from "../questions.js";
+import { AnyText, Listed, Ranged, checkNames, encodeRecord } from "../values.js";
+import { RESOLUTION, digestWords, threshold } from "../words.js";
+
+/** Return the bucket that a cohort's hash gives a text. */
+function bucketOf(cohort, text, buckets) {
+  const digest = blake2b(joined(u32(cohort), utf8(text)), { length: 8 });
+  return Number(new DataView(digest.buffer).getBigUint64(0, true) % BigInt(buckets));
+}
+
+/** Round a number from 0 to so many steps to one of both next points, by a word (section 17, numbers). */
+function rounded(words, scaled, steps) {
+  const y = ((scaled + 1) / 2) * steps;
+  const below = Math.min(Math.floor(y), steps - 1);
+  return below + Number(words.next() < threshold(y - below));
+}
+
+const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+
+/** A sampled collection. */
+export class Kind extends Questions {
+  constructor(document, meaning) {
+    super(document);
+    const [, , domains, questions, ends] = this.listOf(meaning, "sampled", 5);
+    checkNames(document.attributes);
+    this.attributes = document.attributes.map((each, place) => this.#attribute(each, domains?.[place]));
+    if (domains.length !== this.attributes.length) this.refuse("it has other attributes");
+    this.requireCount(questions?.length);
+    const { epsilon, per_report: perReport, p, q } = document.mechanism;
+    this.questions = questions.map((each, place) => this.#question(each, place, epsilon ?? undefined));
+    for (const { randomizer } of this.questions) this.#checkFresh(randomizer, perReport ?? undefined, [p ?? 0, q ?? 1]);
+    this.ends = this.shareOf(ends, questions.length);
+    this.rows = new NumberedRows(this.questions.map(({ randomizer }) => randomizer));
+    this.width = this.rows.width;
+    this.mean(meaning);
+  }
+
+  /** Make an attribute, which the meaning has as the document does. */
+  #attribute(attribute, named) {
+    const { name, values, bins, range } = attribute;
+    const [known, domain] = Array.isArray(named) ? named : [];
+    if (known !== name || domain === undefined) this.refuse(`it has another attribute in place of "${name}"`);
+    if (domain === null) {
+      if (!Array.isArray(attribute.candidates)) this.refuse(`"${name}" has values or a range`);
+      return new AnyText(attribute);
+    }
+    if ((values ?? bins) === undefined || (values ?? bins) === null) {
+      const isRange = same(domain, range) && range.length === 2 && range.every(Number.isFinite) && range[0] < range[1];
+      if (!isRange) this.refuse(`"${name}" has another range`);
+      return new Ranged(attribute);
+    }
+    const made = new Listed(attribute);
+    if (!same(domain, made.values)) this.refuse(`"${name}" has other values`);
+    return made;
+  }
+
+  #question(question, place, epsilon) {
+    const [of, kind, parameters, cohort] = Array.isArray(question) ? question : [];
+    const isOrder = (each, i) => Number.isSafeInteger(each) && each > (of[i - 1] ?? -1) && each < this.attributes.length;
+    if (!(Array.isArray(of) && of.length && of.every(isOrder))) this.refuse(`question ${place} is about no attributes`);
+    const asked = of.map((each) => this.attributes[each]);
+    const isNumber = ["piecewise", "mean-est"].includes(kind);
+    const isFit = cohort === undefined
+      ? asked.every((each) => each instanceof (isNumber ? Ranged : Listed)) && kind !== "bloom"
+      : Number.isSafeInteger(cohort) && cohort >= 0 && of.length === 1 && !(asked[0] instanceof Ranged) && !isNumber;
+    if (!isFit || (kind === "piecewise" && of.length !== 1)) this.refuse(`question ${place} does not fit its attributes`);
+    const inputs = cohort !== undefined || kind === "piecewise"
+      ? undefined
+      : asked.reduce((count, each) => count * (isNumber ? 2 : each.values.length), 1);
+    return { of, cohort, randomizer: this.randomizer(place, kind, parameters, { inputs, epsilon }) };
+  }
+
+  /** Require that the fresh noise of a randomizer is what the file says. */
+  #checkFresh({ kind, parameters, cost }, perReport, second) {
+    if (kind === "repeated" && perReport === undefined) this.refuse("it has fresh noise");
+    if (kind === "bloom" && !same([parameters.p, parameters.q], second.map(threshold))) this.refuse("p and q are others");
+    if (cost.kind === "repeated") {
+      const { size, fresh } = cost;
+      const ratio = Math.log((fresh * (size - 1)) / (RESOLUTION - fresh));
+      if (!(ratio > 0)) throw new CollectionError("the fresh noise of the meaning hides nothing");
+    }
+  }
+
+  /** Convert a record to the numbers of its values, its numbers, and its texts. */
+  encode(record) {
+    return encodeRecord(record, this.attributes, this.name);
+  }
+
+  /** Return the number of the question that a user is asked. */
+  question(secret) {
+    return questionOf(this.ends, digestWords(secret, "stream-ldp qst 1", this.fingerprint, 1)[0]);
+  }
+
+  charge(values, { secret, isFresh }) {
+    const costs = this.questions.map(({ randomizer }) => this.#oneReport(randomizer));
+    // With fresh noise each answers a question of its own, and is charged as the one that costs most.
+    const number = isFresh ? costs.indexOf(Math.max(...costs)) : this.question(secret);
+    const { of, randomizer } = this.questions[number];
+    const names = of.map((place) => this.attributes[place].name);
+    return {
+      collection: this.name,
+      about: names,
+      linked: false,
+      parts: [
+        {
+          attribute: names.join(" and "),
+          responses: this.responses(number),
+          cost: randomizer.cost,
+          shows: this.#shows(number, values),
+        },
+      ],
+    };
+  }
+
+  #oneReport({ cost, loss }) {
+    return cost.kind === "answer" ? loss : costOfReports(cost, 1);
+  }
+
+  #shows(number, values) {
+    return this.shows(number, joined(...this.questions[number].of.map((place) => this.attributes[place].held(values[place]))));
+  }
+
+  row(values, { secret, words }) {
+    const number = secret === undefined ? questionOf(this.ends, words.next()) : this.question(secret);
+    const source = secret === undefined ? words : this.answerWords(secret, this.#shows(number, values));
+    const { randomizer } = this.questions[number];
+    const answer = randomizer.draw(source, this.#input(this.questions[number], values, source));
+    return this.rows.row(number, randomizer, randomizer.again(words, answer));
+  }
+
+  #input({ of, cohort, randomizer }, values, words) {
+    const { kind, parameters } = randomizer;
+    const [first] = of;
+    if (cohort !== undefined) {
+      const text = this.attributes[first].textOf(values[first]);
+      if (kind !== "bloom") return bucketOf(cohort, text, randomizer.inputs);
+      const { hashes, bits } = parameters;
+      return Array.from({ length: hashes }, (_, i) => bucketOf(hashes * cohort + i, text, bits));
+    }
+    const scaled = (place) => this.attributes[place].scaled(values[place]);
+    if (kind === "piecewise") return rounded(words, scaled(first), parameters.steps);
+    if (kind === "mean-est") return of.map((place) => rounded(words, scaled(place), 1));
+    return of.reduce((cell, place) => cell * this.attributes[place].values.length + values[place], 0);
+  }
+}

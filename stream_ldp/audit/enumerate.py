@@ -54,15 +54,25 @@ def distribution(
     given: numbers that decide the first decisions, each modulo the number of outcomes; the probabilities are those
         given these outcomes.
     most: of a decision with more outcomes, the first two and the last two are played alone. The probabilities then
-        sum to less than 1.
+        sum to less than 1, but where such a decision comes last, and all that are played return the same: it is then
+        a draw that is not used, and counts in full.
 
     Raises:
         UnknownDistribution: it uses randomness in another way, or has more than `MAX_WAYS` ways to turn out.
     """
     # Of each output, the sum of the numerators over each denominator, since there are few of these.
     found: dict[Output, Counter[int]] = defaultdict(Counter)
+    last: dict[tuple[int, ...], list[tuple[Output, _Way]]] = defaultdict(list)
     for output, way in _ways(run, only=only, given=given, most=most):
-        found[output][way.denominator] += way.numerator
+        if most is not None and way.choices and way.choices[-1] > most:
+            last[way.before_last].append((output, way))
+        else:
+            found[output][way.denominator] += way.numerator
+    for alike in last.values():
+        # Probabilities that leave most outcomes out may be compared with each other, but not with those that do not.
+        idle = len({output for output, _ in alike}) == 1
+        for output, way in alike[:1] if idle else alike:
+            found[output][way.denominator] += way.numerator * (way.choices[-1] if idle else 1)
     return {
         output: sum(map(Fraction, numerators.values(), numerators.keys()), start=Fraction(0))
         for output, numerators in found.items()
@@ -109,6 +119,7 @@ class _Way:
     The first decisions are given, those after them have the listed outcomes, and all others the first of theirs.
 
     choices: number of possible outcomes of each decision that was taken and not given.
+    before_last: the outcomes of all these decisions but the last.
     words_used: the words that were decided with.
     numerator, denominator: of the probability that all of them turn out so. The fraction is not reduced, which would
         take longer than all else.
@@ -121,6 +132,11 @@ class _Way:
         self._outcomes = outcomes
         self._only = only
         self._given = list(reversed(given))
+
+    @property
+    def before_last(self) -> tuple[int, ...]:
+        taken = [*self._outcomes, *[0] * len(self.choices)]
+        return tuple(taken[: len(self.choices) - 1])
 
     def below(self, thresholds: NDArray[np.integer]) -> NDArray[np.bool_]:
         decided = self._decided(thresholds.shape, [_Below(int(each)) for each in thresholds.flat])

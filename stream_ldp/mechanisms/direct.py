@@ -118,11 +118,7 @@ class DirectResponse(FrequencyOracle):
 
     def respond(self, values: NDArray[np.int64], *, entropy: Entropy) -> NDArray[np.int64]:
         """Perturb values into the choices that are sent, not packed, int64, shape (n,)."""
-        sent = values.copy()
-        changed = np.flatnonzero(~entropy.below(np.broadcast_to(np.uint32(self.kept), values.shape)))
-        others = np.full(len(changed), self.counters - 1)
-        sent[changed] = (sent[changed] + 1 + entropy.integers(others)) % self.counters
-        return sent
+        return kept_or_other(values, choices=self.counters, kept=self.kept, entropy=entropy)
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
         (named,) = unpack(rows, [self.bits])
@@ -163,6 +159,18 @@ class DirectResponse(FrequencyOracle):
     def resized(self, size: int, *, padding: int, epsilon: float) -> Self:
         dummies = padding if self.dummies else 0
         return replace(self, size=size, dummies=dummies, epsilon=amplified(epsilon, padding=padding))
+
+
+def kept_or_other(values: NDArray[np.int64], *, choices: int, kept: int, entropy: Entropy) -> NDArray[np.int64]:
+    """Keep each value with the probability kept / 2^32, or else name one of the others, uniformly; int64, shape (n,).
+
+    Another value is drawn for every user, and used by those who do not keep theirs: a draw that only they make would
+    take time, by which whoever shares the machine could tell them apart. They use the first draws, in order.
+    """
+    keep = entropy.below(np.broadcast_to(np.uint32(kept), values.shape))
+    drawn = entropy.integers(np.full(len(values), choices - 1))
+    others = (values + 1 + drawn[np.cumsum(~keep) - 1]) % choices
+    return np.where(keep, values, others)
 
 
 def amplified(epsilon: float, *, padding: int) -> float:

@@ -102,13 +102,15 @@ class HalfSpaceResponse(Randomizer):
         """See `Randomizer.perturb`; values are numbers whose bits are the signs."""
         signs = checked_values(values, choices=self.inputs)
         near = entropy.below(np.broadcast_to(np.uint32(self.kept), signs.shape))
-        sent = np.empty_like(signs)
-        for side, count in ((True, self.near), (False, self.far)):
-            users = np.flatnonzero(near == side)
-            drawn = entropy.integers(np.full(len(users), count))
-            # Where the vectors differ, the sign is inverted.
-            sent[users] = signs[users] ^ (self._agreements(drawn, near=side) ^ (self.inputs - 1))
-        return pack([sent], [self.bits])
+        drawn = entropy.integers(np.where(near, self.near, self.far))
+        # Both are worked out for every user, so that the time does not tell which is sent.
+        agreements = np.where(
+            near,
+            self._agreements(np.minimum(drawn, self.near - 1), near=True),
+            self._agreements(np.minimum(drawn, self.far - 1), near=False),
+        )
+        # Where the vectors differ, the sign is inverted.
+        return pack([signs ^ agreements ^ (self.inputs - 1)], [self.bits])
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """See `Randomizer.valid`: all vectors are possible."""

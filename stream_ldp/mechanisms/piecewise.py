@@ -89,12 +89,10 @@ class PiecewiseResponse(Randomizer):
     def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
         """See `Randomizer.perturb`; values are points of the grid, 0 to m."""
         points = checked_values(values, choices=self.inputs)
-        sent = np.empty(len(points), dtype=np.int64)
         inside = entropy.below(np.broadcast_to(np.uint32(self.kept), points.shape))
-        of_plateau, others = points[inside], points[~inside]
-        sent[inside] = of_plateau + entropy.integers(np.full(len(of_plateau), self.width))
-        drawn = entropy.integers(np.full(len(others), self.steps))
-        sent[~inside] = drawn + self.width * (drawn >= others)
+        drawn = entropy.integers(np.where(inside, self.width, self.steps))
+        # Both are worked out for every user, so that the time does not tell which is sent.
+        sent = np.where(inside, points + drawn, drawn + self.width * (drawn >= points))
         return pack([sent], [self.bits])
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:

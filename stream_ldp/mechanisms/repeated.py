@@ -16,7 +16,7 @@ from pydantic import Field
 
 from stream_ldp.collection import Part
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms.direct import DirectResponse
+from stream_ldp.mechanisms.direct import DirectResponse, kept_or_other
 from stream_ldp.mechanisms.odds import kept_inside, loss_of, would_do
 from stream_ldp.mechanisms.packing import pack, unpack
 from stream_ldp.mechanisms.privacy_loss import PRECISION, likelihood_ratio, round_up
@@ -200,10 +200,8 @@ class RepeatedResponse(DirectResponse):
 
     def instantaneous(self, rows: NDArray[np.uint8], *, entropy: Entropy) -> NDArray[np.uint8]:
         (named,) = unpack(rows, [self.bits])
-        changed = np.flatnonzero(~entropy.below(np.broadcast_to(np.uint32(self.fresh), named.shape)))
-        others = entropy.integers(np.full(len(changed), self.size - 1))
-        named[changed] = (named[changed] + 1 + others) % self.size
-        return pack([named], [self.bits])
+        sent = kept_or_other(named, choices=self.size, kept=self.fresh, entropy=entropy)
+        return pack([sent], [self.bits])
 
     def probability(self, value: int, named: int) -> Fraction:
         """Return P(`named` is sent | `value`)."""

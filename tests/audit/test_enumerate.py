@@ -159,3 +159,18 @@ def test_a_decision_that_is_made_of_words_in_another_way_is_found(
     monkeypatch.setattr(WordEntropy, decision, broken)
     assert distribution(run) != honest
     enumerator._subset.cache_clear()
+
+
+def test_a_long_draw_that_is_not_used_counts_in_full_and_one_that_is_used_does_not() -> None:
+    """A client that always draws another value, and keeps its own with the same chance, loses nothing by that."""
+
+    def sent(entropy: Entropy, *, used: bool) -> int:
+        kept = bool(entropy.below(np.array([RESOLUTION // 4]))[0])
+        other = int(entropy.integers(np.array([100_000]))[0])
+        return other if used or not kept else -1
+
+    found = distribution(lambda entropy: sent(entropy, used=False), most=16)
+    assert found[-1] == Fraction(1, 4)
+    assert {found[other] for other in (0, 1, 99_998, 99_999)} == {Fraction(3, 400_000)}
+    assert len(found) == 5
+    assert set(distribution(lambda entropy: sent(entropy, used=True), most=16).values()) == {Fraction(1, 100_000)}

@@ -45,5 +45,5 @@ def test_a_probability_is_a_multiple_of_the_resolution() -> None:
 def test_a_report_has_the_documented_layout() -> None:
     """A number of two bytes, the low one first."""
     direct = DirectResponse(size=300, dummies=1, epsilon=1.0)
-    words = GivenWords(np.zeros(2, dtype=np.uint32))
+    words = GivenWords(np.zeros(4, dtype=np.uint32))
     assert direct.perturb(np.array([258, 300]), entropy=words).tolist() == [[2, 1], [44, 1]]

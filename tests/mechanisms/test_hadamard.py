@@ -57,7 +57,7 @@ def test_the_largest_hadamard_response_does_not_overflow_a_word() -> None:
     """Of 2^24 rows, an index takes 24 bits; eight of them and the hash take 200."""
     oracle = HadamardResponse(size=2**24, epsilon=5.0, hash_bits=8)
     assert (oracle.bits, oracle.counters) == (200, 2**25)
-    rows = oracle.perturb(np.array([2**24 - 1, 2**24]), entropy=words(*[RESOLUTION - 1] * 16, 0, 0, 0))
+    rows = oracle.perturb(np.array([2**24 - 1, 2**24]), entropy=words(*[RESOLUTION - 1] * 16, 0, 0, 0, 0, 0))
     assert [row.tobytes().hex() for row in rows] == ["ff" * 24 + "00", "ff" * 24 + "00"]
 
 
@@ -67,7 +67,7 @@ def test_a_report_has_the_documented_layout() -> None:
     rows = np.array([6 + 8, 5 + 16])
     (kept,) = oracle.response.chances
     true = 6 | 5 << 3 | 3 << 6
-    assert oracle.perturb(np.array([3]), entropy=words(*rows, kept - 1)).tolist() == [[true]]
+    assert oracle.perturb(np.array([3]), entropy=words(*rows, kept - 1, 0)).tolist() == [[true]]
     # One more, and the hash is changed, by 1 to 3 modulo 4.
     changed = [oracle.perturb(np.array([3]), entropy=words(*rows, kept, other)) for other in (0, 1, 2)]
     assert [row.tolist() for row in changed] == [[[6 | 5 << 3 | sent << 6]] for sent in (0, 1, 2)]

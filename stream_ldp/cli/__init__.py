@@ -88,7 +88,7 @@ class _Root(Commands):
         ),
         "query": Command(
             Deferred("stream_ldp.cli.query:query"),
-            "Take answers home: the last final ones or all, as text, CSV, JSON or Parquet.",
+            "Export answers: the last final ones or all, as text, CSV, JSON or Parquet.",
             panel="Answer",
             example="query survey.yaml --of mobility --given bathing",
         ),
@@ -100,7 +100,7 @@ class _Root(Commands):
         ),
         "explain": Command(
             Deferred("stream_ldp.cli.explain:explain"),
-            "Say in three sentences what the last answer says, how sure that is, and what it costs its users.",
+            "Explain the last answer in three sentences: the number, its confidence interval, and its privacy.",
             panel="Answer",
             example="explain survey.yaml",
         ),
@@ -136,7 +136,7 @@ class _Root(Commands):
         ),
         "inspect": Command(
             Deferred("stream_ldp.cli.inspect:app"),
-            "Tell how far a collection has come, and what a record of one of its topics is.",
+            "Show how far a collection has come, and what a record of one of its topics is.",
             panel="Operate",
             example="inspect collection survey.yaml",
         ),

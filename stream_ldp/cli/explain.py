@@ -1,4 +1,4 @@
-"""This command says in a few sentences what an answer says."""
+"""This command explains an answer in a few sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This command serves the gateway, until it is told to stop."""
+"""This command serves the gateway until Ctrl-C or SIGTERM."""
 
 from __future__ import annotations
 

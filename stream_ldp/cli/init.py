@@ -32,7 +32,7 @@ def init(
     ] = None,
     epsilon: Annotated[
         float,
-        typer.Option(min=0.0, help="Epsilon, in nats, of all reports of a user for ever, between any two records."),
+        typer.Option(min=0.0, help="Lifetime epsilon of a user, in nats, between any two records."),
     ] = DEFAULT_BUDGET,
     window: Annotated[str, typer.Option(help="Length of a window, such as 60s, 5m or 1d.")] = "60s",
     users: Annotated[int, typer.Option(min=1, help="Number of users to expect in a window.")] = 10_000,
@@ -45,7 +45,7 @@ def init(
     values nearly all differ, as ids do, those of dates and those of one value are left out, with a warning. The
     mechanism is that for which `plan` expects the least error. At a terminal it asks before it decides.
 
-    The table is read on this machine, and none of its rows is written: the values of its columns are.
+    The table is read on this machine. The file lists the values of its columns, and no row.
     """
     found = guess(data)
     warn(found)

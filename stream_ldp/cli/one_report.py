@@ -57,6 +57,6 @@ def one_report(collection: Any, row: Any) -> list[str]:
     return [
         f"One user's true record:  {', '.join(_described(collection, row))}",
         f"What left the machine:   {bits}",
-        f"What that gives away:    whoever holds two records for equally likely is at most {shown_guess(epsilon)} "
-        f"sure which it was (epsilon {shown_epsilon(epsilon)})",
+        f"What that gives away:    the best guess between two records, from 50:50, is {shown_guess(epsilon)} right "
+        f"(epsilon {shown_epsilon(epsilon)})",
     ]

@@ -33,7 +33,7 @@ def page(
     files: CollectionFiles,
     *,
     host: Annotated[
-        str, typer.Option(help="Address to serve the page on; whoever can reach it sees the answers.")
+        str, typer.Option(help="Address to serve the page on; everyone who can reach it sees the answers.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port of the page; 0 for any free one.")] = 8080,
     finals: Annotated[

@@ -40,7 +40,7 @@ def plan(
     for_ever: Annotated[
         float | None,
         typer.Option(
-            help="Epsilon, in nats, of all reports of a user for ever, for any two records, to find parameters for.",
+            help="Lifetime epsilon of a user, in nats, between any two records, to find parameters for.",
             show_default=False,
         ),
     ] = None,

@@ -85,7 +85,7 @@ _ManyUsers = Annotated[
 _Budget = Annotated[
     float | None,
     typer.Option(
-        help="Privacy budget of the user over all collections and for ever, in nats; inf to count only. "
+        help="Lifetime privacy budget of the user over all collections, in nats; inf to count only. "
         "A report that would cost more than is left is refused. A new user needs one.",
         show_default="that in the ledger",
         rich_help_panel=_LEDGER_PANEL,
@@ -251,7 +251,7 @@ class ReportOptions:
             if not self.new_ledger:
                 return load_or_create_user(secret_file, terms=terms)
             if terms is None:
-                fail("--new-ledger needs --budget: the nats that the user may spend, for ever", code=2)
+                fail("--new-ledger needs --budget: the nats that the user may spend in a lifetime", code=2)
             secret = load_or_create_secret(secret_file)
             return secret, PrivacyLedger.create(ledger_file_of(secret_file), secret=secret, terms=terms)
         self._terms(Terms())  # a mistake in the options is found before anything is opened

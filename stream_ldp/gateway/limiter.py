@@ -21,7 +21,7 @@ class Limiter:
     def __init__(self, *, rate: float, burst: float, clients: int = CLIENTS) -> None:
         """Start with full allowances.
 
-        rate: requests per second that a client may make for ever.
+        rate: requests per second that a client may make permanently.
         burst: requests that it may make at once after a silence; at least 1.
         clients: number of clients that are remembered.
         """

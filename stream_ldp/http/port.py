@@ -1,7 +1,7 @@
 """Open a port for an application, and bound what strangers can take of it.
 
-aiohttp alone inflates bodies before anybody looks at them, keeps silent connections for an hour, waits for ever for a
-client that does not read, and takes as many connections as there are descriptors.
+aiohttp alone inflates bodies before anybody looks at them, keeps silent connections for an hour, waits without end
+for a client that does not read, and takes as many connections as there are descriptors.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class Port:
         task.add_done_callback(self._accepting.discard)
 
     async def _accept(self, listener: socket.socket) -> None:
-        """Accept connections for ever, and close at once those that are too many."""
+        """Accept connections until cancelled, and close at once those that are too many."""
         loop = asyncio.get_running_loop()
         while True:
             try:
@@ -290,7 +290,7 @@ class Port:
 
 
 class _Connection(socket.socket):
-    """A connection that is counted until it is closed, by whoever closes it."""
+    """A connection that is counted until either side closes it."""
 
     def __init__(self, accepted: socket.socket, *, quota: Quota, network: str) -> None:
         super().__init__(accepted.family, accepted.type, accepted.proto, fileno=accepted.detach())

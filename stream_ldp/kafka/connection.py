@@ -131,7 +131,7 @@ async def check_connection(settings: Settings, *, timeout_seconds: float = TIMEO
 
     Raises:
         AccessRefused: all that answers refuses us, or the addresses are those of several clusters.
-        BrokerUnreachable: no given address answers, or none of the advertised ones.
+        BrokerUnreachable: no given or no advertised address answers.
         SettingsError: a TLS file cannot be used.
     """
     if CONNECTED.get() is not None:

@@ -1,4 +1,4 @@
-"""Write to a topic that one producer at a time may write to: whoever takes it shuts out all others.
+"""Write to a topic that one producer at a time may write to: the one that takes it shuts out all others.
 
 It is Kafka's own fence. The name of the topic is the transactional id: who takes it gets a new epoch from the
 brokers, which end the transaction of whoever had it and refuse all that it still sends, be it frozen for an hour. So
@@ -117,7 +117,7 @@ class FencedProducer(Producer):
     async def stop(self) -> None:
         """Disconnect; may be called twice, or without a start.
 
-        A transaction under way is ended by whoever takes the topic next, or by the brokers after a minute.
+        A transaction under way is ended by the next producer that takes the topic, or by the brokers after a minute.
         """
         self.held = False
         await self.abandon()

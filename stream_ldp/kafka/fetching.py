@@ -138,7 +138,7 @@ class _Result(FetchResult):  # type: ignore[misc]
 
 
 class _Fetcher(Fetcher):  # type: ignore[misc]
-    """A fetcher that outlasts whatever brokers and networks send, and gathers what comes if it is told to.
+    """A fetcher that outlasts whatever brokers and networks send, and gathers records on request.
 
     wanted_at, period: where no partition is behind, brokers are asked at this time, and every so many seconds after
         it, by the monotonic clock; at once by default.

@@ -1,4 +1,4 @@
-"""Read one partition as a log: by its offsets, from a chosen place, to its end or for ever."""
+"""Read one partition as a log: by its offsets, from a chosen place, to its end or without end."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class MemoryBroker:
 
     topics: names of the topics that exist.
     now_ms: the time; it passes while a consumer waits for records, and as the caller sets it.
-    end_ms: time at which consumers wait for ever, and `ended` is set.
+    end_ms: time from which consumers wait without end, and `ended` is set.
     on_send: called with every record, before it is acknowledged.
     sent: all records that were produced.
     producers: the options of every producer.

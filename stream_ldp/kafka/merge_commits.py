@@ -63,7 +63,7 @@ async def last_merge(cluster: Cluster, settings: Settings, collection: Collectio
 async def begin_at_the_end(cluster: Cluster, settings: Settings, group: str) -> None:
     """Let a group that has no members read on where the partials topic ends now.
 
-    What was written before is read by whoever rebuilds windows, as far as they need it. A group with members goes on
+    A worker that rebuilds windows reads what was written before, as far as they need it. A group with members goes on
     from its commits, which are some seconds old.
 
     Raises:

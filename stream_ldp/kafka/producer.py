@@ -80,7 +80,7 @@ class _WholeAnswers(SendProduceReqHandler):  # type: ignore[misc]
     """A handler of answers that sends again what an answer leaves out.
 
     aiokafka passes over a partition that it has not written to, as one that was damaged on its way names it: no
-    checksum covers an answer. The batches that it was about would be neither acknowledged nor sent again for ever.
+    checksum covers an answer. The batches that it was about would never be acknowledged nor sent again.
     """
 
     def handle_response(self, response: Any) -> None:
@@ -115,7 +115,7 @@ class Producer:
         """Prepare for any topics.
 
         idempotent: let the brokers drop the repeats of a write that is tried again. They know them by a producer id
-            and a sequence number, which every stored batch then carries: a pseudonym of whoever produces. Without,
+            and a sequence number, which every stored batch then carries: a pseudonym of the producer. Without,
             a record may be written twice.
         max_record_bytes: largest record.
         patience: seconds for which a record is tried at least.
@@ -221,7 +221,7 @@ class Producer:
             await self._producer.stop()
 
     async def abandon(self) -> None:
-        """Disconnect without the records that no broker accepts: aiokafka's `stop` would wait for them for ever.
+        """Disconnect without the records that no broker accepts: aiokafka's `stop` would wait for them without end.
 
         May be called twice, or without a start.
         """

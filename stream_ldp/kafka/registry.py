@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 VERSION = 1
 
 #: What to do about a conflict.
-NEW_NAME = "a name means one thing for ever: give this version of the collection a new name, in its first line"
+NEW_NAME = "a name never changes its meaning: give this version of the collection a new name, in its first line"
 
 #: Seconds to read or write the registry: it takes milliseconds, but a broker may just have been lost.
 TIMEOUT_SECONDS = 30.0

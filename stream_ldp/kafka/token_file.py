@@ -1,4 +1,4 @@
-"""Give aiokafka the OAuth token in a file, which whoever issues tokens replaces before it expires."""
+"""Give aiokafka the OAuth token in a file, which its issuer replaces before it expires."""
 
 from __future__ import annotations
 

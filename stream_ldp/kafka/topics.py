@@ -278,7 +278,7 @@ def _open_ms(window: Window) -> int:
     """Return the longest time, by the broker's clock, from a window's first report to its closing, in milliseconds.
 
     The first report may come `ahead` before the window begins, and the last ones may be as old as `max_age`. A
-    window without idle timeout can be held open for ever by a silent partition; no retention outlasts that.
+    window without idle timeout can be held open without limit by a silent partition; no retention outlasts that.
     """
     idle_ms = window.idle_timeout_ms or 0
     return window.ahead_ms + window.size_ms + window.grace_ms + window.max_age_ms + idle_ms

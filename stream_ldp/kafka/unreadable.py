@@ -1,4 +1,4 @@
-"""Read past records that aiokafka fails to parse, which it would fail at for ever.
+"""Read past records that aiokafka fails to parse, at which it would stop for good.
 
 The batches from the place of the failure on are fetched twice more, over two connections. What comes alike over both
 is what the log has, and is parsed record by record: what cannot be read comes as an `UnreadableRecord`, which says

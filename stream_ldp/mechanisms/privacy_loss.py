@@ -94,7 +94,7 @@ def surest_guess(epsilon: float) -> float:
 
 
 def shown_guess(epsilon: float) -> str:
-    """Format the surest guess for the user who is guessed about: rounded up to a tenth of a percent."""
+    """Format the best guess for the user who is guessed about: rounded up to a tenth of a percent."""
     tenths = math.ceil(round(surest_guess(epsilon) * 1_000, 6))
     return f"{tenths / 10:.1f} %" if tenths < 1_000 else "over 99.9 %"
 

@@ -1,4 +1,4 @@
-"""Serve the admin port: metrics for Prometheus, liveness and readiness for whoever runs the worker.
+"""Serve the admin port: metrics for Prometheus, liveness and readiness for operators.
 
 It has a thread of its own. Each request takes some turns of an event loop, and a busy worker's turns are long.
 """

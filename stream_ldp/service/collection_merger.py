@@ -2,7 +2,7 @@
 
 A merge publishes nothing before it has read the log: the answers first, since what is published is decided, then the
 partials. It begins where its last commit says that the records of what is still open begin. After that each final is
-solved in order of time from the final before it, published, acknowledged, and only then remembered.
+solved in order of time from the previous final, published, acknowledged, and only then remembered.
 
 The round of the next phase of an epoch follows from the final, and so do its rows and synthetic records. All are
 published again after every start, and after finals that another worker has published, since it may have died before.
@@ -489,7 +489,7 @@ class CollectionMerger:
         return False
 
     async def _follow_up(self) -> None:
-        """Publish what follows from the newest finals on the log; whoever published them may have died before."""
+        """Publish what follows from the newest finals on the log; their publisher may have died before."""
         decided = self.merge.decided
         for answer in decided:
             await self._ask_next(answer)

@@ -36,7 +36,7 @@ YIELD_SECONDS = 0.5
 
 
 class Finals:
-    """The answers topic of one collection, on which a final is published once, whoever else merges the collection."""
+    """The answers topic of one collection, on which each final is published once, by whichever worker."""
 
     def __init__(
         self, merge: Merge, quarantine: Quarantine, *, settings: Settings, writer: ExclusiveWriter, metrics: Metrics

@@ -404,7 +404,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         return True
 
     async def _commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Commit, unless the topic is gone: aiokafka would try it for ever, and a rebalance would wait for it."""
+        """Commit, unless the topic is gone: aiokafka would try it without end, and a rebalance would wait for it."""
         committing = asyncio.ensure_future(self._consumer.commit(offsets))
         try:
             while not (await asyncio.wait([committing], timeout=LOOK_SECONDS))[0]:

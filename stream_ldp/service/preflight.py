@@ -1,4 +1,4 @@
-"""Check the cluster before a worker starts: Faust would wait for ever for a missing topic."""
+"""Check the cluster before a worker starts: Faust would wait without end for a missing topic."""
 
 from __future__ import annotations
 

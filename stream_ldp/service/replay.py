@@ -100,7 +100,7 @@ async def ad_hoc(
 ) -> Any:
     """Compute, from the log, the answer about other attributes than those that the collection's file asks about.
 
-    It comes from the reports of its window alone, whatever the windows before have shown.
+    It comes from the reports of its window alone, without the previous windows.
 
     of: names of the attributes.
     method: how to estimate; None for the kind's default.

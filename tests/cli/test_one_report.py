@@ -15,4 +15,4 @@ def test_a_report_is_shown_beside_its_record_with_the_bits_that_left_and_their_p
     assert record.endswith("bathing yes, mobility full")
     assert len(left.rpartition(" ")[2]) == collection.bits
     epsilon = collection.mechanism.privacy_loss(reports=1).epsilon
-    assert guess.endswith(f"sure which it was (epsilon {shown_epsilon(epsilon)})")
+    assert guess.endswith(f"right (epsilon {shown_epsilon(epsilon)})")

@@ -24,7 +24,7 @@ def test_the_survey_is_tried_in_one_command_and_ends_by_itself_after_its_first_a
     assert page.startswith("Page: http://127.0.0.1:")
     assert "marriage very poor" in record
     assert set(left.rpartition(" ")[2]) <= {"0", "1"}
-    assert " % sure which it was (epsilon " in guess
+    assert " % right (epsilon " in guess
     (answer,) = answers
     assert " final reports=3000 " in answer
     distance = float(answer.partition(" distance=")[2].split()[0])

@@ -159,7 +159,7 @@ async def test_another_version_is_refused_with_both_fingerprints_and_the_differe
     assert "attributes.mobility.values (registered: none, some, full; here: none, full)" in problem
     assert "window" not in problem
     assert cure == (
-        "  -> a name means one thing for ever: give this version of the collection a new name, in its first line"
+        "  -> a name never changes its meaning: give this version of the collection a new name, in its first line"
     )
 
 

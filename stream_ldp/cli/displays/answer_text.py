@@ -263,7 +263,7 @@ def _number(number: float | None, cell: Cell) -> str:
 
 
 def _plausible(answer: Answer) -> str:
-    """Say whether the reports look as honest ones do, if that can be tested."""
+    """Return the result of the plausibility test of the reports, if there is one."""
     if answer.plausibility is None:
         return "untested"
     return "no" if answer.plausibility.flagged else "yes"

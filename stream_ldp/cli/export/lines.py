@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Lines:
-    """A sink that prints: whoever reads the lines sees those of a window again after a restart."""
+    """A sink that prints: after a restart, the lines of a window may come again."""
 
     def open(self) -> None:
         """Nothing needs to be opened."""

@@ -45,7 +45,7 @@ def name_for(path: Path) -> str:
 def draft(name: str, attributes: Sequence[Guess], *, epsilon: float, window: str, users: int) -> Draft:
     """Write the file of a collection that spends epsilon.
 
-    epsilon: of all reports of a user for ever, between any two records, in nats.
+    epsilon: lifetime epsilon of a user, between any two records, in nats.
     window: its length, as a collection file has it.
     users: number of users in a window, for which the errors of mechanisms are compared.
 
@@ -57,11 +57,11 @@ def draft(name: str, attributes: Sequence[Guess], *, epsilon: float, window: str
     form = _joint if is_joint else _sampled
     mechanism, reason, estimates = form(name, attributes, epsilon=epsilon, window=window, users=users)
     lines = [
-        "# Drafted from a table of records. The values below become public: take out what tells of a person.",
+        "# Drafted from a table of records. The values below become public: take out those that name a person.",
         f"collection: {name}",
         "",
-        f"# Epsilon {epsilon:g} nats for ever, between any two records: whoever holds two records for equally likely",
-        f"# is at most {shown_guess(epsilon)} sure which it was, whatever a user reports.",
+        f"# Lifetime epsilon of a user: {epsilon:g} nats between any two records. The best guess, from 50:50, is",
+        f"# {shown_guess(epsilon)} right, however often a user reports.",
         *(f"# {line}" for line in reason),
         f"mechanism: {_flow(mechanism)}",
         "",

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from stream_ldp.collection import CollectionError
 from stream_ldp.collection.located import keys_of, meant, parse_document, parse_model, place_of, read_text
 from stream_ldp.deferred import Deferred, deferred
+from stream_ldp.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from stream_ldp.collection import Collection
-    from stream_ldp.pipeline.answer import Answer
+    from stream_ldp.pipeline.answer import Answer, WEvent
     from stream_ldp.pipeline.kind import Kind, Rounds
     from stream_ldp.pipeline.leverage import Leverage
     from stream_ldp.pipeline.window_task import WindowTask
@@ -180,6 +181,25 @@ def leverages_of(collection: Collection) -> tuple[Leverage, ...]:
     return _LEVERAGES[key]
 
 
+def w_event_of(collection: Collection) -> WEvent:
+    """Return what the turns of a collection's users bound.
+
+    Raises:
+        ParameterError: its users take none.
+    """
+    # Not imported above: a client that reports needs no answers.
+    from stream_ldp.pipeline.answer import WEvent  # noqa: PLC0415
+
+    if collection.rotate is None:
+        raise ParameterError(f"users of {collection.name} take no turns: its file has no rotate")
+    return WEvent(
+        windows=collection.rotate,
+        epsilon=kind_of(collection).per_turn(collection),
+        assumption="any two users, whatever they hold and however it changes within them, if the noise of every "
+        "report is fresh; who repeats a permanent response shows when what is held changes, and is bounded for ever",
+    )
+
+
 def load_solver(collection: Collection) -> None:
     """Import all that the first solve of a collection would import.
 
@@ -201,5 +221,7 @@ def solve(collection: Collection, task: WindowTask[Any, Any]) -> Answer:
 
     answer: Answer = kind_of(collection).solve(collection, task)
     answer = answer.with_liars(moved(leverages_of(collection), series=answer.series, reports=answer.reports))
+    if collection.rotate is not None:
+        answer = answer.with_turns(w_event_of(collection))
     silent_until_ms = task.silent_until_ms
     return answer if silent_until_ms is None else answer.without_reports(until_ms=silent_until_ms)

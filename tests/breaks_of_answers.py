@@ -20,8 +20,9 @@ import pytest
 from stream_ldp.client import outbox, reporter
 from stream_ldp.client.outbox import Outbox
 from stream_ldp.client.reporter import Reporter
-from stream_ldp.collection.collection import Window
+from stream_ldp.collection.collection import Collection, Window
 from stream_ldp.kafka.producer import Record
+from stream_ldp.ledger.ledger import Spending
 from stream_ldp.marginals import spec
 from stream_ldp.mechanisms import (
     KRR,
@@ -55,6 +56,8 @@ mechanism: {kind: sampled, epsilon: 4, per_report: 1, oracle: k-rr}
 attributes: [{name: diet, values: [fish, meat, none]}, {name: smokes, values: [no, yes]}]
 window: {size: 10s, grace: 2s, idle_timeout: 5s}
 """
+#: A small collection whose users take turns.
+TURNS = f"{SURVEY.rstrip()}\nrotate: 4\n"
 FILTERS = HEALTH.replace("epsilon: 2", "epsilon: 4, oracle: rappor, hashes: 2, p: 0.25, q: 0.75").replace(
     "{name: age, range: [0, 120]},", ""
 )
@@ -373,6 +376,25 @@ def _row_of_the_set(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(loloha.LolohaResponse, "_drawn_for_ever", drawn)
 
 
+def _two_turns(original: Any) -> Any:
+    """Give every user the turn of the next one as well."""
+    return lambda self, secrets, *, number: (
+        original(self, secrets, number=number) | original(self, secrets, number=number + 1)
+    )
+
+
+def _turn_of_the_record(original: Any) -> Any:
+    """Let who holds the first value of the first attribute pass over every other turn."""
+
+    async def report_series(self: Reporter, records: Any) -> Any:
+        cycle_ms = (self._collection.rotate or 1) * self._collection.turn_ms
+        if records[0][0] == 0 and self._clock() // cycle_ms % 2:
+            return None
+        return await original(self, records)
+
+    return report_series
+
+
 MORE: tuple[Break, ...] = (
     Break(number=101, what="answers keyed without what is held", patch=_keyed_as(_number), subject=HEALTH,
           by=(EXACT, CLIENT)),
@@ -457,4 +479,11 @@ MORE: tuple[Break, ...] = (
     Break(number=135, what="the permanent sign of loloha is that of the set",
           patch=_replacing(loloha, "purpose_of_sign", lambda _: lambda sign: b"sign"), subject=MEMOISED,
           by=(CLIENT,)),
+    Break(number=136, what="a user has two turns in w windows",
+          patch=_replacing(Collection, "has_turn", _two_turns), subject=TURNS, by=(EXACT, CLIENT)),
+    Break(number=137, what="a turn depends on what is held",
+          patch=_replacing(Reporter, "report_series", _turn_of_the_record), subject=TURNS, by=(CLIENT,)),
+    Break(number=138, what="the ledger forgets the last turn",
+          patch=_replacing(Spending, "after_turn", lambda _: lambda self, turn, *, again: self),
+          subject=TURNS, by=(CLIENT,)),
 )  # fmt: skip

@@ -38,7 +38,6 @@ from stream_ldp.pipeline.answer import (
     StatusField,
     WindowBounds,
     answer_key,
-    published_sentences,
 )
 from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.judgement import Judgement
@@ -154,7 +153,9 @@ class Share(AnswerMessage):
     published: PublishedField = None
 
     def judgement(self) -> Judgement:
-        return Judgement(evidence=(f"{self.reports} tosses",), privacy=published_sentences(self.published))
+        return Judgement(
+            evidence=(f"{self.reports} tosses",), privacy=() if self.published is None else (str(self.published),)
+        )
 
     @property
     def key(self) -> bytes:
@@ -320,6 +321,7 @@ COIN = Kind(
     mechanisms=("coin",),
     charges=charges,
     claims=claims,
+    per_turn=lambda collection: math.log(collection.mechanism.truth / (1 - collection.mechanism.truth)),
     specified=lambda file, _: CoinClient(file),
     layout=CoinsLayout,
     reports=reports,

@@ -62,6 +62,7 @@ class Exact:
     claims: all claims, each of which has to hold.
     changing: a row for each case that no claim covers.
     changes: what may change in them.
+    w_event: the claim of any w consecutive windows, where users take turns.
     wide: the claim of each oracle that was enumerated at its real width, for some values and sets.
     differences: where the code does not have the probabilities that it states, and how.
     miniature: description of what was enumerated in place of something too large.
@@ -72,13 +73,14 @@ class Exact:
     differences: tuple[str, ...]
     changing: list[Row] | None = None
     changes: str = "A record"
+    w_event: list[Claim] = field(default_factory=list)
     wide: list[Claim] = field(default_factory=list)
     miniature: str | None = None
 
     @property
     def disproved(self) -> list[Claim]:
         """The claims that do not hold."""
-        return [claim for claim in (*self.claims, *self.wide) if not claim.holds]
+        return [claim for claim in (*self.claims, *self.w_event, *self.wide) if not claim.holds]
 
 
 class AuditSubject(Protocol):

@@ -21,7 +21,7 @@ from stream_ldp.mechanisms.randomness.entropy import WordEntropy
 from stream_ldp.mechanisms.randomness.permanent import KeyedWords
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -57,6 +57,14 @@ class HasMeaning(Protocol):
     @property
     def fingerprint(self) -> bytes: ...
 
+    @property
+    def rotate(self) -> int | None: ...
+
+    @property
+    def turn_ms(self) -> int: ...
+
+    def has_turn(self, secrets: Sequence[bytes], *, number: int) -> NDArray[np.bool_]: ...
+
 
 class HasRecords(Protocol):
     """A collection whose users report records."""
@@ -75,6 +83,11 @@ class OneWord(WordEntropy):
     def words(self, n: int) -> NDArray[np.uint32]:
         """Return the word n times."""
         return np.full(n, self._word, dtype=np.uint32)
+
+
+def secrets() -> list[bytes]:
+    """Return the secrets of most audits' users."""
+    return [hashlib.sha256(number.to_bytes(4, "big")).digest() for number in range(SECRETS)]
 
 
 def secrets_of(client: SpecifiedClient) -> list[bytes]:
@@ -102,8 +115,20 @@ def differences(
         yield f"{collection.name}: its fingerprint is not the one that the specification makes of the file"
     yield from client.excesses()
     yield from keyed_differences()
+    yield from turn_differences(collection, client)
     if reports is not None:
         yield from row_differences(cast("HasRecords", collection), reports, cast("SpecifiedClient", client))
+
+
+def turn_differences(collection: HasMeaning, client: Specified) -> Iterator[str]:
+    """Yield where the turns are not those of the specification; nothing if they are."""
+    for time_ms in (0, *TIMES_MS):
+        first = time_ms // collection.turn_ms
+        for number in range(first - 2, first + (collection.rotate or 1)):
+            stated = [client.turns.has(secret, client.fingerprint, number) for secret in secrets()]
+            if collection.has_turn(secrets(), number=number).tolist() != stated:
+                yield f"the users who have turn {number} are not those of the specification"
+                return
 
 
 def times_of(client: SpecifiedClient) -> list[int]:

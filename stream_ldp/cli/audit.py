@@ -21,6 +21,7 @@ from rich.table import Table
 
 from stream_ldp.audit.enumerate import UnknownDistribution
 from stream_ldp.audit.specified_rows import differences
+from stream_ldp.audit.turns import w_event_claims
 from stream_ldp.cli.displays.table_text import print_whole
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
@@ -33,7 +34,7 @@ from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from stream_ldp.audit.audited import AuditSubject
+    from stream_ldp.audit.audited import AuditSubject, Exact
 
 _TRIALS = 100_000
 _CONFIDENCE = 0.99
@@ -118,42 +119,60 @@ def _enumerate(audited: AuditSubject, subject: str, *, as_json: bool) -> None:
             kind = kind_of(collection)
             client = kind.specified(read_file(Path(subject)), collection.meaning)
             others = differences(collection, kind.reports_at_once, client)
-            found = replace(found, differences=(*found.differences, *others))
+            found = replace(
+                found,
+                differences=(*found.differences, *others),
+                w_event=list(w_event_claims(collection, found.claims, claimed=kind.per_turn(collection))),
+            )
     if as_json:
-        document: dict[str, Any] = {
-            "results": [claim.row for claim in found.claims],
-            "probabilities_as_stated": not found.differences,
-        }
-        if found.changing is not None:
-            document["changing"] = found.changing
-        if found.wide:
-            document["real_width"] = [claim.row for claim in found.wide]
-        if found.miniature is not None:
-            document["miniature"] = found.miniature
-        if found.differences:
-            document["differences"] = list(found.differences)
-        _print_json(document)
+        _print_json(_document(found))
     else:
-        if found.miniature is not None:
-            echo(f"It is too large to enumerate; enumerated in miniature: {found.miniature}.")
-        _print_table(found.title, [claim.row for claim in found.claims])
-        if found.changing:
-            _print_table(
-                f"{found.changes} that may change before each report, which no formula covers", found.changing
-            )
-            echo("`if constant` is what so many reports cost as long as there is no change.", "")
-        if found.wide:
-            _print_table(
-                "At their real width, some values and sets, and some ways to draw the rows",
-                [claim.row for claim in found.wide],
-            )
+        _print_enumerated(found)
     if found.disproved or found.differences:
         has = "does not have" if found.differences else "has"
-        claims = f"{len(found.disproved)} of {len(found.claims) + len(found.wide)} claims"
+        claims = f"{len(found.disproved)} of {len(found.claims) + len(found.w_event) + len(found.wide)} claims"
         where = "".join(f"\n  in {each}" for each in found.differences)
         fail(f"DISPROVED: {claims}; the code {has} the probabilities that it states{where}")
     if not as_json:
         echo("Every claim holds to 1e-9, and every decision has the stated probabilities to 2^-32.")
+
+
+def _document(found: Exact) -> dict[str, Any]:
+    """Return what an enumeration has found as plain data."""
+    document: dict[str, Any] = {
+        "results": [claim.row for claim in found.claims],
+        "probabilities_as_stated": not found.differences,
+    }
+    if found.changing is not None:
+        document["changing"] = found.changing
+    if found.w_event:
+        document["w_event"] = [claim.row for claim in found.w_event]
+    if found.wide:
+        document["real_width"] = [claim.row for claim in found.wide]
+    if found.miniature is not None:
+        document["miniature"] = found.miniature
+    if found.differences:
+        document["differences"] = list(found.differences)
+    return document
+
+
+def _print_enumerated(found: Exact) -> None:
+    if found.miniature is not None:
+        echo(f"It is too large to enumerate; enumerated in miniature: {found.miniature}.")
+    _print_table(found.title, [claim.row for claim in found.claims])
+    if found.changing:
+        _print_table(f"{found.changes} that may change before each report, which no formula covers", found.changing)
+        echo("`if constant` is what so many reports cost as long as there is no change.", "")
+    if found.w_event:
+        _print_table(
+            "Any windows, or epochs, that follow each other, of a user whose reports have fresh noise",
+            [claim.row for claim in found.w_event],
+        )
+    if found.wide:
+        _print_table(
+            "At their real width, some values and sets, and some ways to draw the rows",
+            [claim.row for claim in found.wide],
+        )
 
 
 def _run_client(audited: AuditSubject, subject: str, *, as_json: bool) -> None:

@@ -16,12 +16,13 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.finals import read_finals
 from stream_ldp.cli.options import load_collections
 from stream_ldp.cli.timing import solve_section, solve_times
-from stream_ldp.kinds import kind_of
+from stream_ldp.kinds import kind_of, w_event_of
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import leverage_section
 from stream_ldp.pipeline.plan import document
 from stream_ldp.pipeline.published import published_plans, published_section
 from stream_ldp.pipeline.solve_time import too_slow
+from stream_ldp.pipeline.turn_plan import turn_plan, turn_section
 
 
 def plan(
@@ -94,6 +95,7 @@ def plan(
     planned = kind.plan(collection, populations=populations)
     times, leverages = solve_times(collection, populations=populations), kind.leverages(collection)
     readers = published_plans(collection, kind.published, populations=populations)
+    turns = None if collection.rotate is None else turn_plan(collection, w_event_of(collection))
     if as_json:
         measured = {
             "meaning": collection.meaning,
@@ -102,11 +104,14 @@ def plan(
             "published": [each.document for each in readers],
             "leverages": [asdict(each) for each in leverages],
         }
+        if turns is not None:
+            measured["w_event"] = [asdict(turns)]
         echo_json(json.dumps(document(planned) | measured))
     else:
         print_sections(
             [
                 *planned.sections(),
+                *([] if turns is None else [turn_section(turns)]),
                 published_section(readers),
                 leverage_section(leverages),
                 solve_section(collection, times),

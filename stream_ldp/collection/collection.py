@@ -359,6 +359,11 @@ class Collection(Part):
         return self.window.size_ms
 
     @property
+    def asked_share(self) -> float:
+        """Share of the users who are asked in a window, or in an epoch, on average over users."""
+        return 1.0 / (self.rotate or 1)
+
+    @property
     def returning(self) -> float | None:
         """Share of a window's users whose permanent noise is in the windows before, too; None if it is not known.
 

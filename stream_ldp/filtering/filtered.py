@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.collection import Prior, Window
+    from stream_ldp.collection import Collection, Prior
     from stream_ldp.filtering.local_level import Updated
     from stream_ldp.filtering.shrinkage import FrequencyPrior
 
@@ -133,16 +133,16 @@ def columns(learnt: FilteredEstimate | None, *, numbers: int) -> list[dict[str, 
     return [{"learnt": estimate, "learnt_error": error} for estimate, error in found]
 
 
-def returning_share(window: Window, prior: Prior | None) -> float | None:
+def returning_share(collection: Collection, prior: Prior | None) -> float | None:
     """Return the share of users who repeat one answer in every window, if windows learn from those before.
 
     Returns:
         None where nothing can be learnt: windows share reports, the file wants a window by itself, or all users
         return, who say nothing new. As long as the file does not say how many return, all may.
     """
-    if not window.can_learn(prior) or window.returning == 1.0:
+    if not collection.window.can_learn(prior) or collection.returning == 1.0:
         return None
-    return window.returning
+    return collection.returning
 
 
 def filter_window(

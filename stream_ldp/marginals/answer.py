@@ -21,13 +21,13 @@ from stream_ldp.pipeline.answer import (
     LiarsField,
     PlausibilityField,
     Positive,
+    PrivacyPart,
     Probability,
     PublishedField,
     Status,
     StatusField,
     WindowBounds,
     answer_key,
-    published_sentences,
 )
 from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look, filtered_lines
@@ -292,7 +292,7 @@ class Marginal(MessagePart):
         return () if self.estimate is None else self.estimate.previous(self.attribute)
 
 
-class AnswerPrivacy(MessagePart):
+class AnswerPrivacy(PrivacyPart):
     """Epsilon, in nats, of any two users, and the assumption that it rests on."""
 
     per_report: float
@@ -344,7 +344,7 @@ class Marginals(AnswerMessage):
             previous=tuple(sentence for each in self.attributes for sentence in each.previous),
             privacy=(
                 f"epsilon {shown_epsilon(self.privacy.for_ever)} for ever: {self.privacy.assumption}",
-                *published_sentences(self.privacy.published),
+                *self.privacy.sentences,
             ),
         )
 

@@ -30,6 +30,7 @@ SAMPLED = Kind(
     mechanisms=("sampled",),
     charges=charges,
     claims=deferred("stream_ldp.questions.audited:subject"),
+    per_turn=lambda collection: collection.questions.epsilon,
     specified=specified,
     layout=QuestionLayout,
     solve=deferred("stream_ldp.marginals.solve:solve"),

@@ -35,7 +35,7 @@ def filtered_estimate(
         The estimates, of the frequencies in the order of `values`, or of the mean. None where nothing can be learnt,
         see `returning_share`, or the candidates are only those that stand out in this window.
     """
-    returning = returning_share(collection.window, collection.prior)
+    returning = returning_share(collection, collection.prior)
     if returning is None or found.measured is None:
         return None
     estimates, errors, spread = found.measured

@@ -140,9 +140,35 @@ class Published(MessagePart):
         return f"(epsilon, delta) = ({shown_epsilon(self.epsilon)}, {self.delta:g}) {self.assumption}"
 
 
-def published_sentences(published: Published | None) -> tuple[str, ...]:
-    """Say it where it is stated, and nothing elsewhere."""
-    return () if published is None else (str(published),)
+class WEvent(MessagePart):
+    """What all reports of a user in some windows that follow each other reveal, where users take turns."""
+
+    windows: Positive = Field(description="w, or epochs of item sets, of which a user has one")
+    epsilon: Finite = Field(ge=0, description="in nats, of any w of them, whatever the user reports before and after")
+    assumption: str = Field(description="of whom, and what is hidden")
+
+    def __str__(self) -> str:
+        """Say it in one sentence, with its conditions."""
+        told = f"epsilon {shown_epsilon(self.epsilon)} in any {self.windows} turns that follow each other"
+        return f"{told}: {self.assumption}"
+
+
+class PrivacyPart(MessagePart):
+    """The part of an answer that says what reports reveal; each kind adds its epsilons.
+
+    w_event: see `WEvent`.
+    """
+
+    w_event: WEvent | None = Field(
+        default=None,
+        description="of windows, or epochs, that follow each other; null where users do not take turns",
+    )
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What it says beside the epsilons of the kind, in words."""
+        told = (self.w_event, getattr(self, "published", None))
+        return tuple(str(each) for each in told if each is not None)
 
 
 PublishedField = Annotated[
@@ -229,6 +255,13 @@ class AnswerMessage(Message):
     def with_liars(self, liars: tuple[Moved, ...]) -> Self:
         """Say what liars can have moved, beside its numbers."""
         return self.model_copy(update={"liars": liars})
+
+    def with_turns(self, w_event: WEvent) -> Self:
+        """Say what turns bound, where it says what reports reveal."""
+        part = getattr(self, "privacy", None)
+        if not isinstance(part, PrivacyPart):
+            return self
+        return self.model_copy(update={"privacy": part.model_copy(update={"w_event": w_event})})
 
     def without_reports(self, *, until_ms: int) -> Self:
         """Turn the answer to no reports into the message that there were none up to `until_ms`, a window's end."""
@@ -320,6 +353,8 @@ class Answer(Protocol):
     def narrowed_to(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterable[Cell]: ...
 
     def with_liars(self, liars: tuple[Moved, ...]) -> Self: ...
+
+    def with_turns(self, w_event: WEvent) -> Self: ...
 
     def without_reports(self, *, until_ms: int) -> Self: ...
 

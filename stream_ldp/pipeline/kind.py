@@ -259,6 +259,8 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     charges: describes what reports of one user show, and at what price, for the user's ledger, of the same table: as
         AttributeReports, or as the PhaseReport of one report to a round, which it takes as `asked`.
     claims: returns what is claimed of a collection's privacy, to be enumerated and attacked.
+    per_turn: returns the most that all reports of a user in one window, or epoch, cost in nats, if their noise is all
+        fresh, whatever the user holds.
     specified: makes, of a collection's file as data and its meaning, a client that is written from the specification
         and shares no function with the others, for audits.
     layout: makes the layout of the batches under a collection's own fingerprint.
@@ -295,6 +297,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     reports: Callable[..., NDArray[np.uint8]]
     charges: Callable[..., tuple[AttributeReport | PhaseReport, ...]]
     claims: Callable[[CollectionT], AuditSubject]
+    per_turn: Callable[[CollectionT], float]
     specified: Callable[[Mapping[str, Any], str], Specified]
     layout: Callable[[CollectionT], Layout]
     solve: Callable[[CollectionT, WindowTask[SeriesT, AnswerT]], AnswerT]

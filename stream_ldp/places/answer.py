@@ -17,12 +17,12 @@ from stream_ldp.pipeline.answer import (
     Count,
     LiarsField,
     PlausibilityField,
+    PrivacyPart,
     PublishedField,
     Status,
     StatusField,
     WindowBounds,
     answer_key,
-    published_sentences,
 )
 from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look, filtered_lines
@@ -41,7 +41,7 @@ class RegionCount(MessagePart):
     reports: tuple[Count, ...] = Field(description="with each of the epsilons")
 
 
-class PlacePrivacy(MessagePart):
+class PlacePrivacy(PrivacyPart):
     """Epsilon, in nats, of two users who have chosen the same region and the same epsilon."""
 
     epsilons: tuple[float, ...] = Field(description="of which each user has chosen one, for ever")
@@ -113,7 +113,7 @@ class PlaceCounts(AnswerMessage):
             privacy=(
                 f"epsilon {' or '.join(map(shown_epsilon, self.privacy.epsilons))} for ever: "
                 f"{self.privacy.assumption}",
-                *published_sentences(self.privacy.published),
+                *self.privacy.sentences,
             ),
         )
 

@@ -30,6 +30,7 @@ PLACES = Kind(
     mechanisms=("places",),
     charges=charges,
     claims=deferred("stream_ldp.places.audited:subject"),
+    per_turn=lambda collection: max(collection.mechanism_spec.epsilon),
     specified=specified,
     layout=QuestionLayout,
     solve=deferred("stream_ldp.places.solve:solve"),

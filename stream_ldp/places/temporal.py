@@ -36,7 +36,7 @@ def filtered_shares(
         The shares, in the order of the places. None where nothing can be learnt, see `returning_share`, or nobody has
         reported.
     """
-    returning, reports = returning_share(collection.window, collection.prior), task.reports
+    returning, reports = returning_share(collection, collection.prior), task.reports
     if returning is None or not reports:
         return None
     shares, noise = counts / reports, errors / reports

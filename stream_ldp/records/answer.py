@@ -18,13 +18,13 @@ from stream_ldp.pipeline.answer import (
     Count,
     LiarsField,
     PlausibilityField,
+    PrivacyPart,
     Probability,
     PublishedField,
     Status,
     StatusField,
     WindowBounds,
     answer_key,
-    published_sentences,
 )
 from stream_ldp.pipeline.cells import LEVEL
 from stream_ldp.pipeline.judgement import Judgement, Look, Measure, previous
@@ -186,7 +186,7 @@ class View(MessagePart):
     )
 
 
-class Privacy(MessagePart):
+class Privacy(PrivacyPart):
     """Epsilon, in nats, of any two records, and the assumption that it rests on."""
 
     per_report: float
@@ -349,7 +349,7 @@ class Estimate(AnswerMessage):
             privacy=(
                 f"{costs}: {privacy.assumption}",
                 *(() if linked is None else (linked.privacy,)),
-                *published_sentences(privacy.published),
+                *privacy.sentences,
             ),
         )
 

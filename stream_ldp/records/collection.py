@@ -358,6 +358,10 @@ class JointCollection(SynthesizingCollection):
         return meaning if self.linked_ms is None else [*meaning, ["linked", self.linked_ms]]
 
     @property
+    def asked_share(self) -> float:
+        return super().asked_share * (self.sample or 1.0)
+
+    @property
     def asks_a_sample(self) -> bool:
         """Whether some users are not asked at a time."""
         return self._asking_words < RESOLUTION

@@ -38,6 +38,7 @@ RECORDS = Kind(
     mechanisms=tuple(MECHANISMS),
     charges=charges,
     claims=deferred("stream_ldp.records.audited:subject"),
+    per_turn=lambda collection: collection.mechanism.privacy_loss(reports=1).epsilon,
     specified=specified,
     layout=JointLayout,
     solve=deferred("stream_ldp.records.solve:solve"),

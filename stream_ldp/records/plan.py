@@ -236,7 +236,7 @@ def plan(collection: JointCollection, *, populations: Sequence[int] = POPULATION
     def paid(reports: float) -> float:
         return mechanism.privacy_loss(reports=reports).epsilon
 
-    reports_per_day = DAY_MS / collection.window.pane_ms * (collection.sample or 1.0)
+    reports_per_day = DAY_MS / collection.window.pane_ms * collection.asked_share
     day = max(1, math.ceil(reports_per_day))
     return Plan(
         collection=collection.name,

@@ -258,7 +258,7 @@ def _recurrence(collection: JointCollection, task: WindowTask[EstimateSpec, Esti
     if collection.linked_ms is not None or not task.series.is_temporal(window):
         return None
     return Recurrence(
-        returning=1.0 if window.returning is None else window.returning,
+        returning=1.0 if collection.returning is None else collection.returning,
         permanent=collection.mechanism.permanent_share,
         elapsed=task.elapsed(window.size_ms),
     )

@@ -18,12 +18,12 @@ from stream_ldp.pipeline.answer import (
     LiarsField,
     PlausibilityField,
     Positive,
+    PrivacyPart,
     Published,
     Status,
     StatusField,
     WindowBounds,
     answer_key,
-    published_sentences,
 )
 from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.judgement import Judgement, Look, Measure, found, previous
@@ -85,7 +85,7 @@ class NextPhase(MessagePart):
         )
 
 
-class EpochPrivacy(MessagePart):
+class EpochPrivacy(PrivacyPart):
     """Epsilon, in nats, of any two sets of a user."""
 
     per_epoch: float = Field(description="of all reports of one user to one epoch")
@@ -238,7 +238,7 @@ class Ranking(AnswerMessage):
             privacy=(
                 f"{self.method} at epsilon {shown_epsilon(privacy.per_epoch)} an epoch{lasting}: "
                 f"{privacy.assumption}",
-                *published_sentences(privacy.published),
+                *privacy.sentences,
             ),
         )
 

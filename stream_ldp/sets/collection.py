@@ -175,6 +175,10 @@ class ItemCollection(Collection):
         return Schedule(size_ms=self.window.size_ms, phases=len(self.method.phases), epochs=self.epochs)
 
     @property
+    def asked_share(self) -> float:
+        return super().asked_share * (self.sample or 1.0)
+
+    @property
     def turn_ms(self) -> int:
         """Time from the beginning of one epoch to that of the next, in milliseconds."""
         return self.schedule.stride * self.schedule.size_ms

@@ -13,6 +13,7 @@ from stream_ldp.sets.charges import charges
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.methods import METHODS
+from stream_ldp.sets.phases import epoch_epsilon
 from stream_ldp.sets.reports import reports
 from stream_ldp.sets.rounds import Round, RoundRefused
 
@@ -66,6 +67,7 @@ SETS = Kind(
     reports=reports,
     charges=charges,
     claims=deferred("stream_ldp.sets.audit.audited:subject"),
+    per_turn=lambda collection: epoch_epsilon(collection.method),
     specified=specified,
     layout=PhaseLayout,
     solve=deferred("stream_ldp.sets.solve:solve"),

@@ -215,7 +215,7 @@ def plan(collection: ItemCollection, *, populations: Sequence[int] = POPULATIONS
     method, schedule = collection.method, collection.schedule
     for_ever = epochs_epsilon(method, epochs=math.inf)
     memoises = for_ever < math.inf
-    sample = collection.sample or 1.0
+    sample = collection.asked_share
     epochs_per_day = DAY_MS / (schedule.stride * schedule.size_ms)
     return Plan(
         collection=collection.name,
@@ -234,7 +234,9 @@ def plan(collection: ItemCollection, *, populations: Sequence[int] = POPULATIONS
         for_ever=for_ever if memoises else None,
         nats_per_day=epochs_epsilon(method, epochs=max(1, math.ceil(sample * epochs_per_day)))
         if memoises
-        else epochs_per_day * math.fsum(phase.part * phase.epsilon for phase in method.phases),
+        else epochs_per_day
+        / (collection.rotate or 1)
+        * math.fsum(phase.part * phase.epsilon for phase in method.phases),
         budgets=tuple(
             BudgetPlan(budget=budget, times=epochs, days=epochs / sample / epochs_per_day)
             for budget, epochs in (

@@ -16,13 +16,13 @@ from stream_ldp.pipeline.answer import (
     LiarsField,
     PlausibilityField,
     Positive,
+    PrivacyPart,
     Probability,
     PublishedField,
     Status,
     StatusField,
     WindowBounds,
     answer_key,
-    published_sentences,
 )
 from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look, found, previous
@@ -87,7 +87,7 @@ class QuestionReports(MessagePart):
     )
 
 
-class StringPrivacy(MessagePart):
+class StringPrivacy(PrivacyPart):
     """Epsilon, in nats, of any two strings, and the assumption that it rests on."""
 
     per_report: float
@@ -153,7 +153,7 @@ class StringRanking(AnswerMessage):
             privacy=(
                 f"{self.method} at epsilon {shown_epsilon(self.privacy.for_ever)} for ever: "
                 f"{self.privacy.assumption}",
-                *published_sentences(self.privacy.published),
+                *self.privacy.sentences,
             ),
         )
 

@@ -31,6 +31,7 @@ STRINGS = Kind(
     mechanisms=("strings",),
     charges=charges,
     claims=deferred("stream_ldp.strings.audited:subject"),
+    per_turn=lambda collection: collection.method.questions.epsilon,
     specified=specified,
     layout=StringLayout,
     solve=deferred("stream_ldp.strings.solve:solve"),

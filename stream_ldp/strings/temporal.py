@@ -55,7 +55,7 @@ def filter_strings(
     windows: the answers of the window, and of remembered ones, with their weights.
     """
     method, k = collection.method, collection.mechanism_spec.k
-    returning = returning_share(collection.window, collection.prior)
+    returning = returning_share(collection, collection.prior)
     if returning is None:
         return FilteredRanking(method.find(windows, k=k), {}, None)
     past = None if task.earlier is None else task.earlier.learnt

@@ -39,6 +39,7 @@ VIEWS = Kind(
     takes=is_of_views,
     charges=charges,
     claims=deferred("stream_ldp.questions.audited:subject"),
+    per_turn=lambda collection: collection.questions.epsilon,
     specified=specified,
     layout=QuestionLayout,
     solve=deferred("stream_ldp.views.solve:solve"),

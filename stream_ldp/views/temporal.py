@@ -79,7 +79,7 @@ def filter_fit(
         None where nothing can be learnt, see `returning_share`, or nobody has reported.
     """
     spec, window = task.series, collection.window
-    returning, asked = returning_share(window, spec.prior), sorted(collection.positions_of(spec.of))
+    returning, asked = returning_share(collection, spec.prior), sorted(collection.positions_of(spec.of))
     parts = [] if returning is None else list(_parts(tables, fit, asked))
     if returning is None or not parts:
         return None

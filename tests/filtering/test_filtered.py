@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from stream_ldp.collection import Prior, Window
+from stream_ldp.collection import Collection, Prior
 from stream_ldp.filtering.filtered import FilteredEstimate, filter_window, places_among, returning_share
 from stream_ldp.filtering.local_level import Noise, Updated, filter_step
 
@@ -93,7 +93,37 @@ def test_some_of_what_is_learnt_keeps_what_belongs_to_it() -> None:
 def test_answers_that_are_repeated_tell_of_the_next_window_only_as_far_as_users_are_new(
     window: dict[str, object], prior: Prior | None, share: float | None
 ) -> None:
-    assert returning_share(Window.model_validate({"size": "10s", **window}), prior) == share
+    collection = Collection.model_validate({"collection": "of-any-kind", "window": {"size": "10s", **window}})
+    assert returning_share(collection, prior) == share
+
+
+@pytest.mark.parametrize(("rotate", "share"), [(1, None), (2, 0.5), (10, 0.1)])
+def test_where_users_take_turns_nobody_is_in_the_next_window_and_all_are_again_after_w(
+    rotate: int, share: float | None
+) -> None:
+    collection = Collection.model_validate({"collection": "of-any-kind", "window": {"size": "10s"}, "rotate": rotate})
+    assert returning_share(collection, None) == share
+
+
+def test_errors_hold_for_users_who_come_again_with_the_same_noise_after_w_windows() -> None:
+    """Seeded: 40 windows of 4 cohorts, each with one estimate for ever; .82 are covered without the share."""
+    rng, covered = np.random.default_rng(1), []
+    for _ in range(60):
+        cohorts = 0.3 + 0.05 * rng.standard_normal((4, 4))
+        before = None
+        for number in range(40):
+            before = filter_window(
+                before,
+                cohorts[number % 4],
+                np.full(4, 0.05),
+                returning=0.25,
+                reports=1_000.0,
+                elapsed=1,
+                final=True,
+            )
+        assert before is not None
+        covered.append(np.abs(np.array(before.estimate) - 0.3) < 1.96 * np.array(before.standard_error))
+    assert 0.93 < np.mean(covered) < 0.995
 
 
 def test_a_number_is_found_in_the_past_by_its_name_and_one_without_a_past_is_nowhere() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from stream_ldp.kinds import KINDS, parse_collection
 from stream_ldp.testing import KafkaInMemory, kafka_in_memory
-from tests.kinds.subjects import SUBJECTS, Subject
+from tests.kinds.subjects import SUBJECTS, Subject, rotated_text
 from tests.kinds.users import START_MS
 from tests.toy import COIN
 
@@ -36,6 +36,12 @@ def subject(kind: Kind[Any, Any, Any]) -> Subject:
 @pytest.fixture
 def collection(subject: Subject) -> Any:
     return parse_collection(subject.text)
+
+
+@pytest.fixture
+def rotated(subject: Subject) -> Any:
+    """Return the same collection with turns: each user reports once in three windows, or epochs."""
+    return parse_collection(rotated_text(subject))
 
 
 @pytest.fixture

@@ -269,6 +269,11 @@ mechanism: {{kind: coin, truth: 0.9}}
 }
 
 
+def rotated_text(subject: Subject) -> str:
+    """Return the file of the same collection whose users each report once in three windows, or epochs."""
+    return f"{subject.text.rstrip()}\nrotate: 3\n"
+
+
 def plain(answer: Any) -> Any:
     """Return an answer as data."""
     return json.loads(answer.to_bytes())

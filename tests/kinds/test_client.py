@@ -218,12 +218,6 @@ def test_no_records_cost_nothing(collection: Any, kind: Kind[Any, Any, Any]) -> 
     assert kind.charges(collection, collection.table([]), secret=SECRET, tag_key=SECRET) == ()
 
 
-@pytest.fixture
-def rotated(subject: Subject) -> Any:
-    """Return the same collection with turns: each user reports once in three windows, or epochs."""
-    return parse_collection(f"{subject.text.rstrip()}\nrotate: 3\n")
-
-
 def turns_of(collection: Any) -> list[int]:
     """List event times within the turns from the one at `START_MS` on, of which three follow each other."""
     return [START_MS + number * collection.turn_ms + 2_000 for number in range(7)]

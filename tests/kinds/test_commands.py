@@ -17,7 +17,7 @@ from stream_ldp.cli.simulation.truth import Truth
 from stream_ldp.kinds import KINDS, parse_collection
 from stream_ldp.pipeline.plan import document
 from stream_ldp.testing import kafka_in_memory
-from tests.kinds.subjects import SUBJECTS
+from tests.kinds.subjects import SUBJECTS, rotated_text
 from tests.kinds.users import START_MS, play, rows_sent
 
 if TYPE_CHECKING:
@@ -86,6 +86,20 @@ def test_a_plan_states_the_error_to_expect_as_text_and_as_json(
     planned = json.loads(output("plan", file, "--json", "--users", 1_000))
     assert planned["meaning"] == collection.meaning
     assert json.loads(json.dumps(document(kind.plan(collection, populations=[1_000])))).items() <= planned.items()
+
+
+def test_an_audit_enumerates_what_any_windows_cost_and_a_plan_says_it(
+    tmp_path: Path, rotated: Any, subject: Subject
+) -> None:
+    path = tmp_path / "rotated.yaml"
+    path.write_text(rotated_text(subject), encoding="utf-8")
+    (row,) = json.loads(output("audit", path, "--exact", "--json"))["w_event"]
+    (planned,) = json.loads(output("plan", path, "--json"))["w_event"]
+    assert (row["windows"], row["turns"]) == (3, 1)
+    assert row["enumerated"] == pytest.approx(row["claimed"], rel=1e-6)
+    assert planned["epsilon"] == row["claimed"] == pytest.approx(3 * planned["divided"])
+    assert planned["every_ms"] == 3 * rotated.turn_ms
+    assert "a user's turn comes" in output("plan", path)
 
 
 def test_the_truth_of_simulated_users_is_that_of_their_table(collection: Any, subject: Subject, kind: Any) -> None:

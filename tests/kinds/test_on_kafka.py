@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import signal
 from collections import Counter, defaultdict
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 USERS = 300
 PARTITIONS = 2
+SECRETS = [hashlib.sha256(b"user %d" % number).digest() for number in range(USERS)]
 #: Windows that are answered; users report in four parts, of which the second and the third share a window.
 WINDOWS = (0, 1, 1, 2)
 
@@ -69,7 +71,9 @@ class Played(Deployment):
         time_ms = self.window(WINDOWS[part])
         options: dict[str, Any] = {"settings": self.settings, "clock": lambda: time_ms, "max_reports": 50}
         async with Reporter(self.collection, **options) as reporter:
-            await reporter.report_many(SUBJECTS[self.kind.name].users(USERS), secrets=None)
+            # Where they take turns, a third of them has one in each window.
+            secrets = None if self.collection.rotate is None else SECRETS
+            await reporter.report_many(SUBJECTS[self.kind.name].users(USERS), secrets=secrets)
 
     async def begin(self) -> None:
         """Let users report to two windows, of which the first is answered."""
@@ -231,12 +235,17 @@ async def test_finals_of_a_killed_worker_are_those_of_one_computation(
 
 
 async def deployed(tmp_path: Path, *, brokers: str, prefix: str) -> tuple[Played, list[Played], list[Users]]:
-    """Create the topics of a collection of each kind; return what one worker serves, and who reports to what."""
+    """Create the topics of a collection of each kind, and of one with turns.
+
+    Returns:
+        What one worker serves, and who reports to what.
+    """
     first, *others = KINDS
     text = SUBJECTS[first].text_on_kafka
     served = await Played.create(tmp_path, brokers=brokers, prefix=prefix, text=text, partitions=PARTITIONS)
     for name in others:
         served = await served.beside_another(name=name, text=SUBJECTS[name].text_on_kafka, partitions=PARTITIONS)
+    served = await served.beside_another(name="turns", text=f"{text}rotate: 3\n", partitions=PARTITIONS)
     deployments: list[Played] = []
     users: list[Users] = []
     for file in served.files:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from stream_ldp.kafka.topics import topic_specs
-from stream_ldp.kinds import parse_collection
+from stream_ldp.kinds import parse_collection, w_event_of
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.testing import kafka_in_memory
@@ -164,6 +164,19 @@ async def test_windows_are_answered_from_their_own_reports(
     assert {each.reports for each in first} == {30}
     assert {each.reports for each in second if each.final} >= {60}
     assert first[-1].window.end_ms <= second[0].window.start_ms
+
+
+async def test_answers_say_what_any_windows_cost_of_users_who_take_turns(
+    rotated: Any, subject: Subject, kind: Kind[Any, Any, Any]
+) -> None:
+    with kafka_in_memory(rotated, now_ms=START_MS) as kafka:
+        answers = await play(kafka, rotated, subject.users(USERS))
+    for answer in answers:
+        if getattr(answer, "privacy", None) is not None:
+            assert answer.privacy.w_event == w_event_of(rotated)
+            assert str(answer.privacy.w_event) in answer.judgement().privacy
+        assert 0.2 * USERS < answer.reports < 0.5 * USERS
+    assert w_event_of(rotated).windows == 3
 
 
 async def test_nothing_is_reported_before_somebody_reports(memory: KafkaInMemory, collection: Any) -> None:

@@ -92,7 +92,7 @@ async def audit_reporter(
             *await auditor.charges_of_many(),
             *await auditor.charges_after_a_change(),
         ]
-        refusals, source = await auditor.refusals(), await auditor.source()
+        refusals, source, turns = await auditor.refusals(), await auditor.source(), await auditor.turns()
         order, law, ids = await auditor.order(), await auditor.law(), await auditor.ids()
     frames = frame_problems(
         auditor.seen.sent,
@@ -109,6 +109,7 @@ async def audit_reporter(
         finding("a record has what the specification gives it, and nothing else", frames),
         finding("the ledger charges each report in full, before it leaves", charges),
         finding("what the user's terms do not allow is not sent", refusals),
+        finding("a user reports in the turns that the secret gives, whatever the record and the clock", turns),
         finding("only the user can read the secret and the ledger", auditor.files()),
         finding("neither the log nor the text of an object has a secret or a record", auditor.texts()),
         finding("all that is random is the operating system's, and used once", source),
@@ -173,15 +174,16 @@ class Auditor:
             held = self._held[number % len(self._held)]
             for day, time_ms in enumerate(times):
                 expected = self._row(secret, held, time_ms, word)
-                sent = await self._series(path, secret, [held] * (1 + day % 3), OneWord(word), time_ms)
-                if day % 2:
+                once = self._client.turns.every is not None
+                sent = await self._series(path, secret, [held] * self._times(1 + day % 3), OneWord(word), time_ms)
+                if day % 2 and not once:
                     sent += await self._one(path, secret, held, OneWord(word), time_ms)
                 if set(_rows(sent)) != {expected}:
                     return [
                         f"after {day} restarts, {(time_ms - START_MS) // DAY_MS} days later: the report of the same "
                         "record is not the one that the user's secret makes"
                     ]
-                if len(_rows(sent)) != 1 + day % 3 + day % 2:
+                if len(_rows(sent)) != (1 if once else 1 + day % 3 + day % 2):
                     return ["there are more or fewer reports than were made"]
         return []
 
@@ -194,7 +196,7 @@ class Auditor:
             expected = self._client.whole_row(
                 secret, held, time_ms=time_ms, words=itertools.repeat(word), memoises=False
             )
-            sent = await self._series(path, secret, [held] * 2, OneWord(word), time_ms)
+            sent = await self._series(path, secret, [held] * self._times(2), OneWord(word), time_ms)
             if set(_rows(sent)) != {expected}:
                 return ["a report with fresh noise is not the one that the specification makes of fresh words"]
             alone = self._client.whole_row(None, held, time_ms=time_ms, words=itertools.repeat(word))
@@ -211,7 +213,7 @@ class Auditor:
             before = len(self.log.messages)
             for number, time_ms in enumerate(times):
                 entropy = SeededEntropy(number)
-                sent += await self._series(path, secret, [held] * (1 + number % 3), entropy, time_ms)
+                sent += await self._series(path, secret, [held] * self._times(1 + number % 3), entropy, time_ms)
             seen.append(around(sent, self._formats))
             # Files of different users have names of their own.
             logs.append([text.replace(path.name, "") for text in self.log.comparable()[before:]])
@@ -249,7 +251,7 @@ class Auditor:
                     problems += _mischarged(_charged(path, secret), owed, reports=len(shown))
 
                 for day, time_ms in enumerate(times):
-                    records = [held[(day + place) % values] for place in range(1 + day % 3)]
+                    records = [held[(day + place) % values] for place in range(self._times(1 + day % 3))]
                     shown += records
                     await self._series(path, secret, records, SeededEntropy(day), time_ms, on_send=on_send)
                 if problems:
@@ -261,7 +263,6 @@ class Auditor:
         users = [self._user() for _ in range(2 * _USERS)]
         held = self._some(len(users))
         problems: list[str] = []
-        time_ms = START_MS
         shown: dict[bytes, list[Held]] = {secret: [] for secret, _, _ in users}
 
         def on_send(_: object) -> None:
@@ -269,7 +270,7 @@ class Auditor:
                 owed = self._client.cost(secret, shown[secret]) if shown[secret] else 0.0
                 problems.extend(_mischarged(_charged(path, secret), owed, reports=len(shown[secret])))
 
-        for _ in range(2):
+        for time_ms in (START_MS, START_MS + self._cycle_ms):
             for (secret, _, _), record in zip(users, held, strict=True):
                 if self._client.asks(secret, time_ms):
                     shown[secret].append(record)
@@ -281,12 +282,42 @@ class Auditor:
         """Compare the ledger of a user who agrees to report a record that changes, after some reports of one."""
         secret, path, (first_ms, second_ms, *_) = self._user()
         held, other = self._some(2)
-        await self._series(path, secret, [held] * 2, SeededEntropy(0), first_ms)
-        before = self._client.cost(secret, [held] * 2)
+        count = self._times(2)
+        await self._series(path, secret, [held] * count, SeededEntropy(0), first_ms)
+        before = self._client.cost(secret, [held] * count)
         PrivacyLedger.open(path, secret=secret, terms=_TERMS[-1][0], change_terms=True)
-        await self._series(path, secret, [other] * 2, SeededEntropy(0), second_ms)
-        owed = before + self._client.cost(secret, [other] * 2, memoises=False)
-        return list(_mischarged(_charged(path, secret), owed, reports=4))
+        await self._series(path, secret, [other] * count, SeededEntropy(0), second_ms)
+        owed = before + self._client.cost(secret, [other] * count, memoises=False)
+        return list(_mischarged(_charged(path, secret), owed, reports=2 * count))
+
+    async def turns(self) -> list[str]:
+        """Compare the windows in which users with different records report with the turns of their secrets."""
+        every = self._client.turns.every
+        if every is None:
+            return []
+        numbers = range(START_MS // self._client.turns.turn_ms, START_MS // self._client.turns.turn_ms + 2 * every)
+        for held in self._some(2):
+            secret = hashlib.sha256(b"turns").digest()
+            path, had = self._ledger(secret), []
+            for number in numbers:
+                for back in (0, every):
+                    # A clock that is right, and one that is then set back.
+                    time_ms = (number - back) * self._client.turns.turn_ms
+                    if await self._series(path, secret, [held], SeededEntropy(0), time_ms):
+                        had.append(number - back)
+            fair = [each for each in numbers if self._client.turns.has(secret, self._client.fingerprint, each)]
+            if had != fair:
+                return [f"a user whose turns are {fair} reports in {had}, of {len(numbers)} windows"]
+        return []
+
+    @property
+    def _cycle_ms(self) -> int:
+        """Time after which a user who has reported may do so again, in milliseconds; 0 if at once."""
+        return (self._client.turns.every or 0) * self._client.turns.turn_ms
+
+    def _times(self, count: int) -> int:
+        """Return how often a user reports at a time who wants to so often: once, where users take turns."""
+        return count if self._client.turns.every is None else 1
 
     async def refusals(self) -> list[str]:
         """Look at what is sent although the budget, or an assumption, does not cover it."""
@@ -409,7 +440,13 @@ class Auditor:
         """Return a new user's secret and ledger file, and the times at which the collection asks the user."""
         secret = hashlib.sha256(b"audit %d" % next(self._users)).digest()
         self._secrets.append(secret)
-        days = (START_MS + day * DAY_MS for day in range(_MAX_DAYS))
+        # Each day, or each cycle that is longer, has one turn.
+        day_ms, shifts = max(DAY_MS, self._cycle_ms), range(self._client.turns.every or 1)
+        days = (
+            START_MS + day * day_ms + shift * self._client.turns.turn_ms
+            for day in range(_MAX_DAYS)
+            for shift in shifts
+        )
         asked = (time_ms for time_ms in days if self._client.asks(secret, time_ms))
         return secret, self._ledger(secret, terms), list(itertools.islice(asked, _RESTARTS))
 

@@ -5,18 +5,24 @@ from __future__ import annotations
 import json
 import re
 import runpy
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from aiohttp import web
 from confluent_kafka import Producer
 from fastapi.testclient import TestClient
+from playwright.async_api import async_playwright
 
 from stream_ldp import load_collection
+from stream_ldp.gateway.limiter import Limiter
+from stream_ldp.gateway.server import Door, Gateway, Source
 from stream_ldp.kafka.embedded.mock import EmbeddedMock
 from stream_ldp.testing import kafka_in_memory
 from tests.client.examples import estimate_of
+from tests.listening import listening
 from tests.paths import REPOSITORY
 
 EXAMPLES = REPOSITORY / "examples"
@@ -127,6 +133,34 @@ async def test_the_backend_reports_within_each_users_budget(tmp_path: Path, monk
             assert client.post("/answers/ada", json={"bathing": "perhaps"}).status_code == 422
             assert client.post("/answers/..%2Fada", json=given).status_code in {404, 422}
         assert kafka.reports("care-survey") == 2
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="the page needs a browser: Debian's chromium")
+async def test_the_page_reports_through_the_gateway_and_shows_the_receipt() -> None:
+    survey = load_collection(EXAMPLES / "survey.yaml")
+    site = web.Application()
+    site.router.add_static("/", REPOSITORY)
+    text = (EXAMPLES / "survey.yaml").read_text(encoding="utf-8")
+    with kafka_in_memory(survey) as kafka:
+        async with listening(site) as page_url, async_playwright() as playwright:
+            door = Door(limiter=Limiter(rate=1_000, burst=1_000), origins=frozenset({page_url}))
+            served = Gateway(
+                [Source(collection=survey, text=text)], settings=kafka.settings, door=door, now_ms=kafka.clock
+            )
+            async with listening(served.application()) as url:
+                browser = await playwright.chromium.launch(
+                    executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+                )
+                page = await browser.new_page()
+                await page.goto(f"{page_url}/examples/browser/index.html?gateway={url}")
+                await page.wait_for_selector("body[data-ready=yes]")
+                await page.select_option("[name=mobility]", "full")
+                await page.click("button")
+                await page.wait_for_function("document.querySelector('output').textContent")
+                shown = await page.text_content("output")
+                await browser.close()
+        assert kafka.reports("care-survey") == 1
+    assert "2.000 nats" in (shown or "")
 
 
 def test_each_example_is_short_and_listed() -> None:

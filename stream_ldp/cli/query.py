@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,7 +22,6 @@ from stream_ldp.pipeline.cells import LEVEL, normal_quantile
 
 if TYPE_CHECKING:
     from stream_ldp.client.answers import Answers
-    from stream_ldp.client.table import Table
 
 #: Endings of the names of pictures that `--plot` draws.
 _PICTURES = (".svg", ".png", ".pdf")
@@ -45,6 +45,14 @@ def query(
         typer.Option(
             metavar="NAME,...",
             help="Attributes for each of whose values the distribution of --of is wanted.",
+            show_default=False,
+        ),
+    ] = None,
+    between: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW,HIGH",
+            help="Two numbers: the share of users between them, and their mean, for attributes with a range.",
             show_default=False,
         ),
     ] = None,
@@ -88,12 +96,17 @@ def query(
 
     In CSV, text that a spreadsheet would evaluate has an apostrophe before it, and so has text that begins with one.
 
+    --between 20,40 asks for the share of users from 20 to 40, and for their mean, with errors.
+
     What --of and --given sum over has errors that depend on each other, so their standard error is an upper bound.
     """
     normal_quantile(level)
     form = form_of(form, output)
     if given is not None and of is None:
         fail("--given needs --of: the attributes whose distribution is wanted", code=2)
+    ends = None if between is None else _ends(between)
+    if ends is not None and (given is not None or plot is not None):
+        fail("--between goes with --of, and without --given and --plot", code=2)
     known = collection_or_name(collection)
     require_series(known, estimate)
     everything = history or since is not None or until is not None
@@ -118,7 +131,8 @@ def query(
         if plot is not None:
             _draw(answers, plot, level=level, of=of, given=given)
             return
-        write_table(_table(answers, level=level, of=of, given=given), form, output)
+        names = [each.split(",") if each else [] for each in (of, given)]
+        write_table(answers.table(level=level, of=names[0], given=names[1], between=ends), form, output)
 
     run_client(take())
 
@@ -134,8 +148,15 @@ def _draw(answers: Answers, file: Path, *, level: float, of: str | None, given: 
         fail(f"{file}: cannot be written: {error.strerror}")
 
 
-def _table(answers: Answers, *, level: float, of: str | None, given: str | None) -> Table:
-    return answers.table(level=level, of=of.split(",") if of else (), given=given.split(",") if given else ())
+def _ends(between: str) -> tuple[float, float]:
+    """Read two numbers, the smaller one first, or end the command."""
+    try:
+        low, high = (float(part) for part in between.split(","))
+    except ValueError:
+        low = high = math.nan
+    if not low < high:
+        fail(f"--between {between}: expected two numbers, the smaller one first, such as 20,40", code=2)
+    return low, high
 
 
 def _nothing(collection: str, series: list[str] | None, *, provisional: bool, limited: bool) -> str:

@@ -74,18 +74,27 @@ class Answers(Sequence["Answer"]):
         """
         return figure_of(self.found, level=level, of=of, given=given)
 
-    def table(self, *, level: float = LEVEL, of: str | Sequence[str] = (), given: str | Sequence[str] = ()) -> Table:
+    def table(
+        self,
+        *,
+        level: float = LEVEL,
+        of: str | Sequence[str] = (),
+        given: str | Sequence[str] = (),
+        between: tuple[float, float] | None = None,
+    ) -> Table:
         """Return their numbers as a table, for pandas, Parquet, CSV or JSON.
 
         level: probability with which an interval from `low` to `high` holds the true number.
         of: attributes whose marginal distribution is wanted, or the only one; none for all that the answers say.
             Answers of estimates that do not have them are left out if others do.
         given: attributes for each of whose values the distribution of `of` is wanted.
+        between: two numbers: the shares of users between them, and their means, are wanted, of all attributes that
+            have a range.
 
         Raises:
             ParameterError: the level is not between 0 and 1, or none of the answers has such a distribution.
         """
-        return table_of(self.found, level=level, of=of, given=given)
+        return table_of(self.found, level=level, of=of, given=given, between=between)
 
 
 async def fetch_answers(

@@ -122,22 +122,26 @@ def table_of(
     level: float = LEVEL,
     of: str | Sequence[str] = (),
     given: str | Sequence[str] = (),
+    between: tuple[float, float] | None = None,
 ) -> Table:
     """Return the numbers of some answers as a table.
 
     level: probability with which an interval from `low` to `high` holds the true number.
     of, given: attributes whose distributions are wanted, or the only one; none for all that the answers say.
         Answers that have no such distribution are left out if others have it.
+    between: two numbers: the shares of users between them, and their means, are wanted.
 
     Raises:
         ParameterError: the level is not between 0 and 1, or none of the answers has such a distribution.
     """
     of, given = _names(of), _names(given)
+    if between is not None and given:
+        raise ParameterError("the share of users between two numbers is known for all of them: leave out `given`")
     rows: list[dict[str, Any]] = []
     refused: ParameterError | None = None
     for answer in answers:
         try:
-            rows += _rows(answer, level=level, of=of, given=given)
+            rows += _rows(answer, _cells(answer, of, given, between), level=level)
         except ParameterError as error:
             refused = refused or error
     if refused is not None and not rows:
@@ -149,7 +153,15 @@ def _names(names: str | Sequence[str]) -> Sequence[str]:
     return (names,) if isinstance(names, str) else names
 
 
-def _rows(answer: Answer, *, level: float, of: Sequence[str], given: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _cells(
+    answer: Answer, of: Sequence[str], given: Sequence[str], between: tuple[float, float] | None
+) -> list[Cell]:
+    if between is not None:
+        return list(answer.between(*between, of=of))
+    return list(answer.narrowed_to(of, given=given) if of or given else answer.cells())
+
+
+def _rows(answer: Answer, cells: Sequence[Cell], *, level: float) -> Iterator[dict[str, Any]]:
     window = {
         "collection": answer.collection,
         "series": answer.series,
@@ -158,7 +170,6 @@ def _rows(answer: Answer, *, level: float, of: Sequence[str], given: Sequence[st
         "final": answer.final,
         "reports": answer.reports,
     }
-    cells = list(answer.narrowed_to(of, given=given) if of or given else answer.cells())
     if not cells:
         yield window
     for cell in cells:

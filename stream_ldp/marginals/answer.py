@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal, Self
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from pydantic import Field, model_validator
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
 from stream_ldp.filtering.filtered import FilteredEstimate, columns
+from stream_ldp.marginals.curve import Curve, components
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
@@ -29,9 +31,15 @@ from stream_ldp.pipeline.answer import (
     WindowBounds,
     answer_key,
 )
-from stream_ldp.pipeline.cells import Cell
+from stream_ldp.pipeline.cells import LEVEL, Cell, normal_quantile
 from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look, filtered_lines
 from stream_ldp.quantity import quantity
+
+if TYPE_CHECKING:
+    from stream_ldp.marginals.distribution import FittedDistribution
+
+#: Digits after the point of the errors of a distribution: an error of 10^-7 takes 10^14 reports.
+_ERROR_DIGITS = 7
 
 Error = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -186,12 +194,64 @@ class Distribution(MessagePart):
 
     points: tuple[Finite, ...] = Field(description="evenly spaced from the least to the largest number")
     probability: tuple[Probability, ...] = Field(description="of each point; sums to 1")
+    standard_error: tuple[Error, ...] = Field(
+        default=(), description="of each probability: noise, and the sampling of users"
+    )
+    deviations: tuple[tuple[Finite, ...], ...] = Field(
+        default=(),
+        description="components of the covariance of the shares of users up to each point but the last: that of two "
+        "of these shares is the sum over the components of the products of their entries. The error of any range and "
+        "quantile follows",
+    )
 
     @model_validator(mode="after")
     def _as_many_of_each(self) -> Self:
-        if len(self.points) != len(self.probability):
-            raise ValueError(f"{len(self.points)} points and {len(self.probability)} probabilities")
+        points = len(self.points)
+        if points != len(self.probability):
+            raise ValueError(f"{points} points and {len(self.probability)} probabilities")
+        if len(self.standard_error) not in (0, points):
+            raise ValueError(f"{points} points and {len(self.standard_error)} errors")
+        if any(len(each) != points - 1 for each in self.deviations):
+            raise ValueError(f"a component of {points} points has {points - 1} deviations")
         return self
+
+    @classmethod
+    def of(cls, fitted: FittedDistribution, bounds: tuple[float, float]) -> Self:
+        """Make the message of a distribution over a range."""
+        errors = np.sqrt(np.maximum(np.diag(fitted.covariance), 0.0))
+        return cls(
+            points=tuple(np.linspace(*bounds, len(fitted.probability)).tolist()),
+            probability=tuple(fitted.probability.tolist()),
+            standard_error=tuple(errors.round(_ERROR_DIGITS).tolist()),
+            deviations=tuple(tuple(each) for each in components(fitted.covariance).round(_ERROR_DIGITS).tolist()),
+        )
+
+    @cached_property
+    def curve(self) -> Curve:
+        """The share of users below each number."""
+        return Curve.of(self.points, self.probability, self.deviations)
+
+
+class Quantile(MessagePart):
+    """The number that a share of the users is below."""
+
+    share: Probability
+    value: Finite
+    standard_error: Error = Field(description="half the width of the interval, over 1.96")
+    interval: tuple[Finite, Finite] = Field(
+        description="where the 0.95 intervals of the shares below cease to hold the share, within the range"
+    )
+
+    @classmethod
+    def of(cls, curve: Curve, share: float) -> Self:
+        """Read a quantile off a curve."""
+        low, high = curve.quantile_interval(share, LEVEL)
+        return cls(
+            share=share,
+            value=curve.quantile(share),
+            standard_error=(high - low) / (2 * normal_quantile(LEVEL)),
+            interval=(low, high),
+        )
 
 
 class Numbers(MessagePart):
@@ -201,6 +261,7 @@ class Numbers(MessagePart):
     range: tuple[Finite, Finite]
     mean: Mean
     distribution: Distribution | None = None
+    quantiles: tuple[Quantile, ...] = ()
     learnt: FilteredEstimate | None = Field(
         default=None, description="the mean with the windows before; null where nothing can be learnt from them"
     )
@@ -224,9 +285,55 @@ class Numbers(MessagePart):
             names=("mean",),
             group=attribute,
         )
-        if self.distribution is not None:
-            for point, part in zip(self.distribution.points, self.distribution.probability, strict=True):
-                yield Cell(labels=_labels("probability", f"{point:g}"), estimate=part, standard_error=None)
+        if self.distribution is None:
+            return
+        for each in self.quantiles:
+            name = f"quantile {each.share:g}"
+            yield Cell(
+                labels=_labels("quantile", f"{each.share:g}"),
+                estimate=each.value,
+                standard_error=each.standard_error,
+                range=self.range,
+                ends=partial(self.distribution.curve.quantile_interval, each.share),
+                names=(name,),
+                group=f"quantiles of {attribute}",
+            )
+        errors = self.distribution.standard_error or (None,) * len(self.distribution.points)
+        for point, part, error in zip(self.distribution.points, self.distribution.probability, errors, strict=True):
+            yield Cell(labels=_labels("probability", f"{point:g}"), estimate=part, standard_error=error)
+
+    def between(self, attribute: str, low: float, high: float) -> Iterator[Cell]:
+        """Iterate over the share of users from one number to another, and their mean.
+
+        Raises:
+            ParameterError: the answers show a mean only, or the numbers bound no part of the range.
+        """
+        if self.distribution is None:
+            raise ParameterError(f"the answers about {attribute!r} show its mean only: no range follows from them")
+        least, largest = self.range
+        if not low < high:
+            raise ParameterError(f"a range needs two numbers, the smaller one first; got {low:g},{high:g}")
+        if high <= least or low >= largest:
+            raise ParameterError(
+                f"{attribute!r} is from {least:g} to {largest:g}, and no number from {low:g} to {high:g}"
+            )
+        low, high = max(low, least), min(high, largest)
+        curve, name = self.distribution.curve, f"{low:g} to {high:g}"
+        share, error = curve.share(low, high)
+        yield Cell(
+            labels=_labels("share", name), estimate=share, standard_error=error, names=(name,), group=attribute
+        )
+        found = curve.mean(low, high)
+        if found is not None:
+            mean, error = found
+            yield Cell(
+                labels=_labels("mean", name),
+                estimate=mean,
+                standard_error=error,
+                range=(low, high),
+                names=(f"mean of {name}",),
+                group=attribute,
+            )
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -375,3 +482,19 @@ class Marginals(AnswerMessage):
             if name not in known:
                 raise ParameterError(f"{name!r} is not an attribute of this collection{suggestion(name, known)}")
             yield from self.of(name).cells()
+
+    def between(self, low: float, high: float, *, of: Sequence[str] = ()) -> Iterator[Cell]:
+        """Iterate over the shares of users from one number to another; see `AnswerMessage`."""
+        numbers = [each.attribute for each in self.attributes if isinstance(each.estimate, Numbers)]
+        for name in of or numbers:
+            if name not in numbers:
+                raise ParameterError(
+                    f"{name!r} is no number of this answer, whose numbers are {', '.join(numbers) or 'none'}"
+                )
+        if not numbers:
+            raise ParameterError("this answer has no attribute with a `range`")
+        for name in of or numbers:
+            marginal = self.of(name)
+            if isinstance(marginal.estimate, Numbers):
+                for cell in marginal.estimate.between(name, low, high):
+                    yield replace(cell, labels={"attribute": name, **cell.labels})

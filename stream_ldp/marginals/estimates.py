@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.marginals.answer import Distribution, Frequencies, Mean, Numbers, Outputs
+from stream_ldp.marginals.answer import Distribution, Frequencies, Mean, Numbers, Outputs, Quantile
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
+    from stream_ldp.marginals.distribution import FittedDistribution
     from stream_ldp.questions.attributes import AskedAttribute
 
 
@@ -69,33 +73,37 @@ class FrequencyEstimate:
         return float(((self.raw - truth) ** 2).mean()), 0.5 * float(np.abs(self.projected - truth).sum())
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class NumberEstimate:
     """The mean of an attribute in units in which its range is from -1 to 1.
 
     raw: unbiased.
     standard_error: of it, with the sampling of users.
-    distribution: probabilities of the points of a grid, shape (points,); None if the answers show a mean only.
+    fit: fits the distribution over the points of a grid; returns None if the answers show a mean only.
     """
 
     raw: float
     standard_error: float
-    distribution: NDArray[np.float64] | None
+    fit: Callable[[], FittedDistribution | None]
+
+    @cached_property
+    def distribution(self) -> FittedDistribution | None:
+        """The distribution, which is fitted where it is first asked for."""
+        return self.fit()
 
     def message(self, attribute: AskedAttribute) -> Numbers:
         """See `AttributeEstimate.message`: in units of the attribute."""
         least, largest = attribute.bounds
         half = (largest - least) / 2
         raw = least + (self.raw + 1) * half
+        distribution = None if self.distribution is None else Distribution.of(self.distribution, attribute.bounds)
         return Numbers(
             range=attribute.bounds,
             mean=Mean(raw=raw, standard_error=self.standard_error * half, projected=min(max(raw, least), largest)),
-            distribution=None
-            if self.distribution is None
-            else Distribution(
-                points=tuple(np.linspace(least, largest, len(self.distribution)).tolist()),
-                probability=tuple(self.distribution.tolist()),
-            ),
+            distribution=distribution,
+            quantiles=()
+            if distribution is None
+            else tuple(Quantile.of(distribution.curve, each) for each in attribute.quantiles),
         )
 
     def errors(self, truth: NDArray[np.float64]) -> tuple[float, float]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from stream_ldp.evaluation.completion import complete_attributes
 from stream_ldp.evaluation.trial import Evaluation, Measured
+from stream_ldp.marginals.answer import Distribution
+from stream_ldp.marginals.estimates import NumberEstimate
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.pipeline.cells import LEVEL, normal_quantile
 from stream_ldp.questions.answers import gathered
 from stream_ldp.questions.asking import asked_sums
 
@@ -19,9 +22,13 @@ if TYPE_CHECKING:
 
     from stream_ldp.evaluation.trial import Trial
     from stream_ldp.marginals.collection import SampledCollection
+    from stream_ldp.marginals.distribution import FittedDistribution
     from stream_ldp.marginals.question import AttributeQuestion
     from stream_ldp.questions.attributes import AskedAttribute
     from stream_ldp.questions.questions import QuestionSet, Table
+
+#: Ranges of each width, and numbers at which distribution functions are compared.
+_RANGES, _GRID = 200, 2_001
 
 #: Bits of the reports that are made at once: with a byte for each while a subset is drawn, 8 MiB stay near a core.
 _BITS_AT_ONCE = 2**23
@@ -33,7 +40,7 @@ def _measure(trial: Trial[SampledCollection]) -> Iterator[Measured]:
     mse is the mean squared error of the raw estimates: of the frequencies, or of the means in units in which the
     range is from -1 to 1; mse_expected its expectation by the formulas of the variance, for these users, left out
     where there is none; avd half the sum of |projected - true| frequencies, or the absolute error of a mean. Each is
-    the mean over the attributes.
+    the mean over the attributes. Where the answers show distributions, see `_of_distribution`.
     """
     questions, people = trial.collection.questions, _numbered(trial)
     begun = trial.clock()
@@ -60,6 +67,59 @@ def _measure(trial: Trial[SampledCollection]) -> Iterator[Measured]:
         if len(known) == len(of):
             metrics["mse_expected"] = float(np.mean(known))
         yield Measured(series, metrics, seconds)
+    begun = trial.clock()
+    shown = [
+        _of_distribution(_attribute(questions, place), estimate.distribution, people[str(place)])
+        for place, estimate in _numbers(questions, sums)
+        if estimate.distribution is not None
+    ]
+    if shown:
+        metrics = {name: float(np.mean([each[name] for each in shown])) for name in shown[0]}
+        yield Measured("distribution", metrics, reported + trial.clock() - begun)
+
+
+def _numbers(
+    questions: QuestionSet[AttributeQuestion], sums: NDArray[np.int64]
+) -> Iterator[tuple[int, NumberEstimate]]:
+    """Estimate the numbers that anybody was asked about."""
+    for place in sorted({place for question in questions.questions for place in question.of}):
+        if _attribute(questions, place).range is not None and (
+            answers := gathered(questions, [(1.0, sums)], of=place)
+        ):
+            estimate = answers[0].question.estimate(answers, of=place)
+            if isinstance(estimate, NumberEstimate):
+                yield place, estimate
+
+
+def _of_distribution(
+    attribute: AskedAttribute, found: FittedDistribution, column: NDArray[np.float64]
+) -> dict[str, float]:
+    """Measure an estimated distribution.
+
+    wasserstein is the mean distance of the two distribution functions; range_tenth and range_half the mean absolute
+    error of the shares of users in 200 ranges, a tenth and half as wide as the attribute's; quantile that of
+    the 0.5, 0.95 and 0.99 quantiles, as a share of the range; coverage the share of these ranges that are within 1.96
+    standard errors.
+    """
+    least, largest = attribute.bounds
+    message = Distribution.of(found, (0.0, 1.0))
+    curve, numbers = message.curve, np.sort((column - least) / (largest - least))
+
+    def below(at: NDArray[np.float64], side: Literal["left", "right"] = "right") -> NDArray[np.float64]:
+        return np.searchsorted(numbers, at, side=side) / len(numbers)
+
+    grid = np.linspace(0, 1, _GRID)
+    measured = {"wasserstein": float(np.abs(np.interp(grid, curve.edges, curve.below) - below(grid)).mean())}
+    within = []
+    for name, width in (("range_tenth", 0.1), ("range_half", 0.5)):
+        lows = np.linspace(0, 1 - width, _RANGES)
+        shares, errors = np.array([curve.share(low, low + width) for low in lows.tolist()]).T
+        missed = np.abs(shares - below(lows + width) + below(lows, "left"))
+        measured[name] = float(missed.mean())
+        within.append(missed <= normal_quantile(LEVEL) * errors)
+    wanted = (0.5, 0.95, 0.99)
+    missed = np.abs(np.quantile(numbers, wanted) - [curve.quantile(each) for each in wanted])
+    return measured | {"quantile": float(missed.mean()), "coverage": float(np.mean(within))}
 
 
 def _numbered(trial: Trial[SampledCollection]) -> Table:

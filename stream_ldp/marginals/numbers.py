@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stream_ldp.marginals.curve import Curve, components
+from stream_ldp.marginals.distribution import fit_distribution
 from stream_ldp.marginals.estimates import NumberEstimate
 from stream_ldp.marginals.question import AttributeQuestion, with_sampling
 from stream_ldp.mechanisms import HalfSpaceResponse, PiecewiseResponse
@@ -18,14 +21,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from stream_ldp.marginals.distribution import FittedDistribution
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.questions.answers import Answers
     from stream_ldp.questions.questions import Table
 
-#: Where the distribution of a number has converged: no probability changes by more in a step. A standard error of as
-#: little takes 10^10 reports.
-_TOLERANCE = 1e-5
-_MAX_STEPS = 2_000
+#: Standard deviation of the numbers for which errors of a distribution are planned; their range is from -1 to 1.
+_BELL = 1 / 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +46,7 @@ class _MeanQuestion(AttributeQuestion):
     def noise(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variance of the estimate from one answer of each of these numbers in [-1, 1], same shape."""
 
-    def distribution(self, answers: Sequence[Answers[Any]]) -> NDArray[np.float64] | None:  # noqa: ARG002
+    def distribution(self, answers: Sequence[Answers[Any]]) -> FittedDistribution | None:  # noqa: ARG002
         """Estimate the distribution of the number; None if the answers show a mean only."""
         return None
 
@@ -66,7 +68,7 @@ class _MeanQuestion(AttributeQuestion):
         return NumberEstimate(
             raw=mean,
             standard_error=float(np.sqrt(variance / reports)),
-            distribution=self.distribution(answers),
+            fit=partial(self.distribution, answers),
         )
 
     def expected_error(self, about: Sequence[tuple[float, Any]], column: NDArray[Any], *, of: int) -> float:
@@ -96,12 +98,22 @@ class NumberQuestion(_MeanQuestion):
         """Return the variance of the estimate from one answer of each of these numbers in [-1, 1], same shape."""
         return self.randomizer.variance(numbers)
 
-    def distribution(self, answers: Sequence[Answers[Any]]) -> NDArray[np.float64] | None:
+    def distribution(self, answers: Sequence[Answers[Any]]) -> FittedDistribution | None:
         """Estimate the distribution of the number; None if the answers show a mean only."""
         return estimate_distribution([(answer.question.randomizer, answer.sums) for answer in answers])
 
     def variance(self, about: Sequence[tuple[float, Any]]) -> float:
         return worst_variance([(share, each.randomizer) for share, each in about])
+
+    def expected_curve(self, about: Sequence[tuple[float, Any]], *, reports: float) -> Curve | None:
+        """See `AttributeQuestion.expected_curve`."""
+        mixture = [(share, each.randomizer) for share, each in about]
+        points = np.linspace(-1, 1, max(response.inputs for _, response in mixture))
+        bell = np.exp(-0.5 * (points / _BELL) ** 2)
+        found = expected_distribution(mixture, bell / bell.sum(), reports=reports)
+        if found is None:
+            return None
+        return Curve.of(points.tolist(), found.probability.tolist(), components(found.covariance).tolist())
 
     def leverage(self, about: Sequence[tuple[float, Any]]) -> float:
         """See `AttributeQuestion.leverage`: a liar answers whichever question has the largest numbers."""
@@ -153,31 +165,41 @@ def worst_variance(mixture: Sequence[tuple[float, PiecewiseResponse]]) -> float:
 
 def estimate_distribution(
     on_grids: Sequence[tuple[PiecewiseResponse, NDArray[np.float64]]],
-) -> NDArray[np.float64] | None:
-    """Estimate the distribution of a number by EM with smoothing (EMS; Li et al., 2020, Algorithm 1).
+) -> FittedDistribution | None:
+    """Estimate the distribution of a number; see `fit_distribution`.
 
     on_grids: responses, and the sums of the answers that are made with each.
 
     Returns:
-        Probabilities of the points of the finest grid, shape (steps + 1,); None if the answers show a mean only.
+        The distribution over the points of the finest grid; None if the answers show a mean only.
     """
     steps = max(response.steps for response, _ in on_grids)
     if steps == 1:
         return None
-    channel = np.concatenate([_on_grid(response, steps) for response, _ in on_grids], axis=1)
-    counts = np.concatenate([sums for _, sums in on_grids])
-    distribution, padded = np.full(steps + 1, 1 / (steps + 1)), np.empty(steps + 3)
-    for _ in range(_MAX_STEPS):
-        posterior = distribution * (channel @ (counts / (distribution @ channel)))
-        padded[1:-1] = posterior / posterior.sum()
-        padded[0], padded[-1] = padded[1], padded[-2]
-        smooth = (padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4
-        smooth /= smooth.sum()
-        change = float(np.abs(smooth - distribution).max())
-        distribution = smooth
-        if change < _TOLERANCE:
-            break
-    return distribution
+    # A report comes with each response as often as there are answers by it.
+    reports = np.array([sums.sum() for _, sums in on_grids])
+    shares = reports / reports.sum()
+    channel = np.concatenate(
+        [share * _on_grid(response, steps) for share, (response, _) in zip(shares, on_grids, strict=True)], axis=1
+    )
+    return fit_distribution(channel, np.concatenate([sums for _, sums in on_grids]))
+
+
+def expected_distribution(
+    mixture: Sequence[tuple[float, PiecewiseResponse]], probability: NDArray[np.float64], *, reports: float
+) -> FittedDistribution | None:
+    """Return the distribution that so many reports estimate if the outcomes come as often as expected.
+
+    mixture: weights, and the response that so many of the reports are made with.
+    probability: of the points of the finest grid, shape (steps + 1,).
+    """
+    total, steps = sum(weight for weight, _ in mixture), len(probability) - 1
+    return estimate_distribution(
+        [
+            (response, reports * weight / total * (probability @ _on_grid(response, steps)))
+            for weight, response in mixture
+        ]
+    )
 
 
 def _on_grid(response: PiecewiseResponse, steps: int) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.pipeline.cells import LEVEL, normal_quantile
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import ErrorPlan, Section
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
     from stream_ldp.marginals.collection import SampledCollection
     from stream_ldp.questions.attributes import AskedAttribute
+
+#: Quantiles that are planned for where a file asks for none.
+_QUANTILES = (0.5, 0.95)
 
 _DIGITS = 10  # after the point, of a probability: as many tell all multiples of 2^-32 apart
 
@@ -37,6 +41,8 @@ class AttributePlan:
     table: of oracle channel, P(output | value) with the digits that a collection file needs; None for others.
     errors: of a value with frequency 1 / k, with the sampling of users, or the largest of a mean, for the number at
         which noise is largest, in units of the attribute.
+    distribution: errors of the distribution of numbers that are spread as a bell, by what they are of: shares of
+        users in parts of the range, and quantiles in units of the attribute; none where no distribution is estimated.
     """
 
     name: str
@@ -46,6 +52,7 @@ class AttributePlan:
     epsilon: float
     table: tuple[tuple[float, ...], ...] | None
     errors: tuple[ErrorPlan, ...]
+    distribution: tuple[tuple[str, tuple[ErrorPlan, ...]], ...] = ()
 
     def channel(self) -> Iterator[Section]:
         """Write its channel for a collection file; nothing where it has none."""
@@ -116,6 +123,20 @@ class Plan(AnyPlan):
             ),
             notes=("Of a value or output with mean frequency, or the largest of a mean, in units of the attribute.",),
         )
+        if any(each.distribution for each in self.attributes):
+            yield Section(
+                title="Distributions, with the standard error to expect",
+                columns=("attribute", "of", *(f"{error.users:,} users" for error in self.attributes[0].errors)),
+                rows=tuple(
+                    (each.name, about, *(f"{error.standard_error:.4g}" for error in errors))
+                    for each in self.attributes
+                    for about, errors in each.distribution
+                ),
+                notes=(
+                    "Of numbers spread as a bell in the middle of the range, with a sixth of it for a standard "
+                    "deviation; quantiles are in units of the attribute.",
+                ),
+            )
         for attribute in self.attributes:
             yield from attribute.channel()
 
@@ -165,7 +186,27 @@ def _attribute(collection: SampledCollection, place: int, populations: Sequence[
             ErrorPlan(users=users, standard_error=unit * math.sqrt(variance / (users * share)))
             for users in populations
         ),
+        distribution=_distribution(attribute, about, populations),
     )
+
+
+def _distribution(
+    attribute: AskedAttribute, about: Sequence[tuple[float, Any]], populations: Sequence[int]
+) -> tuple[tuple[str, tuple[ErrorPlan, ...]], ...]:
+    """Work out the errors of a distribution: of the shares in a tenth and in half of the range, and of quantiles."""
+    share, (_, first) = sum(each for each, _ in about), about[0]
+    curves = [(users, first.expected_curve(about, reports=users * share)) for users in populations]
+    found: dict[str, list[ErrorPlan]] = {}
+    for users, curve in curves:
+        if curve is None:
+            return ()
+        errors = {"share in a tenth of the range": curve.share(-0.4, -0.2)[1], "share in half": curve.share(-1, 0)[1]}
+        for quantile in attribute.quantiles or _QUANTILES:
+            low, high = curve.quantile_interval(quantile, LEVEL)
+            errors[f"quantile {quantile:g}"] = _unit(attribute) * (high - low) / (2 * normal_quantile(LEVEL))
+        for about_what, error in errors.items():
+            found.setdefault(about_what, []).append(ErrorPlan(users=users, standard_error=error))
+    return tuple((about_what, tuple(errors)) for about_what, errors in found.items())
 
 
 def leverages(collection: SampledCollection) -> tuple[Leverage, ...]:

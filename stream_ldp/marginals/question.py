@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from stream_ldp.marginals.curve import Curve
     from stream_ldp.marginals.estimates import AttributeEstimate
     from stream_ldp.questions.answers import Answers
 
@@ -44,6 +45,14 @@ class AttributeQuestion(Question):
         It is that of a frequency, mean over a uniform population, or the largest of a mean in units in which the
         range is from -1 to 1.
         """
+
+    def expected_curve(self, about: Sequence[tuple[float, Any]], *, reports: float) -> Curve | None:  # noqa: ARG002
+        """Return the distribution function of numbers spread as a bell that so many answers show, with its errors.
+
+        The bell is in the middle of a range from -1 to 1 and has a sixth of its width for a standard deviation. None
+        where the answers show no distribution.
+        """
+        return None
 
     @abstractmethod
     def leverage(self, about: Sequence[tuple[float, Any]]) -> float:

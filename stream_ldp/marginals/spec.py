@@ -20,7 +20,7 @@ from stream_ldp.marginals.values import ValueQuestion
 from stream_ldp.mechanisms import ChannelResponse, HalfSpaceResponse, RepeatedResponse
 from stream_ldp.mechanisms.bloom import MAX_HASHES
 from stream_ldp.mechanisms.channel import exact_rows
-from stream_ldp.mechanisms.piecewise import coin, least_worst_case
+from stream_ldp.mechanisms.piecewise import coin, least_worst_case, square_wave
 from stream_ldp.questions.oracles import epsilon_of_distortion, value_oracle
 from stream_ldp.questions.questions import QuestionSet
 
@@ -46,14 +46,14 @@ class SampledSpec(Part, ABC):
     kind: `sampled`.
     ask: what a question is about: `attributes`, one each.
     oracle: perturbs values; `auto` takes the one of least mean variance.
-    mean: perturbs numbers: `auto`, the mixture of least worst-case variance, harmony-mean, or mean-est for all
-        numbers of a user at once.
+    mean: perturbs numbers: `auto`, a square wave, which says most of their distribution, `hybrid`, the mixture of
+        least worst-case variance of the mean, harmony-mean, or mean-est for all numbers of a user at once.
     """
 
     kind: Literal["sampled"]
     ask: Literal["attributes"] = "attributes"
     oracle: str
-    mean: Literal["auto", "harmony-mean", "mean-est"] = "auto"
+    mean: Literal["auto", "hybrid", "harmony-mean", "mean-est"] = "auto"
 
     @property
     @abstractmethod
@@ -109,6 +109,8 @@ class SampledSpec(Part, ABC):
                 yield from self._number_questions(place, attribute)
             elif place == numbers[0][0]:
                 places, of = zip(*numbers, strict=True)
+                if any(each.quantiles for each in of):
+                    raise ParameterError("quantiles do not follow from the signs of mean-est: take `mean: auto`")
                 response = HalfSpaceResponse(dimensions=len(numbers), epsilon=self.given_epsilon)
                 yield SignsQuestion(of=places, attributes=of, randomizer=response, weight=len(numbers))
 
@@ -134,9 +136,17 @@ class SampledSpec(Part, ABC):
         yield from questions
 
     def _number_questions(self, place: int, attribute: AskedAttribute) -> Iterator[NumberQuestion]:
-        response, share = least_worst_case(self.given_epsilon)
-        if self.mean == "harmony-mean":
-            share = 0.0
+        if self.mean == "auto":
+            response, share = square_wave(self.given_epsilon), 1.0
+        elif self.mean == "hybrid":
+            response, share = least_worst_case(self.given_epsilon)
+        else:
+            response, share = coin(self.given_epsilon), 1.0
+        if attribute.quantiles and (response.steps == 1 or not share):
+            raise ParameterError(
+                f"the quantiles of attribute {attribute.name!r} do not follow from the answers of coins: take "
+                "`mean: auto`"
+            )
         for randomizer, weight in ((response, share), (coin(self.given_epsilon), 1 - share)):
             if weight:
                 yield NumberQuestion(of=(place,), attributes=(attribute,), randomizer=randomizer, weight=weight)

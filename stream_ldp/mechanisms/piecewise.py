@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -20,9 +21,13 @@ from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 #: 0.0344 / n with 256; below, the difference is smaller.
 STEPS = 64
 
+#: Steps of the grid of a square wave: with its width, at most as large, an outcome takes a byte at any epsilon.
+WAVE_STEPS = 128
+
 #: Most steps of a grid, and most outcomes of a plateau.
 MAX_STEPS = 2**12
 
+_FLAT = 1e-3  # nats below which a square wave is as wide as the range to within a step
 _SHARES = 64  # the share of the piecewise response is a multiple of 1 / 64
 
 
@@ -147,6 +152,21 @@ def coin(epsilon: float) -> PiecewiseResponse:
     c = (e^epsilon + 1) / (e^epsilon - 1).
     """
     return PiecewiseResponse(steps=1, width=1, epsilon=epsilon)
+
+
+def square_wave(epsilon: float) -> PiecewiseResponse:
+    """Return the response that says most of a distribution, whose plateau is that of the square wave.
+
+    The width 2 b, as a share of the range, is (eps e^eps - e^eps + 1) / (e^eps (e^eps - 1 - eps)), the one of most
+    mutual information (Li et al., 2020, section 5.3); it tends to 1 for a small epsilon.
+
+    Raises:
+        ParameterError: the epsilon is beyond the resolution of probabilities.
+    """
+    # Both parts divided by e^epsilon. Below, they are differences of nearly equal numbers, and the width is 1.
+    inverse = math.exp(-epsilon)
+    share = 1.0 if epsilon < _FLAT else (epsilon - 1 + inverse) / (math.expm1(epsilon) - epsilon)
+    return PiecewiseResponse(steps=WAVE_STEPS, width=max(1, round(share * WAVE_STEPS)), epsilon=epsilon)
 
 
 def rounded(numbers: NDArray[np.float64], *, steps: int, entropy: Entropy) -> NDArray[np.int64]:

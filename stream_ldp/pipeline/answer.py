@@ -252,6 +252,15 @@ class AnswerMessage(Message):
         """
         raise ParameterError("answers of this kind have no attributes to choose from: leave them out")
 
+    def between(self, low: float, high: float, *, of: Sequence[str] = ()) -> Iterable[Cell]:  # noqa: ARG002
+        """Return the share of users from one number to another, and their mean, for all attributes or some.
+
+        Raises:
+            ParameterError: an attribute is not one of its own, the numbers bound no part of its range, or its kind
+                has no such numbers.
+        """
+        raise ParameterError("answers of this kind have no numbers with a `range`: leave out what they lie between")
+
     def with_liars(self, liars: tuple[Moved, ...]) -> Self:
         """Say what liars can have moved, beside its numbers."""
         return self.model_copy(update={"liars": liars})
@@ -351,6 +360,8 @@ class Answer(Protocol):
     def cells(self) -> Iterable[Cell]: ...
 
     def narrowed_to(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterable[Cell]: ...
+
+    def between(self, low: float, high: float, *, of: Sequence[str] = ()) -> Iterable[Cell]: ...
 
     def with_liars(self, liars: tuple[Moved, ...]) -> Self: ...
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Any
@@ -30,6 +30,7 @@ class Cell:
     raw: the unbiased estimate, where the number itself is the nearest possible one; None where they are the same.
     range: the least and the largest number that it can be.
     bound: whether `standard_error` may be too large, but not too small.
+    ends: returns the interval for a level, where it is not the normal one; None where it is.
     others: more numbers about the same, by the names of their columns.
     names: what it is about, as a display writes it; none for a number that a table has and a display leaves out.
     group: what all cells that a display shows together are about; empty where that is the whole answer.
@@ -41,6 +42,7 @@ class Cell:
     raw: float | None = None
     range: tuple[float, float] = (0.0, 1.0)
     bound: bool = False
+    ends: Callable[[float], tuple[float, float]] | None = None
     others: Mapping[str, Any] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     group: str = ""
@@ -53,8 +55,8 @@ class Cell:
     def interval(self, level: float = LEVEL) -> tuple[float, float] | None:
         """Return the interval that holds the true number with a probability of about `level`.
 
-        It is the normal one, estimate +- z * standard error around the unbiased estimate, within the possible range.
-        None where no standard error is known, or no estimate.
+        It is the normal one, estimate +- z * standard error around the unbiased estimate, within the possible range,
+        unless `ends` has another. None where no standard error is known, or no estimate.
 
         Raises:
             ParameterError: the level is not between 0 and 1.
@@ -62,6 +64,8 @@ class Cell:
         z = normal_quantile(level)
         if self.standard_error is None or math.isnan(self.estimate):
             return None
+        if self.ends is not None:
+            return self.ends(level)
         centre, (least, largest) = self.estimate if self.raw is None else self.raw, self.range
         spread = z * self.standard_error
         return min(max(centre - spread, least), largest), max(min(centre + spread, largest), least)

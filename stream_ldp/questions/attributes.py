@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import ConfigDict, Field, model_validator
@@ -40,6 +41,8 @@ class AskedAttribute(Part):
     range: the least and the largest possible number; the mean and the distribution are estimated.
     clip: whether clients take a number beyond the range, or the bins, for the nearest in them; otherwise they refuse
         it.
+    quantiles: shares, each between 0 and 1 and ascending, such as [0.5, 0.95, 0.99]: the numbers that so many users
+        are below are estimated as well. An extreme is a high quantile, whose error is stated.
     bins: in place of values, ascending numbers that bound intervals, which are then the values.
     missing: value, or any text, that stands for one that is missing, the last unless it is among the values; without
         it, a record that lacks a value is refused.
@@ -53,6 +56,7 @@ class AskedAttribute(Part):
     values: tuple[Label, ...] | None = Field(default=None, min_length=2)
     candidates: tuple[Label, ...] | None = Field(default=None, min_length=1)
     range: tuple[float, float] | None = None
+    quantiles: tuple[float, ...] = ()
     clip: bool = True
     bins: tuple[Edge, ...] | None = None
     missing: Label | None = None
@@ -71,6 +75,8 @@ class AskedAttribute(Part):
                 f"attribute {self.name!r} needs either `values`, a list, or `range: [least, largest]`, or "
                 "`candidates`, a list of some texts"
             )
+        if self.quantiles:
+            self._check_quantiles()
         if self.missing is not None and self.range is not None:
             raise Misplaced("a number has no value for what is missing: take `bins`", "missing")
         if self.other is not None and self.values is None:
@@ -93,6 +99,19 @@ class AskedAttribute(Part):
                 "range",
             )
         return self
+
+    def _check_quantiles(self) -> None:
+        if self.range is None:
+            raise Misplaced(f"attribute {self.name!r} is no number with a `range`, and has no quantiles", "quantiles")
+        for each in self.quantiles:
+            if not 0.0 < each < 1.0:
+                raise Misplaced(
+                    f"a quantile of {self.name!r} is a share between 0 and 1, such as 0.95; got {each:g}. For an "
+                    "extreme, take a high quantile, such as 0.99: what one user has must not show",
+                    "quantiles",
+                )
+        if any(low >= high for low, high in pairwise(self.quantiles)):
+            raise Misplaced(f"the quantiles of {self.name!r} have to ascend, each given once", "quantiles")
 
     @property
     def bounds(self) -> tuple[float, float]:

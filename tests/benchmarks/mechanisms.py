@@ -15,7 +15,7 @@ from stream_ldp.audit.output_distribution import epsilon_of, realised_distributi
 from stream_ldp.marginals.compression import least_epsilon
 from stream_ldp.marginals.numbers import worst_variance
 from stream_ldp.mechanisms import HalfSpaceResponse, RepeatedResponse
-from stream_ldp.mechanisms.piecewise import coin, least_worst_case
+from stream_ldp.mechanisms.piecewise import coin, least_worst_case, square_wave
 from stream_ldp.questions.oracles import value_oracle
 from tests.audit import broken
 
@@ -65,15 +65,15 @@ def channels() -> Iterator[str]:
 
 def means() -> Iterator[str]:
     """Yield the largest n x variance of the mean of one number, in units in which its range is from -1 to 1."""
-    yield "| epsilon | harmony-mean | hybrid, as published | auto | width | share |"
-    yield "|---:|---:|---:|---:|---:|---:|"
+    yield "| epsilon | harmony-mean | hybrid, as published | hybrid | width | share | auto |"
+    yield "|---:|---:|---:|---:|---:|---:|---:|"
     for epsilon in MEAN_EPSILONS:
         response, share = least_worst_case(epsilon)
         best = worst_variance([(share, response), (1 - share, coin(epsilon))])
         of_coin = worst_variance([(1.0, coin(epsilon))])
         width = str(response.width) if share else "-"
-        published = published_hybrid(epsilon)
-        yield f"| {epsilon:g} | {of_coin:.3g} | {published:.3g} | {best:.3g} | {width} | {share:.2f} |"
+        published, wave = published_hybrid(epsilon), worst_variance([(1.0, square_wave(epsilon))])
+        yield f"| {epsilon:g} | {of_coin:.3g} | {published:.3g} | {best:.3g} | {width} | {share:.2f} | {wave:.3g} |"
 
 
 def published_hybrid(epsilon: float) -> float:

@@ -20,6 +20,9 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.records.distribution import Axis
 from tests.client.answer_topics import published
 from tests.client.examples import collection_of, of_minute, write_survey
+from tests.marginals.examples import TEXT as SAMPLED
+from tests.marginals.examples import collection_of as sampled
+from tests.marginals.examples import marginals_of
 
 Run = Callable[..., Result]
 
@@ -185,3 +188,24 @@ def test_answers_are_drawn_into_a_picture(command_line: Callable[..., Result], t
     assert "<svg" in (tmp_path / "out.svg").read_text()
     assert wrong.exit_code == 2
     assert "its name ends in none of .svg, .png, .pdf" in wrong.stderr
+
+
+def test_ranges_are_taken_as_a_table(command_line: Run, tmp_path: Path) -> None:
+    collection = sampled("epsilon: 2")
+    file = tmp_path / "diets.yaml"
+    file.write_text(SAMPLED.format(mechanism="epsilon: 2", window=""), encoding="utf-8")
+    with published(marginals_of(collection), collection=collection):
+        taken = rows(command_line(query, file, "--between", "20,40", "--format", "csv"))
+        assert [(row["quantity"], row["value"]) for row in taken] == [("share", "20 to 40"), ("mean", "20 to 40")]
+        for wrong, message in (("40,20", "the smaller one first"), ("20", "two numbers"), ("a,b", "two numbers")):
+            refused = command_line(query, file, "--between", wrong)
+            assert refused.exit_code == 2
+            assert message in refused.output
+        assert command_line(query, file, "--between", "1,2", "--of", "age", "--given", "diet").exit_code == 2
+
+
+def test_kinds_without_numbers_have_no_ranges(command_line: Run, survey: Path) -> None:
+    with published(of_minute(0)):
+        refused = command_line(query, survey, "--between", "20,40")
+    assert refused.exit_code != 0
+    assert "no numbers with a `range`" in refused.output

@@ -153,14 +153,18 @@ attributes:
         },
         cost=4.0,
         truth=_shares("marginals", ["meat"], ["plants"], group="diet") | {("marginals", ("age", ("mean",))): 40.0},
-        summary="2 attributes, each user asked about one at epsilon 4.000, 15 bits a report",
+        summary="2 attributes, each user asked about one at epsilon 4.000, 16 bits a report",
         planned=["frequencies", "0.02226"],
         misspelt=("attributes:", "atributes:"),
         another=("epsilon: 4", "epsilon: 3"),
         evaluated=(
             "{mechanism: {kind: sampled}, attributes: [diet, {name: age, range: }]}",
             "mechanism.epsilon=1,2",
-            {"frequency": "mse mse_expected avd", "mean": "mse mse_expected avd"},
+            {
+                "frequency": "mse mse_expected avd",
+                "mean": "mse mse_expected avd",
+                "distribution": "wasserstein range_tenth range_half quantile coverage",
+            },
         ),
     ),
     "strings": Subject(

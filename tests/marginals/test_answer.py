@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from stream_ldp.collection import CollectionError
+from stream_ldp.errors import ParameterError
 from stream_ldp.filtering.filtered import FilteredEstimate
-from stream_ldp.marginals.answer import Frequencies, Mean, Numbers
+from stream_ldp.marginals.answer import Frequencies, Marginals, Mean, Numbers
+from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.mechanisms import SeededEntropy
-from tests.marginals.examples import collection_of, marginals_of, outputs_of, solved, sums_of, users
+from tests.marginals.examples import TEXT, collection_of, marginals_of, outputs_of, solved, sums_of, users
 from tests.marginals.test_temporal import windows
 
 
@@ -67,3 +70,78 @@ def test_a_judgement_says_what_is_learnt_from_previous_windows() -> None:
     previous = windows(collection_of(window=", returning: 0"), seed=1, count=3)[-1].judgement().previous
     assert [sentence.split(":")[0] for sentence in previous] == ["diet", "age", "smokes"]
     assert "; with them, meat 0." in previous[0]
+
+
+def numbers_of(quantiles: str = "[0.5, 0.95]") -> Marginals:
+    text = TEXT.format(mechanism="epsilon: 2", window="").replace("[0, 100]", f"[0, 100], quantiles: {quantiles}")
+    return marginals_of(SampledCollection.parse(text), 8_000)
+
+
+def test_quantiles_have_intervals_of_any_level() -> None:
+    marginals = Marginals.from_bytes(numbers_of().to_bytes())
+    cells = {cell.names: cell for cell in marginals.cells() if cell.names}
+    truth = np.quantile(users(8_000)["1"], [0.5, 0.95])
+    for share, true in zip((0.5, 0.95), truth.tolist(), strict=True):
+        cell = cells[f"quantile {share:g}",]
+        low, high = cell.interval() or (0, 0)
+        assert low <= cell.estimate <= high
+        assert low - 1 < true < high + 1
+        assert (cell.interval(0.5) or (0, 0))[0] > low
+
+
+def test_ranges_have_a_share_and_a_mean_with_errors() -> None:
+    marginals = numbers_of()
+    held = users(8_000)["1"]
+    inside = held[(held >= 20) & (held <= 40)]
+    share, mean = marginals.between(20, 40)
+    assert (share.labels, mean.labels["quantity"]) == (
+        {"attribute": "age", "quantity": "share", "value": "20 to 40"},
+        "mean",
+    )
+    assert share.standard_error is not None
+    assert abs(share.estimate - len(inside) / len(held)) < 4 * share.standard_error
+    assert mean.standard_error is not None
+    assert abs(mean.estimate - inside.mean()) < 4 * mean.standard_error + 0.5
+    (whole, _) = marginals.between(-10, 500, of=["age"])
+    assert (whole.estimate, whole.standard_error) == pytest.approx((1, 0), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("ends", "of", "message"),
+    [
+        ((40, 20), (), "the smaller one first; got 40,20"),
+        ((20, 20), (), "the smaller one first; got 20,20"),
+        ((float("nan"), 20), (), "the smaller one first"),
+        ((120, 140), (), "'age' is from 0 to 100, and no number from 120 to 140"),
+        ((20, 40), ("diet",), "'diet' is no number of this answer, whose numbers are age"),
+    ],
+)
+def test_ranges_that_bound_nothing_are_refused(ends: tuple[float, float], of: tuple[str, ...], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        list(numbers_of().between(*ends, of=of))
+
+
+def test_a_mean_alone_has_no_ranges() -> None:
+    with pytest.raises(ParameterError, match="show its mean only"):
+        list(marginals_of(collection_of("epsilon: 2, mean: harmony-mean")).between(20, 40))
+
+
+@pytest.mark.parametrize(
+    ("quantiles", "message"),
+    [
+        ("[0]", r"attributes\.1\.quantiles: a quantile of 'age' is a share between 0 and 1, such as 0.95; got 0"),
+        ("[1]", "got 1. For an extreme, take a high quantile"),
+        ("[.nan]", "quantile"),
+        ("[0.9, 0.5]", "have to ascend"),
+    ],
+)
+def test_quantiles_that_are_none_are_refused(quantiles: str, message: str) -> None:
+    with pytest.raises(CollectionError, match=message):
+        numbers_of(quantiles)
+
+
+def test_quantiles_need_answers_that_show_a_distribution() -> None:
+    text = TEXT.replace("[0, 100]", "[0, 100], quantiles: [0.5]")
+    for mean in ("harmony-mean", "mean-est"):
+        with pytest.raises(CollectionError, match="take `mean: auto`"):
+            SampledCollection.parse(text.format(mechanism=f"epsilon: 2, mean: {mean}", window=""))

@@ -24,7 +24,7 @@ def test_candidates_that_do_not_stand_out_are_dropped_from_the_answer() -> None:
 
 
 def test_a_mean_is_published_in_units_of_its_attribute() -> None:
-    estimate = NumberEstimate(raw=1.2, standard_error=0.5, distribution=None)
+    estimate = NumberEstimate(raw=1.2, standard_error=0.5, fit=lambda: None)
     part = estimate.message(AskedAttribute(name="age", range=(0, 100)))
     assert (part.mean.raw, part.mean.standard_error, part.mean.projected) == pytest.approx((110, 25, 100))
     assert estimate.errors(np.array([0.7])) == pytest.approx((0.25, 0.3))

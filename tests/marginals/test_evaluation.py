@@ -106,7 +106,7 @@ def test_the_expected_error_of_means_is_exactly_that_of_the_answers(mean: str) -
     assert score["mse_expected"] == pytest.approx(exact / 40, rel=1e-7)
 
 
-@pytest.mark.parametrize("mean", ["auto", "harmony-mean", "mean-est"])
+@pytest.mark.parametrize("mean", ["harmony-mean", "mean-est"])
 def test_the_error_of_means_is_the_expected_one(mean: str) -> None:
     """The deviation of 700 repeats of two means is 4 %; a user is asked about one of two, or both by mean-est."""
     rng = np.random.default_rng(1)
@@ -135,10 +135,12 @@ def test_frequencies_and_means_are_two_series_and_candidates_are_compared_with_w
     collection = collection_of([VALUES, NUMBERS[0], texts], epsilon=6.0)
     people = np.array([(3, 1.0, "x"), (1, -2.0, "z")] * 3_000, dtype=[("0", "<i8"), ("1", "<f8"), ("2", "O")])
     found = evaluated(collection, people, repeats=1)
-    assert list(found) == ["frequency", "mean"]
+    assert list(found) == ["frequency", "mean", "distribution"]
     assert numbers(found["frequency"])["avd"] < 0.1
     assert "mse_expected" not in found["frequency"].metrics, "candidates may have no estimate"
     assert "mse_expected" in found["mean"].metrics
+    assert numbers(found["distribution"])["wasserstein"] < 0.05
+    assert 0.8 < numbers(found["distribution"])["coverage"] <= 1
 
 
 def test_a_channel_is_evaluated_like_other_oracles() -> None:

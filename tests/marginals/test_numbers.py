@@ -17,7 +17,7 @@ REPEATS = 400
 USERS = 3_000
 
 
-@pytest.mark.parametrize("mean", ["auto", "harmony-mean", "mean-est"])
+@pytest.mark.parametrize("mean", ["auto", "hybrid", "harmony-mean", "mean-est"])
 def test_means_are_unbiased_and_their_standard_errors_true(mean: str) -> None:
     """Users and noise are drawn anew 400 times.
 
@@ -45,10 +45,10 @@ def test_the_distribution_of_a_number_comes_from_the_same_answers() -> None:
     sums = collection.questions.sums(rows_of(collection, people))
     found = estimated(gathered(collection.questions, [(1.0, sums)], of=1), of=1).distribution
     assert found is not None
-    points = np.linspace(0, 100, len(found))
+    points = np.linspace(0, 100, len(found.probability))
     middles = (points[1:] + points[:-1]) / 2
     true = np.searchsorted(np.sort(people["1"]), middles) / len(people)
-    assert np.abs(np.cumsum(found)[:-1] - true).max() < 0.03
+    assert np.abs(np.cumsum(found.probability)[:-1] - true).max() < 0.03
 
 
 def test_answers_of_a_coin_show_no_distribution() -> None:

@@ -43,3 +43,18 @@ def test_its_text_has_the_cost_and_the_error_of_each_attribute() -> None:
     text = text_of(plan(collection_of(), populations=(1_000,)))
     assert "all reports of a user, for ever | epsilon 2.000, about one question" in text
     assert "age | mean | piecewise, 37 of 101 and coin | 33.3% | " in text
+
+
+def test_it_says_the_errors_of_distributions_and_quantiles() -> None:
+    text = text_of(plan(collection_of("epsilon: 2"), populations=(1_000, 100_000)))
+    assert "Distributions, with the standard error to expect" in text
+    assert "age | share in a tenth of the range | " in text
+    (_, age, _) = plan(collection_of("epsilon: 2"), populations=(20_000,)).attributes
+    planned = {about: errors[0].standard_error for about, errors in age.distribution}
+    published = marginals_of(collection_of("epsilon: 2"), 20_000).of("age").estimate
+    assert isinstance(published, Numbers)
+    assert published.distribution is not None
+    _, error = published.distribution.curve.share(30, 40)
+    # The users are not spread as the bell of the plan.
+    assert error == pytest.approx(planned["share in a tenth of the range"], rel=0.5)
+    assert plan(collection_of("epsilon: 2, mean: harmony-mean")).attributes[1].distribution == ()

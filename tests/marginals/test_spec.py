@@ -14,12 +14,16 @@ def of(mechanism: str) -> list[tuple[tuple[int, ...], str]]:
 
 
 def test_every_attribute_has_its_questions() -> None:
-    assert of("epsilon: 2") == [
+    assert of("epsilon: 2, mean: hybrid") == [
         ((0,), "direct"),
         ((1,), "piecewise, 37 of 101"),
         ((1,), "coin"),
         ((2,), "direct"),
     ]
+
+
+def test_numbers_are_asked_for_by_a_square_wave() -> None:
+    assert of("epsilon: 2")[1:2] == [((1,), "piecewise, 33 of 161")]
 
 
 def test_numbers_may_be_asked_for_by_a_coin_or_all_at_once() -> None:
@@ -54,7 +58,7 @@ def test_numbers_may_be_asked_for_by_a_coin_or_all_at_once() -> None:
         ("epsilon: 1, oracle: rappor, p: 0.25, q: 0.75", "takes `hashes`, and both `p` and `q`"),
         ("epsilon: 1, oracle: rappor, hashes: 3", "less than or equal to 2"),
         ("epsilon: 1, oracle: o-rr, cohorts: 5000", "less than or equal to 4096"),
-        ("epsilon: 1, mean: median", "expected 'auto', 'harmony-mean' or 'mean-est'"),
+        ("epsilon: 1, mean: median", "expected 'auto', 'hybrid', 'harmony-mean' or 'mean-est'"),
         ("epsilon: 2, per_report: 1", "`per_report` is for values in a list"),
         (
             "epsilon: 2, per_report: 1, oracle: hadamard",

@@ -13,7 +13,7 @@ from tests.marginals.examples import TEXT
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "diets.yaml"
-    path.write_text(TEXT.format(mechanism="epsilon: 2", window=""), encoding="utf-8")
+    path.write_text(TEXT.format(mechanism="epsilon: 2, mean: hybrid", window=""), encoding="utf-8")
     return path
 
 

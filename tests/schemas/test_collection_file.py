@@ -197,9 +197,9 @@ delta: 1e-9
 """,
     """
 collection: numbers
-mechanism: {kind: sampled, ask: attributes, epsilon: 2, oracle: o-rr, cohorts: 8, mean: harmony-mean}
+mechanism: {kind: sampled, ask: attributes, epsilon: 2, oracle: o-rr, cohorts: 8, mean: hybrid}
 attributes:
-  - {name: age, range: [0, 99.5], clip: true}
+  - {name: age, range: [0, 99.5], clip: true, quantiles: [0.5, 0.95]}
   - {name: town, candidates: [Rome, Paris]}
 window: {size: 60s}
 """,

@@ -86,6 +86,23 @@ export function bars(title, rows) {
     viewBox: `0 0 ${wide} ${rows.length * height + 4}`, width: wide, height: rows.length * height + 4 }, marks);
 }
 
+// A histogram as steps within the band of two standard errors of each part of the range.
+export function band(title, rows, [least, largest]) {
+  const [wide, tall, left, bottom] = [640, 200, 46, 24];
+  const top = Math.max(...rows.map((row) => row.value + 2 * row.error), 1e-9) * 1.08;
+  const x = (index) => left + (index / rows.length) * (wide - left - 8);
+  const y = (value) => tall - bottom - (Math.max(0, value) / top) * (tall - bottom - 8);
+  const steps = (value) => rows.map((row, index) => `${x(index).toFixed(1)},${y(value(row)).toFixed(1)} ${x(index + 1).toFixed(1)},${y(value(row)).toFixed(1)}`);
+  const around = [...steps((row) => row.value + 2 * row.error), ...steps((row) => row.value - 2 * row.error).reverse().map((step) => step.split(" ").reverse().join(" "))];
+  return svg("svg", { role: "img", "aria-label": `${title}: ${rows.slice(0, 5).map((row) => `${row.name} ${spread(row.value, row.error)}`).join(", ")}`,
+    viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall },
+    svg("polygon", { class: "band", points: around.join(" "), "fill-opacity": 0.25 }),
+    svg("polyline", { class: "step", points: steps((row) => row.value).join(" ") }),
+    svg("text", { x: left, y: tall - 6 }, `${least}`),
+    svg("text", { x: wide - 8, y: tall - 6, "text-anchor": "end" }, `${largest}`),
+    svg("text", { x: left - 6, y: 18, "text-anchor": "end" }, top.toPrecision(2)));
+}
+
 // A heat map: the more, the more ink. `text(row, column)` writes the number into the cell.
 export function heatMap(title, rows, columns, value, text) {
   const left = Math.max(...rows.map((name) => width(cut(name))), 30);

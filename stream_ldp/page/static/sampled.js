@@ -1,5 +1,5 @@
 // Frequencies and means of attributes of which each user was asked about one.
-import { bars, clock, epsilon, figure, lines, shown, spread, table, whole } from "./draw.js";
+import { band, bars, clock, epsilon, figure, lines, shown, spread, table, whole } from "./draw.js";
 import { plain } from "./plain.js";
 
 const TRACKS = 6;
@@ -16,13 +16,15 @@ function frequencies(marginal) {
   });
 }
 
-function binned({ points, probability }) {
+// Neighbouring points together, with the error of their share: its ends are where the shares below them are known.
+function binned({ points, probability, deviations }) {
   const size = Math.ceil(points.length / BINS);
   const bins = [];
   for (let first = 0; first < points.length; first += size) {
     const last = Math.min(first + size, points.length) - 1;
     const value = probability.slice(first, last + 1).reduce((a, b) => a + b, 0);
-    bins.push({ name: first === last ? points[first].toPrecision(3) : `${points[first].toPrecision(3)} to ${points[last].toPrecision(3)}`, value });
+    const error = Math.hypot(...deviations.map((each) => (each[last] ?? 0) - (each[first - 1] ?? 0)));
+    bins.push({ name: first === last ? points[first].toPrecision(3) : `${points[first].toPrecision(3)} to ${points[last].toPrecision(3)}`, value, error });
   }
   return bins;
 }
@@ -30,9 +32,14 @@ function binned({ points, probability }) {
 function numbers(marginal) {
   const { mean, distribution, range } = marginal.estimate;
   const note = `mean ${spread(mean.raw, mean.standard_error)}, between ${range[0]} and ${range[1]}; ${whole(marginal.reports)} answers by ${marginal.mechanism}`;
-  const rows = distribution ? binned(distribution) : [{ name: "mean", value: mean.projected, error: mean.standard_error }];
-  return figure(marginal.attribute, bars(marginal.attribute, rows), { note,
-    data: table(marginal.attribute, [distribution ? "value" : "", distribution ? "probability" : "mean"], rows.map((row) => [row.name, shown(row.value, row.error ?? 0)])) });
+  if (!distribution) {
+    const rows = [{ name: "mean", value: mean.projected, error: mean.standard_error }];
+    return figure(marginal.attribute, bars(marginal.attribute, rows), { note, data: table(marginal.attribute, ["", "mean"], rows.map((row) => [row.name, shown(row.value, row.error)])) });
+  }
+  const rows = binned(distribution);
+  const marks = (marginal.estimate.quantiles ?? []).map((each) => `${each.share * 100} % are below ${shown(each.value, each.standard_error)} (${each.interval.map((end) => shown(end, each.standard_error)).join(" to ")})`);
+  return figure(marginal.attribute, band(marginal.attribute, rows, range), { note: [note, ...marks].join("; "),
+    data: table(marginal.attribute, ["value", "probability"], rows.map((row) => [row.name, spread(row.value, row.error)])) });
 }
 
 function outputs(marginal) {

@@ -197,7 +197,7 @@ def test_the_examples_of_the_page_are_those_of_its_client() -> None:
     shown += [words.row(SECRET, {"word": "banana"}).hex(), *(each["fingerprint"] for each in (places, strings))]
     diets = {
         "collection": "diets",
-        "mechanism": {"kind": "sampled", "epsilon": 2},
+        "mechanism": {"kind": "sampled", "epsilon": 2, "mean": "hybrid"},
         "attributes": [
             {"name": "diet", "values": ["meat", "fish", "plants"]},
             {"name": "age", "range": [0, 100]},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import shutil
 import subprocess
 import time
@@ -18,6 +19,7 @@ import pytest
 from aiohttp import web
 from playwright.async_api import async_playwright
 
+from stream_ldp.audit.wire.randomizers import again, answer, loss_of
 from stream_ldp.collection import Collection
 from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import Door, Gateway, Source
@@ -342,8 +344,8 @@ async def test_reports_of_every_kind_pass_the_gateway_into_published_answers() -
         # Of gfim, every user is asked in phase 1, and in one of the two that follow.
         assert in_later_phases == 40
     reports = Counter[str]()
-    for answer in answers:
-        reports[answer.collection] += answer.reports
+    for each in answers:
+        reports[each.collection] += each.reports
     assert reports == dict.fromkeys(HELD, 40) | {"films": 80}
 
 
@@ -512,6 +514,69 @@ def _words(chances: tuple[tuple[Fraction, ...], ...]) -> list[list[Fraction]]:
     return [[RESOLUTION * chance for chance in row] for row in chances]
 
 
+ANSWERS = """
+import { Randomizer } from "./src/randomizers.js";
+import { readFileSync } from "node:fs";
+
+const asked = JSON.parse(readFileSync(0, "utf8"));
+console.log(JSON.stringify(asked.map(([kind, parameters, input, words]) => {
+  let at = 0;
+  const source = { next: () => words[at++] };
+  const made = Randomizer.of(kind, parameters);
+  const answer = made.draw(source, input);
+  const sent = made.again(source, answer);
+  let number = 0n;
+  [...made.widths].reverse().forEach((width, i) => (number = (number << BigInt(width)) | BigInt(sent.at(-1 - i))));
+  return [String(number), at, made.loss];
+})));
+"""
+
+#: Randomizers with parameters, and their inputs. Of a filter, the specification takes bits, and the client buckets.
+RANDOMIZERS: list[tuple[str, list[int], range]] = [
+    ("direct", [5, 0, 2_500_000_000], range(5)),
+    ("direct", [2, 0, 3_782_994_644], range(2)),
+    ("repeated", [5, 3_581_681_591, 1_968_009_881], range(5)),
+    ("hadamard", [12, 1, 3_139_872_686], range(12)),
+    ("hadamard", [100, 3, 2_139_872_686], range(0, 100, 7)),
+    ("unary", [7, 2_900_000_000], range(7)),
+    ("oue", [7, 3_100_000_000], range(7)),
+    ("k-subset", [9, 3, 1_800_000_000], range(9)),
+    ("bloom", [32, 2, 2_917_050_301, 1_073_741_824, 3_221_225_472], range(12)),
+    ("bloom", [8, 1, 2_917_050_301, 0, 2**32], range(8)),
+    ("piecewise", [64, 37, 3_480_260_956], range(0, 65, 4)),
+    ("piecewise", [1, 1, 3_782_994_644], range(2)),
+    ("channel", [3, 2, 2**31, 2**31, 2**30, 3 * 2**30, 1, 2**32 - 1], range(3)),
+    ("mean-est", [5, 2_800_000_000], range(0, 32, 3)),
+    ("mean-est", [4, 2_900_000_000], range(16)),
+]
+
+#: Words at both ends, and at thresholds of the table.
+EDGES = [0, 1, 2**31 - 1, 2**31, 2**32 - 1, 2_499_999_999, 2_500_000_000, 2_917_050_301]
+
+
+async def test_answers_of_every_randomizer_are_those_of_the_specification_for_the_same_words() -> None:
+    rng = random.Random(17)
+    asked, expected = [], []
+    for kind, parameters, inputs in RANDOMIZERS:
+        for value in inputs:
+            for _ in range(6):
+                words = [rng.choice(EDGES) if rng.random() < 0.2 else rng.getrandbits(32) for _ in range(200)]
+                given: Any = value
+                if kind == "bloom":
+                    given = [rng.randrange(parameters[0]) for _ in range(parameters[1])]
+                elif kind == "mean-est":
+                    given = [value >> place & 1 for place in range(parameters[0])]
+                source = iter(words)
+                bits = sum(1 << place for place in set(given)) if kind == "bloom" else value
+                number = again(kind, parameters, answer(kind, parameters, bits, source), source)
+                asked.append([kind, parameters, given, words])
+                expected.append((str(number), len(words) - len(list(source)), loss_of(kind, parameters)))
+    found = json.loads(await node("--input-type=module", "--eval", ANSWERS, script=json.dumps(asked)))
+    assert [(number, taken) for number, taken, _ in found] == [(number, taken) for number, taken, _ in expected]
+    for (_, _, loss), (_, _, stated) in zip(found, expected, strict=True):
+        assert stated <= loss <= stated * (1 + 1e-9) + 1e-9
+
+
 IN_A_PAGE = """
 async ([url, nowMs, record]) => {
   const { Gateway, IndexedDBStore, Ledger, Reporter } = await import("/src/index.js");
@@ -525,9 +590,33 @@ async ([url, nowMs, record]) => {
 """
 
 
+#: A page reports what it holds to each collection, and says which modules of kinds it had loaded before each.
+EACH_KIND_IN_A_PAGE = """
+async ([url, nowMs, held]) => {
+  const { Gateway, IndexedDBStore, Ledger, Reporter } = await import("/src/index.js");
+  const store = new IndexedDBStore();
+  const user = { store, key: "another", budget: 40, linked: true };
+  const ledger = await Ledger.openOrCreate(user);
+  const isNew = [ledger.isNew, (await Ledger.openOrCreate(user)).isNew];
+  const gateway = new Gateway(url);
+  const found = [];
+  for (const [name, record] of Object.entries(held)) {
+    const names = performance.getEntriesByType("resource").map(({ name }) => name);
+    const kinds = names.filter((name) => name.includes("/kinds/")).map((name) => name.split("/").at(-1));
+    const reporter = new Reporter({ gateway, collection: await gateway.collection(name), clock: () => nowMs });
+    found.push([name, await reporter.report(record, ledger), kinds]);
+  }
+  const lost = await Ledger.open({ store, key: "nobody" }).catch((error) => error.name);
+  return { found, isNew, lost, persists: typeof (await store.persist()) };
+}
+"""
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="the client runs in a browser: Debian's chromium")
-async def test_a_page_reports_into_a_published_estimate_and_its_tabs_spend_one_budget() -> None:
-    collection = JointCollection.parse(SURVEY.format(mechanism="{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}"))
+async def test_a_page_reports_every_kind_into_published_answers_and_its_tabs_spend_one_budget() -> None:
+    collections = each_kind()
+    survey = collections[0]
+    assert isinstance(survey, JointCollection)
     site = web.Application()
 
     async def empty(_: web.Request) -> web.Response:
@@ -535,10 +624,10 @@ async def test_a_page_reports_into_a_published_estimate_and_its_tabs_spend_one_b
 
     site.router.add_get("/", empty)
     site.router.add_static("/src", CLIENT / "src")
-    with kafka_in_memory(collection) as kafka:
+    with kafka_in_memory(*collections, now_ms=EPOCH_MS) as kafka:
         async with (
             listening(site) as page_url,
-            gateway(collection, kafka=kafka, origins=frozenset({page_url})) as url,
+            gateway(*collections, kafka=kafka, origins=frozenset({page_url})) as url,
             async_playwright() as playwright,
         ):
             browser = await playwright.chromium.launch(
@@ -551,9 +640,18 @@ async def test_a_page_reports_into_a_published_estimate_and_its_tabs_spend_one_b
                 await tab.goto(page_url)
             # Both at once, and each twice: 4 nats cover one report, at 3.154, and not two.
             found = await asyncio.gather(*(tab.evaluate(IN_A_PAGE, arguments) for tab in tabs))
+            third = await context.new_page()
+            await third.goto(page_url)
+            each = await third.evaluate(EACH_KIND_IN_A_PAGE, [url, kafka.clock(), HELD])
             await browser.close()
-        (answer,) = kafka.close_windows()
+        answers = {answer.collection: answer.reports for answer in kafka.close_windows()}
     (first, spent), (second, spent_then) = found
     assert sorted(map(str, first + second)) == ["1", "BudgetExceeded", "BudgetExceeded", "BudgetExceeded"]
-    assert spent == spent_then == pytest.approx(2 * collection.mechanism_spec.responses_loss(responses=1, reports=1))
-    assert (kafka.refused, answer.reports) == ([], 1)
+    assert spent == spent_then == pytest.approx(2 * survey.mechanism_spec.responses_loss(responses=1, reports=1))
+    assert kafka.refused == []
+    assert answers == dict.fromkeys(HELD, 1) | {"care-survey": 2}
+    assert [(name, reports) for name, reports, _ in each["found"]] == [(name, 1) for name in HELD]
+    # Each module is loaded with the first collection of its kind, and not before.
+    loaded = ["records.js", "sampled.js", "strings.js", "places.js"]
+    assert [kinds for _, _, kinds in each["found"]] == [loaded[:count] for count in (0, 1, 2, 2, 3, 4)]
+    assert (each["isNew"], each["lost"], each["persists"]) == ([True, False], "LedgerLost", "boolean")

@@ -1,6 +1,6 @@
 /** Collections: what a user is asked, and how it is perturbed. Each kind is a module, loaded with its first collection. */
 
-import { CollectionError } from "./errors.js";
+import { CollectionError, StreamLDPError } from "./errors.js";
 import { moduleOf } from "./kinds.js";
 import { toHex, utf8 } from "./bytes.js";
 import { sha256 } from "./sha256.js";
@@ -66,6 +66,16 @@ export function durationMs(duration) {
  * @property {number} timeMs
  */
 
+/** Read a document, which may be anything. */
+function read(Kind, document, meaning) {
+  try {
+    return new Kind(document, meaning);
+  } catch (cause) {
+    if (cause instanceof StreamLDPError) throw cause;
+    throw new CollectionError("the document or the meaning of a collection is not of the right form", { cause });
+  }
+}
+
 /** A collection of any kind. Made by `Collection.of`. */
 export class Collection {
   /**
@@ -80,15 +90,15 @@ export class Collection {
    */
   static async of(document, { meaning } = {}) {
     const { Kind } = await moduleOf(document);
-    if (!Kind.needsMeaning) return new Kind(document);
+    if (!Kind.needsMeaning) return read(Kind, document);
     const text = typeof meaning === "function" ? await meaning() : meaning;
     if (typeof text !== "string") {
       throw new CollectionError(
-        `collection "${document.collection}" needs its meaning: Collection.of(document, { meaning }), as a gateway ` +
+        `a collection of this kind needs its meaning: Collection.of(document, { meaning }), as a gateway ` +
           "serves it at /v1/collections/NAME/meaning",
       );
     }
-    return new Kind(document, text);
+    return read(Kind, document, text);
   }
 
   /** Whether what is asked after the first phase comes from the service, in rounds. */

@@ -4,12 +4,13 @@ import { joined, packed, toHex, u16 } from "./bytes.js";
 import { Collection } from "./collection.js";
 import { CollectionError } from "./errors.js";
 import { Randomizer } from "./randomizers.js";
+import { given } from "./values.js";
 import { RESOLUTION, keyedWords } from "./words.js";
 
 const ANSWER = "stream-ldp ans 1";
 
 /** A loss may be above what a file says by the rounding of its sum and no more. */
-const ROUNDING = 1 + 2 ** -30;
+export const ROUNDING = 1 + 2 ** -30;
 
 /** Most questions: their number has two bytes in a row. */
 const MAX_QUESTIONS = 2 ** 16;
@@ -44,6 +45,13 @@ export class Questions extends Collection {
   /** Refuse a meaning that does not fit its document. @returns {never} */
   refuse(why) {
     throw new CollectionError(`the meaning of collection "${this.name}" does not fit its file: ${why}`);
+  }
+
+  /** Return an epsilon of the file, or undefined where it has none. */
+  epsilonOf(epsilon, name = "epsilon") {
+    if (given(epsilon) === undefined) return undefined;
+    if (typeof epsilon === "number" && epsilon > 0 && epsilon < Infinity) return epsilon;
+    throw new CollectionError(`${name} must be positive and finite`);
   }
 
   /** Make the randomizer of a question, whose inputs are so many, and which costs at most so much. */

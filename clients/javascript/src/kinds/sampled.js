@@ -3,10 +3,9 @@
 import { joined, u32, utf8 } from "../bytes.js";
 import { blake2b } from "../blake2b.js";
 import { costOfReports } from "../costs.js";
-import { CollectionError } from "../errors.js";
-import { NumberedRows, Questions, questionOf } from "../questions.js";
+import { NumberedRows, Questions, ROUNDING, questionOf } from "../questions.js";
 import { AnyText, Listed, Ranged, checkNames, encodeRecord } from "../values.js";
-import { RESOLUTION, digestWords, threshold } from "../words.js";
+import { digestWords, threshold } from "../words.js";
 
 /** Return the bucket that a cohort's hash gives a text. */
 function bucketOf(cohort, text, buckets) {
@@ -32,9 +31,11 @@ export class Kind extends Questions {
     this.attributes = document.attributes.map((each, place) => this.#attribute(each, domains?.[place]));
     if (domains.length !== this.attributes.length) this.refuse("it has other attributes");
     this.requireCount(questions?.length);
-    const { epsilon, per_report: perReport, p, q } = document.mechanism;
-    this.questions = questions.map((each, place) => this.#question(each, place, epsilon ?? undefined));
-    for (const { randomizer } of this.questions) this.#checkFresh(randomizer, perReport ?? undefined, [p ?? 0, q ?? 1]);
+    const { p, q } = document.mechanism;
+    const epsilon = this.epsilonOf(document.mechanism.epsilon);
+    const perReport = this.epsilonOf(document.mechanism.per_report, "per_report");
+    this.questions = questions.map((each, place) => this.#question(each, place, epsilon));
+    for (const { randomizer } of this.questions) this.#checkFresh(randomizer, perReport, [p ?? 0, q ?? 1]);
     this.ends = this.shareOf(ends, questions.length);
     this.rows = new NumberedRows(this.questions.map(({ randomizer }) => randomizer));
     this.width = this.rows.width;
@@ -78,13 +79,11 @@ export class Kind extends Questions {
 
   /** Require that the fresh noise of a randomizer is what the file says. */
   #checkFresh({ kind, parameters, cost }, perReport, second) {
-    if (kind === "repeated" && perReport === undefined) this.refuse("it has fresh noise");
-    if (kind === "bloom" && !same([parameters.p, parameters.q], second.map(threshold))) this.refuse("p and q are others");
-    if (cost.kind === "repeated") {
-      const { size, fresh } = cost;
-      const ratio = Math.log((fresh * (size - 1)) / (RESOLUTION - fresh));
-      if (!(ratio > 0)) throw new CollectionError("the fresh noise of the meaning hides nothing");
+    if (kind === "repeated") {
+      const one = costOfReports(cost, 1);
+      if (!(one <= perReport * ROUNDING)) this.refuse(`one report costs ${one.toFixed(6)} nats, and per_report is less`);
     }
+    if (kind === "bloom" && !same([parameters.p, parameters.q], second.map(threshold))) this.refuse("p and q are others");
   }
 
   /** Convert a record to the numbers of its values, its numbers, and its texts. */

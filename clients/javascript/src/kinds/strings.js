@@ -1,7 +1,7 @@
 /** Collections of strings: each user answers one question about a string (docs/wire.md, section 18). */
 
 import { i64, joined, packed, u32, utf8 } from "../bytes.js";
-import { Questions, questionOf } from "../questions.js";
+import { Questions, ROUNDING, questionOf } from "../questions.js";
 import { encodeRecord, textOf } from "../values.js";
 import { digestWords } from "../words.js";
 
@@ -64,8 +64,8 @@ export class Kind extends Questions {
     this.randomizers = randomizers.map((each, i) => this.randomizer(i, each?.[0], each?.[1], { inputs: inputs[i] }));
     /** Nats of an answer. */
     this.loss = this.randomizers.reduce((sum, { loss }) => sum + loss, 0);
-    const { epsilon } = document.mechanism;
-    if (this.loss > epsilon * (1 + 2 ** -30)) {
+    const epsilon = this.epsilonOf(document.mechanism.epsilon);
+    if (!(this.loss <= epsilon * ROUNDING)) {
       this.refuse(`an answer costs ${this.loss.toFixed(6)} nats, and the file says ${epsilon}`);
     }
     this.sizes = this.randomizers.map(({ widths }) => Math.ceil(widths.reduce((sum, each) => sum + each, 0) / 8));

@@ -52,7 +52,8 @@ _PUBLIC = {
     "ledger.ledger_file": "LooserTerms PrivacyLedger load_or_create_user",
     "ledger.secret": "SecretError load_or_create_secret",
     "ledger.store": "LedgerError",
-    "ledger.terms": "Assumption BudgetExceeded DayBudgetExceeded LinkingRefused ReportRefused Terms TooManyValues",
+    "ledger.terms": "Assumption BudgetExceeded DayBudgetExceeded LinkingRefused ReportRefused SpanBudgetExceeded "
+    "Terms TooManyValues",
     "synthesis.chunk": "SyntheticChunk",
 }
 

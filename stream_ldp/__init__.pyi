@@ -33,6 +33,7 @@ from stream_ldp.ledger.terms import BudgetExceeded as BudgetExceeded
 from stream_ldp.ledger.terms import DayBudgetExceeded as DayBudgetExceeded
 from stream_ldp.ledger.terms import LinkingRefused as LinkingRefused
 from stream_ldp.ledger.terms import ReportRefused as ReportRefused
+from stream_ldp.ledger.terms import SpanBudgetExceeded as SpanBudgetExceeded
 from stream_ldp.ledger.terms import Terms as Terms
 from stream_ldp.ledger.terms import TooManyValues as TooManyValues
 from stream_ldp.marginals.answer import Marginals as Marginals

@@ -486,4 +486,8 @@ MORE: tuple[Break, ...] = (
     Break(number=138, what="the ledger forgets the last turn",
           patch=_replacing(Spending, "after_turn", lambda _: lambda self, turn, *, again: self),
           subject=TURNS, by=(CLIENT,)),
+    Break(number=139, what="a budget of any days is one of calendar days",
+          patch=_replacing(Spending, "spent_in", lambda _: lambda self, span_ms, *, time_ms: self.spent_on(
+              time_ms // 86_400_000)),
+          subject=SURVEY, by=(CLIENT,)),
 )  # fmt: skip

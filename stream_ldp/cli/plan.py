@@ -17,6 +17,7 @@ from stream_ldp.cli.finals import read_finals
 from stream_ldp.cli.options import load_collections
 from stream_ldp.cli.timing import solve_section, solve_times
 from stream_ldp.kinds import kind_of, w_event_of
+from stream_ldp.pipeline.budgets import renewing_plans, renewing_section
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import leverage_section
 from stream_ldp.pipeline.plan import document
@@ -96,6 +97,7 @@ def plan(
     times, leverages = solve_times(collection, populations=populations), kind.leverages(collection)
     readers = published_plans(collection, kind.published, populations=populations)
     turns = None if collection.rotate is None else turn_plan(collection, w_event_of(collection))
+    renewing = renewing_plans(collection, per_turn=kind.per_turn(collection))
     if as_json:
         measured = {
             "meaning": collection.meaning,
@@ -103,6 +105,7 @@ def plan(
             "too_slow": list(too_slow(collection, times)),
             "published": [each.document for each in readers],
             "leverages": [asdict(each) for each in leverages],
+            "renewing": [asdict(each) for each in renewing],
         }
         if turns is not None:
             measured["w_event"] = [asdict(turns)]
@@ -112,6 +115,7 @@ def plan(
             [
                 *planned.sections(),
                 *([] if turns is None else [turn_section(turns)]),
+                renewing_section(renewing),
                 published_section(readers),
                 leverage_section(leverages),
                 solve_section(collection, times),

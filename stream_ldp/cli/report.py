@@ -99,6 +99,23 @@ _PerDay = Annotated[
         rich_help_panel=_LEDGER_PANEL,
     ),
 ]
+_PerSpan = Annotated[
+    float | None,
+    typer.Option(
+        help="Nats that all reports of any --span-days days that follow each other may cost; inf for no such budget.",
+        show_default="that in the ledger",
+        rich_help_panel=_LEDGER_PANEL,
+    ),
+]
+_SpanDays = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Days of 24 hours that --per-span is about.",
+        show_default="those in the ledger",
+        rich_help_panel=_LEDGER_PANEL,
+    ),
+]
 _Assume = Annotated[
     Assumption | None,
     typer.Option(
@@ -131,8 +148,8 @@ _ChangeTerms = Annotated[
     bool,
     typer.Option(
         "--change-terms",
-        help="Agree to --budget, --per-day, --assume, --max-values and --linked although they allow more than "
-        "before. Stricter ones need no agreement.",
+        help="Agree to --budget, --per-day, --per-span, --assume, --max-values and --linked although they allow "
+        "more than before. Stricter ones need no agreement.",
         rich_help_panel=_LEDGER_PANEL,
     ),
 ]
@@ -161,6 +178,8 @@ def report(
     many_users: _ManyUsers = False,
     budget: _Budget = None,
     per_day: _PerDay = None,
+    per_span: _PerSpan = None,
+    span_days: _SpanDays = None,
     assume: _Assume = None,
     max_values: _MaxValues = None,
     linked: _Linked = None,
@@ -179,9 +198,9 @@ def report(
 
     The cost of a report is counted before it is published, in a ledger beside the secret, in nats: all that is
     published changes the odds between two records by a factor of at most e to that power. The ledger keeps the terms
-    too: --budget, --per-day and --assume hold for all later reports, with or without these options. A report against
-    them is refused and ends the command with status 1; the reports before it are published. With --many-users,
-    nothing is counted.
+    too: --budget, --per-day, --per-span and --assume hold for all later reports, with or without these options. A
+    report against them is refused and ends the command with status 1; the reports before it are published. With
+    --many-users, nothing is counted.
 
     For an item collection, ONE user reports, once to each phase that asks them, until Ctrl-C: on the set of the last
     line that has come. A line is items separated by blanks, or a JSON list of items. A set is never an argument:
@@ -195,6 +214,8 @@ def report(
     given = {
         "budget": budget,
         "per_day": per_day,
+        "per_span": per_span,
+        "span_days": span_days,
         "assumption": assume,
         "max_values": max_values,
         "linked": linked,

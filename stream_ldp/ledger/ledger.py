@@ -36,6 +36,7 @@ from stream_ldp.ledger.terms import (
     BudgetExceeded,
     DayBudgetExceeded,
     ReportRefused,
+    SpanBudgetExceeded,
     Terms,
     TooManyValues,
 )
@@ -47,6 +48,9 @@ _DAY_MS = 86_400_000
 #: Most days whose spending is remembered. The budget of a day that is forgotten would begin anew if a clock went back
 #: to it; a clock that is wrong in turns by so many different days is not to be expected.
 MAX_DAYS = 8
+
+#: Parts of the days that have a budget of their own: a charge counts for longer than them by one part, 1.6 %.
+SPAN_PARTS = 64
 
 #: Most ranges of epochs that an account of a phase remembers; beyond it, the two that are nearest become one.
 MAX_RANGES = 64
@@ -154,6 +158,17 @@ class PhaseAccount(_Part):
         return self.model_copy(update={"epochs": tuple(ranges), "reports": self.reports + 1})
 
 
+class Recent(_Part):
+    """What was spent in a part of the days that have a budget of their own.
+
+    end_ms: time at which the part ends, in milliseconds since 1970-01-01 UTC; all of it counts as spent then.
+    spent: nats, never rounded down.
+    """
+
+    end_ms: int
+    spent: float = Field(ge=0, allow_inf_nan=False)
+
+
 class LastTurn(_Part):
     """The last turn of the user in a collection; see `stream_ldp.collection.turns.Turn`."""
 
@@ -179,12 +194,14 @@ class Spending(_Part):
 
     days: what the last `MAX_DAYS` days on which anything was spent have cost, the latest last.
     turns: the last turn in each collection whose users take turns.
+    recent: what the days have cost that have a budget of their own, the latest last; nothing if the terms have none.
     """
 
     accounts: tuple[Account, ...] = ()
     phases: tuple[PhaseAccount, ...] = ()
     days: tuple[Day, ...] = ()
     turns: tuple[LastTurn, ...] = ()
+    recent: tuple[Recent, ...] = ()
 
     def after(self, reports: Iterable[AttributeReport | PhaseReport]) -> Spending:
         """Return the spending with more reports.
@@ -305,6 +322,32 @@ class Spending(_Part):
         """Return the nats spent on a day."""
         return next((each.spent for each in self.days if each.day == day), 0.0)
 
+    def in_span(self, span_ms: int, *, time_ms: int, since: Spending) -> Spending:
+        """Return this spending, with all that was spent since another one charged to the time, too.
+
+        Times are rounded up to the end of one of `SPAN_PARTS` parts of the span, so that few are remembered, and a
+        charge counts for longer than the span, by a part at most. What has counted for twice the span is forgotten:
+        so a clock that was ahead by less than the span has renewed nothing.
+
+        span_ms: length of the days that have a budget of their own; 0 if none have, and nothing is remembered.
+        """
+        if not span_ms:
+            return self.model_copy(update={"recent": ()})
+        part_ms = span_ms // SPAN_PARTS
+        end_ms = (time_ms // part_ms + 1) * part_ms
+        cost = Fraction(self.epsilon) - Fraction(since.epsilon)
+        kept = {each.end_ms: each.spent for each in since.recent if each.end_ms > time_ms - 2 * span_ms}
+        if cost:
+            kept[end_ms] = round_up(Fraction(kept.get(end_ms, 0.0)) + cost)
+        recent = tuple(Recent(end_ms=each, spent=spent) for each, spent in sorted(kept.items()))
+        return self.model_copy(update={"recent": recent})
+
+    def spent_in(self, span_ms: int, *, time_ms: int) -> float:
+        """Return the nats spent in a span that ends at a time, and after it, never rounded down."""
+        return round_up(
+            sum((Fraction(each.spent) for each in self.recent if each.end_ms > time_ms - span_ms), Fraction())
+        )
+
     @property
     def assumption(self) -> Assumption:
         """The assumption about memoised values on which `epsilon` rests; FRESH if there are none."""
@@ -337,15 +380,16 @@ class Book(_Part):
     spending: Spending = Spending()
 
 
-def check_terms(terms: Terms, before: Spending, after: Spending, *, day: int) -> None:
+def check_terms(terms: Terms, before: Spending, after: Spending, *, time_ms: int) -> None:
     """Require that the user has agreed to the reports which take the spending from one state to another.
 
-    day: number of the day on which they are made, as `day_of` counts.
+    time_ms: at which they are made, in milliseconds since 1970-01-01 UTC.
 
     Raises:
         TooManyValues: an attribute would have a new value, and more of them than are agreed to.
         BudgetExceeded: they cost more than is left.
         DayBudgetExceeded: they cost more than is left of the day.
+        SpanBudgetExceeded: they cost more than is left of the days that have a budget of their own.
     """
     for account in after.accounts:
         most = max(terms.most_values, before.values_of(account.responses))
@@ -354,6 +398,10 @@ def check_terms(terms: Terms, before: Spending, after: Spending, *, day: int) ->
     spent, would_be = before.epsilon, after.epsilon
     if would_be > terms.budget:
         raise BudgetExceeded(cost=would_be - spent, left=max(0.0, terms.budget - spent), budget=terms.budget)
+    day = day_of(time_ms)
     today = before.spent_on(day)
     if after.spent_on(day) > terms.per_day:
         raise DayBudgetExceeded(cost=would_be - spent, left=max(0.0, terms.per_day - today), budget=terms.per_day)
+    if terms.span_days is not None and after.spent_in(terms.span_ms, time_ms=time_ms) > terms.per_span:
+        left = max(0.0, terms.per_span - before.spent_in(terms.span_ms, time_ms=time_ms))
+        raise SpanBudgetExceeded(cost=would_be - spent, left=left, budget=terms.per_span, days=terms.span_days)

@@ -180,9 +180,10 @@ class PrivacyLedger:
             if linking is not None and not book.terms.linked:
                 raise LinkingRefused(collection=linking)
             before = book.spending
-            after = before.after_turn(turn, again=again).after(reports).on_day(day, since=before)
+            made = before.after_turn(turn, again=again).after(reports).on_day(day, since=before)
             # The file's terms: another process may have made them stricter.
-            check_terms(book.terms, before, after, day=day)
+            after = made.in_span(book.terms.span_ms, time_ms=time_ms, since=before)
+            check_terms(book.terms, before, after, time_ms=time_ms)
             changed = book.model_copy(update={"spending": after})
             states.append((before, changed))
             return changed

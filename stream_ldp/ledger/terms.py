@@ -9,10 +9,16 @@ from typing import ClassVar
 
 from stream_ldp.errors import ParameterError, StreamLDPError
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.quantity import quantity
 
 #: Nats that a user spends at most, for ever, if nobody chose a budget. Whoever held two records or sets for equally
 #: likely is then never surer than 1 / (1 + e^-4), 98.2 %, of one of them, whatever else the user is asked.
 DEFAULT_BUDGET = 4.0
+
+_DAY_MS = 86_400_000
+
+#: Most days of a budget that renews: ten years, longer than any collection of a stream.
+MAX_SPAN_DAYS = 3_660
 
 
 class Assumption(StrEnum):
@@ -104,6 +110,19 @@ def _too_dear(cost: float, left: float) -> str:
     return f"to report this would cost {shown_epsilon(cost)} nats of privacy, and {left_shown:.3f} are left"
 
 
+class SpanBudgetExceeded(BudgetExceeded):
+    """A report would cost more than is left of what some days that follow each other may cost.
+
+    cost, left, budget: in nats, the latter two of the days.
+    """
+
+    renews: ClassVar[bool] = True
+
+    def __init__(self, *, cost: float, left: float, budget: float, days: int) -> None:
+        super().__init__(cost=cost, left=left, budget=budget)
+        self.args = (f"{_too_dear(cost, left)} of {budget:g} in any {quantity(days, 'day')}: nothing was sent",)
+
+
 class TooManyValues(ReportRefused):
     """A report has one more value of an attribute than is assumed of its user. The message does not say which.
 
@@ -138,6 +157,9 @@ class Terms:
 
     budget: nats that all reports to all collections may cost, for ever; with math.inf, they are only counted.
     per_day: nats that all reports of one day, UTC, may cost; math.inf leaves it to the budget.
+    per_span: nats that all reports of any `span_days` days that follow each other may cost, whenever they begin;
+        math.inf leaves it to the others.
+    span_days: number of those days, of 24 hours each; given with per_span, and only then.
     assumption: what is assumed of the user's values from now on.
     max_values: v, the number of values that an attribute may have under `Assumption.VALUES`, and only there.
     linked: whether reports may carry a pseudonym that the user keeps for a period, where a collection asks for it, or
@@ -146,6 +168,8 @@ class Terms:
 
     >>> Terms(budget=4.0, per_day=1.0).assumption.value
     'constant'
+    >>> Terms(budget=math.inf, per_span=1.0, span_days=7).span_ms
+    604800000
 
     Raises:
         ParameterError: a budget is not positive, or max_values is missing, not positive or does not belong there.
@@ -153,6 +177,8 @@ class Terms:
 
     budget: float = DEFAULT_BUDGET
     per_day: float = math.inf
+    per_span: float = math.inf
+    span_days: int | None = None
     assumption: Assumption = Assumption.CONSTANT
     max_values: int | None = None
     linked: bool = False
@@ -162,10 +188,23 @@ class Terms:
             raise ParameterError(
                 f"a budget is a positive number of nats, got {self.budget!r}, and {self.per_day!r} a day"
             )
+        if not (isinstance(self.per_span, (int, float)) and self.per_span > 0):
+            raise ParameterError(f"a budget is a positive number of nats, got {self.per_span!r} for some days")
+        if (self.span_days is not None) != (self.per_span < math.inf):
+            raise ParameterError(
+                "a budget of some days has a number of days, span_days, and nats, per_span: give both"
+            )
+        if self.span_days is not None and not 1 <= self.span_days <= MAX_SPAN_DAYS:
+            raise ParameterError(f"the days of a budget are 1 to {MAX_SPAN_DAYS}, got span_days={self.span_days}")
         if (self.max_values is not None) != (self.assumption is Assumption.VALUES):
             raise ParameterError("the number of values that an attribute may have belongs to the assumption `values`")
         if self.max_values is not None and self.max_values < 1:
             raise ParameterError(f"an attribute has at least one value, got max_values={self.max_values}")
+
+    @property
+    def span_ms(self) -> int:
+        """Length of the days that have a budget of their own, in milliseconds; 0 if none have."""
+        return _DAY_MS * (self.span_days or 0)
 
     @property
     def most_values(self) -> int:
@@ -193,11 +232,19 @@ class Terms:
             looser.append(f"a budget of {self.budget:g} instead of {agreed.budget:g} nats")
         if self.per_day > agreed.per_day:
             looser.append(f"{self.per_day:g} instead of {agreed.per_day:g} nats a day")
+        if self.per_span > agreed.per_span or (self.span_days or math.inf) < (agreed.span_days or 0):
+            looser.append(f"{self._of_span} instead of {agreed._of_span}")
         if self.memoises is not agreed.memoises or self.most_values > agreed.most_values:
             looser.append(f"{self._of_values} instead of {agreed._of_values}")
         if self.linked and not agreed.linked:
             looser.append("reports that a pseudonym links instead of none")
         return tuple(looser)
+
+    @property
+    def _of_span(self) -> str:
+        if self.span_days is None:
+            return "no budget of some days"
+        return f"{self.per_span:g} nats in any {quantity(self.span_days, 'day')}"
 
     @property
     def _of_values(self) -> str:

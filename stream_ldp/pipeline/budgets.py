@@ -5,14 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from stream_ldp.pipeline.plan import Section
+from stream_ldp.quantity import quantity
+
+if TYPE_CHECKING:
+    from stream_ldp.collection import Collection
 
 #: Units of a duration in days, the longest first.
 _UNITS = {"years": 365.0, "days": 1.0, "hours": 1 / 24, "minutes": 1 / 1_440, "seconds": 1 / 86_400}
 
 #: Budgets of a user, in nats, of which a plan says how long they last.
 BUDGETS = (1.0, 2.0, 4.0, 8.0)
+
+#: Days that have a budget of their own, of which a plan says how often a user may be asked in them.
+SPANS = (1, 7, 30)
+
+DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,6 +37,51 @@ class BudgetPlan:
     budget: float
     times: float
     days: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RenewingPlan:
+    """How often a user may be asked whose budget renews.
+
+    nats, days: at most so many nats in any so many days that follow each other.
+    times: windows, or epochs, of those days in which the user can report with fresh noise.
+    asked: those in which the user would be asked, on average over users.
+    """
+
+    nats: float
+    days: int
+    times: int
+    asked: float
+
+
+def renewing_plans(collection: Collection, *, per_turn: float) -> tuple[RenewingPlan, ...]:
+    """Work out how often a user may be asked under budgets that renew.
+
+    per_turn: what all reports of one window, or epoch, cost in nats, with fresh noise.
+    """
+    return tuple(
+        RenewingPlan(
+            nats=nats,
+            days=days,
+            times=math.floor(nats / per_turn),
+            asked=days * DAY_MS / collection.turn_ms * collection.asked_share,
+        )
+        for days in SPANS
+        for nats in BUDGETS
+    )
+
+
+def renewing_section(plans: Sequence[RenewingPlan]) -> Section:
+    """Say how often a user may be asked."""
+    return Section(
+        title="How often a user may be asked, whose budget renews",
+        columns=("at most", "in any", "reports with fresh noise", "is asked"),
+        rows=tuple(
+            (f"{each.nats:g} nats", quantity(each.days, "day"), f"{each.times:,}", f"{times(each.asked)} times")
+            for each in plans
+        ),
+        notes=("A user who repeats a permanent response pays less for each repetition.",),
+    )
 
 
 def affordable(cost: Callable[[float], float], *, budget: float) -> float:

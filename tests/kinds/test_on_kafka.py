@@ -181,7 +181,8 @@ class Played(Deployment):
         expected, records = await self.computed()
         published = [finals[self.window(number)] for number in sorted(set(WINDOWS))]
         assert published == expected
-        assert [each.reports for each in published] == [USERS, 2 * USERS + PARTITIONS, USERS + PARTITIONS]
+        asked = [int(self.collection.asks(SECRETS, time_ms=self.window(number)).sum()) for number in range(3)]
+        assert [each.reports for each in published] == [asked[0], 2 * asked[1] + PARTITIONS, asked[2] + PARTITIONS]
         for (target, key), share in SUBJECTS[self.kind.name].truth.items():
             cell = next(each for each in published[1].cells() if each.key == key)
             assert published[1].target == target

@@ -28,7 +28,7 @@ from stream_ldp.ledger.ledger import (
     day_of,
 )
 from stream_ldp.ledger.reports import PhaseReport
-from stream_ldp.ledger.terms import Assumption, BudgetExceeded, Terms, TooManyValues
+from stream_ldp.ledger.terms import Assumption, BudgetExceeded, SpanBudgetExceeded, Terms, TooManyValues
 from stream_ldp.mechanisms import RRLDP
 from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection
@@ -146,7 +146,7 @@ def test_a_changing_record_is_refused_or_charged_as_its_assumption_says() -> Non
     constant = Terms(assumption=Assumption.CONSTANT)
     before = spent(collection, attained[0][:4])
     with pytest.raises(TooManyValues):
-        check_terms(constant, before, spent(collection, attained[0][4:5], before=before), day=0)
+        check_terms(constant, before, spent(collection, attained[0][4:5], before=before), time_ms=0)
 
     # Values: 2.756, for users who change at the same times. The two above do not, and the promise says so.
     values = spent(collection, attained[0])
@@ -200,7 +200,7 @@ def test_what_was_spent_still_counts_after_the_noise_is_changed() -> None:
     changed = spent(after, [(1,)], before=spent(before, [(0,)]))
     assert changed.assumption is Assumption.VALUES
     with pytest.raises(TooManyValues):
-        check_terms(Terms(), spent(before, [(0,)]), changed, day=0)
+        check_terms(Terms(), spent(before, [(0,)]), changed, time_ms=0)
 
 
 def loss_through_both(first: RRLDP, times: int, second: RRLDP, more: int) -> float:
@@ -230,15 +230,15 @@ def test_a_budget_buys_exactly_what_it_says() -> None:
     before = Spending()
     for _ in range(reports):
         after = spent(collection, [(1, 1, 1)], before=before)
-        check_terms(Terms(budget=budget), before, after, day=0)
+        check_terms(Terms(budget=budget), before, after, time_ms=0)
         before = after
     after = spent(collection, [(1, 1, 1)], before=before)
     with pytest.raises(BudgetExceeded, match=r"0\.000 are left of a budget of 5\.4") as refusal:
-        check_terms(Terms(budget=budget), before, after, day=0)
+        check_terms(Terms(budget=budget), before, after, time_ms=0)
     assert refusal.value.left == 0.0
     assert refusal.value.cost == collection.mechanism.epsilon(reports=reports + 1) - budget
     with pytest.raises(BudgetExceeded):
-        check_terms(Terms(budget=math.nextafter(budget, 0)), Spending(), before, day=0)
+        check_terms(Terms(budget=math.nextafter(budget, 0)), Spending(), before, time_ms=0)
 
 
 def test_a_refusal_names_what_is_left_and_what_the_report_would_cost() -> None:
@@ -247,14 +247,14 @@ def test_a_refusal_names_what_is_left_and_what_the_report_would_cost() -> None:
     after = spent(collection, [(0, 0)], before=before)
     # One report costs 1.07426, the second 0.94277 more; 1.9 leave 0.82574 for it.
     with pytest.raises(BudgetExceeded, match=r"would cost 0\.943 nats of privacy, and 0\.825 are left") as refusal:
-        check_terms(Terms(budget=1.9), before, after, day=0)
+        check_terms(Terms(budget=1.9), before, after, time_ms=0)
     assert refusal.value.left == pytest.approx(1.9 - collection.mechanism.epsilon(), abs=1e-12)
 
 
 def test_a_budget_lowered_below_what_was_spent_leaves_zero() -> None:
     before = spent(collection_of(2), [(0,)] * 3)
     with pytest.raises(BudgetExceeded) as refusal:
-        check_terms(Terms(budget=0.1), before, spent(collection_of(2), [(0,)], before=before), day=0)
+        check_terms(Terms(budget=0.1), before, spent(collection_of(2), [(0,)], before=before), time_ms=0)
     assert refusal.value.left == 0.0
 
 
@@ -263,26 +263,26 @@ def test_no_more_values_are_memoised_than_are_agreed_to(most: int) -> None:
     collection = collection_of(2, 5)
     terms = Terms(assumption=Assumption.VALUES, max_values=most)
     before = spent(collection, [(0, value) for value in range(most)])
-    check_terms(terms, Spending(), before, day=0)
-    check_terms(terms, before, spent(collection, [(0, most - 1)], before=before), day=0)
+    check_terms(terms, Spending(), before, time_ms=0)
+    check_terms(terms, before, spent(collection, [(0, most - 1)], before=before), time_ms=0)
     with pytest.raises(TooManyValues, match=r"attribute 'attribute-1' has had") as refusal:
-        check_terms(terms, before, spent(collection, [(0, most)], before=before), day=0)
+        check_terms(terms, before, spent(collection, [(0, most)], before=before), time_ms=0)
     assert refusal.value.attribute == "attribute-1"
     assert "value-" not in str(refusal.value)
 
 
 def test_several_new_values_in_one_call_are_each_counted() -> None:
     with pytest.raises(TooManyValues):
-        check_terms(Terms(), Spending(), spent(collection_of(2), [(0,), (1,)]), day=0)
+        check_terms(Terms(), Spending(), spent(collection_of(2), [(0,), (1,)]), time_ms=0)
 
 
 def test_stricter_terms_allow_known_values_and_refuse_new_ones() -> None:
     """Terms may become stricter: what is memoised stays, and nothing is added."""
     collection = collection_of(3)
     before = spent(collection, [(0,), (1,)])
-    check_terms(Terms(), before, spent(collection, [(1,)], before=before), day=0)
+    check_terms(Terms(), before, spent(collection, [(1,)], before=before), time_ms=0)
     with pytest.raises(TooManyValues):
-        check_terms(Terms(), before, spent(collection, [(2,)], before=before), day=0)
+        check_terms(Terms(), before, spent(collection, [(2,)], before=before), time_ms=0)
 
 
 # Laws.
@@ -576,6 +576,58 @@ def test_a_clock_that_goes_to_and_fro_between_days_renews_no_day() -> None:
     assert [each.day for each in spending.days] == list(range(30 - MAX_DAYS, 30))
 
 
+DAY_MS = 86_400_000
+WEEK_MS = 7 * DAY_MS
+PRICE = FILMS.method.phases[0].epsilon
+
+
+@given(times=st.lists(st.integers(0, 5 * WEEK_MS), min_size=1, max_size=12))
+def test_no_week_costs_more_than_its_budget_wherever_it_begins(times: list[int]) -> None:
+    """The ledger's own sums are not used: each report that is allowed is added up here."""
+    terms = Terms(budget=math.inf, per_span=2.5 * PRICE, span_days=7)
+    spending, charged = Spending(), list[tuple[int, float]]()
+    for epoch, time_ms in enumerate(sorted(times)):
+        made = after(spending, (epoch, 1)).in_span(terms.span_ms, time_ms=time_ms, since=spending)
+        try:
+            check_terms(terms, spending, made, time_ms=time_ms)
+        except SpanBudgetExceeded:
+            continue
+        charged.append((time_ms, made.epsilon - spending.epsilon))
+        spending = made
+    assert charged
+    for begin, _ in charged:
+        assert (
+            math.fsum(cost for time_ms, cost in charged if begin <= time_ms < begin + WEEK_MS) <= 2.5 * PRICE + 1e-9
+        )
+
+
+def test_a_budget_of_days_renews_a_part_after_them_and_remembers_no_more() -> None:
+    terms = Terms(budget=math.inf, per_span=1.5 * PRICE, span_days=7)
+    first = after(Spending(), (1, 1)).in_span(terms.span_ms, time_ms=5, since=Spending())
+    assert [each.end_ms for each in first.recent] == [WEEK_MS // 64]
+    second = after(first, (2, 1))
+    for late_ms, allowed in ((WEEK_MS - 1, False), (WEEK_MS + WEEK_MS // 64 + 5, True)):
+        made = second.in_span(terms.span_ms, time_ms=late_ms, since=first)
+        if allowed:
+            check_terms(terms, first, made, time_ms=late_ms)
+        else:
+            with pytest.raises(SpanBudgetExceeded, match="in any 7 days: nothing was sent") as refused:
+                check_terms(terms, first, made, time_ms=late_ms)
+            assert refused.value.renews
+    assert len(second.in_span(terms.span_ms, time_ms=3 * WEEK_MS, since=first).recent) == 1
+    assert second.in_span(0, time_ms=5, since=first).recent == ()
+
+
+def test_a_clock_that_was_ahead_renews_no_days() -> None:
+    terms = Terms(budget=math.inf, per_span=1.5 * PRICE, span_days=7)
+    first = after(Spending(), (1, 1)).in_span(terms.span_ms, time_ms=0, since=Spending())
+    ahead = after(first, (2, 1)).in_span(terms.span_ms, time_ms=WEEK_MS + DAY_MS, since=first)
+    for time_ms in (DAY_MS, WEEK_MS - 1, 2 * WEEK_MS):
+        made = after(ahead, (3, 1)).in_span(terms.span_ms, time_ms=time_ms, since=ahead)
+        with pytest.raises(SpanBudgetExceeded):
+            check_terms(terms, ahead, made, time_ms=time_ms)
+
+
 def test_days_begin_at_midnight_utc() -> None:
     assert [day_of(time_ms) for time_ms in (-1, 0, 86_399_999, 86_400_000)] == [-1, 0, 0, 1]
 
@@ -623,10 +675,10 @@ def test_a_budget_can_be_used_up_and_is_never_exceeded(budget: float, asked: lis
         price = Fraction(FILMS.method.phases[each[1] - 1].epsilon)
         if exact + price > budget:
             with pytest.raises(BudgetExceeded) as refusal:
-                check_terms(terms, spending, would_be, day=0)
+                check_terms(terms, spending, would_be, time_ms=0)
             assert refusal.value.left == budget - spending.epsilon
             continue
-        check_terms(terms, spending, would_be, day=0)
+        check_terms(terms, spending, would_be, time_ms=0)
         spending, exact = would_be, exact + price
     assert spending.epsilon <= budget
 
@@ -634,7 +686,7 @@ def test_a_budget_can_be_used_up_and_is_never_exceeded(budget: float, asked: lis
 def test_rounding_does_not_cost_a_budget_its_last_report() -> None:
     asked = [(epoch, phase) for epoch in range(10) for phase in (1, 2)]
     before, everything = after(Spending(), *asked[:-1]), after(Spending(), *asked)
-    check_terms(Terms(budget=10.0), before, everything, day=0)
+    check_terms(Terms(budget=10.0), before, everything, time_ms=0)
 
 
 def test_a_ledger_without_phases_is_read() -> None:

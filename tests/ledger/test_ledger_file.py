@@ -844,6 +844,8 @@ def test_a_thief_learns_only_when_and_how_often_a_user_reported(path: Path) -> N
     assert document["terms"] == {
         "budget": "Infinity",
         "per_day": "Infinity",
+        "per_span": "Infinity",
+        "span_days": None,
         "assumption": "constant",
         "max_values": None,
         "linked": False,

@@ -28,7 +28,15 @@ from stream_ldp.kafka.memory import connected
 from stream_ldp.kinds import kind_of
 from stream_ldp.ledger.ledger_file import PrivacyLedger, load_or_create_user
 from stream_ldp.ledger.secret import ledger_file_of
-from stream_ldp.ledger.terms import Assumption, BudgetExceeded, LinkingRefused, ReportRefused, Terms, TooManyValues
+from stream_ldp.ledger.terms import (
+    Assumption,
+    BudgetExceeded,
+    LinkingRefused,
+    ReportRefused,
+    SpanBudgetExceeded,
+    Terms,
+    TooManyValues,
+)
 from stream_ldp.mechanisms import SeededEntropy
 
 if TYPE_CHECKING:
@@ -333,10 +341,28 @@ class Auditor:
             if once > 0:
                 terms = Terms(budget=once * (1 - 1e-3), linked=True)
                 problems += await self._refused(self._ledger(secret, terms), secret, one, first_ms, BudgetExceeded)
+        problems += await self._span_refusals()
         if self._client.links:
             secret, _, (time_ms, *_) = self._user()
             path = self._ledger(secret, Terms(budget=math.inf))
             problems += await self._refused(path, secret, one, time_ms, LinkingRefused)
+        return problems
+
+    async def _span_refusals(self) -> list[str]:
+        """Let a user with a budget of some days report twice within them, on two days, and once more after them."""
+        secret, _, (first_ms, second_ms, *later) = self._user()
+        held = self._held[-1]
+        once = self._client.cost(secret, [held], memoises=False)
+        days = (second_ms - first_ms) // DAY_MS + 1
+        after_ms = next((each for each in later if each - first_ms > (days + 1) * DAY_MS), None)
+        if once <= 0 or after_ms is None:
+            return []
+        terms = Terms(budget=math.inf, per_span=1.5 * once, span_days=days, assumption=Assumption.FRESH)
+        path = self._ledger(secret, terms)
+        await self._series(path, secret, [held], SeededEntropy(0), first_ms)
+        problems = await self._refused(path, secret, held, second_ms, SpanBudgetExceeded)
+        if not await self._series(path, secret, [held], SeededEntropy(0), after_ms):
+            problems.append("a report is not sent although the budget of the days has renewed")
         return problems
 
     async def _refused(

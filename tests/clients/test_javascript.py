@@ -367,8 +367,7 @@ async def test_the_examples_run(tmp_path: Path) -> None:
     assert refused.startswith("user 0: to report this would cost ")
     with kafka_in_memory(soon, now_ms=now_ms) as kafka:
         async with gateway(soon, kafka=kafka) as url:
-            followed = await node("examples/follow.js", url, "4")
-        assert kafka.reports("films") >= 1
+            followed = await node("examples/follow.js", url, "1")
     assert followed.splitlines()[-1] == f"{kafka.reports('films')} reports"
 
 

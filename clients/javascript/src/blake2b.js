@@ -56,12 +56,12 @@ function mix(a, b, c, d, x, y) {
   v[b + 1] = (low >>> 31) | (high << 1);
 }
 
-function compress(h, block, bytesSoFar, isLast) {
+function compress(h, block, bytesSoFar, isEnd) {
   for (let i = 0; i < 32; i++) m[i] = block.getUint32(4 * i, true);
   v.set(h);
   v.set(IV, 16);
   v[24] ^= bytesSoFar;
-  if (isLast) {
+  if (isEnd) {
     v[28] = ~v[28];
     v[29] = ~v[29];
   }
@@ -79,6 +79,26 @@ function compress(h, block, bytesSoFar, isLast) {
   for (let i = 0; i < 16; i++) h[i] ^= v[i] ^ v[i + 16];
 }
 
+/** The state after the block of the last key: a user's words come of many digests with one key. */
+const last = { key: new Uint8Array(0), person: "", length: 0, h: IV };
+
+const isLast = (key, person, length) =>
+  last.length === length &&
+  last.person === person &&
+  last.key.length === key.length &&
+  last.key.every((byte, i) => byte === key[i]);
+
+/** Return the state that a key makes, as a block of its own. */
+function keyed(h, key, person, length) {
+  if (!isLast(key, person, length)) {
+    const padded = new Uint8Array(BLOCK_BYTES);
+    padded.set(key);
+    compress(h, new DataView(padded.buffer), BLOCK_BYTES, false);
+    Object.assign(last, { key: key.slice(), person, length, h: h.slice() });
+  }
+  return last.h.slice();
+}
+
 /**
  * Return a digest.
  *
@@ -94,7 +114,7 @@ export function blake2b(data, { length, key = new Uint8Array(0), person = "\0".r
   parameters.set([length, key.length, 1, 1]);
   for (let i = 0; i < 16; i++) parameters[48 + i] = person.charCodeAt(i);
   const given = new DataView(parameters.buffer);
-  const h = IV.map((word, i) => word ^ given.getUint32(4 * i, true));
+  let h = IV.map((word, i) => word ^ given.getUint32(4 * i, true));
 
   const keyBytes = key.length > 0 ? BLOCK_BYTES : 0;
   const size = keyBytes + data.length;
@@ -102,7 +122,9 @@ export function blake2b(data, { length, key = new Uint8Array(0), person = "\0".r
   const padded = new Uint8Array(blocks * BLOCK_BYTES);
   padded.set(key);
   padded.set(data, keyBytes);
-  for (let i = 0; i < blocks; i++) {
+  const hasKeyed = keyBytes > 0 && blocks > 1;
+  if (hasKeyed) h = keyed(h, key, person, length);
+  for (let i = Number(hasKeyed); i < blocks; i++) {
     const block = new DataView(padded.buffer, i * BLOCK_BYTES, BLOCK_BYTES);
     compress(h, block, Math.min((i + 1) * BLOCK_BYTES, size), i === blocks - 1);
   }

@@ -44,6 +44,7 @@ export class Reporter {
   #mostReports;
   #linger;
   #noise;
+  #pause;
   #open = new Map();
   #onTheirWay = new Set();
   #checked = false;
@@ -58,6 +59,7 @@ export class Reporter {
    *   it at once
    * @param {() => import("./words.js").Words} [parts.noise] the source of noise of a report: the operating system's
    *   generator, unless this is a test
+   * @param {(ms: number, signal: AbortSignal) => Promise<void>} [parts.pause] waits for so long, or for the signal
    * @throws {ParameterError} one of them is missing, or none
    */
   constructor({
@@ -67,6 +69,7 @@ export class Reporter {
     mostReports = MAX_REPORTS,
     linger = 0,
     noise = freshWords,
+    pause = sleep,
   } = {}) {
     if (typeof gateway?.send !== "function") throw new ParameterError("a reporter needs a gateway: new Gateway(url)");
     if (!(collection instanceof Collection)) {
@@ -83,6 +86,7 @@ export class Reporter {
     this.#mostReports = Math.floor(mostReports);
     this.#linger = linger;
     this.#noise = noise;
+    this.#pause = pause;
   }
 
   /**
@@ -188,7 +192,7 @@ export class Reporter {
         reports += await this.#follow(inquiry, held(), ledger, { onRefused, onReceipt });
       }
       const next = Math.min(looked + lookMs, ...moments.values()) - timeMs;
-      await sleep(Math.min(Math.max(next, 1), lookMs), signal);
+      await this.#pause(Math.min(Math.max(next, 1), lookMs), signal);
     }
     return reports;
   }

@@ -6,7 +6,7 @@ import { test } from "node:test";
 
 import { Collection, Gateway, Ledger, MemoryStore, ParameterError, Reporter } from "../src/index.js";
 import { toHex } from "../src/bytes.js";
-import { K_RR, SURVEY } from "./golden.js";
+import { K_RR, SURVEY, fileOf } from "./golden.js";
 
 const RECORD = { bathing: "no", mobility: "some" };
 const survey = await Collection.of(SURVEY);
@@ -505,4 +505,120 @@ test("a page of another origin is told of --origin where a gateway gives no answ
   } finally {
     delete globalThis.location;
   }
+});
+
+test("reports that linger share a batch, which leaves in time, when a window ends, when it is full, or by flush", async () => {
+  const users = await Promise.all(Array.from({ length: 4 }, () => user({ budget: 100 })));
+  const { gateway, sent } = gatewayOf();
+  let now = 0;
+  const reporter = new Reporter({ gateway, collection: survey, clock: () => now, linger: 3000, mostReports: 3 });
+  const rows = () => sent.map((batch) => batch.length - 56);
+  const calls = users.slice(0, 2).map((ledger) => reporter.report(RECORD, ledger));
+  while ((await users[1].spent()) === 0) await new Promise(setImmediate);
+  assert.deepEqual(rows(), []);
+  await Promise.all([...calls, reporter.report(RECORD, users[2])]);
+  assert.deepEqual(rows(), [3], "it is full");
+  const early = reporter.report(RECORD, users[0]);
+  while ((await users[0].spent()) < 5) await new Promise(setImmediate);
+  now = 60_000;
+  const late = reporter.report(RECORD, users[3]);
+  assert.equal(await early, 1);
+  assert.deepEqual(rows(), [3, 1], "a batch is of one window");
+  while ((await users[3].spent()) === 0) await new Promise(setImmediate);
+  await new Promise(setImmediate);
+  await reporter.flush();
+  assert.equal(await late, 1);
+  assert.deepEqual(rows(), [3, 1, 1]);
+  const soon = new Reporter({ gateway, collection: survey, clock: () => now, linger: 0.01 });
+  assert.equal(await soon.report(RECORD, users[1]), 1);
+  assert.deepEqual(rows(), [3, 1, 1, 1]);
+  const times = sent.map((batch) => Number(new DataView(batch.buffer).getBigInt64(48, true)));
+  assert.deepEqual(times, [0, 0, 60_000, 60_000]);
+});
+
+test("of reports that share a batch which is not taken, each call is told", async () => {
+  const { gateway } = gatewayOf({ answers: [[400, { reason: "late", detail: "" }]] });
+  const reporter = new Reporter({ gateway, collection: survey, linger: 0.01 });
+  const calls = await Promise.allSettled([await user(), await user()].map((ledger) => reporter.report(RECORD, ledger)));
+  assert.deepEqual(calls.map(({ reason }) => reason.reason), ["late", "late"]);
+  await reporter.flush();
+});
+
+const films = await Collection.of(fileOf("films", { window: { size: 60_000 } }));
+
+/** A gateway for films that asks about two items in every later phase. */
+function roundsOf(collection, now) {
+  const { gateway, sent } = gatewayOf({ collection });
+  gateway.rounds = async () => {
+    const window = collection.paneOf(now());
+    const [epoch, phase] = [Math.floor(window / 3), (window % 3) + 1];
+    const start = collection.startOf(epoch, phase);
+    const { epsilon } = collection.phases[phase - 1];
+    const own = { schema_version: 1, collection_fingerprint: toHex(collection.fingerprint), candidates: [1, 3], padding: 2 };
+    const round = { ...own, epoch, phase, epsilon, start_ms: start, end_ms: start + collection.paneMs };
+    return [{ ...round, epsilon: 99 }, round, null, { ...round, candidates: [3, 1] }];
+  };
+  return { gateway, sent };
+}
+
+/** A clock whose pauses pass at once, until a time at which a signal ends what waits. */
+function clockUntil(end) {
+  const ending = new AbortController();
+  let now = 0;
+  const pause = async (ms) => {
+    now += ms;
+    if (now >= end) ending.abort();
+  };
+  return { now: () => now, signal: ending.signal, parts: { clock: () => now, pause } };
+}
+
+test("a set is followed phase after phase, once in each that asks the user, within its window", async () => {
+  const epochs = 20;
+  const { now, signal, parts } = clockUntil(epochs * 3 * films.paneMs);
+  const { gateway, sent } = roundsOf(films, now);
+  const ledger = await user({ budget: 1e3 });
+  const reporter = new Reporter({ gateway, collection: films, ...parts });
+  const receipts = [];
+  let held = 0;
+  const items = () => (held++, ["Brazil", "Dune"]);
+  const found = await reporter.follow(items, ledger, { signal, onReceipt: (receipt) => receipts.push(receipt) });
+  // Phase 1 and one of the two that follow ask every user.
+  assert.equal(found, 2 * epochs);
+  assert.ok(found === sent.length && found === receipts.length && held === found + 1);
+  const { phases } = JSON.parse(await ledger.store.get("user"));
+  assert.equal(phases.reduce((sum, { reports }) => sum + reports, 0), found);
+  const times = sent.map((batch) => Number(new DataView(batch.buffer).getBigInt64(48, true)));
+  assert.equal(new Set(times.map((time) => films.paneOf(time))).size, found, "one report in a window");
+  const places = times.map((time) => time % films.paneMs);
+  // All in one half of their window once in 10^11 runs.
+  assert.ok(places.some((place) => place < films.paneMs / 2) && places.some((place) => place >= films.paneMs / 2));
+  assert.match(receipts[0].about[0], /^a set, in phase [123]$/);
+});
+
+test("a set that is followed ends with the first refusal that nobody is told of", async () => {
+  const pipelined = await Collection.of(fileOf("films", { window: { size: 60_000 }, epochs: "pipelined" }));
+  const { now, signal, parts } = clockUntil(1e6);
+  const { gateway, sent } = roundsOf(pipelined, now);
+  const reporter = new Reporter({ gateway, collection: pipelined, ...parts });
+  const poor = await user({ budget: 0.1 });
+  await assert.rejects(reporter.follow(["Dune"], poor, { signal }), { name: "BudgetExceeded" });
+  const refused = [];
+  const ending = new AbortController();
+  const onRefused = (why) => (refused.push(why.name), ending.abort());
+  assert.equal(await reporter.follow(["Dune"], poor, { signal: ending.signal, onRefused }), 0);
+  assert.deepEqual([refused, sent.length], [["BudgetExceeded"], 0]);
+  await assert.rejects(reporter.follow(["None"], poor, { signal }), { name: "DataError" });
+  const records = new Reporter({ gateway: gatewayOf().gateway, collection: survey });
+  await assert.rejects(records.follow([], poor, { signal }), { name: "ParameterError" });
+});
+
+test("a set is reported once to each round, however often a page is visited", async () => {
+  let now = 0;
+  const { gateway, sent } = roundsOf(films, () => now);
+  const ledger = await user({ budget: 1e3 });
+  const reporter = new Reporter({ gateway, collection: films, clock: () => now });
+  let found = 0;
+  for (now = 0; now < 180_000; now += 10_000) found += await reporter.report(["Dune", "Heat"], ledger);
+  assert.deepEqual([found, sent.length], [2, 2], "phase 1, and one of the two that follow");
+  assert.equal(await ledger.spent(), 4);
 });

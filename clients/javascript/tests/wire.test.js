@@ -24,6 +24,21 @@ test("digests of every length of data are those of OpenSSL", () => {
   }
 });
 
+test("digests with a key are those of RFC 7693, whatever key, person and length came before", () => {
+  const hash = (key, text, length, person) => toHex(blake2b(new TextEncoder().encode(text), { key: fromHex(key), length, person }));
+  // Computed by hashlib of Python.
+  const known = [
+    ["0101010101010101010101010101010101010101010101010101010101010101", "abc", 32, "stream-ldp ans 1", "d126de86902f913f910cdb2556dc6b087545e9e11bea3b4fb505b527614c096f"],
+    ["0202020202020202020202020202020202020202020202020202020202020202", "abc", 32, "stream-ldp ans 1", "08cd2b450d3810ae17bfb7c2a8ece2a57f969107c505fdc596790beab960d97f"],
+    ["0101010101010101010101010101010101010101010101010101010101010101", "abc", 32, "stream-ldp tag 1", "01bdc4a0e64368c4f2637d752c9daab39d43bbdaf16fd01996c872a7fb9fd302"],
+    ["0101010101010101010101010101010101010101010101010101010101010101", "abc", 64, "stream-ldp ans 1", "704e93aef0a85f23d127ea9a8c6bb914286e8753c5868b38bd2bedf47b9109fc0a6007009f5148c85f353673353d74278828424947782226841ce6990079341a"],
+    ["01", "x".repeat(300), 64, "stream-ldp ans 1", "a0a6d220ad2140962dc83fdc77638280c1056e115fe7d1eb760016ffb0f1c78d1adb14722cf93d9bff3affd2984163c72007c7b6a10b4fb2af14004956e15ee2"],
+    ["0101010101010101010101010101010101010101010101010101010101010101", "", 8, "stream-ldp ans 1", "a98d1fb6ca511419"],
+    ["0101010101010101010101010101010101010101010101010101010101010101", "abc", 32, "stream-ldp ans 1", "d126de86902f913f910cdb2556dc6b087545e9e11bea3b4fb505b527614c096f"],
+  ];
+  for (const [key, text, length, person, digest] of known) assert.equal(hash(key, text, length, person), digest);
+});
+
 test("CRC-32 is the one of zlib", () => {
   assert.equal(crc32(new TextEncoder().encode("123456789")), 0xcbf43926);
 });

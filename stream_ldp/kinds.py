@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.answer import Answer, WEvent
     from stream_ldp.pipeline.kind import Kind, Rounds
     from stream_ldp.pipeline.leverage import Leverage
+    from stream_ldp.pipeline.synthetic import SyntheticRecords
     from stream_ldp.pipeline.window_task import WindowTask
 
 
@@ -69,6 +70,27 @@ def rounds_of(collection: Collection) -> Rounds[Any, Any, Any]:
     if rounds is None:
         raise TypeError(f"{collection.name} does not ask in rounds")
     return rounds
+
+
+def synthetic_of(collection: Collection) -> SyntheticRecords:
+    """Return how a collection is answered with synthetic records.
+
+    Raises:
+        ParameterError: it cannot be.
+    """
+    found = kind_of(collection).synthetic
+    if found is None:
+        raise ParameterError(
+            f"{collection.name} has no records: synthetic ones are made of collections of joint distributions, by "
+            "rr-ldp, by k-rr, or by `kind: sampled` with `ask`"
+        )
+    return found
+
+
+def chunk_class() -> type[Any]:
+    """Return the class of the messages that hold synthetic records, one for all kinds that have them."""
+    (found,) = {kind.synthetic.chunk for kind in KINDS.values() if kind.synthetic is not None}
+    return found
 
 
 def load_collection(path: str | Path) -> Collection:

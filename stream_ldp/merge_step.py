@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from stream_ldp.kinds import kind_of, solve
-from stream_ldp.synthesis.publication import WindowRecords
 
 if TYPE_CHECKING:
     from stream_ldp.collection import Collection
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.kind import RoundMessage
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.merging import Merge
+    from stream_ldp.pipeline.synthetic import WindowRecords
     from stream_ldp.pipeline.window_task import WindowTask
 
 
@@ -36,6 +36,15 @@ def next_round(collection: Collection, answer: Answer) -> NextRound | None:
     rounds = kind_of(collection).rounds
     message = None if rounds is None else rounds.after(collection, answer)
     return None if rounds is None or message is None else NextRound(message, rounds.layout(collection, message))
+
+
+def window_records(merge: Merge, final: Answer) -> WindowRecords | None:
+    """Return the synthetic records of a window that the merge still holds; None if its collection asks for none.
+
+    final: a final of the window.
+    """
+    synthetic = kind_of(merge.collection).synthetic
+    return None if synthetic is None else synthetic.of_window(merge, final)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,4 +108,4 @@ class MergeStep:
         """
         is_first = not merge.has_final(self.task.window_ms)
         merge.decide(answer, offset=offset)
-        return WindowRecords.of(merge, answer) if is_first else None
+        return window_records(merge, answer) if is_first else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from stream_ldp.cli.displays.answer_text import AnswerText
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.unreadable import fault_of
-from stream_ldp.kinds import kind_of
+from stream_ldp.kinds import chunk_class, kind_of
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.answer import moment
 from stream_ldp.pipeline.partials import Partial, decode
@@ -17,7 +17,6 @@ from stream_ldp.pipeline.rows import COLUMNS
 from stream_ldp.pipeline.windows import pane_of, windows_of
 from stream_ldp.quantity import quantity
 from stream_ldp.service.dead_letters import DeadLetter
-from stream_ldp.synthesis.chunk import SyntheticChunk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +59,7 @@ def describe(
             case "collections":
                 return _registration(record, collection)
             case "records":
-                chunk = SyntheticChunk.from_bytes(record.value)
+                chunk = chunk_class().from_bytes(record.value)
                 what = (
                     f"{len(chunk.records):,} synthetic records, of nobody: part {chunk.chunk + 1} of {chunk.chunks}"
                 )

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from stream_ldp.audit.one_report import OneReport
+from stream_ldp.audit.record_mechanism import AuditedRecords
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import load_collections
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
-from stream_ldp.kinds import kind_of
+from stream_ldp.kinds import KINDS, kind_of
 from stream_ldp.mechanisms import Mechanism, PermanentWords
 from stream_ldp.mechanisms.notation import EXAMPLES, read_mechanism
-from stream_ldp.records.audited import AuditedRecords
-from stream_ldp.sets.methods import METHODS
 
 if TYPE_CHECKING:
     from stream_ldp.audit.audited import AuditSubject
@@ -35,9 +34,11 @@ def read(subject: str) -> AuditSubject:
         (collection,) = load_collections([Path(subject)]).values()
         audited: AuditSubject = kind_of(collection).claims(collection)
         return audited
-    if kind in METHODS:
+    owner = next((known.name for known in KINDS.values() if kind in known.mechanisms), None)
+    if kind not in EXAMPLES and owner is not None:
         fail(
-            f"{subject}: {kind} is a method of item collections: write it in a collection file, and audit that",
+            f"{subject}: {kind} is a mechanism of collections of {owner}: write it in a collection file, and audit "
+            "that",
             code=2,
         )
     if kind not in EXAMPLES:

@@ -6,7 +6,7 @@ import csv
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,13 +19,11 @@ from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.collection.synthesis import Synthesis, SynthesisSpec, SynthesizingCollection
 from stream_ldp.extras import imported
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.kinds import chunk_class, synthetic_of
 from stream_ldp.pipeline.answer import moment
 from stream_ldp.pipeline.recount import answer_before
 from stream_ldp.quantity import quantity
 from stream_ldp.service.replay import NotReplayed, published_finals, recounted
-from stream_ldp.synthesis.chunk import SyntheticChunk
-from stream_ldp.synthesis.publication import synthetic
-from stream_ldp.synthesis.window import counting_all, labels_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -94,8 +92,10 @@ def synthesize(
 
     Where the collection file asks for records (`synthesis`), workers publish the same ones with each final.
     """
+    collection: Any
     (collection,) = load_collections([file]).values()
-    other = counting_all(collection)
+    synthetic_of(collection)
+    other = collection.counting_all()
     window_ms = milliseconds(window)
     if not published:
         options = _Options(records=records, seed=seed, method=method)
@@ -142,17 +142,18 @@ async def _make(
         finals = await published_finals(collection, settings=settings)
     except NotReplayed as error:
         fail(str(error), code=UNANSWERABLE)
+    synthetic = synthetic_of(collection)
     everything = task(counted.whole)
     # Of a file that asks for none, `counted` asks for a number that says nothing.
     asked = None if counted is not collection else counted.synthesis
     before = {each.name: answer_before(each, start_ms, finals) for each in collection.series}
-    found = synthetic(
+    found = synthetic.make(
         counted,
         everything,
         spec=options.over(asked, reports=everything.reports),
         earlier={name: answer for name, answer in before.items() if answer is not None},
     )
-    columns = labels_of(counted, found.records)
+    columns = synthetic.columns(counted, found.records)
     _write({name: column.tolist() for name, column in columns.items()}, output)
     widest = max(map(len, found.cliques))
     echo(
@@ -165,8 +166,8 @@ async def _make(
 
 async def _take(name: str, settings: Settings, *, window_ms: int | None, output: Path | None) -> None:
     """Write the records of a window that have been published."""
-    windows: dict[int, dict[str, dict[int, SyntheticChunk]]] = {}
-    async with Subscriber(name, SyntheticChunk, settings=settings, from_beginning=True, follow=False) as chunks:
+    windows: dict[int, dict[str, dict[int, Any]]] = {}
+    async with Subscriber(name, chunk_class(), settings=settings, from_beginning=True, follow=False) as chunks:
         async for each in chunks:
             made = windows.setdefault(each.window.start_ms, {})
             made.setdefault(each.series.rpartition("-")[0], {})[each.chunk] = each
@@ -182,7 +183,7 @@ async def _take(name: str, settings: Settings, *, window_ms: int | None, output:
         fail(
             f"{name}: no records of {'any' if window_ms is None else 'this'} window are published", code=UNANSWERABLE
         )
-    found: Sequence[SyntheticChunk] = complete[start_ms]
+    found: Sequence[Any] = complete[start_ms]
     columns: dict[str, list[str]] = {axis.attribute: [] for axis in found[0].attributes}
     for chunk in found:
         for attribute, values in chunk.columns().items():

@@ -18,10 +18,9 @@ from stream_ldp.kafka.connection import check_connection
 from stream_ldp.kafka.joined_logs import JoinedLogs
 from stream_ldp.kafka.log import LogReader, existing_topics
 from stream_ldp.kafka.topics import absent
-from stream_ldp.kinds import KINDS, kind_of
+from stream_ldp.kinds import KINDS, chunk_class, kind_of
 from stream_ldp.pipeline.answer import Answer, Status
 from stream_ldp.pipeline.problem import problem_of
-from stream_ldp.synthesis.chunk import SyntheticChunk
 
 if TYPE_CHECKING:
     from collections.abc import Collection as Container
@@ -98,7 +97,7 @@ class Subscriber(Generic[AnswerT]):
             )
         if group is not None and not follow:
             raise ValueError("a group member has to follow: it does not know how far the other members have read")
-        if provisional and (finals_only or group is not None or answers is SyntheticChunk):
+        if provisional and (finals_only or group is not None or answers is chunk_class()):
             raise ValueError(
                 "provisional answers are for a subscriber to all answers: not with finals_only, since the next one "
                 "replaces each, nor in a group, which would remember answers that nobody replaces"
@@ -190,7 +189,7 @@ class Subscriber(Generic[AnswerT]):
     def _topic_among(self, existing: Container[str]) -> str:
         """Return the topic to read, one of those that exist."""
         flags, messages = self._settings.flags(), self._messages
-        of_answers = [topic for topic in messages if messages[topic] is not SyntheticChunk]
+        of_answers = [topic for topic in messages if messages[topic] is not chunk_class()]
         found = [topic for topic in of_answers if topic in existing]
         wanted = [topic for topic, answers in messages.items() if answers is self._answers] or found
         if len(wanted) > 1:
@@ -201,7 +200,7 @@ class Subscriber(Generic[AnswerT]):
         if not wanted:
             raise MissingTopic(absent(f"{of_answers[0]}, or another one of answers,", flags))
         (topic,) = wanted
-        if topic not in existing and self._answers is SyntheticChunk:
+        if topic not in existing and self._answers is chunk_class():
             why = "a collection has it whose file asks for synthetic records, by `synthesis: {records: 10000}`; "
             raise MissingTopic(absent(topic, flags, why=why))
         if topic not in existing and found:
@@ -276,7 +275,7 @@ def _messages(name: str, settings: Settings) -> dict[str, type[Any]]:
     """Return the class of the messages on each topic that may have answers of a collection."""
     names = settings.topic_names
     of_kinds = {names.answers_of(name, kind.collection.topics.answers): kind.answer for kind in KINDS.values()}
-    return of_kinds | {names.records(name): SyntheticChunk}
+    return of_kinds | {names.records(name): chunk_class()}
 
 
 async def published_kind(name: str, *, settings: Settings) -> Kind[Any, Any, Any]:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 #: The metric whose fall with the number of users can be searched for a wanted one.
 DISTANCE = "avd"
 
+#: Share of the records on which classifiers are tested that learn from synthetic ones; no user has one of these.
+APART = 0.2
+
 
 class Score(NamedTuple):
     """The metrics of one series over some repeats.

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.plan import Plan
     from stream_ldp.pipeline.schedule import Schedule
     from stream_ldp.pipeline.solve_time import SolveTime, Timer
+    from stream_ldp.pipeline.synthetic import SyntheticRecords
     from stream_ldp.pipeline.window_task import WindowTask
 
 CollectionT = TypeVar("CollectionT", bound=Collection)
@@ -185,6 +186,7 @@ class Rounds(Generic[CollectionT, AnswerT, RoundT]):
     after: derives the round that follows a final answer; None if none does. Raises ValueError if the collection never
         publishes such a round.
     about: says what a round asks about, such as "3 items".
+    asked: lists the rounds that an epoch may ask, one of each phase, for audits.
     """
 
     message: type[RoundT]
@@ -194,6 +196,7 @@ class Rounds(Generic[CollectionT, AnswerT, RoundT]):
     layout: Callable[[CollectionT, RoundT], Layout]
     after: Callable[[CollectionT, AnswerT], RoundT | None]
     about: Callable[[CollectionT, RoundT], str]
+    asked: Callable[[CollectionT, int], list[RoundT]]
 
     def read(self, collection: CollectionT, data: bytes) -> RoundT:
         """Decode the round in a record.
@@ -279,6 +282,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     for_finals: finds the collection that is best after some final answers, and says what it is; raises
         ParameterError. None where there is no design to choose.
     rounds: its rounds; None if the collection's file says all that users are asked.
+    synthetic: its synthetic records; None if its windows cannot be answered with any.
     is_large: decides whether the solves of a collection may take so long that `check` measures them.
     solve_times: measures what solves take, before it runs; None if nobody can say.
     fit: returns the iteration that produced an answer, for the metrics; None if answers are not iterated to.
@@ -313,6 +317,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     for_finals: Callable[[CollectionT, Sequence[AnswerT]], tuple[CollectionT, str]] | None = None
     evaluation: Evaluation
     rounds: Rounds[CollectionT, AnswerT, Any] | None = None
+    synthetic: SyntheticRecords | None = None
     is_large: Callable[[CollectionT], bool] = _never
     solve_times: SolveTimes[CollectionT] | None = None
     fit: Callable[[AnswerT], Iteration] | None = None

@@ -57,5 +57,6 @@ RECORDS = Kind(
     users=deferred("stream_ldp.records.solve:users"),
     libraries=libraries,
     narrowed_to=narrowed_to,
+    synthetic=deferred("stream_ldp.synthesis.kind:SYNTHETIC"),
     evaluation=deferred("stream_ldp.records.evaluation:EVALUATION"),
 )

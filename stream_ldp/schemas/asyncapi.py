@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stream_ldp.kafka.topics import TopicNames
-from stream_ldp.kinds import KINDS
+from stream_ldp.kinds import KINDS, chunk_class
 from stream_ldp.pipeline.content_type import (
     BATCH,
     CONTENT_TYPE,
@@ -18,9 +18,7 @@ from stream_ldp.pipeline.content_type import (
 )
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.rows import COLUMNS
-from stream_ldp.schemas.messages import MESSAGES, message_schema
-from stream_ldp.sets.rounds import Round
-from stream_ldp.synthesis.chunk import SyntheticChunk
+from stream_ldp.schemas.messages import MESSAGES, ROUNDS, message_schema
 
 ASYNCAPI = "3.0.0"
 
@@ -87,11 +85,13 @@ def _channels() -> _Json:
             _NAMES.dead_letters(_COLLECTION), ["DeadLetter"], "What could not be counted, as it came, with the reason"
         ),
         "rounds": _channel(
-            _NAMES.rounds(_COLLECTION), [Round.__name__], "What later phases of an epoch ask, for clients"
+            _NAMES.rounds(_COLLECTION),
+            [message.__name__ for message in ROUNDS],
+            "What later phases of an epoch ask, for clients",
         ),
     }
     found["records"] = _channel(
-        _NAMES.records(_COLLECTION), [SyntheticChunk.__name__], "Synthetic records of windows, in chunks"
+        _NAMES.records(_COLLECTION), [chunk_class().__name__], "Synthetic records of windows, in chunks"
     )
     for kind in KINDS.values():
         topics = kind.collection.topics

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic.json_schema import GenerateJsonSchema
 
-from stream_ldp.kinds import KINDS
+from stream_ldp.kinds import KINDS, chunk_class
 from stream_ldp.schemas import FOLDER
 from stream_ldp.schemas.described import fields_of, summary_of
 from stream_ldp.schemas.dialect import without_prefixes
-from stream_ldp.synthesis.chunk import SyntheticChunk
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -20,8 +19,11 @@ if TYPE_CHECKING:
 _ALL: tuple[type[BaseModel], ...] = (
     *dict.fromkeys(message for kind in KINDS.values() for message in (kind.answer, *kind.messages)),
     # No kind's own: it is published beside the answers of several.
-    SyntheticChunk,
+    chunk_class(),
 )
+
+#: The messages that ask clients, of the kinds that ask in rounds.
+ROUNDS: tuple[type[BaseModel], ...] = tuple(kind.rounds.message for kind in KINDS.values() if kind.rounds is not None)
 
 #: The version of the schema of each message that has one.
 MESSAGES: dict[type[BaseModel], int] = {message: message.model_fields["schema_version"].default for message in _ALL}

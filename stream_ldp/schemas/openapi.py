@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import resources
 from typing import Any
 
@@ -11,8 +12,7 @@ from stream_ldp.page.answers import LIMIT, MAX_LIMIT, MEDIA
 from stream_ldp.pipeline.content_type import BATCH_TYPE
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.rows import COLUMNS
-from stream_ldp.schemas.messages import MESSAGES, message_schema
-from stream_ldp.sets.rounds import Round
+from stream_ldp.schemas.messages import MESSAGES, ROUNDS, message_schema
 
 OPENAPI = "3.1.0"
 
@@ -21,6 +21,12 @@ _Json = dict[str, Any]
 
 def _ref(name: str) -> _Json:
     return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _any_of(names: Iterable[str]) -> _Json:
+    """Return the schema of what is one of these."""
+    first, *others = map(_ref, names)
+    return {"anyOf": [first, *others]} if others else first
 
 
 def _answer(description: str, schema: _Json, *, media: str = "application/json", **others: Any) -> _Json:
@@ -164,9 +170,10 @@ def _get(name: str, summary: str, answer: _Json, *refusals: str) -> _Json:
 def gateway() -> _Json:
     """Describe the gateway."""
     named = {"parameters": [{"$ref": "#/components/parameters/name"}]}
-    rounds = message_schema(Round)
-    for keyword in ("$schema", "$id"):
-        rounds.pop(keyword)
+    rounds = {message.__name__: message_schema(message) for message in ROUNDS}
+    for schema in rounds.values():
+        for keyword in ("$schema", "$id"):
+            schema.pop(keyword)
     taken = {
         "type": "object",
         "properties": {"reports": {"type": "integer", "minimum": 1, "description": "number of reports in the batch"}},
@@ -264,10 +271,10 @@ def gateway() -> _Json:
             },
             "Problems": _PROBLEMS,
             "Refusal": _REFUSAL,
-            "Round": rounds,
+            **rounds,
             "Rounds": {
                 "type": "object",
-                "properties": {"rounds": {"type": "array", "items": _ref("Round")}},
+                "properties": {"rounds": {"type": "array", "items": _any_of(rounds)}},
                 "required": ["rounds"],
                 "additionalProperties": False,
             },
@@ -370,7 +377,7 @@ def page() -> _Json:
         paths[f"/static/{name}"] = {
             "get": _get(name.replace(".", "_"), "A part of the page", _answer(name, {"type": "string"}, media=kind))
         }
-    names = ", ".join(message.__name__ for message in MESSAGES if message is not Round)
+    names = ", ".join(message.__name__ for message in MESSAGES if message not in ROUNDS)
     collection = {"type": "object", "properties": {"kind": {"enum": list(KINDS)}, "window_ms": {"type": "integer"}}}
     return _document(
         "Page",

@@ -26,7 +26,7 @@ from stream_ldp.kafka.patience import patiently
 from stream_ldp.kafka.producer import Record
 from stream_ldp.kafka.tracing import span
 from stream_ldp.kinds import kind_of
-from stream_ldp.merge_step import MergeStep, next_round
+from stream_ldp.merge_step import MergeStep, next_round, window_records
 from stream_ldp.pipeline.answer import Status, WindowBounds
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import Watermark
@@ -38,7 +38,6 @@ from stream_ldp.service.finals import Finals
 from stream_ldp.service.holding import Holding
 from stream_ldp.service.standstill import LOOK_SECONDS, Standstill
 from stream_ldp.service.windows_log import partials_log
-from stream_ldp.synthesis.publication import WindowRecords
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
     from stream_ldp.pipeline.quarantine import LogEntry, Unread
+    from stream_ldp.pipeline.synthetic import WindowRecords
     from stream_ldp.pipeline.topic_identity import TopicIdentity
     from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.service.metrics import Metrics
@@ -497,7 +497,7 @@ class CollectionMerger:
         # A window that is forgotten has its records: they are published before it is.
         if decided and self.merge.holds(decided[-1].window.start_ms):
             try:
-                records = WindowRecords.of(self.merge, decided[-1])
+                records = window_records(self.merge, decided[-1])
             except Exception:
                 # As in `_computed`: another has written the final, and it may be about anything.
                 log.exception("%s: no records are made of %s", self._collection.name, decided[-1].window)

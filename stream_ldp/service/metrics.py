@@ -17,8 +17,8 @@ from prometheus_client import (
     disable_created_metrics,
 )
 
+from stream_ldp.kinds import KINDS
 from stream_ldp.pipeline.rejection import Reason
-from stream_ldp.records.estimators import Start
 
 # The time at which each series was created would nearly double their number, and nobody asks for it.
 disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -32,6 +32,8 @@ _SOLVE_SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 60.0
 _ITERATIONS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 #: Values of the label `kind`: a window's answer, by whether it can still change.
 _FINALITIES = ("final", "provisional")
+#: What answers that are iterated to may have been started from, of every kind.
+_STARTS = tuple(dict.fromkeys(start for kind in KINDS.values() for start in kind.vocabulary.get("Fit.start", ())))
 #: At best the grace and a flush; after an outage, hours.
 _DELAY_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 300.0, 1800.0, 7200.0)
 #: At 46,000 partials a second: from an empty log to one that was not compacted.
@@ -170,7 +172,9 @@ class MergeMetrics:
             "Solved estimates, by whether the certificate is within tolerance.",
             certified=("true", "false"),
         )
-        self.em_starts = create.counter("em_starts", "Solved estimates, by what they were started from.", start=Start)
+        self.em_starts = create.counter(
+            "em_starts", "Solved estimates, by what they were started from.", start=_STARTS
+        )
         self.em_iterations = create.histogram("em_iterations", "EM evaluations of one estimate.", _ITERATIONS)
         self.provisionals_skipped = create.counter(
             "provisionals_skipped", "Provisional answers left out, since those of their series take too long."

@@ -50,6 +50,7 @@ ROUNDS = Rounds(
     layout=PhaseLayout,
     after=_after,
     about=_about,
+    asked=deferred("stream_ldp.sets.audit.enumeration:rounds"),
 )
 
 

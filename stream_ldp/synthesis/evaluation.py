@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.evaluation.trial import Trial
 
-#: Share of the records that are kept apart: classifiers are tested on them, and no user has one.
-APART = 0.2
-
 
 def measure(
     trial: Trial[Any],

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from stream_ldp.collection.synthesis import CHUNK_BYTES, SynthesizingCollection, record_bytes
+from stream_ldp.collection.synthesis import CHUNK_BYTES, record_bytes
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records.answer import Estimate
@@ -17,7 +17,7 @@ from stream_ldp.synthesis.window import marginals_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from stream_ldp.collection.synthesis import SynthesisSpec
+    from stream_ldp.collection.synthesis import SynthesisSpec, SynthesizingCollection
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.merging import Merge
     from stream_ldp.synthesis.records import SyntheticRecords
@@ -125,25 +125,6 @@ class WindowRecords:
     final: Estimate
     earlier: Mapping[str, Any]
 
-    @classmethod
-    def of(cls, merge: Merge, final: Any) -> Self | None:
-        """Take them from a merge that still holds the window; None if its collection asks for no records.
-
-        final: a final of the window.
-        """
-        collection = merge.collection
-        if not isinstance(collection, SynthesizingCollection) or collection.synthesis is None:
-            return None
-        start_ms = final.window.start_ms
-        return cls(
-            collection=collection,
-            spec=collection.synthesis,
-            task=merge.task(start_ms, collection.whole, final=True),
-            estimated=merge.task(start_ms, collection.series[0], final=True),
-            final=final,
-            earlier=merge.earlier(start_ms),
-        )
-
     @property
     def are_due(self) -> bool:
         """Whether they are made; see `are_due`."""
@@ -152,3 +133,22 @@ class WindowRecords:
     def chunks(self) -> Iterator[SyntheticChunk]:
         """Make them, and yield the chunks that are published, in order."""
         return published(self.collection, self.task, self.final, earlier=self.earlier)
+
+
+def window_records(merge: Merge, final: Any) -> WindowRecords | None:
+    """Take the records of a window from a merge that still holds it; None if its collection asks for none.
+
+    final: a final of the window.
+    """
+    collection: Any = merge.collection
+    if collection.synthesis is None:
+        return None
+    start_ms = final.window.start_ms
+    return WindowRecords(
+        collection=collection,
+        spec=collection.synthesis,
+        task=merge.task(start_ms, collection.whole, final=True),
+        estimated=merge.task(start_ms, collection.series[0], final=True),
+        final=final,
+        earlier=merge.earlier(start_ms),
+    )

@@ -11,7 +11,6 @@ import numpy as np
 
 from stream_ldp.collection.located import parse_values
 from stream_ldp.collection.synthesis import SynthesizingCollection
-from stream_ldp.errors import ParameterError
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records import solve as records
 from stream_ldp.records.bit_selection import selected
@@ -26,25 +25,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.collection import Collection
     from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.records.answer import Estimate
     from stream_ldp.records.series import EstimateSpec
     from stream_ldp.synthesis.marginals import MarginalModel
-
-
-def counting_all(collection: Collection) -> SynthesizingCollection:
-    """Make a collection with the same reports of which all is counted that records are made from.
-
-    Raises:
-        ParameterError: the collection has no records, or its pairs have too many cells.
-    """
-    if not isinstance(collection, SynthesizingCollection):
-        raise ParameterError(
-            f"{collection.name} has no records: synthetic ones are made of collections of joint distributions, by "
-            "rr-ldp, by k-rr, or by `kind: sampled` with `ask`"
-        )
-    return collection.counting_all()
 
 
 def all_pairs(collection: JointCollection, *, stop: str | None = None) -> JointCollection:

@@ -54,5 +54,6 @@ VIEWS = Kind(
     for_finals=deferred("stream_ldp.views.dependence:for_finals"),
     libraries=always("scipy.linalg", "scipy.special"),
     narrowed_to=narrowed_to,
+    synthetic=deferred("stream_ldp.synthesis.kind:SYNTHETIC"),
     evaluation=deferred("stream_ldp.views.evaluation:EVALUATION"),
 )

@@ -26,7 +26,7 @@ from tests.cli.audits import document, run
         ("rr-ldp:f=half,sizes=2", "f: 'half' is not a number"),
         ("k-rr", "not a mechanism"),
         ("rr-lpd:f=0.5,sizes=2", "no such file, and 'rr-lpd' is no mechanism; did you mean 'rr-ldp'?"),
-        ("svim:epsilon=3,k=3", "svim is a method of item collections: write it in a collection file"),
+        ("svim:epsilon=3,k=3", "svim is a mechanism of collections of sets: write it in a collection file"),
     ],
 )
 def test_why_a_mechanism_cannot_be_read_is_explained(subject: str, message: str) -> None:

@@ -27,7 +27,6 @@ from stream_ldp.service.merger import Merger
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.service.windows_log import AnswersLog
 from stream_ldp.synthesis.chunk import SyntheticChunk
-from stream_ldp.synthesis.publication import WindowRecords
 from tests.pipeline.test_merging import partial, watermark
 from tests.service.harness import SURVEY
 from tests.service.mergers import (
@@ -374,7 +373,7 @@ async def test_a_final_of_another_of_which_no_records_can_be_made_ends_no_merge(
     await asyncio.wait_for(published.finals_of(MAKING, number=2), SOON)
     owned = merger._owned["making"]
     monkeypatch.setattr(owned.merge, "holds", lambda _: True)
-    monkeypatch.setattr(WindowRecords, "of", fail)
+    monkeypatch.setattr("stream_ldp.synthesis.publication.window_records", fail)
     await owned._follow_up()
     assert "making: no records are made of " in caplog.text
 

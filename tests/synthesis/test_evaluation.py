@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.evaluation.experiment import Score
+from stream_ldp.evaluation.experiment import APART, Score
 from stream_ldp.kinds import kind_of, parse_collection
-from stream_ldp.synthesis.evaluation import APART, measure
+from stream_ldp.synthesis.evaluation import measure
 from tests.evaluation.runs import evaluated, numbers
 from tests.views.examples import TEXT, users
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from stream_ldp.errors import ParameterError
 from stream_ldp.records.layout import JointLayout
-from stream_ldp.synthesis.window import all_pairs, counting_all, labels_of
+from stream_ldp.synthesis.window import all_pairs, labels_of
 from tests.client.examples import collection_of
-from tests.marginals.examples import collection_of as sampled_collection
 from tests.views.examples import collection_of as views_collection
 
 
@@ -23,21 +20,16 @@ def test_all_attributes_and_pairs_of_records_are_asked_for_without_another_finge
 
 
 def test_whole_reports_are_counted_for_records_without_another_fingerprint() -> None:
-    counting = counting_all(collection_of())
+    counting = collection_of().counting_all()
     assert counting.fingerprint == collection_of().fingerprint
     assert counting.whole.statistic(None) == ("bathing", "mobility")
-    assert set(JointLayout(counting).tallies()) == {("bathing", "mobility"), ("mobility",)}  # type: ignore[arg-type]
+    assert set(JointLayout(counting).tallies()) == {("bathing", "mobility"), ("mobility",)}
 
 
 def test_what_views_count_holds_all_that_is_needed() -> None:
     care = views_collection()
-    assert counting_all(care) is care
+    assert care.counting_all() is care
     assert care.whole is care.series[0]
-
-
-def test_a_collection_without_records_is_refused() -> None:
-    with pytest.raises(ParameterError, match="has no records: synthetic ones are made of collections of joint"):
-        counting_all(sampled_collection())
 
 
 def test_values_have_their_names() -> None:

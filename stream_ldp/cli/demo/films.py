@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from stream_ldp.cli.displays.display import Display
 from stream_ldp.cli.simulation.truth import TruthTally
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.subscriber import Subscriber
-from stream_ldp.sets.answer import Ranking
-from stream_ldp.sets.collection import ItemCollection
-from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.kinds import load_collection
 
 if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
@@ -27,14 +25,16 @@ class Films:
     """Users who report in every epoch, a `DemoPart` of the demo."""
 
     def __init__(self, *, users: int) -> None:
-        self.collection = ItemCollection.load(Path(__file__).with_suffix(".yaml"))
-        self._sets = _film_sets(users, self.collection.items.count)
+        collection: Any
+        collection = load_collection(Path(__file__).with_suffix(".yaml"))
+        self.collection: Any = collection
+        self._sets = collection.table(_seen(users, collection.items.count))
         self._truth = TruthTally(self.collection, self._sets).truth()
-        self.display: Display[Ranking] = Display(self._truth.of)
+        self.display: Display[Any] = Display(self._truth.of)
         self._reports = 0
 
-    def subscriber(self, settings: Settings) -> Subscriber[Ranking]:
-        return Subscriber(self.collection.name, Ranking, settings=settings, provisional=True, from_beginning=True)
+    def subscriber(self, settings: Settings) -> Subscriber[Any]:
+        return Subscriber(self.collection, settings=settings, provisional=True, from_beginning=True)
 
     async def report(self, settings: Settings) -> None:
         """Let the users report in every phase that asks them."""
@@ -62,10 +62,10 @@ class Films:
         self._reports += reports
 
 
-def _film_sets(users: int, films: int) -> ItemSets:
+def _seen(users: int, films: int) -> list[list[int]]:
     """Draw sets of 1 to 8 films, without replacement, by weights 1 / place (Efraimidis and Spirakis, 2006)."""
     generator = np.random.default_rng()
     # The films of the smallest exponential variables with these weights as rates.
     order = np.argsort(generator.exponential(size=(users, films)) * np.arange(1, films + 1), axis=1)
     sizes = generator.integers(1, _MAX_SEEN + 1, size=users)
-    return ItemSets.of(row[:size] for row, size in zip(order.tolist(), sizes.tolist(), strict=True))
+    return [row[:size] for row, size in zip(order.tolist(), sizes.tolist(), strict=True)]

@@ -6,7 +6,7 @@ import asyncio
 import functools
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,9 +17,8 @@ from stream_ldp.cli.simulation.truth import TruthTally
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.sender import now_ms
 from stream_ldp.client.subscriber import Subscriber
+from stream_ldp.kinds import load_collection
 from stream_ldp.mechanisms import OSEntropy
-from stream_ldp.records.answer import Estimate
-from stream_ldp.records.collection import JointCollection
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,15 +37,15 @@ class Survey:
 
         rate: number of users who report in a second.
         """
-        self.collection = JointCollection.load(SURVEY)
+        self.collection: Any = load_collection(SURVEY)
         self.display = Display(self._truth_of)
         self._rate = rate
         self._population = survey_records()
         self._tally = TruthTally(self.collection, self._population)
         self._sent = 0
 
-    def subscriber(self, settings: Settings) -> Subscriber[Estimate]:
-        return Subscriber(self.collection.name, Estimate, settings=settings, provisional=True, from_beginning=True)
+    def subscriber(self, settings: Settings) -> Subscriber[Any]:
+        return Subscriber(self.collection, settings=settings, provisional=True, from_beginning=True)
 
     async def report(self, settings: Settings) -> None:
         """Let some users report at every tick."""
@@ -85,7 +84,7 @@ class Survey:
             f"{independent.score(truth)['distance']})"
         )
 
-    def _truth_of(self, estimate: Estimate) -> dict[CellKey, float] | None:
+    def _truth_of(self, estimate: Any) -> dict[CellKey, float] | None:
         return self._tally.truth().of(estimate)
 
 

@@ -17,11 +17,9 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.progress import progress_bar
 from stream_ldp.collection.located import read_text, suggestion
 from stream_ldp.collection.records import Missing
-from stream_ldp.evaluation.experiment import DISTANCE, Experiment, scores
-from stream_ldp.kinds import load_solver
+from stream_ldp.evaluation.experiment import APART, DISTANCE, Experiment, scores
+from stream_ldp.kinds import load_solver, synthetic_of
 from stream_ldp.quantity import quantity
-from stream_ldp.synthesis.evaluation import APART
-from stream_ldp.synthesis.evaluation import measure as measure_synthetic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -260,7 +258,7 @@ def _of_synthetic(collection: Any, asked: Callable[..., Any], *, label: str, way
     if len(names) < 2:
         fail("--label is predicted from other attributes, and there are none", code=2)
     possible = replace(ways, numbers=[number for number in ways.numbers if number <= len(names)])
-    return partial(measure_synthetic, label=label, sets=possible.drawn(sizes), asked=asked)
+    return partial(synthetic_of(collection).measure, label=label, sets=possible.drawn(sizes), asked=asked)
 
 
 def _run(

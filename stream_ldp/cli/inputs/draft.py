@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.kinds import parse_collection
+from stream_ldp.kinds import kind_of, parse_collection
 from stream_ldp.mechanisms import MECHANISMS
 from stream_ldp.mechanisms.privacy_loss import shown_guess
-from stream_ldp.records.collection import JointCollection
-from stream_ldp.records.plan import plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,7 +95,8 @@ def _joint(
             "window": {"size": window},
             "estimates": [{"name": series, "of": names}],
         }
-        planned = plan(JointCollection.model_validate(document), populations=[users])
+        collection = parse_collection(_flow(document))
+        planned: Any = kind_of(collection).plan(collection, populations=[users])
         errors[kind] = planned.estimates[0].errors[0].standard_error, found
     if not errors:
         raise ParameterError(f"no mechanism has an epsilon of {epsilon:g}: choose one between 0.1 and 20")

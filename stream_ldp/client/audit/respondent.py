@@ -33,16 +33,11 @@ from stream_ldp.client.audit.sending import (
 )
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.memory import connected
+from stream_ldp.kinds import kind_of, rounds_of
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.terms import Terms
 from stream_ldp.mechanisms import SECRET_BYTES
 from stream_ldp.pipeline.statistics import row_width
-from stream_ldp.sets.audit.enumeration import inquiries
-from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.layout import PhaseLayout
-from stream_ldp.sets.permanent import permanent_words
-from stream_ldp.sets.rounds import Round
-from stream_ldp.sets.sampling import respond
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,7 +45,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.audit.wire.sets import Sets
     from stream_ldp.kafka.memory import Sent
-    from stream_ldp.sets.collection import ItemCollection
+    from stream_ldp.pipeline.kind import RoundMessage
 
 _TERMS = Terms(budget=math.inf)
 
@@ -72,9 +67,7 @@ _ROUNDING = 1e-12
 _PUBLISHED_MS = 1
 
 
-async def audit_respondent(
-    collection: ItemCollection, client: Sets, file: Mapping[str, Any], directory: Path
-) -> list[Finding]:
+async def audit_respondent(collection: Any, client: Sets, file: Mapping[str, Any], directory: Path) -> list[Finding]:
     """Return what was found of each promise of the reporters.
 
     client: what the specification says of the same collection.
@@ -109,23 +102,30 @@ _Runs = dict[tuple[int, ...], list["Sent"]]
 class ItemUsers:
     """A user of a collection, whom all phases ask, and the broker that sees what their reporters send."""
 
-    def __init__(self, collection: ItemCollection, client: Sets, directory: Path) -> None:
+    def __init__(self, collection: Any, client: Sets, directory: Path) -> None:
         self._collection = collection
         self._client = client
         self.log = Log()
         self._directory = directory
         self._files = itertools.count()
-        schedule = collection.schedule
+        kind, rounds = kind_of(collection), rounds_of(collection)
+        self._reports = kind.reports
+        self._schedule = schedule = rounds.schedule(collection)
         first = schedule.window_of(-(-START_MS // schedule.size_ms // schedule.stride), 1)
         self._windows = [first + number * schedule.size_ms for number in range(_EPOCHS * schedule.phases)]
-        self._rounds = [
-            Round.of(collection, inquiry, epoch=epoch)
+        self._rounds: list[Any] = [
+            asked
             for window_ms in self._windows
-            for inquiry in inquiries(collection.method)
-            if (epoch := schedule.epoch_at(window_ms, inquiry.phase)) is not None
+            for phase in range(1, schedule.phases + 1)
+            if (epoch := schedule.epoch_at(window_ms, phase)) is not None
+            for asked in rounds.asked(collection, epoch)
+            if asked.phase == phase
         ]
-        layouts = [PhaseLayout(collection, None if each.phase == 1 else each) for each in self._rounds]
-        self._formats = {layout.fingerprint: layout for layout in layouts}
+        layouts = [
+            kind.layout(collection) if asked.phase == 1 else rounds.layout(collection, asked)
+            for asked in self._rounds
+        ]
+        self._formats: dict[bytes, Any] = {layout.fingerprint: layout for layout in layouts}
         self._secret, self._asked = self._user()
         self.seen = broker_of(collection)
         self._counts: dict[Path, Counter[int]] = {}
@@ -157,16 +157,10 @@ class ItemUsers:
         """
         if not self._client.memoises:
             return
-        method = self._collection.method
+        first = self._rounds[0]
         for number, held in enumerate(self._sets() * _SECRETS_OF_SETS):
             secret = hashlib.sha256(b"audit %d" % number).digest()
-            made = respond(
-                method,
-                method.first(),
-                ItemSets.of([held]),
-                entropy=OneWord(0),
-                permanent=[permanent_words(self._collection, key=secret)],
-            )
+            made = self._row(held, asked=first, secret=secret, entropy=OneWord(0))
             if made.tobytes() != self._client.memoised_row(secret, held, 0):
                 yield f"the row of a set of {len(held)} items is not the one that the user's secret makes"
                 return
@@ -179,7 +173,7 @@ class ItemUsers:
     async def runs(self) -> tuple[_Runs, _Runs]:
         """Let the user report with each set: without a break, and with a restart in every window."""
         windows = self._windows
-        size_ms = self._collection.schedule.size_ms
+        size_ms = self._schedule.size_ms
         lasting: _Runs = {}
         restarted: _Runs = {}
         for held in self._sets():
@@ -221,15 +215,9 @@ class ItemUsers:
                 if asked.start_ms in windows:
                     continue
                 windows.add(asked.start_ms)
-                made = respond(
-                    self._collection.method,
-                    asked.inquiry,
-                    ItemSets.of([held]),
-                    entropy=self._entropy(asked.start_ms),
-                    permanent=[permanent_words(self._collection, key=self._secret)],
-                )
+                made = self._row(held, asked=asked, secret=self._secret, entropy=self._entropy(asked.start_ms))
                 if made.tobytes() != b"".join(rows_of([each], self._width(asked))):
-                    yield f"phase {asked.phase}: what is sent of a set of {len(held)} items is not `respond` of it"
+                    yield f"phase {asked.phase}: what is sent of a set of {len(held)} items is not the response to it"
 
     async def population(self) -> tuple[list[str], list[str]]:
         """Let users with one set come before as many with another; return problems of their order, and of ids."""
@@ -239,7 +227,7 @@ class ItemUsers:
         others = list(range(len(sets), min(2 * len(sets), self._collection.items.count)))
         broker = broker_of(self._collection)
         broker.now_ms = asked.start_ms
-        held = ItemSets.of([sets] * (_POPULATION // 2) + [others] * (_POPULATION // 2))
+        held = self._collection.table([sets] * (_POPULATION // 2) + [others] * (_POPULATION // 2))
         with connected(broker):
             async with Reporter(
                 self._collection, settings=SETTINGS, clock=broker.clock, spread=False, max_reports=1
@@ -251,11 +239,23 @@ class ItemUsers:
         rows = np.array([list(row) for row in rows_of(broker.sent, self._width(asked))], dtype=np.uint8)
         if not len(rows):
             return [], ids
-        oracle = self._collection.method.oracle(asked.inquiry)
+        oracle = self._formats[asked.fingerprint].oracle
         supported = oracle.supported(rows, np.array([*sets, *others]))
         features = np.concatenate([rows, np.packbits(supported, axis=1, bitorder="little")], axis=1)
         bit = differing_bit(features[: len(rows) // 2], features[len(rows) // 2 :])
         return ([] if bit is None else ["the first half of the reports is of other sets than the second"]), ids
+
+    def _row(self, held: Sequence[int], *, asked: RoundMessage, secret: bytes, entropy: Any) -> Any:
+        """Make the row of a user's set, without a client."""
+        return self._reports(
+            self._collection,
+            self._collection.table([held]),
+            asked=asked,
+            secrets=[secret],
+            memoises=True,
+            time_ms=asked.start_ms,
+            entropy=entropy,
+        )
 
     def _sets(self) -> list[tuple[int, ...]]:
         """Return sets of many sizes, from none to all items; one of them may have no candidate."""
@@ -265,10 +265,10 @@ class ItemUsers:
         whole = [tuple(range(size)) for size in sorted(sizes) if size <= min(count, _MAX_ITEMS)]
         return list(dict.fromkeys([*whole, (count - 1,)]))
 
-    def _user(self) -> tuple[bytes, list[Round]]:
+    def _user(self) -> tuple[bytes, list[Any]]:
         """Return the secret of a user whom as many different phases ask as possible, and their rounds."""
         phases = self._client.phases
-        best: tuple[bytes, list[Round]] = (bytes(SECRET_BYTES), [])
+        best: tuple[bytes, list[Any]] = (bytes(SECRET_BYTES), [])
         for number in range(_SECRETS):
             secret = hashlib.sha256(b"audit %d" % number).digest()
             asked = [each for each in self._rounds if self._client.is_asked(secret, each.epoch, each.phase)]
@@ -324,22 +324,22 @@ class ItemUsers:
 
         return on_send
 
-    def _round_of(self, sent: Sent) -> Round:
+    def _round_of(self, sent: Sent) -> Any:
         """Return the round to which a record reports: of the first phases, by its time."""
         for each in self._rounds:
             if each.fingerprint in sent.value and (each.phase > 1 or each.start_ms <= sent.at_ms < each.end_ms):
                 return each
         raise ValueError("what was sent belongs to no round")
 
-    def _width(self, asked: Round) -> int:
-        return row_width(self._collection.method.oracle(asked.inquiry).bits)
+    def _width(self, asked: Any) -> int:
+        return row_width(self._formats[asked.fingerprint].bits)
 
     @staticmethod
     def _entropy(begin_ms: int) -> Any:
         return RepeatableEntropy(begin_ms)
 
 
-def _asked_by(asked: Round) -> dict[str, Any]:
+def _asked_by(asked: Any) -> dict[str, Any]:
     """Return what a client reads of a round."""
     return {
         "epoch": asked.epoch,

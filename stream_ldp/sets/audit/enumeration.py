@@ -30,6 +30,7 @@ from stream_ldp.mechanisms import RESOLUTION
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.phases import Inquiry, Phase, Target
+from stream_ldp.sets.rounds import Round
 from stream_ldp.sets.sampling import reports_of
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import Entropy, FrequencyOracle
     from stream_ldp.mechanisms.randomizer import OutputDistribution
+    from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.phases import Method
 
 #: Number of items of the domain in miniature, and most slots that its sets are padded to. Two disjoint sets can fill
@@ -230,6 +232,11 @@ def inquiries(method: Method) -> Iterator[Inquiry]:
         yield inquiry
         sums = np.zeros(method.oracle(inquiry).counters, dtype=np.int64)
         estimate, inquiry = method.solve(inquiry, sums=sums, reports=0, before=estimate)
+
+
+def rounds(collection: ItemCollection, epoch: int) -> list[Round]:
+    """List the rounds of an epoch to which nobody reports, one of each phase."""
+    return [Round.of(collection, inquiry, epoch=epoch) for inquiry in inquiries(collection.method)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

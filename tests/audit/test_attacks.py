@@ -43,7 +43,7 @@ def plan(
     return attacks(mechanism, keyed, noise=noise or (lambda: entropy), secrets=entropy)
 
 
-def is_disproved(planned: tuple[Attack, ...], trials: int = 5_000) -> bool:
+def is_disproved(planned: tuple[Attack, ...], trials: int = 1_000) -> bool:
     """Decide whether an attack shows more than is claimed; on an honest system one does with 1 seed in 10,000."""
     entropy, confidence = SeededEntropy(0), 1 - 1e-4 / len(planned)
     return any(

@@ -29,7 +29,7 @@ WIDE: list[FrequencyOracle] = [
     DirectResponse(size=50, dummies=6, epsilon=2.0),
     # More choices than are all played.
     DirectResponse(size=300_000, dummies=60, epsilon=3.0),
-    HadamardResponse(size=100_000, epsilon=3.0, hash_bits=5),
+    HadamardResponse(size=3_000, epsilon=3.0, hash_bits=5),
 ]
 
 

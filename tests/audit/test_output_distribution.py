@@ -34,9 +34,9 @@ HONEST: list[FrequencyOracle] = [
 
 OF_SETS = [
     SetHadamardResponse(size=4, slots=1, epsilon=1.0, hash_bits=1),
-    SetHadamardResponse(size=5, slots=1, epsilon=1.0, hash_bits=2),
-    SetHadamardResponse(size=5, slots=2, epsilon=0.5, hash_bits=2),
-    SetHadamardResponse(size=5, slots=3, epsilon=2.0, hash_bits=2),
+    SetHadamardResponse(size=4, slots=1, epsilon=1.0, hash_bits=2),
+    SetHadamardResponse(size=4, slots=2, epsilon=0.5, hash_bits=2),
+    SetHadamardResponse(size=4, slots=3, epsilon=2.0, hash_bits=2),
     SetHadamardResponse(size=4, slots=2, epsilon=3.0, hash_bits=3),
 ]
 
@@ -140,7 +140,7 @@ def test_estimates_of_small_sets_are_unbiased_but_for_the_xor_of_three_items() -
 
 @pytest.mark.parametrize("twin", [broken.KeepsAllHashes, broken.FavoursOneHash, broken.AnswersForAHigherEpsilon])
 def test_a_broken_response_to_sets_is_caught(twin: type[SetHadamardResponse]) -> None:
-    oracle = twin(size=5, slots=2, epsilon=1.0, hash_bits=2)
+    oracle = twin(size=4, slots=2, epsilon=1.0, hash_bits=2)
     found = realised(oracle)
-    assert not np.array_equal(found, oracle.stated_sets(all_sets(5), padding=2))
+    assert not np.array_equal(found, oracle.stated_sets(all_sets(4), padding=2))
     assert epsilon_of(found) > oracle.epsilon + 0.01 or twin is broken.FavoursOneHash

@@ -59,7 +59,7 @@ def test_the_exact_audit_fails_a_mechanism_that_does_not_do_what_it_states(
     kind: type[RRLDP], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rr_ldp, "RRLDP", kind)
-    result = run("rr-ldp:f=0.3,p=0.2,q=0.8,sizes=2x3", "--exact")
+    result = run("rr-ldp:f=0.3,p=0.2,q=0.8,sizes=2", "--exact")
     assert result.exit_code == 1
     assert "DISPROVED" in result.stderr
     assert "does not have the probabilities that it states" in result.stderr
@@ -184,13 +184,12 @@ def test_the_help_names_the_unit() -> None:
     assert "in nats" in " ".join(run("--help").stdout.split())
 
 
-def test_the_audit_of_a_client_says_of_each_promise_that_it_holds(collection: Path, item_collection: Path) -> None:
-    """It fails by chance in 6 of 10^6 runs."""
-    for subject in (collection, item_collection):
-        rows = document(subject, "--client")["results"]
-        assert len(rows) >= 12
-        assert {row["result"] for row in rows} == {"holds"}
-        assert {row["chance"] for row in rows} <= {0.0, 1e-6, 2e-6}
+def test_the_audit_of_a_client_says_of_each_promise_that_it_holds(collection: Path) -> None:
+    """It fails by chance in 5 of 10^6 runs."""
+    rows = document(collection, "--client")["results"]
+    assert len(rows) >= 12
+    assert {row["result"] for row in rows} == {"holds"}
+    assert {row["chance"] for row in rows} <= {0.0, 1e-6, 2e-6}
 
 
 def test_the_audit_of_a_client_says_which_promise_is_broken(

@@ -63,6 +63,14 @@ PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload([__name__])
 
 
+def apart(body: Callable[[Path], None], directory: Path) -> None:
+    """Run the body of a test in a process of its own: it forks at every step, and one with all tests is large."""
+    process = PROCESSES.Process(target=body, args=(directory,))
+    process.start()
+    process.join()
+    assert process.exitcode == 0, "its error is above"
+
+
 # What is spent stays spent.
 
 
@@ -288,10 +296,10 @@ def _names(directory: Path) -> list[str]:
     return sorted(each.name for each in directory.iterdir())
 
 
-def test_a_first_start_that_is_killed_anywhere_leaves_a_user_who_can_report(tmp_path: Path) -> None:
+def _start_and_be_killed(directory: Path) -> None:
     place = 0
-    while killed(partial(load_or_create_user, tmp_path / f"{place}" / "secret", terms=UNLIMITED), at=place):
-        file = tmp_path / f"{place}" / "secret"
+    while killed(partial(load_or_create_user, directory / f"{place}" / "secret", terms=UNLIMITED), at=place):
+        file = directory / f"{place}" / "secret"
         # A second start is killed as well, in its turn at every place.
         killed(partial(load_or_create_user, file, terms=Terms(budget=5.0)), at=place * 7 % 60)
         secret, ledger = load_or_create_user(file, terms=Terms(budget=9.0), change_terms=True)
@@ -303,14 +311,22 @@ def test_a_first_start_that_is_killed_anywhere_leaves_a_user_who_can_report(tmp_
     assert place > 60
 
 
-def test_a_secret_whose_making_is_killed_anywhere_is_made_by_the_next_start(tmp_path: Path) -> None:
+def test_a_first_start_that_is_killed_anywhere_leaves_a_user_who_can_report(tmp_path: Path) -> None:
+    apart(_start_and_be_killed, tmp_path)
+
+
+def _make_a_secret_and_be_killed(directory: Path) -> None:
     place = 0
-    while killed(partial(load_or_create_secret, tmp_path / f"{place}" / "secret"), at=place):
-        file = tmp_path / f"{place}" / "secret"
+    while killed(partial(load_or_create_secret, directory / f"{place}" / "secret"), at=place):
+        file = directory / f"{place}" / "secret"
         assert load_or_create_secret(file) == load_or_create_secret(file)
         assert _names(file.parent) == [".secret.ledger.lock", "secret"]
         place += 1
     assert place > 40
+
+
+def test_a_secret_whose_making_is_killed_anywhere_is_made_by_the_next_start(tmp_path: Path) -> None:
+    apart(_make_a_secret_and_be_killed, tmp_path)
 
 
 def test_an_unfinished_user_gets_the_terms_of_the_start_that_finishes(tmp_path: Path) -> None:
@@ -352,8 +368,8 @@ def _report_twice(file: Path, sent: int) -> None:
         os.write(sent, b"sent")
 
 
-def test_a_client_that_is_killed_anywhere_has_sent_no_more_than_it_has_counted(tmp_path: Path) -> None:
-    file = tmp_path / "secret"
+def _report_and_be_killed(directory: Path) -> None:
+    file = directory / "secret"
     load_or_create_user(file, terms=UNLIMITED)
     place, all_sent = 0, 0
     going_on = True
@@ -369,7 +385,11 @@ def test_a_client_that_is_killed_anywhere_has_sent_no_more_than_it_has_counted(t
         place, all_sent = place + 1, all_sent + sent
     assert place > 100
     assert all_sent > 40
-    assert _names(tmp_path) == FILES
+    assert _names(directory) == FILES
+
+
+def test_a_client_that_is_killed_anywhere_has_sent_no_more_than_it_has_counted(tmp_path: Path) -> None:
+    apart(_report_and_be_killed, tmp_path)
 
 
 # The reporter.

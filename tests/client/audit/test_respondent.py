@@ -17,11 +17,18 @@ from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.permanent import permanent_words
 from tests.client.items import films
 
+SVIM = "{kind: svim, epsilon: 3, k: 3, set_size: 4}"
+GFIM = "{kind: gfim, epsilon: 2.345, k: 2, k_max: 4, set_size: 2}"
 
-@pytest.mark.parametrize("epochs", ["sequential", "pipelined"])
+
 @pytest.mark.parametrize(
-    "mechanism",
-    ["{kind: svim, epsilon: 3, k: 3, set_size: 4}", "{kind: gfim, epsilon: 2.345, k: 2, k_max: 4, set_size: 2}"],
+    ("mechanism", "epochs"),
+    [
+        (SVIM, "sequential"),
+        (GFIM, "pipelined"),
+        pytest.param(SVIM, "pipelined", marks=pytest.mark.long),
+        pytest.param(GFIM, "sequential", marks=pytest.mark.long),
+    ],
 )
 async def test_honest_reporters_break_no_promise(mechanism: str, epochs: str, tmp_path: Path) -> None:
     """It fails by chance in 2 of 10^6 runs."""

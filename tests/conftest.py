@@ -84,7 +84,7 @@ HEAVY = {
     "sets/test_wire.py": "lives epochs",
     "strings/test_temporal.py": "lives windows",
     "test_breaks.py": "breaks the package in every known way",
-    "test_kinds.py": "starts a process for each kind",
+    "test_kinds.py": "loads the solvers of every kind",
     "test_public.py": "starts a process for each command",
     "views/test_independence.py": "draws reports until a bias would show",
     "views/test_variance.py": "draws reports until a bias would show",
@@ -110,8 +110,8 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Number of processes of `-n auto`: two more than cores, since tests on Kafka wait more than they work."""
-    waiting = 0 if "not kafka" in config.option.markexpr else 2
+    """Number of processes of `-n auto`: three more than cores, since tests on Kafka wait more than they work."""
+    waiting = 0 if "not kafka" in config.option.markexpr else 3
     return min((os.cpu_count() or 1) + waiting, MAX_PROCESSES)
 
 
@@ -152,12 +152,14 @@ def _turns(files: Iterable[Path], *, waiting: set[Path]) -> dict[Path, float]:
     """Return when each file begins, relative to the others.
 
     Tests on Kafka wait more than they work, above all those of the service's workers. They begin in turn with the
-    others, of which the heavy ones are the first, so that from the first second to the last some wait while others
-    work, and what is left at the end is short.
+    heavy ones, so that some wait while others work. All others come last: they are short, and wait for nothing, so
+    that no core is idle until the end.
     """
     on_kafka = sorted((file for file in files if file in waiting), key=lambda file: file.parent.name != "service")
-    others = sorted((file for file in files if file not in waiting), key=lambda file: not _is_heavy(file))
-    return {file: place / len(queue) for queue in (on_kafka, others) for place, file in enumerate(queue)}
+    others = [file for file in files if file not in waiting]
+    heavy = [file for file in others if _is_heavy(file)]
+    turns = {file: place / len(queue) for queue in (on_kafka, heavy) for place, file in enumerate(queue)}
+    return {file: turns.get(file, 1.0) for file in (*on_kafka, *others)}
 
 
 @pytest.fixture(scope="session")

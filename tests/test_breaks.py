@@ -12,6 +12,9 @@ from tests.breaks import (
     BREAKS,
     CLIENT,
     EXACT,
+    FILMS,
+    LARGE_DIRECT,
+    ONE_BIT,
     TRIALS,
     WHEEL,
     Break,
@@ -69,9 +72,9 @@ def test_each_audit_catches_what_it_has_to(broken: Break, audit: str) -> None:
 
 @pytest.mark.parametrize(
     "subject",
-    # The honest wheel is enumerated at its real width by the tests of the audit of sets too.
+    # Those that are not broken are enumerated by the tests of the audits, too: here, one of each sort is enough.
     [
-        pytest.param(subject, marks=pytest.mark.long if subject == WHEEL else ())
+        pytest.param(subject, marks=() if subject in (ONE_BIT, FILMS, LARGE_DIRECT) else pytest.mark.long)
         for subject in dict.fromkeys(each.subject for each in by(EXACT))
     ],
 )
@@ -79,7 +82,14 @@ def test_the_exact_audit_accuses_nothing_that_is_not_broken(subject: str) -> Non
     assert not caught(honest(subject), EXACT)
 
 
-@pytest.mark.parametrize("subject", dict.fromkeys(each.subject for each in by(CLIENT) if EXACT not in each.by))
+@pytest.mark.parametrize(
+    "subject",
+    # Honest clients of every kind break no promise in tests/client/audit.
+    [
+        pytest.param(subject, marks=() if subject == FILMS else pytest.mark.long)
+        for subject in dict.fromkeys(each.subject for each in by(CLIENT) if EXACT not in each.by)
+    ],
+)
 def test_the_audit_of_the_client_accuses_nothing_that_is_not_broken(subject: str) -> None:
     """It fails by chance in 4 of 10^6 runs."""
     assert not caught(honest(subject), CLIENT)
@@ -87,8 +97,8 @@ def test_the_audit_of_the_client_accuses_nothing_that_is_not_broken(subject: str
 
 @pytest.mark.parametrize(
     "broken",
-    # That attacks catch the broken wheel is shown by theirs in seconds.
-    [pytest.param(each, marks=pytest.mark.long if each.subject == WHEEL else ()) for each in by(EXACT)],
+    # That attacks catch the broken wheel is shown by theirs in seconds; others have a quick test of their own.
+    [pytest.param(each, marks=pytest.mark.long if each.subject == WHEEL or each.test else ()) for each in by(EXACT)],
     ids=named,
 )
 def test_the_exact_audit_catches(broken: Break) -> None:

@@ -139,25 +139,25 @@ class _Way:
         return tuple(taken[: len(self.choices) - 1])
 
     def below(self, thresholds: NDArray[np.integer]) -> NDArray[np.bool_]:
-        decided = self._decided(thresholds.shape, [_Below(int(each)) for each in thresholds.flat])
+        decided = self._decided(thresholds.shape, [_Below(each) for each in thresholds.ravel().tolist()])
         return decided.astype(np.bool_)
 
     def responses(self, states: NDArray[np.bool_], *, zero: int, one: int) -> NDArray[np.bool_]:
         return self.below(np.where(states, one, zero))
 
     def integers(self, sizes: NDArray[np.integer]) -> NDArray[np.int64]:
-        return self._decided(sizes.shape, [_Integer(int(each)) for each in sizes.flat])
+        return self._decided(sizes.shape, [_Integer(each) for each in sizes.ravel().tolist()])
 
     def shifts(self, kept: NDArray[np.integer], others: NDArray[np.integer]) -> NDArray[np.int64]:
         kept, others = np.broadcast_arrays(kept, others)
-        each = [_Shift(int(threshold), int(count)) for threshold, count in zip(kept.flat, others.flat, strict=True)]
-        return self._decided(kept.shape, each)
+        each = map(_Shift, kept.ravel().tolist(), others.ravel().tolist())
+        return self._decided(kept.shape, list(each))
 
     def outcomes(self, ends: NDArray[np.integer]) -> NDArray[np.int64]:
         return self._decided((len(ends),), [_Choice(tuple(row)) for row in ends.tolist()])
 
     def subsets(self, sizes: NDArray[np.integer], most: int) -> NDArray[np.bool_]:
-        every = [_Subset(int(size), most) for size in sizes.flat]
+        every = [_Subset(size, most) for size in sizes.ravel().tolist()]
         which = self._decided(sizes.shape, every)
         members = zip(every, which.tolist(), strict=True)
         return np.array(
@@ -192,7 +192,7 @@ class _Way:
         return self._made(decision, outcome)
 
     def _made(self, decision: _Decision, outcome: int) -> int:
-        result, words = decision.made(outcome)
+        words, result = _made(decision, outcome, decision.code)
         self.words_used += words
         return result
 
@@ -200,17 +200,30 @@ class _Way:
 class _Decision(Protocol):
     """A decision with a number of possible outcomes."""
 
+    def __hash__(self) -> int:
+        """Return the same for equal decisions."""
+        ...
+
     @property
     def outcomes(self) -> int:
         """Number of possible outcomes."""
+        ...
+
+    @property
+    def code(self) -> Callable[..., Any]:
+        """The shipped code that decides, of given words."""
         ...
 
     def chance(self, outcome: int) -> tuple[int, int]:
         """Return numerator and denominator of an outcome's probability."""
         ...
 
-    def made(self, outcome: int) -> tuple[int, list[int]]:
-        """Return what a client makes of the words at the edge of an outcome, and these words."""
+    def words(self, outcome: int) -> list[int]:
+        """Return the words at the edge of an outcome."""
+        ...
+
+    def made(self, words: GivenWords) -> int:
+        """Return what a client makes of words."""
         ...
 
 
@@ -225,11 +238,17 @@ class _Below:
     def chance(self, outcome: int) -> tuple[int, int]:
         return (RESOLUTION - self.threshold if outcome else self.threshold), RESOLUTION
 
-    def made(self, outcome: int) -> tuple[int, list[int]]:
+    @property
+    def code(self) -> Callable[..., Any]:
+        return WordEntropy.below
+
+    def words(self, outcome: int) -> list[int]:
         # A broken mechanism may ask for more than certainty: every word is below.
         last = min(self.threshold, RESOLUTION) - 1
-        word = last + 1 if outcome or last < 0 else last
-        return _below(self.threshold, word, WordEntropy.below), [word]
+        return [last + 1 if outcome or last < 0 else last]
+
+    def made(self, words: GivenWords) -> int:
+        return int(self.code(words, np.array([self.threshold], dtype=np.uint64))[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,11 +262,17 @@ class _Integer:
     def chance(self, outcome: int) -> tuple[int, int]:  # noqa: ARG002
         return 1, self.size
 
-    def made(self, outcome: int) -> tuple[int, list[int]]:
+    @property
+    def code(self) -> Callable[..., Any]:
+        return WordEntropy.integers
+
+    def words(self, outcome: int) -> list[int]:
         beyond = RESOLUTION - RESOLUTION % self.size
         again = [beyond] if beyond < RESOLUTION else []
-        words = [*again, beyond - self.size + outcome]
-        return _integer(self.size, tuple(words), WordEntropy.integers), words
+        return [*again, beyond - self.size + outcome]
+
+    def made(self, words: GivenWords) -> int:
+        return int(self.code(words, np.array([self.size]))[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,9 +289,15 @@ class _Shift:
             return RESOLUTION - self.kept, RESOLUTION * self.others
         return self.kept, RESOLUTION
 
-    def made(self, outcome: int) -> tuple[int, list[int]]:
-        word = self.kept + self._shift(outcome) * (RESOLUTION - self.kept) // self.others - 1
-        return _shift(self.kept, self.others, word, WordEntropy.shifts), [word]
+    @property
+    def code(self) -> Callable[..., Any]:
+        return WordEntropy.shifts
+
+    def words(self, outcome: int) -> list[int]:
+        return [self.kept + self._shift(outcome) * (RESOLUTION - self.kept) // self.others - 1]
+
+    def made(self, words: GivenWords) -> int:
+        return int(self.code(words, np.array([self.kept]), np.array([self.others]))[0])
 
     def _shift(self, outcome: int) -> int:
         return outcome if self.kept else outcome + 1
@@ -286,10 +317,16 @@ class _Choice:
         begin, end = self._possible[outcome]
         return end - begin, RESOLUTION
 
-    def made(self, outcome: int) -> tuple[int, list[int]]:
+    @property
+    def code(self) -> Callable[..., Any]:
+        return WordEntropy.outcomes
+
+    def words(self, outcome: int) -> list[int]:
         begin, end = self._possible[outcome]
-        word = begin if outcome else end - 1
-        return _choice(self.ends, word, WordEntropy.outcomes), [word]
+        return [begin if outcome else end - 1]
+
+    def made(self, words: GivenWords) -> int:
+        return int(self.code(words, np.array([self.ends]))[0])
 
     @property
     def _possible(self) -> list[tuple[int, int]]:
@@ -310,49 +347,33 @@ class _Subset:
     def chance(self, outcome: int) -> tuple[int, int]:  # noqa: ARG002
         return 1, self.outcomes
 
-    def made(self, outcome: int) -> tuple[int, list[int]]:
+    @property
+    def code(self) -> Callable[..., Any]:
+        return WordEntropy.subsets
+
+    def words(self, outcome: int) -> list[int]:
         if self.size <= self.most:
-            return _subset(self.size, self.most, (), WordEntropy.subsets), []
+            return []
         chosen = _combinations(self.size, self.most)[outcome]
         # Members with equal words draw again; then those that are chosen have the smallest.
         order = [*reversed(chosen), *(place for place in range(self.size) if place not in chosen)]
-        words = [*[0] * self.size, *(order.index(place) for place in range(self.size))]
-        return _subset(self.size, self.most, tuple(words), WordEntropy.subsets), words
+        return [*[0] * self.size, *(order.index(place) for place in range(self.size))]
 
-
-# What the shipped code makes of given words. It is an argument, so that nothing that other code made is remembered.
-
-
-@lru_cache(maxsize=2**16)
-def _below(threshold: int, word: int, code: Callable[..., Any]) -> int:
-    return int(code(_given(word), np.array([threshold], dtype=np.uint64))[0])
+    def made(self, words: GivenWords) -> int:
+        members = self.code(words, np.array([self.size]), self.most).tolist()
+        return sum(member << place for place, member in enumerate(members))
 
 
 @lru_cache(maxsize=2**16)
-def _integer(size: int, words: tuple[int, ...], code: Callable[..., Any]) -> int:
-    return int(code(_given(*words), np.array([size]))[0])
+def _made(decision: _Decision, outcome: int, code: Callable[..., Any]) -> tuple[list[int], int]:  # noqa: ARG001
+    """Return the words at the edge of an outcome, and what the shipped code makes of them.
 
-
-@lru_cache(maxsize=2**16)
-def _shift(kept: int, others: int, word: int, code: Callable[..., Any]) -> int:
-    return int(code(_given(word), np.array([kept]), np.array([others]))[0])
-
-
-@lru_cache(maxsize=2**16)
-def _choice(ends: tuple[int, ...], word: int, code: Callable[..., Any]) -> int:
-    return int(code(_given(word), np.array([ends]))[0])
-
-
-@lru_cache(maxsize=2**16)
-def _subset(size: int, most: int, words: tuple[int, ...], code: Callable[..., Any]) -> int:
-    members = code(_given(*words), np.array([size]), most).tolist()
-    return sum(member << place for place, member in enumerate(members))
+    code: the decision's own, an argument so that nothing that other code made is remembered.
+    """
+    words = decision.words(outcome)
+    return words, decision.made(GivenWords(np.array(words, dtype=np.uint32)))
 
 
 @lru_cache
 def _combinations(size: int, most: int) -> list[tuple[int, ...]]:
     return list(itertools.combinations(range(size), most))
-
-
-def _given(*words: int) -> GivenWords:
-    return GivenWords(np.array(words, dtype=np.uint32))

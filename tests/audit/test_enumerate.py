@@ -155,10 +155,10 @@ def test_a_decision_that_is_made_of_words_in_another_way_is_found(
     honest = distribution(run)
     if decision == "_distinct_words":
         # What is remembered of `subsets` does not show that a part of it has changed.
-        enumerator._subset.cache_clear()
+        enumerator._made.cache_clear()
     monkeypatch.setattr(WordEntropy, decision, broken)
     assert distribution(run) != honest
-    enumerator._subset.cache_clear()
+    enumerator._made.cache_clear()
 
 
 def test_a_long_draw_that_is_not_used_counts_in_full_and_one_that_is_used_does_not() -> None:

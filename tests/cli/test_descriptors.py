@@ -32,7 +32,7 @@ print(*resource.getrlimit(resource.RLIMIT_NOFILE))
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
 
 
-@pytest.mark.parametrize("command", ["worker", "gateway", "page"])
+@pytest.mark.parametrize("command", ["worker", pytest.param("gateway", marks=pytest.mark.long), "page"])
 def test_a_server_that_may_open_sixteen_files_says_so_and_ends(command: str, survey: Path) -> None:
     program = [sys.executable, "-c", LIMITED, "16", "16", command, str(survey), "--brokers", "127.0.0.1:1"]
     ended = subprocess.run(program, capture_output=True, text=True, timeout=60, check=False)

@@ -21,6 +21,7 @@ import yaml
 
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX
+from tests.deploy.schemas import problems
 from tests.paths import REPOSITORY
 
 DOCKER = REPOSITORY / "docker"
@@ -119,15 +120,10 @@ def test_the_image_asks_for_health_where_the_worker_serves_it() -> None:
 
 
 def test_the_composition_is_valid_and_has_no_misspelt_key(tmp_path: Path) -> None:
-    def errors(file: Path) -> str:
-        command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", str(file)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        return "" if done.returncode == 0 else done.stdout + done.stderr
-
-    assert errors(DOCKER / "compose.yaml") == ""
+    assert problems(DOCKER / "compose.yaml", schema="compose-spec") == ""
     misspelt = tmp_path / "compose.yaml"
     misspelt.write_text((DOCKER / "compose.yaml").read_text(encoding="utf-8").replace("depends_on:", "depend_on:"))
-    assert "depend_on" in errors(misspelt)
+    assert "depend_on" in problems(misspelt, schema="compose-spec")
 
 
 def test_the_image_copies_nothing_that_is_ignored_or_absent() -> None:

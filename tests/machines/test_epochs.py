@@ -257,7 +257,8 @@ SOME = [
 @pytest.mark.parametrize("which", SOME, ids=" ".join)
 def test_any_history_leads_to_the_same_answer_as_the_batch(which: tuple[str, str]) -> None:
     tried = machine(COLLECTIONS[which])
-    run(tried, histories=examples(40, quick=20))
+    # Where phases overlap, few histories have a report to one that is closed.
+    run(tried, histories=examples(40, quick=20 if which[1] == "pipelined" else 10))
     assert tried.happened >= EVENTS - {"bad_checksum", "duplicate"} | {"closed_phase"}
 
 

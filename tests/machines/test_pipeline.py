@@ -291,13 +291,13 @@ def _small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("collection", COLLECTIONS)
 def test_any_history_leads_to_the_same_answer_as_the_batch(collection: str) -> None:
     machine = _machine(collection)
-    run(machine, histories=examples(100, quick=25))
+    run(machine, histories=examples(100, quick=15))
     assert machine.happened == EVENTS
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
 def test_a_merge_finds_the_windows_that_a_look_at_all_its_panes_finds(collection: str) -> None:
-    run(_machine(collection, {"merging": LooksAtEverything}), histories=examples(20, quick=5))
+    run(_machine(collection, {"merging": LooksAtEverything}), histories=examples(20, quick=3))
 
 
 @pytest.mark.long

@@ -108,11 +108,14 @@ def test_the_expected_error_of_means_is_exactly_that_of_the_answers(mean: str) -
 
 @pytest.mark.parametrize("mean", ["harmony-mean", "mean-est"])
 def test_the_error_of_means_is_the_expected_one(mean: str) -> None:
-    """The deviation of 700 repeats of two means is 4 %; a user is asked about one of two, or both by mean-est."""
+    """Of 350 repeats of two means, the ratio is 20 % off for 1 seed in 10^3: its deviation is 6 %.
+
+    A user is asked about one of two, or both by mean-est.
+    """
     rng = np.random.default_rng(1)
     columns = [rng.normal(2, 1.5, 200).clip(-3, 5), rng.uniform(-3, 0, 200)]
-    score = scored(table(*columns), collection_of(NUMBERS, mean=mean, epsilon=2.0), repeats=700)
-    assert score["mse"] == pytest.approx(score["mse_expected"], rel=0.16)
+    score = scored(table(*columns), collection_of(NUMBERS, mean=mean, epsilon=2.0), repeats=350)
+    assert score["mse"] == pytest.approx(score["mse_expected"], rel=0.2)
 
 
 def test_frequencies_of_one_attribute_out_of_two_have_the_sampling_of_users_in_their_error() -> None:

@@ -36,7 +36,7 @@ SMALL: list[FrequencyOracle] = [
     HadamardResponse(size=1, epsilon=1.0),
     HadamardResponse(size=5, epsilon=1.0),
     HadamardResponse(size=8, epsilon=0.1),
-    HadamardResponse(size=128, epsilon=3.0),
+    HadamardResponse(size=64, epsilon=3.0),
     HadamardResponse(size=7, epsilon=2.0, hash_bits=2),
     HadamardResponse(size=4, epsilon=4.0, hash_bits=3),
     DirectResponse(size=1, dummies=1, epsilon=1.0),

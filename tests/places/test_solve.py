@@ -32,8 +32,17 @@ def test_on_average_the_counts_are_the_truth() -> None:
     assert counts.raw == pytest.approx(np.bincount(people["0"], minlength=5), abs=1e-9)
 
 
-@pytest.mark.parametrize("oracle", ["k-rr", "k-subset", "hadamard"])
-@pytest.mark.parametrize("weights", ["users", "variance"])
+@pytest.mark.parametrize(
+    ("oracle", "weights"),
+    [
+        ("k-rr", "users"),
+        ("k-subset", "variance"),
+        ("hadamard", "variance"),
+        pytest.param("k-rr", "variance", marks=pytest.mark.long),
+        pytest.param("k-subset", "users", marks=pytest.mark.long),
+        pytest.param("hadamard", "users", marks=pytest.mark.long),
+    ],
+)
 def test_the_standard_errors_are_those_of_the_noise(oracle: str, weights: str) -> None:
     """400 repeats: the squared error over the variance, mean over 5 places, is within 15 % but for 1 seed in 10^5.
 

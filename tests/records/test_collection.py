@@ -19,6 +19,7 @@ from stream_ldp.printable import printable
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.layout import JointLayout
 from tests.paths import GOLDEN
+from tests.profiles import examples
 from tests.records.examples import TEXT, problems_of
 
 NOT_A_DURATION = "is not a duration; write a whole number and a unit, such as 500ms, 60s, 5m, 2h or 1d"
@@ -179,7 +180,7 @@ def test_windows_and_estimates_do_not_change_the_fingerprint(
 @pytest.mark.parametrize(
     "what", ["name", "f", "p", "q", "no IRR", "attribute", "attributes", "value", "values", "order of values"]
 )
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20, quick=5))
 @given(document=documents())
 def test_reports_of_different_meaning_have_different_fingerprints(document: dict[str, Any], what: str) -> None:
     before = fingerprint(document)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
-import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
+from typer.testing import CliRunner
 
+from stream_ldp.cli import app
 from stream_ldp.kinds import load_collection
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.statistics import RowCounts
@@ -332,17 +332,10 @@ async def test_a_window_that_cannot_be_solved_stops_its_collection_alone_until_i
 
 async def quarantine(deployment: JointDeployment, command: str, *options: str) -> str:
     """Run one of the commands as an operator does."""
-    done = await asyncio.to_thread(
-        subprocess.run,
-        [
-            *(sys.executable, "-m", "stream_ldp", "quarantine", command, *options, str(deployment.file)),
-            *("--brokers", deployment.settings.brokers, "--topic-prefix", deployment.settings.topic_prefix),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    where = ("--brokers", deployment.settings.brokers, "--topic-prefix", deployment.settings.topic_prefix)
+    arguments = ["quarantine", command, *options, str(deployment.file), *where]
+    done = await asyncio.to_thread(CliRunner().invoke, app, arguments)
+    assert done.exit_code == 0, done.output
     return done.stdout
 
 

@@ -6,7 +6,6 @@ import asyncio
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -15,7 +14,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from aiokafka.errors import GroupAuthorizationFailedError, KafkaConnectionError
+from typer.testing import CliRunner
 
+from stream_ldp.cli import app
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.connection import AccessRefused
 from stream_ldp.kafka.embedded import EmbeddedKafka
@@ -313,18 +314,18 @@ async def test_changed_windows_cannot_be_registered_while_a_worker_counts_the_ol
 ) -> None:
     changed = deployment.directory / "changed.yaml"
     changed.write_text(deployment.file.read_text().replace("size: 2s", "size: 4s"), encoding="utf-8")
-    create = [sys.executable, "-m", "stream_ldp", "topics", "create", str(changed)]
+    create = ["topics", "create", str(changed)]
     create += ["--brokers", deployment.settings.brokers, "--topic-prefix", deployment.settings.topic_prefix]
     with deployment.worker() as worker:
         await worker.ready()
-        refused = await asyncio.to_thread(subprocess.run, create, capture_output=True, text=True, check=False)
-        assert refused.returncode == 1
+        refused = await asyncio.to_thread(CliRunner().invoke, app, create)
+        assert refused.exit_code == 1
         assert "window.size (registered: 2000; here: 4000)" in refused.stderr
         assert "stop all of its workers first" in refused.stderr
         worker.signal(signal.SIGTERM)
         assert await worker.ended() == 0
-    done = await asyncio.to_thread(subprocess.run, create, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = await asyncio.to_thread(CliRunner().invoke, app, create)
+    assert done.exit_code == 0, done.output
 
 
 @pytest.mark.long

@@ -99,7 +99,7 @@ def test_a_first_phase_with_candidates_or_other_padding_is_refused(changes: dict
 
 
 @pytest.mark.parametrize("kind", ["gfim", "gfim-users", "ldpminer", "svim"])
-@pytest.mark.parametrize("epsilon", [0.01, 4, 22])
+@pytest.mark.parametrize("epsilon", [0.01, pytest.param(4, marks=pytest.mark.long), 22])
 def test_reports_can_be_made_for_every_accepted_round(kind: str, epsilon: float) -> None:
     """The paper's form of ldpminer reports one bit for each candidate, of which a report has at most 2^16."""
     for options in ("set_size: 3", "set_size: 3, hash_bits: 1", "set_size: 3, hash_bits: 8"):

@@ -184,9 +184,9 @@ def distance(
 @pytest.mark.parametrize(
     ("k", "f", "stop", "expected"),
     [
-        (2, 0.5, "paper", {"em": 0.02, "lasso": 0.09, "lremh": 0.03}),
+        pytest.param(2, 0.5, "paper", {"em": 0.02, "lasso": 0.09, "lremh": 0.03}, marks=pytest.mark.long),
         (2, 0.5, "certificate", {"em": 0.02, "lasso": 0.09, "lremh": 0.03}),
-        (5, 0.5, "paper", {"em": 0.05, "lasso": 0.23, "lremh": 0.09}),
+        pytest.param(5, 0.5, "paper", {"em": 0.05, "lasso": 0.23, "lremh": 0.09}, marks=pytest.mark.long),
         (5, 0.5, "certificate", {"em": 0.05, "lasso": 0.23, "lremh": 0.09}),
         (5, 0.1, "paper", {"em": 0.012}),
         (5, 0.1, "certificate", {"em": 0.012}),

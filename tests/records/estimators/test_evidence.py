@@ -28,7 +28,7 @@ def learn(
     ("joint", "f", "response"),
     [
         (INDEPENDENT, 0.1, PERMANENT_ONLY),
-        (INDEPENDENT, 0.5, PERMANENT_ONLY),
+        pytest.param(INDEPENDENT, 0.5, PERMANENT_ONLY, marks=pytest.mark.long),
         (INDEPENDENT, 0.5, WITH_RESPONSE),
         # Values so rare that a lone report of two of them would prove anything.
         (np.outer([0.985, 0.01, 0.005], [0.99, 0.004, 0.003, 0.003]), 0.02, PERMANENT_ONLY),

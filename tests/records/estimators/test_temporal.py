@@ -171,7 +171,14 @@ def test_a_jump_of_dependence_alone_is_followed_within_two_windows() -> None:
     assert np.mean(within) >= 0.8
 
 
-@pytest.mark.parametrize(("f", "response"), [(0.5, None), (0.1, (0.5, 0.75)), (0.5, (0.5, 0.75))])
+@pytest.mark.parametrize(
+    ("f", "response"),
+    [
+        (0.1, (0.5, 0.75)),
+        pytest.param(0.5, None, marks=pytest.mark.long),
+        pytest.param(0.5, (0.5, 0.75), marks=pytest.mark.long),
+    ],
+)
 def test_dependence_that_turns_while_marginals_stay_is_followed(
     f: float, response: tuple[float, float] | None
 ) -> None:

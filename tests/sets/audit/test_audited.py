@@ -32,7 +32,7 @@ def test_an_epoch_of_item_sets_costs_the_sum_of_a_users_phases(item_collection: 
 
 
 def test_an_epoch_of_item_sets_is_attacked_phase_by_phase_and_as_a_whole(item_collection: Path) -> None:
-    rows = document(item_collection, "--trials", 5_000, "--seed", 1)["results"]
+    rows = document(item_collection, "--trials", 500, "--seed", 1)["results"]
     phases = ["phase 1", "phase 2", "phase 3"]
     larger = [f"{phase}, larger sets" for phase in phases]
     assert [row["target"] for row in rows] == [*phases, *larger, "epoch", "epoch, singly"]
@@ -62,7 +62,6 @@ def test_the_exact_audit_fails_a_phase_that_costs_too_much(
     twin: Any, states_it: bool, item_collection: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     item_collection.write_text(item_collection.read_text().replace("gfim", "ldpminer"))
-    assert run(item_collection, "--exact").exit_code == 0
     monkeypatch.setattr(ldpminer, "UnaryResponse", twin)
     result = run(item_collection, "--exact")
     assert result.exit_code == 1

@@ -1,0 +1,21 @@
+"""Check files against the schemas that check-jsonschema has with it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import check_jsonschema
+from click.testing import CliRunner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def problems(file: Path, *, schema: str) -> str:
+    """Return what the checker says of a file that is not as the schema wants it, and nothing of one that is."""
+    with warnings.catch_warnings():
+        # The schema of compositions names no release of JSON Schema that the checker knows.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        done = CliRunner().invoke(check_jsonschema.main, ["--builtin-schema", f"vendor.{schema}", str(file)])
+    return "" if done.exit_code == 0 else done.output

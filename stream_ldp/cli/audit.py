@@ -7,6 +7,7 @@ import contextlib
 import json
 import logging
 import math
+import shlex
 import tempfile
 import time
 import traceback
@@ -59,6 +60,15 @@ def audit(
             help="Run the collection's clients on a broker in memory, and look at all that leaves them.",
         ),
     ] = False,
+    through: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMAND",
+            help="With --client: the command of a client in any language that is audited in place of this one; it "
+            "speaks the protocol of docs/clients/contract.md.",
+            show_default=False,
+        ),
+    ] = None,
     trials: Annotated[
         int | None,
         typer.Option(
@@ -87,8 +97,11 @@ def audit(
     close to epsilon where the reports that tell the two apart are frequent enough. With --exact, epsilon is
     enumerated from the probabilities with which the code produces its outputs. With --client, the reporters of a
     collection run as in an application, with restarts, for users who hold something else, and whatever is seen of
-    them beside their perturbed rows must not depend on it.
+    them beside their perturbed rows must not depend on it. With --through, a client in another language runs, as a
+    process, and all that leaves it is compared with the specification.
     """
+    if through is not None and not client:
+        fail("--through belongs to --client: give both", code=2)
     if exact and client:
         fail("--exact enumerates the mechanism, and --client runs the clients: give one of them", code=2)
     if exact and not (trials is confidence is seed is None):
@@ -99,7 +112,7 @@ def audit(
         fail(f"--confidence must be above 0 and below 1, got {confidence}", code=2)
     audited = read(subject)
     if client:
-        _run_client(audited, subject, as_json=as_json)
+        _run_client(audited, subject, through=through, as_json=as_json)
     elif exact:
         _enumerate(audited, subject, as_json=as_json)
     else:
@@ -175,17 +188,35 @@ def _print_enumerated(found: Exact) -> None:
         )
 
 
-def _run_client(audited: AuditSubject, subject: str, *, as_json: bool) -> None:
+def _run_client(audited: AuditSubject, subject: str, *, through: str | None, as_json: bool) -> None:
     # Imported here, since other audits need not wait for the import of clients.
     from stream_ldp.client.audit.audits import audit_clients  # noqa: PLC0415
+    from stream_ldp.client.audit.through import audit_through  # noqa: PLC0415
+    from stream_ldp.client.process import ClientFailed  # noqa: PLC0415
 
     if audited.collection is None:
         fail(
             f"{subject}: --client audits the reporters of a collection: give the file of one",
             code=2,
         )
+    file, collection = read_file(Path(subject)), audited.collection
+    if through is not None and (kind_of(collection).rounds is not None or collection.rotate is not None):
+        fail(
+            f"{subject}: --through audits reports of records without turns; a suite tests clients that answer rounds",
+            code=2,
+        )
+    failed: ClientFailed | None = None
     with tempfile.TemporaryDirectory() as directory, _without_warnings(), _examining("a client"):
-        found = asyncio.run(audit_clients(audited.collection, read_file(Path(subject)), Path(directory)))
+        if through is None:
+            found = asyncio.run(audit_clients(collection, file, Path(directory)))
+        else:
+            text = Path(subject).read_text(encoding="utf-8")
+            try:
+                found = audit_through(shlex.split(through), collection, text, file, Path(directory))
+            except ClientFailed as failure:
+                failed = failure
+    if failed is not None:  # which says nothing of what a client promises
+        fail(f"--through: {failed}", code=2)
     rows = [{"promise": each.promise, "chance": each.chance, "result": each.problem or "holds"} for each in found]
     if as_json:
         _print_json({"results": rows})

@@ -256,7 +256,7 @@ class Auditor:
                     problems: list[str] = problems,
                 ) -> None:
                     owed = self._client.cost(secret, shown, memoises=memoises)
-                    problems += _mischarged(_charged(path, secret), owed, reports=len(shown))
+                    problems += mischarged(_charged(path, secret), owed, reports=len(shown))
 
                 for day, time_ms in enumerate(times):
                     records = [held[(day + place) % values] for place in range(self._times(1 + day % 3))]
@@ -276,7 +276,7 @@ class Auditor:
         def on_send(_: object) -> None:
             for secret, path, _ in users:
                 owed = self._client.cost(secret, shown[secret]) if shown[secret] else 0.0
-                problems.extend(_mischarged(_charged(path, secret), owed, reports=len(shown[secret])))
+                problems.extend(mischarged(_charged(path, secret), owed, reports=len(shown[secret])))
 
         for time_ms in (START_MS, START_MS + self._cycle_ms):
             for (secret, _, _), record in zip(users, held, strict=True):
@@ -296,7 +296,7 @@ class Auditor:
         PrivacyLedger.open(path, secret=secret, terms=_TERMS[-1][0], change_terms=True)
         await self._series(path, secret, [other] * count, SeededEntropy(0), second_ms)
         owed = before + self._client.cost(secret, [other] * count, memoises=False)
-        return list(_mischarged(_charged(path, secret), owed, reports=2 * count))
+        return list(mischarged(_charged(path, secret), owed, reports=2 * count))
 
     async def turns(self) -> list[str]:
         """Compare the windows in which users with different records report with the turns of their secrets."""
@@ -573,6 +573,6 @@ def _charged(path: Path, secret: bytes) -> float:
     return PrivacyLedger.open(path, secret=secret).spending.epsilon
 
 
-def _mischarged(charged: float, owed: float, *, reports: int) -> Iterator[str]:
+def mischarged(charged: float, owed: float, *, reports: int) -> Iterator[str]:
     if not owed * (1 - _ROUNDING) <= charged <= owed * (1 + _OVERCHARGED):
         yield f"after {reports} reports, the ledger has charged {charged!r} nats, not {owed!r}"

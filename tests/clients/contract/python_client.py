@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import math
 import os
 import sys
@@ -282,6 +283,7 @@ def refusal(error: Exception) -> dict[str, Any]:
 
 def main() -> None:
     """Answer each line of the standard input."""
+    logging.getLogger("stream_ldp").setLevel(logging.ERROR)  # of a collection that nobody has registered
     program = Program()
     for line in sys.stdin:
         try:

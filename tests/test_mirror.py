@@ -72,6 +72,7 @@ WITHOUT_TESTS = {
 SUITES = {
     "audit/wire/test_golden.py": "docs/wire.md, by the client that is written from it alone",
     "audit/wire/test_vectors.py": "the golden vectors of whole reports, by the package",
+    "benchmarks/test_alternating.py": "what windows that alternate learn from, in docs/accuracy.md",
     "benchmarks/test_joint.py": "docs/accuracy.md",
     "benchmarks/test_growth.py": "the benchmark of growth, and docs/performance.md",
     "benchmarks/test_how_many.py": "docs/how-many-users.md",

@@ -146,7 +146,7 @@ async def _make(
     everything = task(counted.whole)
     # Of a file that asks for none, `counted` asks for a number that says nothing.
     asked = None if counted is not collection else counted.synthesis
-    before = {each.name: answer_before(each, start_ms, finals) for each in collection.series}
+    before = {each.name: answer_before(collection, each, start_ms, finals) for each in collection.series}
     found = synthetic.make(
         counted,
         everything,

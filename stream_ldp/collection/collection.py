@@ -40,6 +40,9 @@ MAX_PANES = 1_440
 #: for every window.
 MAX_LINKED_WINDOWS = 10_080
 
+#: Most windows of a period: a week of hours. The answers of one are kept in memory, and read again at a start.
+MAX_PERIOD = 168
+
 #: Largest memory: with it, 459 windows are remembered, and all of them are added up for every estimate.
 MAX_MEMORY = 0.99
 
@@ -173,6 +176,8 @@ class Window(Part):
         much later.
     reports_per_user: sum m^2 / sum m over users with m reports each in what an estimate looks at; 1 if nobody
         reports twice. Estimates, errors and tests allow for the permanent noise that a user's reports share.
+    period: time after which windows are of the same sort again, such as 24h or 7d where day and night, or weekdays,
+        have other users: answers then learn from the window one period before; by default, from the last.
     returning: share of a window's users who report in the other windows too, in [0, 1]. A temporal prior allows for
         the permanent noise that their windows share. If it is not known, leave it out, which counts as 1: of noise
         that may be permanent, nothing is then taken to average out.
@@ -188,6 +193,30 @@ class Window(Part):
     time_precision_ms: PositiveDuration | None = Field(alias="time_precision", default=None)
     reports_per_user: float = Field(default=1.0, ge=1, allow_inf_nan=False)
     returning: Annotated[float, Field(ge=0, le=1)] | None = None
+    period_ms: PositiveDuration | None = Field(alias="period", default=None)
+
+    @model_validator(mode="after")
+    def _a_period_is_of_windows(self) -> Self:
+        if self.period_ms is None:
+            return self
+        if self.shares_reports:
+            raise Misplaced(
+                "windows with hop or memory do not learn from each other, and nothing depends on it: leave it out",
+                "period",
+            )
+        if self.period_ms % self.size_ms:
+            raise Misplaced(
+                f"a period is a whole number of windows of {shown_duration(self.size_ms)}, got "
+                f"{shown_duration(self.period_ms)}",
+                "period",
+            )
+        if self.period_ms > MAX_PERIOD * self.size_ms:
+            raise Misplaced(
+                f"a period has at most {MAX_PERIOD} windows, whose answers workers remember, got "
+                f"{self.period_ms // self.size_ms:,}: make windows longer",
+                "period",
+            )
+        return self
 
     @model_validator(mode="after")
     def _hop_divides_size(self) -> Self:
@@ -357,6 +386,21 @@ class Collection(Part):
     def turn_ms(self) -> int:
         """Time from the beginning of one turn to that of the next, in milliseconds."""
         return self.window.size_ms
+
+    @property
+    def period_turns(self) -> int:
+        """Number of windows, or epochs, of a period; 0 where answers learn from the last."""
+        return (self.window.period_ms or 0) // self.turn_ms
+
+    def same_phase_ms(self, window_ms: int) -> int | None:
+        """Return the start of the window, one period before another, whose answer that one learns from.
+
+        Returns:
+            None where answers learn from the last. Of item sets, it is that of the last phase of an epoch.
+        """
+        if self.window.period_ms is None:
+            return None
+        return window_ms - self.window.period_ms + self.turn_ms - self.window.size_ms
 
     @property
     def asked_share(self) -> float:

@@ -62,7 +62,7 @@ class Merge:
         self._fingerprint = collection.fingerprint.hex()
         self._watermarks = SourceWatermarks(partitions=partitions)
         self._topic_id = ""
-        self._finals = NewestFinals()
+        self._finals = NewestFinals(collection)
         # By pane and statistic: the partial of each source partition and segment.
         self._panes: dict[int, dict[tuple[str, ...], dict[tuple[int, int], _Held]]] = {}
         self._starts: list[int] = []  # starts of the panes, ascending

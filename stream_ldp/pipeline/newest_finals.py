@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stream_ldp.pipeline.answer import Status
+from stream_ldp.pipeline.answer import AnswerT, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from stream_ldp.collection import Series
+    from stream_ldp.collection import Collection, Series
     from stream_ldp.pipeline.answer import Answer
 
 #: Number of final answers kept of each series: the newest and the one before it. With pipelined epochs, phase 1 of a
@@ -18,11 +18,31 @@ if TYPE_CHECKING:
 KEPT_FINALS = 2
 
 
+def kept_finals(collection: Collection) -> int:
+    """Return how many final answers of each series are kept: all those of a period, where windows alternate."""
+    return max(KEPT_FINALS, collection.period_turns + 1)
+
+
+def final_followed(finals: Sequence[AnswerT], *, start_ms: int | None, same_phase_ms: int | None) -> AnswerT | None:
+    """Find the final that an answer starts from; None if there is none.
+
+    finals: of the series that it follows, oldest first.
+    start_ms: start of its window, where only that will do: see `Series.follows`.
+    same_phase_ms: start of the window one period before, which is taken if it has a final; else it is the newest.
+    """
+    for wanted in (start_ms, same_phase_ms):
+        found = [each for each in finals if each.window.start_ms == wanted]
+        if found or wanted == start_ms is not None:
+            return found[-1] if found else None
+    return finals[-1] if finals else None
+
+
 class NewestFinals:
     """The newest finals of each series, and where on the answers topic they are."""
 
-    def __init__(self) -> None:
+    def __init__(self, collection: Collection) -> None:
         """Begin without finals."""
+        self._collection = collection
         # By series, in the order of their windows.
         self._finals: dict[str, list[Answer]] = {}
         # By series: the end of the newest windows of which a final says that nobody reported in them.
@@ -45,7 +65,7 @@ class NewestFinals:
         else:
             finals = {each.window.end_ms: each for each in self._finals.get(series, ())}
             finals.setdefault(end_ms, answer)
-            self._finals[series] = [finals[final] for final in sorted(finals)[-KEPT_FINALS:]]
+            self._finals[series] = [finals[final] for final in sorted(finals)[-kept_finals(self._collection) :]]
         needed = {each.window.end_ms for each in self._finals.get(series, ())} | {self._silent_ms.get(series)}
         self._offsets[series] = {end: at for end, at in offsets.items() if end in needed}
         return list(finals.values())
@@ -67,8 +87,9 @@ class NewestFinals:
     def before(self, window_ms: int, series: Series) -> Answer | None:
         """Find the final that the answer to a window starts from: see `Series.follows`."""
         name, start_ms = series.follows(window_ms)
-        finals = [each for each in self._finals.get(name, ()) if start_ms in (None, each.window.start_ms)]
-        return finals[-1] if finals else None
+        return final_followed(
+            self._finals.get(name, ()), start_ms=start_ms, same_phase_ms=self._collection.same_phase_ms(window_ms)
+        )
 
     def earlier(self, window_ms: int) -> dict[str, Answer]:
         """Return the last final before a window of each series that has one, by the name of the series."""

@@ -20,10 +20,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 from stream_ldp.pipeline.answer import final_of
-from stream_ldp.pipeline.newest_finals import KEPT_FINALS
+from stream_ldp.pipeline.newest_finals import kept_finals
 from stream_ldp.pipeline.partials import Partial, PartialError, PartialKey, Watermark, decode, decode_key
 
 if TYPE_CHECKING:
+    from stream_ldp.collection import Collection
     from stream_ldp.pipeline.answer import WindowBounds
     from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
     from stream_ldp.pipeline.merging import Merge
@@ -129,7 +130,8 @@ class Unsolved:
 class Quarantine:
     """The unread records and the unsolved windows of one collection that hold its finals back."""
 
-    def __init__(self) -> None:
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
         # By offset, in the partition of the partials topic that has the collection.
         self._partials: dict[int, tuple[LogEntry, Unread]] = {}
         # By offset in the answers topic: the series, the start of the window.
@@ -179,7 +181,7 @@ class Quarantine:
 
     def note_final(self, series: str, start_ms: int) -> None:
         """Note that a final answer of the log can be read."""
-        self._newest[series] = sorted({*self._newest[series], start_ms})[-KEPT_FINALS:]
+        self._newest[series] = sorted({*self._newest[series], start_ms})[-kept_finals(self._collection) :]
 
     def add_final(self, key: bytes | None, unread: Unread) -> tuple[str, int] | None:
         """Add an answer that cannot be read; return its series and window, or None if no worker has written it."""
@@ -222,7 +224,7 @@ class Quarantine:
 
         It is, as long as fewer later ones of its series can be read than a merge keeps.
         """
-        return sum(each > start_ms for each in self._newest[series]) < KEPT_FINALS
+        return sum(each > start_ms for each in self._newest[series]) < kept_finals(self._collection)
 
     def release(self, topic: str, before: int) -> None:
         """Pass over the records of a topic before an offset, whatever they hide, and windows made of them alone."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.newest_finals import final_followed
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.pipeline.wire import Header
 
@@ -103,7 +104,7 @@ class Recount:
         return tuple(partial for each in changes if each is not None for partial in each.partials)
 
 
-def answer_before(series: Series, window_ms: int, finals: Iterable[Answer]) -> Answer | None:
+def answer_before(collection: Collection, series: Series, window_ms: int, finals: Iterable[Answer]) -> Answer | None:
     """Find the final answer from which the answer to a window continues; None if there is none.
 
     finals: final answers of the collection, in any order.
@@ -114,9 +115,13 @@ def answer_before(series: Series, window_ms: int, finals: Iterable[Answer]) -> A
         for final in finals
         if final.series == name
         and final.status is Status.ANSWERED
-        and (final.window.start_ms < window_ms if start_ms is None else final.window.start_ms == start_ms)
+        and (start_ms is not None or final.window.start_ms < window_ms)
     ]
-    return max(known, key=lambda each: each.window.start_ms, default=None)
+    return final_followed(
+        sorted(known, key=lambda each: each.window.start_ms),
+        start_ms=start_ms,
+        same_phase_ms=collection.same_phase_ms(window_ms),
+    )
 
 
 def differences(published: Any, recomputed: Any, *, place: str = "") -> list[str]:

@@ -126,7 +126,7 @@ class CollectionMerger:
         """Begin without windows."""
         self.merge = Merge(self._collection, partitions=0)
         self.committed: MergeCheckpoint | None = None
-        self._quarantine = Quarantine()
+        self._quarantine = Quarantine(self._collection)
         settings, metrics = self._settings, self._metrics
         self._finals = Finals(self.merge, self._quarantine, settings=settings, writer=self._writer, metrics=metrics)
         self._holding = Holding(

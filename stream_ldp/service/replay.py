@@ -73,7 +73,7 @@ async def compare(
     asked = [each for each in collection.series if each.name in published]
     if unknown := published.keys() - {each.name for each in asked}:
         raise NotReplayed(f"{collection.name}: its file has no estimate {min(unknown)!r}, which is published")
-    before = {each.name: answer_before(each, window_ms, finals) for each in asked}
+    before = {each.name: answer_before(collection, each, window_ms, finals) for each in asked}
     recount, gone = await _recounted(
         collection, settings=settings, window_ms=window_ms, rounds=[each for each in before.values() if each]
     )

@@ -160,7 +160,7 @@ async def read_windows(
         KafkaError, ClusterError: the brokers cannot be asked.
     """
     merge = Merge(collection, partitions=partitions[settings.topic_names.reports(collection.name)])
-    quarantine = Quarantine()
+    quarantine = Quarantine(collection)
     unread = [each async for each in AnswersLog(merge, quarantine, settings=settings).read()]
     applied = [quarantine.apply(merge, entry) async for entry in partials_log(collection.name, settings=settings)]
     unread += [each for each in applied if each is not None]

@@ -144,8 +144,20 @@ class ItemCollection(Collection):
                 "window",
                 "reports_per_user",
             )
+        period_ms = window.period_ms or 0
+        if period_ms % self.turn_ms:
+            raise Misplaced(
+                f"a period is a whole number of epochs of {self.turn_ms} ms, got {period_ms} ms", "window", "period"
+            )
         if len(self.method.phases) == 1:
             return self
+        if window.period_ms is not None and self.epochs is Epochs.PIPELINED:
+            raise Misplaced(
+                "an epoch of several phases learns from the last that has ended where epochs are pipelined: leave "
+                "period out, or make epochs sequential",
+                "window",
+                "period",
+            )
         if window.idle_timeout_ms is None:
             raise Misplaced(
                 "clients are silent until they know what the next phase asks, so its window would never begin: "

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from stream_ldp.pipeline.answer import Status, WindowBounds
 from stream_ldp.pipeline.newest_finals import NewestFinals
+from stream_ldp.pipeline.recount import answer_before
 from stream_ldp.records.answer import Estimate
+from stream_ldp.records.collection import JointCollection
 from tests.client.examples import MINUTE_MS, estimate_of
-from tests.pipeline.test_merging import JOINT, MARGINAL
+from tests.pipeline.test_merging import JOINT, MARGINAL, SURVEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,7 +29,7 @@ def minutes(finals: Iterable[Answer]) -> list[int]:
 
 
 def test_the_two_newest_finals_of_a_series_are_kept_in_whatever_order_they_come() -> None:
-    finals = NewestFinals()
+    finals = NewestFinals(SURVEY)
     assert minutes(finals.add(final(5), offset=50)) == [5]
     assert sorted(minutes(finals.add(final(3), offset=30))) == [3, 5]
     # The one that is dropped is told as well: what depended on it has changed.
@@ -37,7 +39,7 @@ def test_the_two_newest_finals_of_a_series_are_kept_in_whatever_order_they_come(
 
 
 def test_the_first_final_of_a_window_on_the_log_is_the_one_that_counts() -> None:
-    finals, first = NewestFinals(), final(5)
+    finals, first = NewestFinals(SURVEY), final(5)
     finals.add(first, offset=50)
     finals.add(first.model_copy(update={"reports": 7}), offset=51)
     assert finals.of(JOINT.name) == (first,)
@@ -45,7 +47,7 @@ def test_the_first_final_of_a_window_on_the_log_is_the_one_that_counts() -> None
 
 
 def test_that_nobody_reported_is_no_final_to_start_from_and_its_place_is_needed() -> None:
-    finals = NewestFinals()
+    finals = NewestFinals(SURVEY)
     finals.add(final(5), offset=50)
     assert finals.silent_until(JOINT.name) is None
     assert finals.add(final(6, silent_until=9), offset=60) == []
@@ -55,9 +57,34 @@ def test_that_nobody_reported_is_no_final_to_start_from_and_its_place_is_needed(
 
 
 def test_of_each_series_the_last_final_before_a_window_is_found() -> None:
-    finals = NewestFinals()
+    finals = NewestFinals(SURVEY)
     for minute, name in ((4, JOINT.name), (5, JOINT.name), (5, MARGINAL.name)):
         finals.add(final(minute, name=name), offset=minute)
     assert finals.earlier(5 * MINUTE_MS) == {JOINT.name: final(4)}
     assert finals.earlier(6 * MINUTE_MS) == {JOINT.name: final(5), MARGINAL.name: final(5, name=MARGINAL.name)}
     assert minutes(finals.all()) == [4, 5, 5]
+
+
+def alternating(period: str) -> JointCollection:
+    document = SURVEY.document
+    return JointCollection.model_validate(document | {"window": document["window"] | {"period": period}})
+
+
+def test_where_windows_alternate_an_answer_starts_from_the_window_one_period_before() -> None:
+    finals = NewestFinals(alternating("3m"))
+    for minute in (1, 2, 3, 5):
+        finals.add(final(minute), offset=minute)
+    starts = {minute: finals.before(minute * MINUTE_MS, JOINT) for minute in (4, 5, 6, 7)}
+    # Nobody has reported in the fourth: what starts there starts from the newest.
+    assert starts == {4: final(1), 5: final(2), 6: final(3), 7: final(5)}
+    assert minutes(finals.of(JOINT.name)) == [1, 2, 3, 5]
+    finals.add(final(6), offset=6)
+    assert minutes(finals.of(JOINT.name)) == [2, 3, 5, 6]
+    assert sorted(finals.offsets([JOINT])) == [2, 3, 5, 6]
+
+
+def test_a_window_that_is_computed_again_starts_from_the_same_final() -> None:
+    known = [final(minute) for minute in (6, 5, 3, 2)]
+    assert answer_before(alternating("3m"), JOINT, 8 * MINUTE_MS, known) == final(5)
+    assert answer_before(alternating("3m"), JOINT, 7 * MINUTE_MS, known) == final(6)
+    assert answer_before(SURVEY, JOINT, 8 * MINUTE_MS, known) == final(6)

@@ -25,7 +25,7 @@ class Log:
     def __init__(self) -> None:
         self.merge = Merge(SURVEY, partitions=2)
         self.merge.expect(JointLayout(SURVEY))
-        self.quarantine = Quarantine()
+        self.quarantine = Quarantine(SURVEY)
         self._end = 0
 
     def write(

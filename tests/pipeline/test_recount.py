@@ -66,15 +66,15 @@ def test_it_says_when_reports_of_the_window_may_have_been_appended() -> None:
 def test_an_answer_continues_from_the_final_before_it() -> None:
     spec = SURVEY.estimates[0]
     finals = [of_minute(3), of_minute(1), of_minute(2, status=Status.NO_REPORTS), of_minute(2, estimate="mobility")]
-    assert answer_before(spec, 3 * MINUTE, finals) == of_minute(1)
-    assert answer_before(spec, MINUTE, finals) is None
+    assert answer_before(SURVEY, spec, 3 * MINUTE, finals) == of_minute(1)
+    assert answer_before(SURVEY, spec, MINUTE, finals) is None
 
 
 def test_a_phase_continues_from_the_phase_before_it() -> None:
     collection = films()
     _, second = collection.series
     first, other = ranking_of(epoch=7, phase=1), ranking_of(epoch=6, phase=1)
-    assert answer_before(second, collection.schedule.window_of(7, 2), [first, other]) == first
+    assert answer_before(collection, second, collection.schedule.window_of(7, 2), [first, other]) == first
 
 
 def test_equal_messages_have_no_differences_up_to_the_last_digits() -> None:

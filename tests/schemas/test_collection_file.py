@@ -324,6 +324,8 @@ window: {size: 60s}
 
 # Turns, of users of every kind.
 EXAMPLES += [f"{subject.text.rstrip()}\nrotate: 3\n" for name, subject in SUBJECTS.items() if name in KINDS]
+# Windows that alternate.
+EXAMPLES += [SUBJECTS["places"].text.replace("size: 10s", "size: 10s, period: 60s")]
 
 
 def test_the_examples_have_every_key_that_the_parser_knows() -> None:

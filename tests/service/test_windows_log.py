@@ -62,7 +62,7 @@ async def test_finals_are_taken_note_of_and_what_is_no_answer_of_the_collection_
             (final(4).key, provisional.to_bytes()),
         ],
     )
-    merge, quarantine = Merge(SURVEY, partitions=1), Quarantine()
+    merge, quarantine = Merge(SURVEY, partitions=1), Quarantine(SURVEY)
     unread = [each async for each in AnswersLog(merge, quarantine, settings=settings).read()]
     assert [each.offset for each in unread] == [1, 2, 3, 4]
     assert [each.window.start_ms for each in merge.decided] == [MINUTE_MS]
@@ -96,7 +96,7 @@ def test_a_final_whose_round_cannot_be_derived_is_told_and_ends_no_reader(
         answer=type(final(1)), layout=kind_of(SURVEY).layout, rounds=SimpleNamespace(after=after, layout=None)
     )
     monkeypatch.setattr(windows_log, "kind_of", lambda _: kind)
-    merge, quarantine = Merge(SURVEY, partitions=1), Quarantine()
+    merge, quarantine = Merge(SURVEY, partitions=1), Quarantine(SURVEY)
     log = AnswersLog(merge, quarantine, settings=Settings())
     record: Any = SimpleNamespace(
         topic="answers", partition=0, offset=7, key=final(1).key, value=final(1).to_bytes(), headers=()

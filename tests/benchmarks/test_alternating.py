@@ -1,0 +1,12 @@
+"""Windows that alternate learn from those a period before."""
+
+from __future__ import annotations
+
+from tests.benchmarks.alternating import STREAMS, relative_errors
+
+
+def test_where_day_and_night_alternate_the_window_a_period_before_says_more_than_the_last() -> None:
+    """Seeded, with 2 of the 20 repeats of the table, which has 0.66 and 0.25."""
+    found = relative_errors(STREAMS["day and night alternate"], repeats=2)
+    assert found["period"] < 0.5 < 0.7 * 0.95
+    assert found["period"] < found["last"]

@@ -216,7 +216,7 @@ class RRLDP(Mechanism):
         if self.bits % 8:
             return np.packbits(symbols.astype(np.bool_), axis=1, bitorder="little")
         # Rows of whole bytes are packed as one, which takes a tenth of the time.
-        return np.packbits(symbols.astype(np.bool_).reshape(-1), bitorder="little").reshape(len(symbols), -1)
+        return np.packbits(symbols.astype(np.bool_).reshape(-1), bitorder="little").reshape(-1, self.bits // 8)
 
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """See `Mechanism.valid`: all rows are, since every bit may be set or not."""

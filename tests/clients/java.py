@@ -17,7 +17,7 @@ MAIN = CLIENT / "client" / "src" / "main" / "java"
 TESTS = CLIENT / "client" / "src" / "test" / "java"
 
 #: Classes of the tests that need nothing but the client.
-PROGRAMS = ("ContractProgram",)
+PROGRAMS = ("Bench", "ContractProgram", "GatewayProgram")
 
 #: Classes of the client that need a library, which Maven fetches.
 WITH_LIBRARIES = ("KafkaSender.java",)

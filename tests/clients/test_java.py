@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.embedded.jars import fetch_jars
+from stream_ldp.kinds import parse_collection
+from stream_ldp.testing import kafka_in_memory
 from tests.clients import java
+from tests.clients.contract.cases import TIME_MS, specified, vectors
+from tests.clients.test_javascript import gateway
 from tests.service.harness import JointDeployment
 from tests.service.test_worker import assert_finals_are_exact
 
@@ -37,6 +43,32 @@ def test_the_page_names_every_refusal_of_the_client() -> None:
     text = README.read_text(encoding="utf-8")
     thrown = {path.stem for path in (java.MAIN / java.PACKAGE).glob("*Exception.java")}
     assert {each for each in thrown if each not in text} == {"StreamLdpException", "ReportRefusedException"}
+
+
+@needs_jdk
+@pytest.mark.parametrize("name", ["record_reports", "sampled", "strings", "places", "item_reports"])
+async def test_reports_pass_the_gateway_and_all_of_them_count(name: str) -> None:
+    file = vectors(name)[0]["file"]
+    collection: Any = parse_collection(json.dumps(file))
+    held = [{"items": []}, {"items": ["Heat", "Fargo"]}]
+    if name != "item_reports":
+        held = [dict(each) for each in specified(collection, file).held()[:2]]
+    java.compiled()
+    # Item sets are asked for in phases: the first is that of an epoch's first window.
+    epoch_ms = 3 * collection.window.size_ms
+    with kafka_in_memory(collection, now_ms=TIME_MS // epoch_ms * epoch_ms) as kafka:
+        async with gateway(collection, kafka) as url:
+            command = java.command("org.streamldp.client.GatewayProgram")
+            process = await asyncio.create_subprocess_exec(
+                *(*command, url, collection.name, str(kafka.clock())),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+            )
+            printed, _ = await process.communicate("\n".join(json.dumps(each) for each in held * 50).encode())
+        kafka.close_windows()
+    assert printed.decode().strip() == "100"
+    assert kafka.refused == []
+    assert kafka.reports(collection.name) == 100
 
 
 @pytest.mark.long

@@ -30,8 +30,10 @@ thresholds = st.one_of(st.sampled_from(EDGES), st.integers(0, RESOLUTION))
 
 
 def test_nobody_sends_no_rows_of_attributes_that_are_encoded_in_one_step() -> None:
-    nobody = np.empty((0, 5), dtype=np.intp)
-    assert RRLDP(sizes=(2,) * 5, f=0.5).perturb(nobody, entropy=SeededEntropy(0)).shape == (0, 2)
+    for attributes, width in ((5, 2), (4, 1)):
+        nobody = np.empty((0, attributes), dtype=np.intp)
+        made = RRLDP(sizes=(2,) * attributes, f=0.5).perturb(nobody, entropy=SeededEntropy(0))
+        assert made.shape == (0, width)
 
 
 @settings(deadline=None)

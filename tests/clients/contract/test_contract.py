@@ -17,8 +17,10 @@ from stream_ldp.audit.wire.batch import read, rounded_time
 from stream_ldp.audit.wire.notation import WHOLE, canonical
 from stream_ldp.client.process import ClientEnded, ClientProcess, ClientRefused, Left
 from stream_ldp.collection import Collection
+from stream_ldp.kinds import KINDS
 from tests.clients.contract.cases import EVERYTHING, GOLDEN, OF_RECORDS, TIME_MS, opened, rows_of, specified, vectors
 from tests.clients.contract.laws import Alike, between, chances, epsilon
+from tests.paths import REPOSITORY
 
 #: A true client fails a test of chances with this probability.
 ERROR_RATE = 1e-6
@@ -76,6 +78,13 @@ def check_vector(client: ClientProcess, vector: Mapping[str, Any], *, name: str,
             reported = client.report(collection.name, user, record, time_ms=TIME_MS, words=words)
             expected = vector["rows"][place][number] if asked is None else asked["row"]
             assert [row.hex() for row in left_of(reported.left)] == [expected]
+
+
+def test_the_page_says_what_each_client_speaks_and_where_it_is_killed(client: ClientProcess) -> None:
+    spoken, told = {name for kind in KINDS.values() for name in kind.mechanisms} | {"views"}, client.hello
+    assert told.mechanisms <= spoken
+    row = f"| {told.language} | {len(told.mechanisms)} of {len(spoken)} | {', '.join(told.steps)} |"
+    assert row in (REPOSITORY / "docs" / "clients" / "contract.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", OF_RECORDS)

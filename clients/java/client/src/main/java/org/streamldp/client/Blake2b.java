@@ -9,40 +9,21 @@ package org.streamldp.client;
 final class Blake2b {
   static final int MOST_BYTES = 64;
 
-  private static final int BLOCK_BYTES = 128;
+  static final int BLOCK_BYTES = 128;
   private static final int PERSON_BYTES = 16;
 
-  private static final long[] IV = {
+  static final long[] IV = {
     0x6a09e667f3bcc908L, 0xbb67ae8584caa73bL, 0x3c6ef372fe94f82bL, 0xa54ff53a5f1d36f1L,
     0x510e527fade682d1L, 0x9b05688c2b3e6c1fL, 0x1f83d9abfb41bd6bL, 0x5be0cd19137e2179L,
   };
 
-  /** The order in which each of the twelve rounds takes the words of a block, one round after another. */
-  private static final byte[] SIGMA = sigma();
-
-  private static byte[] sigma() {
-    int[][] rounds = {
-      {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
-      {14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3},
-      {11, 8, 12, 0, 5, 2, 15, 13, 10, 14, 3, 6, 7, 1, 9, 4},
-      {7, 9, 3, 1, 13, 12, 11, 14, 2, 6, 5, 10, 4, 0, 15, 8},
-      {9, 0, 5, 7, 2, 4, 10, 15, 14, 1, 11, 12, 6, 8, 3, 13},
-      {2, 12, 6, 10, 0, 11, 8, 3, 4, 13, 7, 5, 15, 14, 1, 9},
-      {12, 5, 1, 15, 14, 13, 4, 10, 0, 7, 6, 3, 9, 2, 8, 11},
-      {13, 11, 7, 14, 12, 1, 3, 9, 5, 0, 15, 4, 8, 6, 2, 10},
-      {6, 15, 14, 9, 11, 3, 0, 8, 12, 2, 13, 7, 1, 4, 10, 5},
-      {10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0},
-      {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
-      {14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3},
-    };
-    byte[] found = new byte[16 * rounds.length];
-    for (int round = 0; round < rounds.length; round++) {
-      for (int i = 0; i < 16; i++) {
-        found[16 * round + i] = (byte) rounds[round][i];
-      }
-    }
-    return found;
-  }
+  /** The order in which each of the twelve rounds takes the words of a block: four bits each, the lowest first. */
+  static final long[] SIGMA = {
+    0xfedcba9876543210L, 0x357b20c16df984aeL, 0x491763eadf250c8bL,
+    0x8f04a562ebcd1397L, 0xd386cb1efa427509L, 0x91ef57d438b0a6c2L,
+    0xb8293670a4def15cL, 0xa2684f05931ce7bdL, 0x5a417d2c803b9ef6L,
+    0x0dc3e9bf5167482aL, 0xfedcba9876543210L, 0x357b20c16df984aeL,
+  };
 
   private final int length;
   private final byte[] key;
@@ -76,6 +57,11 @@ final class Blake2b {
       load(key, 0, key.length);
       compress(afterKey, BLOCK_BYTES, false);
     }
+  }
+
+  /** Returns the state of every digest once the block of the key has been taken. */
+  long[] afterKey() {
+    return afterKey;
   }
 
   /** Returns the digest of all of some bytes. */
@@ -125,7 +111,6 @@ final class Blake2b {
   /** Takes the block in {@code m} into a state. The sixteen words of the working vector are variables, for speed. */
   private void compress(long[] state, long bytes, boolean isLast) {
     final long[] m = this.m;
-    final byte[] s = SIGMA;
     long v0 = state[0];
     long v1 = state[1];
     long v2 = state[2];
@@ -142,68 +127,69 @@ final class Blake2b {
     long v13 = IV[5];
     long v14 = isLast ? ~IV[6] : IV[6];
     long v15 = IV[7];
-    for (int i = 0; i < 192; i += 16) {
-      v0 += v4 + m[s[i + 0]];
+    for (int round = 0; round < 12; round++) {
+      final long s = SIGMA[round];
+      v0 += v4 + m[(int) s & 15];
       v12 = Long.rotateRight(v12 ^ v0, 32);
       v8 += v12;
       v4 = Long.rotateRight(v4 ^ v8, 24);
-      v0 += v4 + m[s[i + 1]];
+      v0 += v4 + m[(int) (s >>> 4) & 15];
       v12 = Long.rotateRight(v12 ^ v0, 16);
       v8 += v12;
       v4 = Long.rotateRight(v4 ^ v8, 63);
-      v1 += v5 + m[s[i + 2]];
+      v1 += v5 + m[(int) (s >>> 8) & 15];
       v13 = Long.rotateRight(v13 ^ v1, 32);
       v9 += v13;
       v5 = Long.rotateRight(v5 ^ v9, 24);
-      v1 += v5 + m[s[i + 3]];
+      v1 += v5 + m[(int) (s >>> 12) & 15];
       v13 = Long.rotateRight(v13 ^ v1, 16);
       v9 += v13;
       v5 = Long.rotateRight(v5 ^ v9, 63);
-      v2 += v6 + m[s[i + 4]];
+      v2 += v6 + m[(int) (s >>> 16) & 15];
       v14 = Long.rotateRight(v14 ^ v2, 32);
       v10 += v14;
       v6 = Long.rotateRight(v6 ^ v10, 24);
-      v2 += v6 + m[s[i + 5]];
+      v2 += v6 + m[(int) (s >>> 20) & 15];
       v14 = Long.rotateRight(v14 ^ v2, 16);
       v10 += v14;
       v6 = Long.rotateRight(v6 ^ v10, 63);
-      v3 += v7 + m[s[i + 6]];
+      v3 += v7 + m[(int) (s >>> 24) & 15];
       v15 = Long.rotateRight(v15 ^ v3, 32);
       v11 += v15;
       v7 = Long.rotateRight(v7 ^ v11, 24);
-      v3 += v7 + m[s[i + 7]];
+      v3 += v7 + m[(int) (s >>> 28) & 15];
       v15 = Long.rotateRight(v15 ^ v3, 16);
       v11 += v15;
       v7 = Long.rotateRight(v7 ^ v11, 63);
-      v0 += v5 + m[s[i + 8]];
+      v0 += v5 + m[(int) (s >>> 32) & 15];
       v15 = Long.rotateRight(v15 ^ v0, 32);
       v10 += v15;
       v5 = Long.rotateRight(v5 ^ v10, 24);
-      v0 += v5 + m[s[i + 9]];
+      v0 += v5 + m[(int) (s >>> 36) & 15];
       v15 = Long.rotateRight(v15 ^ v0, 16);
       v10 += v15;
       v5 = Long.rotateRight(v5 ^ v10, 63);
-      v1 += v6 + m[s[i + 10]];
+      v1 += v6 + m[(int) (s >>> 40) & 15];
       v12 = Long.rotateRight(v12 ^ v1, 32);
       v11 += v12;
       v6 = Long.rotateRight(v6 ^ v11, 24);
-      v1 += v6 + m[s[i + 11]];
+      v1 += v6 + m[(int) (s >>> 44) & 15];
       v12 = Long.rotateRight(v12 ^ v1, 16);
       v11 += v12;
       v6 = Long.rotateRight(v6 ^ v11, 63);
-      v2 += v7 + m[s[i + 12]];
+      v2 += v7 + m[(int) (s >>> 48) & 15];
       v13 = Long.rotateRight(v13 ^ v2, 32);
       v8 += v13;
       v7 = Long.rotateRight(v7 ^ v8, 24);
-      v2 += v7 + m[s[i + 13]];
+      v2 += v7 + m[(int) (s >>> 52) & 15];
       v13 = Long.rotateRight(v13 ^ v2, 16);
       v8 += v13;
       v7 = Long.rotateRight(v7 ^ v8, 63);
-      v3 += v4 + m[s[i + 14]];
+      v3 += v4 + m[(int) (s >>> 56) & 15];
       v14 = Long.rotateRight(v14 ^ v3, 32);
       v9 += v14;
       v4 = Long.rotateRight(v4 ^ v9, 24);
-      v3 += v4 + m[s[i + 15]];
+      v3 += v4 + m[(int) (s >>> 60) & 15];
       v14 = Long.rotateRight(v14 ^ v3, 16);
       v9 += v14;
       v4 = Long.rotateRight(v4 ^ v9, 63);

@@ -7,17 +7,25 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeSet;
 
 /** Collections of records, with {@code rr-ldp} and {@code k-rr}: sections 1 to 7 of docs/wire.md. */
 final class RecordCollection extends CollectionSpec implements Inquiry {
   private static final String PERMANENT = "stream-ldp prr 1";
   private static final int PSEUDONYM_BYTES = 8;
   private static final int BLOCK_WORDS = 16;
+  private static final int CONTEXT_BYTES = 32;
+  private static final int DATA_BYTES = CONTEXT_BYTES + 8;
+  private static final ThreadLocal<Blake2bLanes> LANES = ThreadLocal.withInitial(Blake2bLanes::new);
 
   private final List<Attribute> attributes;
   private final Map<String, Attribute> byName = new LinkedHashMap<>();
   private final Mechanism mechanism;
   private final byte[][] contexts;
+
+  /** Bytes of the digests of permanent words, each length once. */
+  private final int[] lengths;
+
   private final long asked;
   private final long linkedMs;
   private final int pseudonymBytes;
@@ -43,11 +51,26 @@ final class RecordCollection extends CollectionSpec implements Inquiry {
       context.addAll(mechanism.context(j));
       contexts[j] = Bytes.sha256(Bytes.utf8(Json.canonical(context)));
     }
+    lengths = lengths();
     asked = Exact.threshold(document.number("sample", 1));
     linkedMs = document.count("linked", 0);
     pseudonymBytes = linkedMs > 0 ? PSEUDONYM_BYTES : 0;
     require(linkedMs % paneMs() == 0, "linked: expected a whole number of windows, in milliseconds");
     require(linkedMs == 0 || mechanism.hasSecondNoise(), "linked: expected noise in every report");
+  }
+
+  private int[] lengths() {
+    TreeSet<Integer> found = new TreeSet<>();
+    for (int j = 0; j < attributes.size(); j++) {
+      int count = mechanism.permanentWords(j);
+      if (count >= BLOCK_WORDS) {
+        found.add(4 * BLOCK_WORDS);
+      }
+      if (count % BLOCK_WORDS > 0) {
+        found.add(4 * (count % BLOCK_WORDS));
+      }
+    }
+    return found.stream().mapToInt(Integer::intValue).toArray();
   }
 
   private static List<Attribute> attributesOf(Document document) {
@@ -142,43 +165,68 @@ final class RecordCollection extends CollectionSpec implements Inquiry {
         System.arraycopy(key.keyed("stream-ldp lnk 1", PSEUDONYM_BYTES, data), 0, row, 0, PSEUDONYM_BYTES);
       }
     }
-    mechanism.fill(row, 8 * pseudonymBytes, values, permanentWords(key, values, fresh), fresh);
+    mechanism.fill(row, 8 * pseudonymBytes, values, key == null ? fresh : permanentWords(key, values), fresh);
     return row;
   }
 
-  /** Returns the words of all permanent decisions, one attribute after another. */
-  private long[] permanentWords(Secret key, int[] values, Words fresh) {
+  /** Returns the words of all permanent decisions that a secret determines, one attribute after another. */
+  private Words permanentWords(Secret key, int[] values) {
     long[] words = new long[mechanism.permanentWords()];
-    if (key == null) {
-      for (int i = 0; i < words.length; i++) {
-        words[i] = fresh.next();
-      }
-      return words;
-    }
-    byte[] data = new byte[40];
-    byte[] block = new byte[Blake2b.MOST_BYTES];
-    Blake2b digests = null;
-    int length = 0;
-    int at = 0;
-    for (int j = 0; j < values.length; j++) {
-      System.arraycopy(contexts[j], 0, data, 0, 32);
-      Bytes.put32(data, 32, values[j]);
-      int count = mechanism.permanentWords(j);
-      for (int first = 0; first < count; first += BLOCK_WORDS) {
-        int here = Math.min(BLOCK_WORDS, count - first);
-        // Attributes of one size share what the key contributes to a digest.
-        if (length != 4 * here) {
-          length = 4 * here;
-          digests = key.digests(PERMANENT, length);
-        }
-        Bytes.put32(data, 36, first / BLOCK_WORDS);
-        digests.digest(data, data.length, block, 0);
-        for (int i = 0; i < here; i++) {
-          words[at++] = Bytes.u32(block, 4 * i);
+    byte[][] inputs = new byte[Blake2bLanes.COUNT][];
+    int[] places = new int[Blake2bLanes.COUNT];
+    for (int length : lengths) {
+      Blake2b digests = key.digests(PERMANENT, length);
+      int count = 0;
+      int place = 0;
+      for (int j = 0; j < values.length; j++) {
+        int left = mechanism.permanentWords(j);
+        for (int block = 0; left > 0; block++, left -= BLOCK_WORDS) {
+          int here = Math.min(BLOCK_WORDS, left);
+          if (4 * here == length) {
+            byte[] data = Arrays.copyOf(contexts[j], DATA_BYTES);
+            Bytes.put32(data, CONTEXT_BYTES, values[j]);
+            Bytes.put32(data, CONTEXT_BYTES + 4, block);
+            inputs[count] = data;
+            places[count++] = place;
+            if (count == Blake2bLanes.COUNT) {
+              digest(digests, length, inputs, places, count, words);
+              count = 0;
+            }
+          }
+          place += here;
         }
       }
+      digest(digests, length, inputs, places, count, words);
     }
-    return words;
+    return new Words() {
+      private int used;
+
+      @Override
+      public long next() {
+        return words[used++];
+      }
+    };
+  }
+
+  /** Writes the words of some digests of one length to their places. */
+  private static void digest(Blake2b digests, int length, byte[][] inputs, int[] places, int count, long[] words) {
+    if (count >= Blake2bLanes.LEAST) {
+      Blake2bLanes lanes = LANES.get();
+      lanes.digest(digests, inputs, count, DATA_BYTES);
+      for (int lane = 0; lane < count; lane++) {
+        for (int i = 0; i < length / 4; i++) {
+          words[places[lane] + i] = lanes.word(lane, i);
+        }
+      }
+      return;
+    }
+    byte[] block = new byte[length];
+    for (int each = 0; each < count; each++) {
+      digests.digest(inputs[each], DATA_BYTES, block, 0);
+      for (int i = 0; i < length / 4; i++) {
+        words[places[each] + i] = Bytes.u32(block, 4 * i);
+      }
+    }
   }
 
   @Override
@@ -220,7 +268,7 @@ final class RecordCollection extends CollectionSpec implements Inquiry {
     abstract int permanentWords(int j);
 
     /** Writes a report into a row, from a bit on. */
-    abstract void fill(byte[] row, int from, int[] values, long[] permanent, Words fresh);
+    abstract void fill(byte[] row, int from, int[] values, Words permanent, Words fresh);
 
     abstract Cost cost(int j);
   }
@@ -285,18 +333,19 @@ final class RecordCollection extends CollectionSpec implements Inquiry {
     }
 
     @Override
-    void fill(byte[] row, int from, int[] values, long[] permanent, Words fresh) {
-      int bit = 0;
-      for (int j = 0; j < values.length; j++) {
-        for (int v = 0; v < sizes[j]; v++, bit++) {
-          boolean isSet = (v == values[j]) != (permanent[bit] < f);
-          if (hasSecondNoise) {
-            isSet = fresh.next() < (isSet ? q : p);
-          }
-          if (isSet) {
-            Bytes.setBit(row, from + bit);
-          }
-        }
+    void fill(byte[] row, int from, int[] values, Words permanent, Words fresh) {
+      // All permanent decisions first: with fresh noise, one source makes both.
+      long[] named = new long[(bits + 63) / 64];
+      for (int j = 0, bit = 0; j < values.length; bit += sizes[j], j++) {
+        named[bit + values[j] >> 6] |= 1L << (bit + values[j] & 63);
+      }
+      for (int word = 0; word < named.length; word++) {
+        named[word] ^= permanent.below(0, f, f, Math.min(64, bits - 64 * word));
+      }
+      for (int word = 0; word < named.length; word++) {
+        int count = Math.min(64, bits - 64 * word);
+        long sent = hasSecondNoise ? fresh.below(named[word], p, q, count) : named[word];
+        Bytes.putBits(row, from + 64 * word, sent, count);
       }
     }
 
@@ -412,15 +461,15 @@ final class RecordCollection extends CollectionSpec implements Inquiry {
     }
 
     @Override
-    void fill(byte[] row, int from, int[] values, long[] permanent, Words again) {
+    void fill(byte[] row, int from, int[] values, Words permanent, Words again) {
+      long[] named = new long[values.length];
+      for (int j = 0; j < values.length; j++) {
+        named[j] = shifted(values[j], permanent.next(), kept[j], sizes[j]);
+      }
       int bit = from;
       for (int j = 0; j < values.length; j++) {
-        long named = shifted(values[j], permanent[j], kept[j], sizes[j]);
-        if (hasSecondNoise) {
-          named = shifted(named, again.next(), fresh[j], sizes[j]);
-        }
         int count = Bytes.width(sizes[j]);
-        Bytes.putBits(row, bit, named, count);
+        Bytes.putBits(row, bit, hasSecondNoise ? shifted(named[j], again.next(), fresh[j], sizes[j]) : named[j], count);
         bit += count;
       }
     }

@@ -18,6 +18,42 @@ interface Words {
     }
   }
 
+  /**
+   * Decides up to 64 bits: each is 1 if its word is below a threshold, which depends on a bit of the states.
+   *
+   * @param states the lowest bit decides first
+   * @param zero threshold where the state is 0
+   * @param one threshold where it is 1
+   */
+  default long below(long states, long zero, long one, int count) {
+    long decided = 0;
+    for (int i = 0; i < count; i++) {
+      decided |= (next() < ((states >>> i & 1) == 0 ? zero : one) ? 1L : 0L) << i;
+    }
+    return decided;
+  }
+
+  /**
+   * Decides as {@link #below} does, all bits at once, by one digit of all words after another, the highest first: digits
+   * behind the first in which a word and its threshold differ decide nothing, and are not drawn.
+   *
+   * @param source whose words are 32 random bits each, of no other meaning
+   */
+  static long digitByDigit(Words source, long states, long zero, long one, int count) {
+    long open = count == 64 ? -1 : (1L << count) - 1;
+    long certain = (zero == Exact.WHOLE ? ~states : 0) | (one == Exact.WHOLE ? states : 0);
+    long decided = open & certain;
+    open &= ~certain;
+    // Where only zeros are left of both thresholds, no word that is equal so far is below.
+    for (int digit = 31; open != 0 && ((zero | one) & (1L << digit + 1) - 1) != 0; digit--) {
+      long threshold = ((one >>> digit & 1) == 0 ? 0 : states) | ((zero >>> digit & 1) == 0 ? 0 : ~states);
+      long drawn = count <= 32 ? source.next() : source.next() | source.next() << 32;
+      decided |= open & threshold & ~drawn;
+      open &= ~(threshold ^ drawn);
+    }
+    return decided;
+  }
+
   /** Returns a source of the words that a secret determines for a purpose: 16 of each block, in order. */
   static Words keyed(Secret secret, String person, byte[] data) {
     return new Words() {
@@ -44,6 +80,8 @@ interface Words {
   final class System implements Words {
     private static final SecureRandom RANDOM = new SecureRandom();
 
+    // What is drawn is used within one call of a reporter: a process that is copied would take decisions twice.
+
     /** Bytes that are drawn at once: a call costs as much as some hundred bytes. What is left over is forgotten. */
     private static final int DRAWN = 1024;
 
@@ -58,6 +96,11 @@ interface Words {
       }
       used += 4;
       return Bytes.u32(drawn, used - 4);
+    }
+
+    @Override
+    public long below(long states, long zero, long one, int count) {
+      return digitByDigit(this, states, zero, one, count);
     }
 
     static byte[] bytes(int count) {

@@ -64,4 +64,23 @@ class Blake2bTest {
             + "b5e996e8f0f4eb981fc214b005f42d2ff4233499391653df7aefcbc13fc51568",
         digest(counted(64), 64, new byte[0]));
   }
+
+  @Test
+  void digestsAtOnceAreThoseOfOneAfterAnother() {
+    Blake2bLanes lanes = new Blake2bLanes();
+    for (int length = 4; length <= 64; length += 20) {
+      Blake2b digests = new Blake2b(counted(32), "stream-ldp prr 1", length);
+      byte[][] inputs = new byte[Blake2bLanes.COUNT][];
+      for (int count = 1; count <= inputs.length; count++) {
+        inputs[count - 1] = sequence(40, count);
+        lanes.digest(digests, inputs, count, 40);
+        for (int lane = 0; lane < count; lane++) {
+          byte[] one = digests.digest(inputs[lane]);
+          for (int word = 0; word < length / 4; word++) {
+            assertEquals(Bytes.u32(one, 4 * word), lanes.word(lane, word));
+          }
+        }
+      }
+    }
+  }
 }

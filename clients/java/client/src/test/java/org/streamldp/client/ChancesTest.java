@@ -44,6 +44,43 @@ class ChancesTest {
     return used[0];
   }
 
+  /** Exact: with thresholds of three digits, the first three words decide, and all of their lowest bits are played. */
+  @Test
+  void decisionsByDigitsHaveTheChancesOfTheirThresholds() {
+    for (long eighths = 0; eighths <= 8; eighths++) {
+      long threshold = eighths << 29;
+      for (int state = 0; state < 2; state++) {
+        long[] thresholds = {state == 0 ? threshold : 5L << 29, state == 1 ? threshold : 0};
+        int found = 0;
+        for (int played = 0; played < 8; played++) {
+          int[] used = new int[1];
+          int bits = played;
+          Words words = () -> bits >> used[0]++ & 1;
+          found += (int) Words.digitByDigit(words, state, thresholds[0], thresholds[1], 1);
+        }
+        assertEquals(eighths, found);
+      }
+    }
+  }
+
+  @Test
+  void decisionsByDigitsOfManyBitsAreThoseOfEach() {
+    Words words = seeded(21);
+    long zero = 1_288_490_189L;
+    long one = 3_435_973_837L;
+    long states = 0xf0f0_1234_5678_9abcL;
+    long[] ones = new long[64];
+    for (int i = 0; i < DRAWN; i++) {
+      long decided = Words.digitByDigit(words, states, zero, one, 64);
+      for (int bit = 0; bit < 64; bit++) {
+        ones[bit] += decided >>> bit & 1;
+      }
+    }
+    for (int bit = 0; bit < 64; bit++) {
+      near(((states >>> bit & 1) == 0 ? zero : one) / (double) Exact.WHOLE, ones[bit] / (double) DRAWN, "bit " + bit);
+    }
+  }
+
   /** Each oracle sends an answer that supports the true value with its chance, by what its parameters say. */
   @Test
   void answersOfEachRandomizerAreAsLikelyAsTheMeaningSays() {

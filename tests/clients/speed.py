@@ -21,9 +21,8 @@ from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.memory import connected
 from stream_ldp.kinds import kind_of, parse_collection
 from stream_ldp.ledger.ledger_file import PrivacyLedger
-from stream_ldp.mechanisms import new_secret
 from stream_ldp.ledger.terms import Terms
-from stream_ldp.mechanisms import OSEntropy
+from stream_ldp.mechanisms import OSEntropy, new_secret
 from tests.clients import java
 
 ATTRIBUTES = 16

@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -49,7 +48,7 @@ def test_the_page_names_every_refusal_of_the_client() -> None:
 @pytest.mark.parametrize("name", ["record_reports", "sampled", "strings", "places", "item_reports"])
 async def test_reports_pass_the_gateway_and_all_of_them_count(name: str) -> None:
     file = vectors(name)[0]["file"]
-    collection: Any = parse_collection(json.dumps(file))
+    collection = parse_collection(json.dumps(file))
     held = [{"items": []}, {"items": ["Heat", "Fargo"]}]
     if name != "item_reports":
         held = [dict(each) for each in specified(collection, file).held()[:2]]
@@ -57,7 +56,7 @@ async def test_reports_pass_the_gateway_and_all_of_them_count(name: str) -> None
     # Item sets are asked for in phases: the first is that of an epoch's first window.
     epoch_ms = 3 * collection.window.size_ms
     with kafka_in_memory(collection, now_ms=TIME_MS // epoch_ms * epoch_ms) as kafka:
-        async with gateway(collection, kafka) as url:
+        async with gateway(collection, kafka=kafka) as url:
             command = java.command("org.streamldp.client.GatewayProgram")
             process = await asyncio.create_subprocess_exec(
                 *(*command, url, collection.name, str(kafka.clock())),

@@ -331,7 +331,7 @@ def test_a_ledger_that_is_missing_damaged_there_or_another_user_s_stops_the_clie
     for file in files:
         assert not file.stat().st_mode & 0o077
     for file in files:
-        file.write_bytes(file.read_bytes().replace(b"4", b"9", 1))
+        file.write_bytes(file.read_bytes().replace(b"4", b"9"))
     with pytest.raises(ClientRefused, match="bad_ledger") as refusal:
         client.user("ada", secret=SECRET, path=path)
     assert SECRET.hex() not in refusal.value.detail

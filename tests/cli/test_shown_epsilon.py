@@ -37,7 +37,7 @@ SETS = [
 def survey(mechanism: str) -> str:
     return (
         f"collection: survey\nmechanism: {mechanism}\n"
-        "attributes: [{name: bathing, values: [no, yes]}, {name: mobility, values: [none, some, full]}]\n"
+        "attributes: [{name: bathing, values: [no, yes]}, {name: mobility, values: [none, some]}]\n"
         "window: {size: 60s}\nestimates: [{name: mobility, of: [mobility]}]\n"
     )
 
@@ -83,7 +83,7 @@ def test_no_command_shows_an_epsilon_of_records_below_the_true_one(mechanism: st
     check_shown(run("plan", file, "--reports", 500), row, losses(1, 2, 7, 30, 365, math.inf))
     check_audited(run("audit", "--exact", file), losses(1, 2, 3, math.inf))
 
-    (data := tmp_path / "people.csv").write_text("bathing,mobility\nno,none\nyes,some\nno,full\n")
+    (data := tmp_path / "people.csv").write_text("bathing,mobility\nno,none\nyes,some\nno,some\n")
     answered = run("evaluate", file, "--data", data, "--repeats", 1, "--users", 50, "--vary", "estimates.0.method=em")
     check_shown(answered, r"^ +\S+ +em +50 .* (\S+) +(\S+) +\S+ *$", [once, for_ever])
     told = r"(\S+) a report, (\S+) for ever"

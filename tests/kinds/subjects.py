@@ -185,7 +185,7 @@ string: {{name: word, length: 6, alphabet: abcdefghijklmnopqrstuvwxyz}}
         misspelt=("string:", "sting:"),
         another=("epsilon: 6", "epsilon: 5"),
         evaluated=(
-            "{mechanism: {kind: strings, k: 2}, string: {name: word}}",
+            "{mechanism: {kind: strings, k: 2}, string: {name: word, length: 6, alphabet: abfgin}}",
             "mechanism.epsilon=4,6",
             {"strings": "found told false nobodys expected covered"},
         ),

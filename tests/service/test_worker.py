@@ -203,6 +203,18 @@ async def test_parts_that_begin_again_show_nothing_of_what_a_peer_may_own_by_now
     assert [sample for metric in lag.collect() for sample in metric.samples] == []
 
 
+async def test_a_worker_whose_password_has_changed_should_be_restarted_unless_it_begins_again_anyway(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    process = worker._Process(Settings(), {})
+    monkeypatch.setattr(process, "watch", SimpleNamespace(live=lambda: ["restart it"], problems=list))
+    assert process.live() == [], "it has not started yet"
+    monkeypatch.setattr(process, "worker", SimpleNamespace(live=lambda: ["no turn"]))
+    assert process.live() == ["restart it", "no turn"]
+    monkeypatch.setattr(process, "_again", "its parts begin again")
+    assert process.live() == []
+
+
 @pytest.mark.long
 async def test_a_worker_whose_parts_fail_again_and_again_ends_with_the_reason(deployment: JointDeployment) -> None:
     worker = deployment.worker(broken="ever-stay-connected", environment={"STREAM_LDP_OUTAGE": "6s"})

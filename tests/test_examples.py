@@ -38,6 +38,7 @@ PRINTED = {
     "marginals.py": {r"meat": 0.6, r"fish": 0.1},
     "views.py": {r"no +good": 1.0},
     "places.py": {r"rome": 12_000.0},
+    "item_sets.py": {r"alien": 0.8},
     "strings.py": {r"yeet": 0.4, r"rizz": 0.3},
 }
 

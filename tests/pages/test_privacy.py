@@ -12,9 +12,9 @@ import pytest
 
 from stream_ldp.audit.enumeration import Enumeration
 from stream_ldp.ledger.ledger import Spending
-from stream_ldp.mechanisms import RRLDP
+from stream_ldp.mechanisms import RRLDP, DirectResponse
 from stream_ldp.mechanisms.privacy_loss import shown_guess
-from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
+from stream_ldp.mechanisms.shuffling import DELTA, composed_epsilon, shuffled_epsilon
 from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.sets.collection import ItemCollection
@@ -171,8 +171,20 @@ def test_a_client_that_counts_as_the_specification_says_counts_what_the_ledger_d
 
 
 def test_what_readers_of_answers_could_learn_is_as_stated() -> None:
-    (reports, local, stated) = re.findall(
-        r"([\d,]+) reports at epsilon (\d) give \(([\d.]+\d), 10\^-8\)", text_of(PAGE).replace("\n", " ")
-    )[0]
-    exact = shuffled_epsilon(float(local), reports=int(reports.replace(",", "")), delta=DELTA)
-    assert exact <= float(stated) < exact + 0.001
+    """Each number is the bound, rounded up to the third decimal."""
+    text = text_of(PAGE)
+    rows = re.findall(r"^\| ([\d,]+) ((?:\| 0\.\d{3} ){5})\|$", text, flags=re.MULTILINE)
+    assert len(rows) == 3
+    blankets = [None, *(DirectResponse(size=size, epsilon=1.0).blanket for size in (2, 4, 16, 64))]
+    for reports, numbers in rows:
+        count = int(reports.replace(",", ""))
+        for stated, blanket in zip(numbers.strip("| ").split(" | "), blankets, strict=True):
+            exact = shuffled_epsilon(1.0, reports=count, delta=DELTA, blanket=blanket)
+            assert exact <= float(stated) < exact + 0.001, (reports, blanket)
+    ((ten, naive),) = re.findall(
+        r"k-RR of 16 values come to (0\.\d{3}), and not to (0\.\d\d)", text.replace("\n", " ")
+    )
+    exact = composed_epsilon(1.0, reports=20_000, delta=DELTA, times=10, blanket=blankets[3])
+    assert exact <= float(ten) < exact + 0.001
+    once = shuffled_epsilon(1.0, reports=20_000, delta=DELTA, blanket=blankets[3])
+    assert 10 * once == pytest.approx(float(naive), abs=0.01)

@@ -18,9 +18,8 @@ from stream_ldp.kinds import kind_of_document
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from stream_ldp.cli.evaluate.known_table import TableFile
     from stream_ldp.collection import Collection
-    from stream_ldp.evaluation.trial import Evaluation
+    from stream_ldp.evaluation.trial import Evaluation, KnownTable
     from stream_ldp.pipeline.kind import Kind
 
 #: What joins the name of a group of estimates to the number of one of them.
@@ -113,7 +112,7 @@ def cases(
     *,
     source: str,
     varied: Mapping[str, Sequence[Any]],
-    table: TableFile,
+    table: KnownTable,
     ways: Ways | None = None,
     returning: float | None = None,
     label: str | None = None,
@@ -173,7 +172,7 @@ def cases(
         yield Case(varied=shown, collection=collection, evaluation=kind.evaluation)
 
 
-def _names(document: Mapping[str, Any], table: TableFile) -> list[str]:
+def _names(document: Mapping[str, Any], table: KnownTable) -> list[str]:
     """List the attributes of a document: those of the table if it has none."""
     given = document.get("attributes", [{"name": name} for name in table.columns])
     parts = given if isinstance(given, list) else []
@@ -187,7 +186,7 @@ def _can_learn(document: Mapping[str, Any]) -> bool:
 
 
 def _put_ways(
-    kind: Kind[Any, Any, Any], root: Any, document: dict[str, Any], *, source: str, ways: Ways, table: TableFile
+    kind: Kind[Any, Any, Any], root: Any, document: dict[str, Any], *, source: str, ways: Ways, table: KnownTable
 ) -> None:
     """Put random sets of attributes in the place of the estimates, all in the form of the first of these."""
     given = document.get("estimates")

@@ -24,8 +24,12 @@ from stream_ldp.records.estimators.problem import Fit, Problem
 from stream_ldp.records.estimators.solution import Start
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scipy import sparse
 
+    from stream_ldp.mechanisms import Support
+    from stream_ldp.pipeline.statistics import RowCounts
     from stream_ldp.records.estimators.patterns import FloatArray
 
 #: Weight of the L1 norm in the paper's form, for frequencies and averaged over the bits; the paper gives no value.
@@ -54,7 +58,8 @@ class PaperLasso:
 
     def fit(self, problem: Problem, start: FloatArray | None) -> Fit:  # noqa: ARG002
         """Solve once; there is no start."""
-        return _fit(problem, paper_lasso(problem), 0.0)
+        joint = paper_lasso(problem.counts, sizes=problem.likelihood.sizes, supports=problem.supports)
+        return _fit(problem, joint, 0.0)
 
 
 def pair_lasso(problem: Problem) -> FloatArray:
@@ -72,7 +77,7 @@ def _pair_lasso(problem: Problem, *, most: float) -> tuple[FloatArray, float]:
     from scipy import sparse  # noqa: PLC0415
 
     sizes, prior = problem.likelihood.sizes, problem.prior
-    data = _Response.of(problem)
+    data = _Response.of(problem.counts, sizes=sizes, supports=problem.supports)
     centre = np.maximum(prior.centre.ravel(), _MIN_PROBABILITY)
     spring = np.sqrt(prior.strength / centre)
     design = sparse.vstack([sparse.diags_array(1.0 / data.error) @ _design(sizes), sparse.diags_array(spring)])
@@ -82,11 +87,13 @@ def _pair_lasso(problem: Problem, *, most: float) -> tuple[FloatArray, float]:
     return on_simplex(weights).reshape(sizes), gap
 
 
-def paper_lasso(problem: Problem) -> FloatArray:
-    """Estimate the joint from single bits; cells may be 0, as the paper's LREMH needs."""
-    sizes = problem.likelihood.sizes
+def paper_lasso(counts: RowCounts, *, sizes: tuple[int, ...], supports: Sequence[Support]) -> FloatArray:
+    """Estimate the joint from single bits; cells may be 0, as the paper's LREMH needs.
+
+    The arguments are those of `Estimator.estimate`; there is at least one report.
+    """
     singles = sum(sizes)
-    response = _Response.of(problem).frequency[:singles]
+    response = _Response.of(counts, sizes=sizes, supports=supports).frequency[:singles]
     weights, _ = _non_negative(_design(sizes)[:singles].tocsc(), response, _PAPER_ALPHA, None, most=math.inf)
     total = float(weights.sum())
     joint = weights / total if total else np.full(len(weights), 1.0 / len(weights))
@@ -100,10 +107,9 @@ class _Response(NamedTuple):
     error: FloatArray
 
     @classmethod
-    def of(cls, problem: Problem) -> _Response:
-        counts, sizes = problem.counts, problem.likelihood.sizes
-        one = np.repeat([support.one for support in problem.supports], sizes)
-        zero = np.repeat([each.zero for each in problem.supports], sizes)
+    def of(cls, counts: RowCounts, *, sizes: tuple[int, ...], supports: Sequence[Support]) -> _Response:
+        one = np.repeat([support.one for support in supports], sizes)
+        zero = np.repeat([support.zero for support in supports], sizes)
         bits = counts.bits
         products, squares = np.zeros((bits + 1, bits + 1)), np.zeros((bits + 1, bits + 1))
         rows = counts.unpacked()

@@ -38,4 +38,5 @@ class PaperLREMH:
 
     def fit(self, problem: Problem, start: FloatArray | None) -> Fit:  # noqa: ARG002
         """Iterate on the remaining cells; the previous estimate is not used."""
-        return iterate(problem, paper_lasso(problem), Start.LASSO, self._delta)
+        first = paper_lasso(problem.counts, sizes=problem.likelihood.sizes, supports=problem.supports)
+        return iterate(problem, first, Start.LASSO, self._delta)

@@ -1,0 +1,112 @@
+"""What the papers wish for next, and what the product has of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Direction(NamedTuple):
+    """A wish of a paper.
+
+    answer: yes, in part, or no.
+    how: with what, or what is missing.
+    """
+
+    wish: str
+    place: str
+    answer: str
+    how: str
+
+
+DIRECTIONS = (
+    Direction(
+        "key-value data: keys and values both hidden, and still kept together",
+        "survey, 5.1",
+        "no",
+        "an attribute of many names and one of numbers can be asked for, each by itself; their match is not kept",
+    ),
+    Direction(
+        "graph data: degrees, subgraphs, with the dependence of sparse edges",
+        "survey, 5.1",
+        "no",
+        "nothing of it; the numbers of a user's own edges could be an attribute with a `range`",
+    ),
+    Direction(
+        "queries of ranges",
+        "survey, 5.2",
+        "in part",
+        "an attribute with a `range` has its whole distribution in the answer; ranges have no errors of their own",
+    ),
+    Direction(
+        "queries of extremes",
+        "survey, 5.2",
+        "no",
+        "a largest value is that of one user, which is what is hidden; a high quantile would be the honest form",
+    ),
+    Direction(
+        "clustering",
+        "survey, 5.2",
+        "in part",
+        "on synthetic records (`stream-ldp synthesize`), with any library; nothing is made for it",
+    ),
+    Direction(
+        "frequent patterns (sets of items that are often together)",
+        "survey, 5.2",
+        "no",
+        "single items of sets are found (`svim`, `gfim`), pairs and larger sets are not",
+    ),
+    Direction(
+        "one perturbation for many queries",
+        "survey, 5.2",
+        "yes",
+        "reports of records and of views answer any estimate of their attributes, later ones by `stream-ldp replay`",
+    ),
+    Direction(
+        "more useful results of analyses",
+        "survey, 5.2",
+        "yes",
+        "figures 1 to 9 above, and pages on accuracy: what windows, attributes and candidates have in common is used",
+    ),
+    Direction(
+        "regressions and SVM, as in Harmony's other half",
+        "survey, 5.2",
+        "in part",
+        "learnt from synthetic records, with the accuracy on the page on mechanisms; no gradients are collected",
+    ),
+    Direction(
+        "correlations of many attributes within a budget",
+        "survey, 5.3",
+        "yes",
+        "views (`ask: auto`): each user tells a few attributes at the full epsilon, in place of all at a part of it",
+    ),
+    Direction(
+        "an inference from margins to the joint with little error",
+        "survey, 5.3",
+        "yes",
+        "maximum entropy over views, a junction tree for records, and standard errors that say what they leave open",
+    ),
+    Direction(
+        "little communication for wide data",
+        "survey, 5.3",
+        "yes",
+        "a view is a small answer, whatever the number of attributes; `stream-ldp plan` prints the bytes",
+    ),
+    Direction(
+        "the graphical model that fits the data best",
+        "joint distributions, 6",
+        "yes",
+        "synthetic records are drawn along a junction tree of the pairs whose dependence is seen (`synthesize`)",
+    ),
+    Direction(
+        "published data that are more useful",
+        "joint distributions, 6",
+        "yes",
+        "views at the full epsilon, a hidden factor of many attributes, and the previous windows as a prior",
+    ),
+    Direction(
+        "other groups of users than two halves",
+        "frequent items, 6",
+        "yes",
+        "gfim-users and svim give each phase its own users and all of epsilon, and `split` divides either",
+    ),
+)

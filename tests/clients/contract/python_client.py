@@ -33,6 +33,7 @@ from stream_ldp.ledger.terms import (
     BudgetExceeded,
     DayBudgetExceeded,
     LinkingRefused,
+    SpanBudgetExceeded,
     Terms,
     TooManyValues,
 )
@@ -44,6 +45,7 @@ REASONS: Mapping[type[Exception], str] = {
     CollectionError: "bad_collection",
     DataError: "bad_record",
     DayBudgetExceeded: "day_budget_exceeded",
+    SpanBudgetExceeded: "span_budget_exceeded",
     BudgetExceeded: "budget_exceeded",
     TooManyValues: "too_many_values",
     LinkingRefused: "linking_refused",
@@ -259,6 +261,8 @@ def _terms(
     *,
     budget: float | None,
     per_day: float | None = None,
+    per_span: float | None = None,
+    span_days: int | None = None,
     values: int = 1,
     fresh: bool = False,
     linked: bool = False,
@@ -267,6 +271,8 @@ def _terms(
     return Terms(
         budget=math.inf if budget is None else budget,
         per_day=math.inf if per_day is None else per_day,
+        per_span=math.inf if per_span is None else per_span,
+        span_days=span_days,
         assumption=assumption,
         max_values=values if assumption is Assumption.VALUES else None,
         linked=linked,

@@ -283,6 +283,24 @@ def test_the_budget_of_a_day_begins_anew_the_next(client: ClientProcess) -> None
     assert client.report(collection.name, user, RECORD, time_ms=TIME_MS + DAY_MS).reports == 1
 
 
+def test_days_that_follow_each_other_have_a_budget_whenever_they_begin(client: ClientProcess) -> None:
+    collection = opened(client, SURVEY)
+    try:
+        user = new_user(client, budget=100, per_span=8.1, span_days=7, fresh=True)
+    except ClientRefused as refusal:
+        if refusal.reason != "bad_ledger":
+            raise
+        pytest.skip(f"the client in {client.hello.language} has no such budget")
+    # Of days: a clock that is set back finds what lies ahead of it.
+    for day, reports in ((0, 1), (3, 1), (6, 0), (2, 0), (7.5, 1), (9, 0)):
+        time_ms = TIME_MS + int(day * DAY_MS)
+        if reports:
+            assert client.report(collection.name, user, RECORD, time_ms=time_ms).reports == 1
+            continue
+        with pytest.raises(ClientRefused, match="span_budget_exceeded"):
+            client.report(collection.name, user, RECORD, time_ms=time_ms)
+
+
 def turning(client: ClientProcess, vector: Mapping[str, Any]) -> tuple[Collection, dict[str, Any]]:
     """Give a client the collection of a vector whose users take turns; return what a user of it may hold, too."""
     files = json.loads((GOLDEN / "collections.json").read_text(encoding="utf-8"))

@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.TreeSet;
 
 /** All that a ledger keeps, as a value: the secret, the terms, and what was spent. No value of a record enters it. */
@@ -21,6 +22,11 @@ final class Book {
 
   /** Most ranges of epochs that are remembered of a phase; beyond it, the two that are nearest become one. */
   private static final int MOST_RANGES = 64;
+
+  private static final long DAY_MS = 86_400_000;
+
+  /** Parts of the days that have a budget of their own: a charge counts for longer than them by one part, 1.6 %. */
+  private static final int SPAN_PARTS = 64;
 
   /** The reports that have shown permanent responses of one set, at one price. */
   private static final class Account {
@@ -99,6 +105,9 @@ final class Book {
   private final List<PhaseAccount> phases = new ArrayList<>();
   private final Map<Long, Double> days = new LinkedHashMap<>();
 
+  /** What was spent by when, for the budget of some days; times are rounded up. */
+  private final TreeMap<Long, Double> recent = new TreeMap<>();
+
   /** The last turn in each collection whose users take turns, by its fingerprint. */
   private final Map<String, Long> turns = new LinkedHashMap<>();
 
@@ -152,11 +161,12 @@ final class Book {
   }
 
   /**
-   * Counts so many reports that show the same, on a day.
+   * Counts so many reports that show the same, at a time.
    *
    * @throws ReportRefusedException the terms do not allow them; the book is of no use then
    */
-  void count(Charge charge, long times, long day) {
+  void count(Charge charge, long times, long timeMs) {
+    long day = Math.floorDiv(timeMs, DAY_MS);
     if (charge.isLinked && !terms.isLinked()) {
       throw new LinkingRefusedException(
           "collection \""
@@ -188,10 +198,39 @@ final class Book {
               + terms.perDay()
               + " a day, until 00:00 UTC: nothing was sent");
     }
+    inSpan(timeMs, Math.max(0, after - before) + (before > 0 ? rounding : 0));
     days.remove(day);
     days.put(day, today);
     while (days.size() > MOST_DAYS) {
       days.remove(days.keySet().iterator().next());
+    }
+  }
+
+  /** Counts a cost in the budget of some days; what lies ahead of a clock that was set back counts, too. */
+  private void inSpan(long timeMs, double cost) {
+    long spanMs = terms.spanDays() * DAY_MS;
+    if (spanMs == 0) {
+      recent.clear();
+      return;
+    }
+    // What has counted for twice the span is forgotten: a clock that was ahead by less has renewed nothing.
+    recent.headMap(timeMs - 2 * spanMs, true).clear();
+    double earlier = 0;
+    for (double each : recent.tailMap(timeMs - spanMs, false).values()) {
+      earlier += each;
+    }
+    if (!(earlier + cost <= terms.perSpan())) {
+      throw new SpanBudgetExceededException(
+          tooDear(cost, terms.perSpan() - earlier)
+              + " of "
+              + terms.perSpan()
+              + " in any "
+              + terms.spanDays()
+              + " days: nothing was sent");
+    }
+    if (cost > 0) {
+      long partMs = spanMs / SPAN_PARTS;
+      recent.merge((Math.floorDiv(timeMs, partMs) + 1) * partMs, cost, Double::sum);
     }
   }
 
@@ -287,6 +326,11 @@ final class Book {
     }
     data.put("days", dated);
     data.put("turns", turns);
+    List<Object> spans = new ArrayList<>();
+    for (Map.Entry<Long, Double> each : recent.entrySet()) {
+      spans.add(Arrays.asList(each.getKey(), each.getValue()));
+    }
+    data.put("recent", spans);
     String line = Json.canonical(data);
     return line + "\n" + seal(secret, line) + "\n";
   }
@@ -338,6 +382,9 @@ final class Book {
     }
     for (Object each : (List<?>) data.get("days")) {
       book.days.put((Long) ((List<?>) each).get(0), ((Number) ((List<?>) each).get(1)).doubleValue());
+    }
+    for (Object each : (List<?>) data.get("recent")) {
+      book.recent.put((Long) ((List<?>) each).get(0), ((Number) ((List<?>) each).get(1)).doubleValue());
     }
     for (Map.Entry<?, ?> each : ((Map<?, ?>) data.get("turns")).entrySet()) {
       book.turns.put((String) each.getKey(), (Long) each.getValue());

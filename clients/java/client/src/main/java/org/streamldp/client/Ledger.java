@@ -11,8 +11,6 @@ import java.util.function.Function;
  * threads and processes may use the ledger of one store.
  */
 public final class Ledger {
-  private static final long DAY_MS = 86_400_000;
-
   private final Store store;
   private final Secret secret;
 
@@ -147,7 +145,7 @@ public final class Ledger {
               throw new AlreadyReported();
             }
             double before = book.spent();
-            book.count(charge, times, Math.floorDiv(timeMs, DAY_MS));
+            book.count(charge, times, timeMs);
             double spent = book.spent();
             List<byte[]> rows = made.apply(tags == null ? null : secret);
             paid[0] =

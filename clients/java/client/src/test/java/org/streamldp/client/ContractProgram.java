@@ -88,6 +88,7 @@ final class ContractProgram {
     reasons.put(CollectionException.class, "bad_collection");
     reasons.put(DataException.class, "bad_record");
     reasons.put(DayBudgetExceededException.class, "day_budget_exceeded");
+    reasons.put(SpanBudgetExceededException.class, "span_budget_exceeded");
     reasons.put(BudgetExceededException.class, "budget_exceeded");
     reasons.put(TooManyValuesException.class, "too_many_values");
     reasons.put(LinkingRefusedException.class, "linking_refused");

@@ -149,4 +149,25 @@ class LedgerTest {
     assertFalse(read.isOver(new Charge("films", false, "00", 2, 990, 1.5)));
     assertFalse(read.isOver(new Charge("films", false, "00", 1, 2_000, 1.5)));
   }
+
+  @Test
+  void someDaysThatFollowEachOtherHaveABudgetWheneverTheyBegin() {
+    long day = 86_400_000;
+    Terms terms = Terms.budget(1e6).perSpan(8.1, 7).fresh(true).build();
+    Ledger ledger = Ledger.create(Store.inMemory(), terms);
+    long[] now = {1_760_000_000_000L};
+    Reporter reporter = Reporter.of(SURVEY, new Kept()).clock(() -> now[0]).build();
+    reporter.report(RECORD, ledger);
+    now[0] += 3 * day;
+    reporter.report(RECORD, ledger);
+    assertThrows(SpanBudgetExceededException.class, () -> reporter.report(RECORD, ledger));
+    // A clock that is set back finds what lies ahead of it.
+    now[0] -= 3 * day;
+    assertThrows(SpanBudgetExceededException.class, () -> reporter.report(RECORD, ledger));
+    now[0] += 7 * day + day / 2;
+    reporter.report(RECORD, ledger);
+    assertThrows(SpanBudgetExceededException.class, () -> reporter.report(RECORD, ledger));
+    assertEquals(8.1, ledger.terms().but().build().perSpan());
+    assertThrows(LedgerException.class, () -> Terms.budget(4).perSpan(1, 0).build());
+  }
 }

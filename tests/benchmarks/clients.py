@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.clients
 
-Each number is what a process takes for many reports of one user, less what it takes for one, over their number. It has
-the reading of the record, the charge to a ledger in memory, the noise and the batch, and no network or disk. One by
-one, each report is a request and a batch of its own; in bulk, all are one request and one batch.
+Each number is what a process takes for many reports of one user, less what it takes for one, over their number. It
+has the reading of the record, the charge to a ledger in memory, the noise and the batch, and no network or disk. One
+by one, each report is a request and a batch of its own; in bulk, all are one request and one batch.
 """
 
 from __future__ import annotations

@@ -18,8 +18,11 @@ from typing import Any
 import pytest
 from aiohttp import web
 from playwright.async_api import async_playwright
+from typer.testing import CliRunner
 
 from stream_ldp.audit.wire.randomizers import again, answer, loss_of
+from stream_ldp.cli import app
+from stream_ldp.client.audit import through
 from stream_ldp.collection import Collection
 from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import Door, Gateway, Source
@@ -574,6 +577,52 @@ async def test_answers_of_every_randomizer_are_those_of_the_specification_for_th
     assert [(number, taken) for number, taken, _ in found] == [(number, taken) for number, taken, _ in expected]
     for (_, _, loss), (_, _, stated) in zip(found, expected, strict=True):
         assert stated <= loss <= stated * (1 + 1e-9) + 1e-9
+
+
+def audited(file: Path, program: Path) -> tuple[int, str]:
+    command = f"{NODE} {program}"
+    result = CliRunner().invoke(app, ["audit", str(file), "--client", "--through", command], env={"COLUMNS": "200"})
+    return result.exit_code, result.output
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look at fewer users and reports, too few for a test of ids."""
+    for name, number in {"_USERS": 3, "_CHARGED": 1, "_IDS": 4, "_RANDOM": 64}.items():
+        monkeypatch.setattr(through, name, number)
+    monkeypatch.setattr(through, "id_problems", lambda _: [])
+
+
+PROGRAM = Path("contract", "program.js")
+
+
+@pytest.mark.usefixtures("few")
+def test_the_client_passes_an_audit_and_one_that_inverts_its_noise_does_not(tmp_path: Path) -> None:
+    file = tmp_path / "survey.yaml"
+    file.write_text(SURVEY.format(mechanism="{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}"), encoding="utf-8")
+    status, shown = audited(file, CLIENT / PROGRAM)
+    assert (status, shown.count(" holds ")) == (0, 11)
+    broken = tmp_path / "broken"
+    shutil.copytree(CLIENT, broken)
+    mechanisms = broken / "src" / "mechanisms.js"
+    text = mechanisms.read_text(encoding="utf-8")
+    assert text.count("words[i] < (bit ? q : p)") == 1
+    mechanisms.write_text(text.replace("words[i] < (bit ? q : p)", "words[i] >= (bit ? q : p)"), encoding="utf-8")
+    status, shown = audited(file, broken / PROGRAM)
+    assert status == 1
+    assert "every row is the one that the specification makes" in shown
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", range(5))
+def test_the_client_passes_an_audit_with_every_kind(number: int, tmp_path: Path) -> None:
+    text = ["", *ALL_KINDS.split("---")[:-1]][number] or SURVEY.format(
+        mechanism="{kind: k-rr, epsilon: 2, per_report: 1}"
+    )
+    file = tmp_path / "collection.yaml"
+    file.write_text(text, encoding="utf-8")
+    status, shown = audited(file, CLIENT / PROGRAM)
+    assert (status, shown.count(" holds ")) == (0, 11)
 
 
 IN_A_PAGE = """

@@ -20,7 +20,7 @@ from stream_ldp.kinds import kind_of, w_event_of
 from stream_ldp.pipeline.budgets import renewing_plans, renewing_section
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import leverage_section
-from stream_ldp.pipeline.plan import document
+from stream_ldp.pipeline.plan import document, refusal_section
 from stream_ldp.pipeline.published import published_plans, published_section
 from stream_ldp.pipeline.solve_time import too_slow
 from stream_ldp.pipeline.turn_plan import turn_plan, turn_section
@@ -103,6 +103,7 @@ def plan(
             "meaning": collection.meaning,
             "solves": [asdict(time) for time in times],
             "too_slow": list(too_slow(collection, times)),
+            "refused": list(collection.refused),
             "published": [each.document for each in readers],
             "leverages": [asdict(each) for each in leverages],
             "renewing": [asdict(each) for each in renewing],
@@ -117,6 +118,7 @@ def plan(
                 *([] if turns is None else [turn_section(turns)]),
                 renewing_section(renewing),
                 published_section(readers),
+                refusal_section(collection.refused),
                 leverage_section(leverages),
                 solve_section(collection, times),
             ]

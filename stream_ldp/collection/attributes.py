@@ -24,6 +24,27 @@ class Encoder(Protocol):
         ...
 
 
+#: What an attribute may have no number for, each with an example that is in no file.
+_HELD: tuple[tuple[str, Any], ...] = (("nothing", None), ("what is none of its values", "\N{REPLACEMENT CHARACTER}"))
+
+
+def refused_of(attributes: Sequence[Encoder]) -> tuple[str, ...]:
+    """Say what users hold of whom nothing can be reported, found by trying to encode it; at most a line each."""
+    found = []
+    for attribute in attributes:
+        of = []
+        for held, example in _HELD:
+            try:
+                attribute.encode(example)
+            except DataError:
+                of.append(held)
+        if not getattr(attribute, "clip", True):
+            of.append("a number beyond its range")
+        if of:
+            found.append(f"{attribute.name}: {', or '.join(of)}")
+    return tuple(found)
+
+
 def encode_record(record: Mapping[str, Any], attributes: Sequence[Encoder], *, collection: str) -> tuple[Any, ...]:
     """Convert a record, which gives every attribute one of its values, to numbers.
 

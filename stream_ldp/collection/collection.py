@@ -436,6 +436,11 @@ class Collection(Part):
         return Turn(fingerprint=self.fingerprint.hex(), number=number, every=self.rotate)
 
     @property
+    def refused(self) -> tuple[str, ...]:
+        """What users hold of whom nothing can be reported, in words: that no report comes tells it, at no epsilon."""
+        return ()
+
+    @property
     def floor(self) -> int:
         """The fewest users whose answers anything that is published is made of."""
         return DEFAULT_MIN_REPORTS if self.min_reports is None else self.min_reports

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from stream_ldp.collection.attributes import encode_record, require_mapping
+from stream_ldp.collection.attributes import encode_record, refused_of, require_mapping
 from stream_ldp.collection.collection import Collection
 from stream_ldp.collection.values import MissingValue
 from stream_ldp.errors import DataError
@@ -79,6 +79,11 @@ class CollectionOfRecords(Collection):
             DataError: an attribute is missing, unknown, or has another value. The message never repeats the value.
         """
         return encode_record(record, self.attributes, collection=self.name)
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """See `Collection.refused`: values for which an attribute has no number."""
+        return refused_of(self.attributes)
 
     def asks(self, secrets: Sequence[bytes], *, time_ms: int) -> NDArray[np.bool_]:
         """Decide which users are asked at an event time, bool, shape (n,).

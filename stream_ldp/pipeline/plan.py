@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -44,6 +44,20 @@ class Plan(ABC):
     def head(self, *rows: tuple[str, str]) -> Section:
         """Return the first section, which names the collection."""
         return Section(title=f"Collection {self.collection}, fingerprint {self.fingerprint}", rows=rows)
+
+
+def refusal_section(refused: Sequence[str]) -> Section:
+    """Return the part of a plan that says of whom nothing can be reported; see `Collection.refused`."""
+    return Section(
+        title="Whose values are refused",
+        rows=tuple((each,) for each in refused),
+        notes=(
+            "That no report comes of such a user tells it, at no epsilon. `other`, `missing` and `clip` in the file "
+            "let all users report."
+            if refused
+            else "Nobody's: every user can report, so that silence tells nothing of the values.",
+        ),
+    )
 
 
 def document(plan: Plan) -> dict[str, Any]:

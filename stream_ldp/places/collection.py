@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from typing_extensions import TypeAliasType
 
 from stream_ldp.collection import MAX_BITS, Label, Part, PositiveDuration, Prior, Topics, one_of
+from stream_ldp.collection.attributes import refused_of
 from stream_ldp.collection.located import Misplaced, suggestion
 from stream_ldp.collection.records import CollectionOfRecords
 from stream_ldp.collection.values import encode_value, text_of
@@ -218,6 +219,11 @@ class PlaceCollection(CollectionOfRecords):
         if place not in self.tree.regions[region]:
             raise DataError(f"the place is outside the region {self.tree.regions[region].name!r}")
         return encoded
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """See `Collection.refused`: the region and the epsilon are told, and so is what is refused of them."""
+        return (*refused_of(self.attributes[:1]), "place: one outside the region that its user has chosen")
 
     @property
     def bits(self) -> int:

@@ -204,7 +204,8 @@ class Linked(MessagePart):
         ge=1, description="sum m^2 / sum m over the users with m reports each in the window"
     )
     returning: Probability | None = Field(
-        description="share of the users who reported in the window before; null in the first window of a period"
+        description="share of the users who reported in the window before; null in the first window of a period, and "
+        "where fewer than min_reports of them did, or did not"
     )
     privacy: str = Field(description="what the pseudonyms of the reports tell")
 

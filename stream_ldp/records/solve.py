@@ -150,12 +150,20 @@ def _of_window(task: WindowTask[EstimateSpec, Estimate], *, bits: int) -> RowCou
     return RowCounts.sum(parts, bits=bits)
 
 
+def few_return(users: LinkedUsers, *, floor: int) -> bool:
+    """Decide whether so few users have come back, or have come anew, that their number would be about them."""
+    if users.returned is None:
+        return False
+    back = int(users.returned.sum())
+    return any(0 < each < floor for each in (back, len(users.returned) - back))
+
+
 def _linked(users: LinkedUsers, collection: JointCollection) -> Linked:
     return Linked(
         users=len(users.reports),
         reports=int(users.reports.sum()),
         reports_per_user=users.reports_per_user,
-        returning=users.returning,
+        returning=None if few_return(users, floor=collection.floor) else users.returning,
         privacy=collection.linking or "",
     )
 

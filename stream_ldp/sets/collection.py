@@ -239,6 +239,11 @@ class ItemCollection(Collection):
             self.epochs.value,
         ]
 
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """See `Collection.refused`: a set is refused as a whole."""
+        return ("a set with an item that is none of the collection's",)
+
     def encode(self, items: Iterable[Any]) -> list[int]:
         """Convert a set to the numbers of its distinct items, ascending.
 

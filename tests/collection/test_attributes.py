@@ -8,6 +8,7 @@ import pytest
 
 from stream_ldp.collection.attributes import encode_record
 from stream_ldp.errors import DataError
+from stream_ldp.kinds import parse_collection
 from tests.client.examples import collection_of
 
 ATTRIBUTES = collection_of().attributes
@@ -36,3 +37,26 @@ def test_what_is_wrong_with_a_record_is_said_without_its_values(record: dict[Any
     with pytest.raises(DataError) as raised:
         encode_record(record, ATTRIBUTES, collection="care")
     assert str(raised.value) == message
+
+
+def test_whose_values_are_refused_is_found_by_trying_and_none_are_where_the_file_has_a_value_for_all() -> None:
+    text = """
+    collection: survey
+    mechanism: {kind: sampled, epsilon: 2}
+    attributes:
+      - {name: diet, values: [fish, meat]}
+      - {name: town, values: [york, leeds], other: elsewhere, missing: unknown}
+      - {name: age, range: [18, 99], clip: false}
+      - {name: height, bins: [100, 150, 200], missing: unknown}
+    window: {size: 60s}
+    """
+    collection = parse_collection(text)
+    assert collection.refused == (
+        "diet: nothing, or what is none of its values",
+        "age: nothing, or what is none of its values, or a number beyond its range",
+        "height: what is none of its values",
+    )
+    full = parse_collection(
+        text.replace("meat]}", "meat], other: meat, missing: meat}").replace("  - {name: age", "#")
+    )
+    assert full.refused == ("height: what is none of its values",)

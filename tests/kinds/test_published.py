@@ -78,6 +78,8 @@ def test_the_plan_prints_what_readers_learn_and_its_json_has_it(
     assert found is not None
     assert planned[0]["published"] == json.loads(found.model_dump_json())
     text = output("plan", file, "--reports", 1_000)
+    assert "Whose values are refused" in text
+    assert all(each in text for each in once.refused)
     assert "Epsilon for readers of finals alone" in text
     assert f"{math.ceil(found.epsilon * 1_000) / 1_000:.3f}" in text
     assert " ".join(str(found).split()) in " ".join(text.split())

@@ -103,7 +103,7 @@ def measure_windows(
     windows: number of windows, at least 2; of hops, where windows overlap.
     in_turn: numbers of users of the windows in turn, if they differ: those of each number are then scored by
         themselves as well.
-    returning: share of the users who report in all of them.
+    returning: share of the users who report in all of them; where they take turns, all do in each of theirs.
     drift: see `Stream`.
 
     Raises:
@@ -118,18 +118,24 @@ def measure_windows(
         mechanism=collection.mechanism,
         users=in_turn or (len(trial.people),),
         panes=windows,
-        returning=returning,
+        # Where users take turns, all of a window come again after as many.
+        returning=returning if collection.rotate is None else 1.0,
+        turns=collection.rotate or 1,
     )
     history = _History(collection)
     found: dict[str, list[dict[str, float]]] = {spec.name: [] for spec in collection.estimates}
     by_number: dict[str, list[dict[str, float]]] = {}
-    before: dict[str, Estimate] = {}
+    finals: dict[str, list[Estimate]] = {spec.name: [] for spec in collection.estimates}
+    lag = max(1, collection.period_turns)
     for number, pane in enumerate(stream.draw(trial.sampling, trial.noise)):
         history.add(pane)
         for spec in collection.estimates:
-            task, made_of = history.task(spec, before=before.get(spec.name))
-            begun, final_before = trial.clock(), before.get(spec.name)
-            before[spec.name] = answer = solve(collection, task)
+            known = finals[spec.name]
+            final_before = known[-lag] if len(known) >= lag else known[-1] if known else None
+            task, made_of = history.task(spec, before=final_before)
+            begun = trial.clock()
+            answer = solve(collection, task)
+            finals[spec.name] = [*known[-lag:], answer]
             seconds = trial.clock() - begun
             if number >= _FIRST_SCORED * windows:
                 truth = _joint(collection, spec, pane.people)

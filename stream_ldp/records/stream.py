@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms import Mechanism
+    from stream_ldp.mechanisms import Entropy, Mechanism
     from stream_ldp.mechanisms.mechanism import Symbols
 
 #: Share of the records, by the value that drifts, from which the first window's users come, and the last one's.
@@ -49,6 +49,7 @@ class Stream:
     users: number of users in each pane in turn, each with one report; from the first again after the last.
     panes: number of panes, at least 2.
     returning: share of the users who are there in every pane.
+    turns: number of panes after which those who return come again, and other such users in each pane before.
     """
 
     population: NDArray[np.int64]
@@ -57,24 +58,21 @@ class Stream:
     users: Sequence[int]
     panes: int
     returning: float
+    turns: int = 1
 
     def draw(self, sampling: np.random.SeedSequence, noise: np.random.SeedSequence) -> Iterator[Pane]:
         """Draw the users of each pane, and their reports."""
         rng, entropy = np.random.default_rng(sampling), SeededEntropy(noise)
         first, last = self._ends(rng)
         mechanism, most = self.mechanism, round(self.returning * max(self.users))
-        before, after = rng.choice(first, most), rng.choice(last, most)
-        if self.drift is None:
-            after = before
-        responses = mechanism.permanent(before, entropy)
-        # A record that changes draws new permanent noise; one that stays keeps its own.
-        new_responses = responses if self.drift is None else mechanism.permanent(after, entropy)
-        moves_at = rng.random(most)
-        next_user = most
+        cohorts = [self._cohort(first, last, most, rng, entropy) for _ in range(self.turns)]
+        next_user = most * self.turns
         for number, moved in enumerate(np.linspace(0.0, 1.0, self.panes)):
             count = self.users[number % len(self.users)]
             same = round(self.returning * count)
             new_users = count - same
+            turn = number % self.turns
+            before, after, responses, new_responses, moves_at = cohorts[turn]
             has_moved = (moves_at < moved)[:same, None]
             new = np.where(
                 (rng.random(new_users) < moved)[:, None],
@@ -84,13 +82,31 @@ class Stream:
             symbols: Symbols = np.concatenate(
                 [np.where(has_moved, new_responses[:same], responses[:same]), mechanism.permanent(new, entropy)]
             )
-            users = np.concatenate([np.arange(same), np.arange(next_user, next_user + new_users)]).astype(np.uint64)
+            known = turn * most + np.arange(same)
+            users = np.concatenate([known, np.arange(next_user, next_user + new_users)]).astype(np.uint64)
             next_user += new_users
             yield Pane(
                 rows=mechanism.packed(mechanism.instantaneous(symbols, entropy)),
                 users=users,
                 people=np.concatenate([np.where(has_moved, after[:same], before[:same]), new]),
             )
+
+    def _cohort(
+        self,
+        first: NDArray[np.intp],
+        last: NDArray[np.intp],
+        most: int,
+        rng: np.random.Generator,
+        entropy: Entropy,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Symbols, Symbols, NDArray[np.float64]]:
+        """Draw users who return: records before and after a move, permanent responses to both, and the moment."""
+        before, after = rng.choice(first, most), rng.choice(last, most)
+        if self.drift is None:
+            after = before
+        responses = self.mechanism.permanent(before, entropy)
+        # A record that changes draws new permanent noise; one that stays keeps its own.
+        new_responses = responses if self.drift is None else self.mechanism.permanent(after, entropy)
+        return before, after, responses, new_responses, rng.random(most)
 
     def _ends(self, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         rows = self.population.astype(np.intp)

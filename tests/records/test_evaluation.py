@@ -154,3 +154,12 @@ def test_pooled_reports_are_held_against_all_users_who_sent_them() -> None:
 def test_windows_have_no_sample() -> None:
     with pytest.raises(ParameterError, match="leave `sample` out"):
         windows(two(more="sample: 0.5"))
+
+
+def test_users_who_take_turns_are_others_in_the_next_window() -> None:
+    """Seeded. Windows of the same users learn nothing from each other; those of others do."""
+    fixed = two(mechanism="kind: rr-ldp, f: 0.5")
+    turned = two(mechanism="kind: rr-ldp, f: 0.5", more="rotate: 4")
+    same, others = windows(fixed, returning=1.0), windows(turned)
+    assert others["avd"] < 0.9 * same["avd"]
+    assert others["coverage"] > 0.8

@@ -16,7 +16,9 @@ from stream_ldp.records.stream import Pane, Stream
 ROWS = np.repeat(np.arange(5), 20)
 
 
-def panes(*, returning: float = 0.0, drift: bool = True, users: int = 2_000, number: int = 5) -> list[Pane]:
+def panes(
+    *, returning: float = 0.0, drift: bool = True, users: int = 2_000, number: int = 5, turns: int = 1
+) -> list[Pane]:
     sampling, noise = np.random.SeedSequence(1).spawn(2)
     stream = Stream(
         population=ROWS[:, None],
@@ -25,6 +27,7 @@ def panes(*, returning: float = 0.0, drift: bool = True, users: int = 2_000, num
         users=(users,),
         panes=number,
         returning=returning,
+        turns=turns,
     )
     return list(stream.draw(sampling, noise))
 
@@ -78,3 +81,13 @@ def test_panes_have_numbers_of_users_in_turn() -> None:
     assert [len(each) for each in found] == [40, 10, 40, 10, 40]
     assert found[1][:5] == found[0][:5]
     assert len({user for each in found for user in each}) == 20 + 20 + 5 + 20 + 5 + 20
+
+
+def test_users_who_take_turns_come_again_with_the_same_permanent_responses() -> None:
+    found = panes(returning=1.0, drift=False, users=300, number=6, turns=3)
+    users = [set(pane.users.tolist()) for pane in found]
+    assert users[:3] == users[3:]
+    assert sum(map(len, users[:3])) == len(set.union(*users)) == 900
+    counts = [RowCounts.of(pane.rows, bits=5).counts.tolist() for pane in found]
+    assert counts[:3] == counts[3:]
+    assert counts[0] != counts[1] != counts[2]

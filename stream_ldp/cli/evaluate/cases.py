@@ -182,7 +182,10 @@ def _names(document: Mapping[str, Any], table: KnownTable) -> list[str]:
 def _can_learn(document: Mapping[str, Any]) -> bool:
     """Decide whether a window may state who returns: not if windows share reports, or these are linked."""
     window = document["window"]
-    return not ({"hop", "memory"} & set(window) if isinstance(window, dict) else window) and "linked" not in document
+    return not ({"hop", "memory"} & set(window) if isinstance(window, dict) else window) and not {
+        "linked",
+        "rotate",
+    } & set(document)
 
 
 def _put_ways(

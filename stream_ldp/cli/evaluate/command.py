@@ -113,7 +113,8 @@ def evaluate(
         typer.Option(
             metavar="SHARE,...",
             help="Shares of the users of a window who are there in every window; the others are new. Windows that "
-            "learn from each other state it, unless the file does. With --windows.",
+            "learn from each other state it, unless the file does. Where users take turns (`rotate`), all of a "
+            "window are there in each of their turns, whatever this says. With --windows.",
             show_default="0",
         ),
     ] = None,

@@ -96,8 +96,9 @@ def _trial(data: Path | None, file: Path | None, *, of: str | None, epsilon: flo
         survey = load_collection(SURVEY)
         return _Trial(collection=survey, population=survey_records())
     if file is not None:
+        known: Any
         (known,) = load_collections([file]).values()
-        if not isinstance(known, CollectionOfRecords):
+        if kind_of(known).rounds is not None:
             fail(f"{file}: try is for collections of records; `stream-ldp simulate` plays others", code=2)
     else:
         echo(f"Reading {data} ...", err=True)

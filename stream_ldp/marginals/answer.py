@@ -485,7 +485,7 @@ class Marginals(AnswerMessage):
 
     def between(self, low: float, high: float, *, of: Sequence[str] = ()) -> Iterator[Cell]:
         """Iterate over the shares of users from one number to another; see `AnswerMessage`."""
-        numbers = [each.attribute for each in self.attributes if isinstance(each.estimate, Numbers)]
+        numbers = {each.attribute: each.estimate for each in self.attributes if isinstance(each.estimate, Numbers)}
         for name in of or numbers:
             if name not in numbers:
                 raise ParameterError(
@@ -494,7 +494,5 @@ class Marginals(AnswerMessage):
         if not numbers:
             raise ParameterError("this answer has no attribute with a `range`")
         for name in of or numbers:
-            marginal = self.of(name)
-            if isinstance(marginal.estimate, Numbers):
-                for cell in marginal.estimate.between(name, low, high):
-                    yield replace(cell, labels={"attribute": name, **cell.labels})
+            for cell in numbers[name].between(name, low, high):
+                yield replace(cell, labels={"attribute": name, **cell.labels})

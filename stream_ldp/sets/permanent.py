@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stream_ldp.mechanisms.loloha import LolohaResponse, purpose_of_sign
+from stream_ldp.mechanisms.loloha import purpose_of_sign
 from stream_ldp.mechanisms.randomness.permanent import KeyedWords
 
 if TYPE_CHECKING:
@@ -35,10 +35,9 @@ def permanent_words(collection: ItemCollection, *, key: bytes) -> Callable[[byte
 
 def held_sign(collection: ItemCollection, user: ItemSets, *, secret: bytes) -> int:
     """Return the sign of the set of one user of a collection whose first phase memoises."""
-    inquiry = collection.method.first()
-    oracle = collection.method.oracle(inquiry)
-    if not isinstance(oracle, LolohaResponse):
-        raise TypeError(f"{oracle.title} has no permanent sign")
+    inquiry, oracle = collection.method.first(), collection.method.memoising
+    if oracle is None:
+        raise TypeError(f"{collection.method.name} has no permanent sign")
     return oracle.held_sign(user.items, padding=inquiry.padding, words=permanent_words(collection, key=secret))
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms import FrequencyOracle
+    from stream_ldp.mechanisms import FrequencyOracle, LolohaResponse
     from stream_ldp.mechanisms.loloha import SignCost
 
 #: Most candidates: a published ranking of so many has 6 MB, and a unary response cannot have more bits.
@@ -147,6 +147,11 @@ class Method(Protocol):
     @property
     def phases(self) -> tuple[Phase, ...]:
         """The phases of an epoch, in order."""
+        ...
+
+    @property
+    def memoising(self) -> LolohaResponse | None:
+        """The oracle of phase 1, where its reports show a permanent response; None where each is made afresh."""
         ...
 
     def first(self) -> Inquiry:

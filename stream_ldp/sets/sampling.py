@@ -34,8 +34,8 @@ def respond(
     permanent: for each user, the sources of what the user's secret determines, which a phase that memoises needs;
         None to draw all of it afresh.
     """
-    oracle = method.oracle(inquiry)
-    if permanent is not None and isinstance(oracle, LolohaResponse):
+    if permanent is not None and method.memoising is not None:
+        oracle = method.memoising
         return memoised_reports(sets, padding=inquiry.padding, oracle=oracle, entropy=entropy, permanent=permanent)
     return reports_of(
         sets,
@@ -43,7 +43,7 @@ def respond(
         candidates=inquiry.candidates,
         domain=method.domain,
         padding=inquiry.padding,
-        oracle=oracle,
+        oracle=method.oracle(inquiry),
         entropy=entropy,
     )
 

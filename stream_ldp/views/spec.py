@@ -119,8 +119,8 @@ class ViewsSpec(Part):
     @property
     def asked(self) -> str:
         """What is asked about, in a word or two."""
-        if isinstance(self.ask, With):
-            return f"{self.ask.label} with each other attribute"
+        if self.label is not None:
+            return f"{self.label} with each other attribute"
         return self.ask if isinstance(self.ask, str) else "given views"
 
     @property

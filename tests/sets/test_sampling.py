@@ -33,6 +33,10 @@ class Asking:
     domain: int = 10
     k: int = 1
 
+    @property
+    def memoising(self) -> None:
+        """None: every report is made afresh."""
+
     def first(self) -> Inquiry:
         return Inquiry(phase=1, candidates=None, padding=1)
 

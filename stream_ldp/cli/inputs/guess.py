@@ -99,7 +99,7 @@ def guess(path: Path) -> TableGuess:
     if columns and all(column.name in column.counts for column in columns):
         raise DataError(_no_header(path))
     found = {column.name: _attribute(column, rows) for column in columns}
-    attributes = tuple(each for each in found.values() if isinstance(each, Guess))
+    attributes = tuple(each for each in found.values() if not isinstance(each, str))
     left_out = {name: each for name, each in found.items() if isinstance(each, str)}
     if not attributes:
         reasons = "".join(f"\n  {name}: {why}" for name, why in left_out.items())

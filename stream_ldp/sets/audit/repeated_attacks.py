@@ -66,8 +66,8 @@ def repeated_attacks(
 ) -> tuple[Attack, ...]:
     """List the attacks on repeated reports; none if the method's first phase does not memoise."""
     inquiry = method.first()
-    oracle = method.oracle(inquiry)
-    if not isinstance(oracle, LolohaResponse):
+    oracle = method.memoising
+    if oracle is None:
         return ()
     compared = opposite_sets(np.arange(method.domain), slots=inquiry.padding)
     system = AveragedSigns(

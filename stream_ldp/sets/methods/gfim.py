@@ -103,6 +103,10 @@ class GFIM:
         """The three phases: of all users, then each half; or of the first part, then each half of the others."""
         return self.split.phases(self.epsilon)
 
+    @property
+    def memoising(self) -> None:
+        """None: every report is made afresh."""
+
     def first(self) -> Inquiry:
         """Return the inquiry about any item of the domain."""
         return Inquiry(phase=1, candidates=None, padding=self.set_size or 1)

@@ -60,6 +60,10 @@ class LDPMiner:
             Phase(number=number, asked=Target.ITEM, share=everybody, epsilon=self.epsilon / 2) for number in (1, 2)
         )
 
+    @property
+    def memoising(self) -> None:
+        """None: every report is made afresh."""
+
     def first(self) -> Inquiry:
         """Return the inquiry about any item of the domain."""
         return Inquiry(phase=1, candidates=None, padding=self.set_size or 1)

@@ -59,6 +59,11 @@ class Loloha:
             ),
         )
 
+    @property
+    def memoising(self) -> LolohaResponse:
+        """The oracle."""
+        return self._oracle
+
     def first(self) -> Inquiry:
         """Return the inquiry about any item of the domain."""
         return Inquiry(phase=1, candidates=None, padding=self.set_size)

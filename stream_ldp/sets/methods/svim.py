@@ -70,6 +70,10 @@ class SVIM:
             for number, asked in enumerate((Target.ITEM, Target.COUNT, Target.ITEM), start=1)
         )
 
+    @property
+    def memoising(self) -> None:
+        """None: every report is made afresh."""
+
     def first(self) -> Inquiry:
         """Return the inquiry about any item of the domain."""
         return Inquiry(phase=1, candidates=None, padding=self.set_size or 1)

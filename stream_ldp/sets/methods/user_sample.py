@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms import FrequencyOracle
+    from stream_ldp.mechanisms import FrequencyOracle, LolohaResponse
     from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate
 
 
@@ -52,6 +52,11 @@ class UserSample:
             replace(phase, share=(self._scaled(phase.share[0]), self._scaled(phase.share[1])))
             for phase in self.method.phases
         )
+
+    @property
+    def memoising(self) -> LolohaResponse | None:
+        """That of the method."""
+        return self.method.memoising
 
     def first(self) -> Inquiry:
         """Return the method's inquiry of phase 1."""

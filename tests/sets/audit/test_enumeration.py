@@ -46,6 +46,10 @@ class Asking:
     name: str = "asking"
     k: int = 1
 
+    @property
+    def memoising(self) -> None:
+        """None: every report is made afresh."""
+
     def first(self) -> Inquiry:
         return Inquiry(phase=1, candidates=None, padding=self.padding)
 

@@ -39,6 +39,7 @@ WITHOUT_TESTS = {
     "cli/export/parquet.py": "what it writes is read in the tests of the command beside it",
     "cli/export/sink.py": "a protocol and its errors",
     "evaluation/trial.py": "protocols, and dataclasses without behaviour",
+    "kafka/security.py": "enumerations, which kafka/test_settings.py and kafka/test_connection.py read",
     "message_part.py": "a base class without behaviour",
     "client/perturber.py": "what it makes is read in the tests of the three that use it",
     "pipeline/kind.py": "protocols, and dataclasses without behaviour",

@@ -110,10 +110,19 @@ def test_a_client_loads_no_solver_auditor_or_service() -> None:
     assert "scipy" not in modules
 
 
+#: Modules of the package that the name of the reporter loads, a third of them mechanisms, since a ledger reads the
+#: cost of each. Lower it with each that goes.
+MOST_MODULES = 97
+
+
 def test_a_reporter_loads_a_kind_with_its_first_collection() -> None:
     modules = loaded("from stream_ldp import Reporter")
     assert "stream_ldp.kinds" in modules
     assert not [name for name in modules if name.startswith(ROOMS_OF_KINDS)]
+    # Settings, locks of files and rounds are loaded where they are first needed.
+    assert not modules & {"filelock", "pydantic_settings", "sqlite3", "stream_ldp.client.respondent"}
+    own = {name for name in modules if name.startswith("stream_ldp")}
+    assert len(own) <= MOST_MODULES, sorted(own)
 
 
 #: For each collection file, a process that has imported what an application does prints what else it loads to report.

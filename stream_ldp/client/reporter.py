@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 from stream_ldp.client.batcher import Batcher, most_reports
 from stream_ldp.client.many_users import counted_rows, report_refused, require_users
 from stream_ldp.client.perturber import Perturber
-from stream_ldp.client.respondent import Respondent
-from stream_ldp.client.respondents import Respondents
-from stream_ldp.client.round_feed import RoundFeed
 from stream_ldp.client.sender import Sender, now_ms, require_collection
 from stream_ldp.kinds import kind_of
 from stream_ldp.ledger.ledger import TurnTaken
@@ -27,6 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.client.many_users import OnRefused, Refusal
+    from stream_ldp.client.respondent import Respondent
+    from stream_ldp.client.respondents import Respondents
+    from stream_ldp.client.round_feed import RoundFeed
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.ledger.receipt import Receipt
@@ -137,6 +137,10 @@ class Reporter(Sender):
         self._feed: RoundFeed | None = None
         self._respondent: Respondent | None = None
         if self._in_rounds and secret is not None and ledger is not None:
+            # Not imported above: most collections do not ask in rounds.
+            from stream_ldp.client.respondent import Respondent  # noqa: PLC0415
+            from stream_ldp.client.round_feed import RoundFeed  # noqa: PLC0415
+
             self._feed = RoundFeed(collection, settings=settings, clock=clock)
             self._respondent = Respondent(
                 collection,
@@ -391,6 +395,8 @@ class Reporter(Sender):
         require_users(len(table), secrets=secrets, ledgers=ledgers, other=self._secret)
         if ledgers is None:
             self._warn_untracked()
+        from stream_ldp.client.respondents import Respondents  # noqa: PLC0415  as above
+
         return Respondents(
             self._collection,
             table,

@@ -21,7 +21,7 @@ from aiokafka.protocol.metadata import MetadataRequest
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.memory import CONNECTED
-from stream_ldp.kafka.settings import SaslMechanism, SecurityProtocol
+from stream_ldp.kafka.security import SaslMechanism, SecurityProtocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

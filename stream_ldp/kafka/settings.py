@@ -19,6 +19,7 @@ from pydantic_settings import BaseSettings, InitSettingsSource, SettingsConfigDi
 from stream_ldp.collection import milliseconds
 from stream_ldp.kafka.group_names import GroupNames
 from stream_ldp.kafka.redaction import hide_secrets
+from stream_ldp.kafka.security import SaslMechanism, SecurityProtocol
 from stream_ldp.kafka.settings_sources import (
     ENVIRONMENT_PREFIX,
     SettingsError,
@@ -82,34 +83,6 @@ _SECRET_FILES = (
     "sasl_token_file",
     "admin_token_file",
 )
-
-
-class SecurityProtocol(StrEnum):
-    """The protocol between a client and a broker, by Kafka's own names."""
-
-    PLAINTEXT = "PLAINTEXT"
-    SSL = "SSL"
-    SASL_PLAINTEXT = "SASL_PLAINTEXT"
-    SASL_SSL = "SASL_SSL"
-
-    @property
-    def encrypted(self) -> bool:
-        """True for connections over TLS."""
-        return self in {self.SSL, self.SASL_SSL}
-
-    @property
-    def authenticated(self) -> bool:
-        """True for connections with a user name and a password, or with a token."""
-        return self in {self.SASL_PLAINTEXT, self.SASL_SSL}
-
-
-class SaslMechanism(StrEnum):
-    """The mechanism by which a client proves to a broker who it is."""
-
-    PLAIN = "PLAIN"
-    SCRAM_SHA_256 = "SCRAM-SHA-256"
-    SCRAM_SHA_512 = "SCRAM-SHA-512"
-    OAUTHBEARER = "OAUTHBEARER"
 
 
 class LogFormat(StrEnum):

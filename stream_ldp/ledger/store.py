@@ -10,7 +10,6 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from filelock import FileLock
 from pydantic import ValidationError
 
 from stream_ldp.errors import StreamLDPError
@@ -166,6 +165,9 @@ def locked(path: Path) -> Iterator[None]:
     """
     if not path.parent.is_dir():  # which the lock would make
         raise LedgerError(f"{path}: {os.strerror(errno.ENOENT)}")
+    # Not imported above: it loads sqlite3, and a ledger in memory needs no lock.
+    from filelock import FileLock  # noqa: PLC0415
+
     lock = FileLock(path.with_name(f".{path.name}.lock"), mode=0o600, poll_interval=_LOOK_SECONDS)
     try:
         lock.acquire()

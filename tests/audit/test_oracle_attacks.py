@@ -59,7 +59,7 @@ def test_an_attack_on_an_oracle_finds_90_to_100_percent_of_epsilon(oracle: Frequ
     ids=lambda twin: type(twin).__name__,
 )
 def test_a_broken_oracle_is_caught(twin: FrequencyOracle) -> None:
-    assert is_disproved(oracle_attacks(twin, noise=seeded(1)), trials=5_000)
+    assert is_disproved(oracle_attacks(twin, noise=seeded(1)), trials=10_000)
 
 
 @pytest.mark.parametrize(

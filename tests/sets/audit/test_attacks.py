@@ -75,10 +75,10 @@ def test_an_honest_method_is_not_accused(shipped: Method) -> None:
 
 def test_a_biased_sampler_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     asking = Asking(phases=phases((Target.ITEM, EVERYBODY, 1.0)), make=direct)
-    assert not is_disproved(set_attacks(asking, noise=seeded(1)))
+    assert not is_disproved(set_attacks(asking, noise=seeded(1)), trials=FEW)
     for respond in (broken.respond_without_padding, broken.respond_with_the_first_item):
         monkeypatch.setattr(attacks, "respond", respond)
-        assert is_disproved(set_attacks(asking, noise=seeded(1)))
+        assert is_disproved(set_attacks(asking, noise=seeded(1)), trials=5_000)
 
 
 def test_an_oracle_that_tells_an_empty_set_from_others_is_caught() -> None:

@@ -14,8 +14,7 @@ import { freshWords } from "./src/words.js";
 const USERS = 100;
 const SECONDS = 0.5;
 
-const golden = (name) =>
-  JSON.parse(readFileSync(new URL(`../../tests/golden/${name}.json`, import.meta.url), "utf8"));
+const golden = (name) => JSON.parse(readFileSync(new URL(`../../tests/golden/${name}.json`, import.meta.url), "utf8"));
 
 const [first] = golden("record_reports");
 const values = Array.from({ length: 2 }, (_, i) => String(i));
@@ -27,7 +26,12 @@ const wide = {
 const CASES = [
   ["records, `rr-ldp`, 2 x 3", first.file, undefined, first.record],
   ["records, `rr-ldp`, 16 x 2", wide, undefined, Object.fromEntries(wide.attributes.map(({ name }) => [name, "0"]))],
-  ["records, `k-rr`, 16 x 2", { ...wide, mechanism: { kind: "k-rr", epsilon: 1 } }, undefined, Object.fromEntries(wide.attributes.map(({ name }) => [name, "0"]))],
+  [
+    "records, `k-rr`, 16 x 2",
+    { ...wide, mechanism: { kind: "k-rr", epsilon: 1 } },
+    undefined,
+    Object.fromEntries(wide.attributes.map(({ name }) => [name, "0"])),
+  ],
   ...["sampled", "views", "strings", "places"].map((name) => {
     const [{ file, meaning, records }] = golden(name);
     return [name, file, meaning, records[0]];
@@ -63,7 +67,10 @@ for (const [name, file, meaning, held] of CASES) {
   const reporter = new Reporter({ gateway, collection, clock });
   const terms = { budget: 1e9, linked: true };
   const users = await Promise.all(
-    Array.from({ length: USERS }, async (_, i) => ({ record: held, ledger: await Ledger.create({ store, key: `${i}`, ...terms }) })),
+    Array.from({ length: USERS }, async (_, i) => ({
+      record: held,
+      ledger: await Ledger.create({ store, key: `${i}`, ...terms }),
+    })),
   );
   const counted = await microseconds(async () => {
     epoch++;

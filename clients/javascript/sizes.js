@@ -16,7 +16,8 @@ export function loaded(name, found = new Set()) {
   if (found.has(url.href)) return found;
   found.add(url.href);
   const text = readFileSync(url, "utf8");
-  for (const [, path] of text.matchAll(/^(?:import|export)\s[^;]*?from "(\.[^"]+)";/gms)) loaded(new URL(path, url), found);
+  for (const [, path] of text.matchAll(/^(?:import|export)\s[^;]*?from "(\.[^"]+)";/gms))
+    loaded(new URL(path, url), found);
   return found;
 }
 

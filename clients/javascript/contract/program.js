@@ -68,7 +68,8 @@ function gatewayOf(collection, rounds) {
   const fetch = async (url, { method, headers, body }) => {
     const path = new URL(url).pathname;
     if (method === "GET" && path.endsWith("/rounds")) return new Response(JSON.stringify({ rounds }));
-    if (method === "GET") return new Response(JSON.stringify({ collections: [{ name, fingerprint: toHex(fingerprint) }] }));
+    if (method === "GET")
+      return new Response(JSON.stringify({ collections: [{ name, fingerprint: toHex(fingerprint) }] }));
     crashAt("charged");
     const told = Object.entries(headers).map(([header, value]) => [header.toLowerCase(), value]);
     tell({ left: { path, headers: told, value: toHex(body) } });
@@ -121,7 +122,9 @@ const DOES = {
     const held = { record: collection.hasRounds ? record.items : record, ledger };
     let receipt = null;
     crash = step;
-    const reports = await reporter.reportMany(Array(times).fill(held), { onReceipt: (_, made) => (receipt = String(made)) });
+    const reports = await reporter.reportMany(Array(times).fill(held), {
+      onReceipt: (_, made) => (receipt = String(made)),
+    });
     crash = undefined;
     return { reports, spent: await ledger.spent(), receipt };
   },

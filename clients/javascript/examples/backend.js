@@ -14,6 +14,8 @@ const calls = ["ada", "grace", "alan"].map(async (user) => reporter.report(answe
 console.log(await Promise.all(calls));
 
 // Those whose ledger refuses are told by their place, and all others report.
-const users = await Promise.all(["ada", "mary"].map(async (user) => ({ record: answer, ledger: await ledgerOf(user) })));
+const users = await Promise.all(
+  ["ada", "mary"].map(async (user) => ({ record: answer, ledger: await ledgerOf(user) })),
+);
 const onRefused = (place, why) => console.log(`user ${place}: ${why.message}`);
 console.log(await reporter.reportMany(users, { onRefused }));

@@ -1,4 +1,4 @@
-/** Collections: what a user is asked, and how it is perturbed. Each kind is a module, loaded with its first collection. */
+/** Collections: what a user is asked, and how it is perturbed. Each kind is a module of its own. */
 
 import { CollectionError, StreamLDPError } from "./errors.js";
 import { moduleOf } from "./kinds.js";

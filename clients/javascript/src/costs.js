@@ -11,10 +11,10 @@ const RESOLUTION = 2 ** 32;
 const RELATIVE_ERROR = 2 ** -40;
 const ABSOLUTE_ERROR = 2 ** -40;
 
-/** Reports of one response that are told apart, among several responses; one that was shown more often costs as for ever. */
+/** Reports of one response that are told apart where they are shared unevenly; with more, it costs as for ever. */
 const MAX_TIMES = 64;
 
-/** Responses whose reports are shared out in the way that costs most; each of more is charged as for ever, in no time. */
+/** Responses whose reports are shared out as costs most; each of more is charged as for ever, in no time. */
 const MAX_SHARING = 16;
 
 /** Return the most by which a sum of so many costs is rounded up in all. */
@@ -27,7 +27,7 @@ const COSTS = {
   /** An answer that is repeated as it is. */
   answer: ({ epsilon }) => epsilon,
 
-  /** Bits of a one-hot code, inverted with a chance, through fresh noise; of a Bloom filter, so for each of its hashes. */
+  /** Bits of a one-hot code, inverted with a chance, through fresh noise; of a Bloom filter, for each of its hashes. */
   bits: ({ flip, p, q, hashes = 1 }, times) => {
     const h = flip / RESOLUTION;
     const k = 1 - h;

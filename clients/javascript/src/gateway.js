@@ -114,7 +114,9 @@ export class Gateway {
     const own = toHex(collection.fingerprint);
     if (known?.fingerprint !== own) {
       const found = known === undefined ? "no such collection" : `one with the fingerprint ${known.fingerprint}`;
-      throw new CollectionError(`collection "${collection.name}" has the fingerprint ${own}, but the gateway has ${found}`);
+      throw new CollectionError(
+        `collection "${collection.name}" has the fingerprint ${own}, but the gateway has ${found}`,
+      );
     }
   }
 

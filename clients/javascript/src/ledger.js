@@ -28,7 +28,7 @@ const DAY_MS = 86_400_000;
  */
 const MAX_DAYS = 8;
 
-/** Most ranges of epochs that an account of a phase remembers: one wrong clock must not end a user's reports for long. */
+/** Most ranges of epochs that an account of a phase remembers: one wrong clock must not end a user's reports. */
 const MAX_RANGES = 64;
 
 /**
@@ -149,7 +149,7 @@ function parsed(text, key) {
   throw new LedgerError(`the ledger "${key}" is damaged, or of another version: nothing may be reported with it`);
 }
 
-/** Wait for a store; what goes wrong there is the ledger's error, and its message, which may hold a text, the cause's. */
+/** Wait for a store. What goes wrong there is the ledger's error; its message may hold a text, and is the cause's. */
 async function answered(promise, key) {
   try {
     return await promise;
@@ -167,7 +167,7 @@ export class Ledger {
     this.store = store;
     this.key = key;
     this.#secret = secret;
-    /** Whether it was begun just now: an application that has seen its user before then sees that the ledger was lost. */
+    /** Whether it was begun just now: of a user who was here before, the ledger was lost. */
     this.isNew = isNew;
   }
 
@@ -191,7 +191,9 @@ export class Ledger {
     requireStore(store);
     const begin = (text) => {
       if (text === undefined) return begun;
-      throw new LedgerError(`there is a ledger "${key}" already: Ledger.open opens it, Ledger.openOrCreate does either`);
+      throw new LedgerError(
+        `there is a ledger "${key}" already: Ledger.open opens it, Ledger.openOrCreate does either`,
+      );
     };
     await answered(store.update(key, begin), key);
     return Ledger.#opened(store, key, begun);
@@ -210,7 +212,11 @@ export class Ledger {
     const begun = newLedger(agreed);
     requireStore(store);
     // Another tab may have begun it meanwhile.
-    if ((await answered(store.get(key), key)) === undefined) await answered(store.update(key, (text) => text ?? begun), key);
+    if ((await answered(store.get(key), key)) === undefined)
+      await answered(
+        store.update(key, (text) => text ?? begun),
+        key,
+      );
     return Ledger.#opened(store, key, begun);
   }
 
@@ -289,7 +295,10 @@ export class Ledger {
       if (isLinked && !state.linked) throw new LinkingRefused(linkingRefused(collection));
       const phases = phase === undefined ? state.phases : afterPhase(state.phases, phase, collection);
       const turns = afterTurn(state.turns, inquiry.turn(timeMs), phase !== undefined);
-      const shown = parts.map(({ shows, ...account }) => ({ account: { collection, ...account }, tag: this.#tag(shows) }));
+      const shown = parts.map(({ shows, ...account }) => ({
+        account: { collection, ...account },
+        tag: this.#tag(shows),
+      }));
       const accounts = shown.reduce((known, part) => after(known, part, state), state.accounts);
       const counted = { ...state, accounts, phases, turns };
       counted.days = daysAfter(day, state, counted);

@@ -18,7 +18,8 @@ export class RRLDP {
     const { f } = spec;
     const [p, q] = [spec.p ?? undefined, spec.q ?? undefined];
     for (const [name, chance] of Object.entries({ f, p: p ?? 0, q: q ?? 1 })) {
-      if (!(typeof chance === "number" && chance >= 0 && chance <= 1)) throw new CollectionError(`${name} is a probability, from 0 to 1`);
+      if (!(typeof chance === "number" && chance >= 0 && chance <= 1))
+        throw new CollectionError(`${name} is a probability, from 0 to 1`);
     }
     if ((p === undefined) !== (q === undefined)) throw new CollectionError("p and q belong together");
     this.sizes = sizes;
@@ -59,7 +60,7 @@ export class RRLDP {
 
   /** Return the bits that are permanent. @param {number[]} values @param {number[][]} words of each attribute */
   permanent(values, words) {
-    return words.flatMap((own, j) => own.map((word, i) => Number((i === values[j]) !== (word < this.thresholds[0]))));
+    return words.flatMap((own, j) => own.map((word, i) => Number((i === values[j]) !== word < this.thresholds[0])));
   }
 
   /** Return the reported bits. @param {number[]} permanent bits @param {number[]} words one for each bit */
@@ -97,7 +98,7 @@ function freshRunOf(epsilon, size, kept, run) {
   const e = exp(epsilon);
   const [one, p, q] = [RESOLUTION, kept, run].map(BigInt);
   // The numerator and denominator of docs/wire.md, section 5, in units of 2^-288.
-  const beside = e * (one - q) - ((one - p) * whole(1));
+  const beside = e * (one - q) - (one - p) * whole(1);
   const against = beside + others * (p * whole(1) - e * q);
   const a = (one * beside) / against;
   return a * BigInt(size) <= one ? 0 : Number((one - a + others - 1n) / others);

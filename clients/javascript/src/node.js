@@ -114,7 +114,9 @@ export class FileStore {
   }
 
   async #numbers(name) {
-    const tails = (await this.#files()).filter((each) => each.startsWith(`${name}.`)).map((each) => each.slice(name.length + 1));
+    const tails = (await this.#files())
+      .filter((each) => each.startsWith(`${name}.`))
+      .map((each) => each.slice(name.length + 1));
     return tails.filter((tail) => /^[1-9][0-9]{0,14}$/.test(tail)).map(Number);
   }
 

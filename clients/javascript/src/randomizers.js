@@ -212,7 +212,9 @@ export class Randomizer {
     const made = new Randomizer(kind, parameters);
     const isLong = kind === "channel" ? parameters.length > names.length : parameters.length === names.length;
     const { kept, bits = 1, signs = 1, size = 1 } = made.parameters;
-    const hasSizes = [bits, signs, size].every((count) => count >= 1 && count <= (kind === "hadamard" ? HALF : MAX_BITS));
+    const hasSizes = [bits, signs, size].every(
+      (count) => count >= 1 && count <= (kind === "hadamard" ? HALF : MAX_BITS),
+    );
     if (!(isLong && hasSizes && (valid?.(made.parameters) ?? true))) return undefined;
     // Where what is kept is less likely than what replaces it, the formula of the loss does not hold.
     return kept === undefined || (kept < RESOLUTION && made.loss >= 0) ? made : undefined;

@@ -38,7 +38,8 @@ export class Receipt {
     const shown = toHex((this.row ?? new Uint8Array(0)).subarray(0, SHOWN_BYTES)) + (bytes > SHOWN_BYTES ? "..." : "");
     const what = bytes === undefined ? "a report" : `${bytes} ${bytes === 1 ? "byte" : "bytes"}, ${shown}`;
     const about = [this.about.slice(0, -1).join(", "), ...this.about.slice(-1)].filter(Boolean).join(" and ");
-    const left = this.budget < Infinity ? `${nats(this.left, Math.floor)} of ${this.budget} are left` : "there is no budget";
+    const left =
+      this.budget < Infinity ? `${nats(this.left, Math.floor)} of ${this.budget} are left` : "there is no budget";
     const guess = Math.ceil(this.surest * 1000) / 10;
     return (
       `To ${this.collection} left ${what}, with noise, about ${about}.` +

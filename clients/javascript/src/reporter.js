@@ -167,14 +167,15 @@ export class Reporter {
    */
   async follow(items, ledger, { signal, onRefused, onReceipt } = {}) {
     if (!this.#collection.hasRounds) throw new ParameterError("only collections of item sets are followed: use report");
-    if (typeof signal?.addEventListener !== "function") throw new ParameterError("follow needs a signal, which ends it");
+    if (typeof signal?.addEventListener !== "function")
+      throw new ParameterError("follow needs a signal, which ends it");
     if (typeof ledger?.spend !== "function") throw new LedgerError("the user has no ledger: nothing was sent");
     const held = () => this.#collection.encode(typeof items === "function" ? items() : items);
     held();
     await this.#check();
     const moments = new Map();
     let reports = 0;
-    for (let rounds = [], looked = -Infinity; !signal.aborted; ) {
+    for (let rounds = [], looked = -Infinity; !signal.aborted;) {
       let timeMs = this.#timeMs();
       const lookMs = Math.min(LOOK_MS, this.#collection.paneMs / LOOKS_A_WINDOW);
       if (Math.abs(timeMs - looked) >= lookMs) {

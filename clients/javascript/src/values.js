@@ -54,12 +54,11 @@ const shownEdge = (number) => (Number.isFinite(number) ? textOf(number) : number
 function clipped(number, { name, least, largest, clip }) {
   const near = clip ? Math.min(Math.max(number, least), largest) : number;
   if (least <= near && near <= largest) return near;
-  throw new DataError(
-    `attribute "${name}": the given number is not from ${shownEdge(least)} to ${shownEdge(largest)}`,
-  );
+  throw new DataError(`attribute "${name}": the given number is not from ${shownEdge(least)} to ${shownEdge(largest)}`);
 }
 
-const edgeOf = (edge) => ({ inf: Infinity, ".inf": Infinity, "-inf": -Infinity, "-.inf": -Infinity })[edge] ?? Number(edge);
+const edgeOf = (edge) =>
+  ({ inf: Infinity, ".inf": Infinity, "-inf": -Infinity, "-.inf": -Infinity })[edge] ?? Number(edge);
 
 /** Name the bins between numbers, such as [0,18) and [18,120]. */
 function labelsOf(edges) {
@@ -129,7 +128,10 @@ export class Listed {
     }
     const [least, largest] = [this.#edges[0], this.#edges.at(-1)];
     const number = clipped(numberIn(text, this.name), { name: this.name, least, largest, clip: this.#clip });
-    return Math.min(this.#edges.findLastIndex((each) => each <= number), this.#edges.length - 2);
+    return Math.min(
+      this.#edges.findLastIndex((each) => each <= number),
+      this.#edges.length - 2,
+    );
   }
 
   /** Return what a permanent answer is made of, as bytes. */

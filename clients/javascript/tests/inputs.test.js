@@ -8,9 +8,34 @@ import { toHex } from "../src/bytes.js";
 import { SURVEY, fileOf, golden } from "./golden.js";
 
 const ODD = [
-  undefined, null, true, 0, -0, NaN, Infinity, -1, 1.5, 1e300, 10n, "", "sEcret", "\ud800", Symbol("sEcret"), () => 1,
-  [], [null], [["a"]], {}, { length: 3 }, Object.create(null), new Map([["a", 1]]), new Uint8Array(3), new Date(0), /x/,
-  { toString: null }, { [Symbol.toPrimitive]: 1 },
+  undefined,
+  null,
+  true,
+  0,
+  -0,
+  NaN,
+  Infinity,
+  -1,
+  1.5,
+  1e300,
+  10n,
+  "",
+  "sEcret",
+  "\ud800",
+  Symbol("sEcret"),
+  () => 1,
+  [],
+  [null],
+  [["a"]],
+  {},
+  { length: 3 },
+  Object.create(null),
+  new Map([["a", 1]]),
+  new Uint8Array(3),
+  new Date(0),
+  /x/,
+  { toString: null },
+  { [Symbol.toPrimitive]: 1 },
 ];
 
 const CASES = [
@@ -30,11 +55,15 @@ for (const [name, file, meaning, held] of CASES) {
   test(`odd inputs of ${name} are refused by an error of the package, or taken`, async () => {
     const collection = await Collection.of(file, { meaning });
     const records = [...ODD];
-    if (!Array.isArray(held)) for (const key of Object.keys(held)) records.push(...ODD.map((odd) => ({ ...held, [key]: odd })));
+    if (!Array.isArray(held))
+      for (const key of Object.keys(held)) records.push(...ODD.map((odd) => ({ ...held, [key]: odd })));
     else records.push(...ODD.map((odd) => [...held, odd]), "Alien");
     const ledger = await Ledger.create({ store: new MemoryStore(), budget: 1e9, values: 1000, linked: true });
     const fetch = async (url, { method }) => {
-      const known = { collections: [{ name: collection.name, fingerprint: toHex(collection.fingerprint) }], rounds: ODD.slice(0, 14).filter((odd) => typeof odd !== "bigint") };
+      const known = {
+        collections: [{ name: collection.name, fingerprint: toHex(collection.fingerprint) }],
+        rounds: ODD.slice(0, 14).filter((odd) => typeof odd !== "bigint"),
+      };
       return new Response(JSON.stringify(method === "POST" ? { reports: 1 } : known));
     };
     const clock = () => (collection.hasRounds ? collection.startOf(1, 1) : 0);
@@ -72,17 +101,29 @@ for (const [name, file, meaning, held] of CASES) {
     }
     if (meaning === undefined) return;
     const list = JSON.parse(meaning);
-    const parts = list.flatMap((part, i) => [[list, i], ...(Array.isArray(part) ? part.slice(0, 3).flatMap((each, j) => [[part, j], ...(Array.isArray(each) ? each.map((_, k) => [each, k]) : [])]) : [])]);
+    const parts = list.flatMap((part, i) => [
+      [list, i],
+      ...(Array.isArray(part)
+        ? part
+            .slice(0, 3)
+            .flatMap((each, j) => [[part, j], ...(Array.isArray(each) ? each.map((_, k) => [each, k]) : [])])
+        : []),
+    ]);
     for (const [node, key] of parts) {
       const kept = node[key];
       for (const odd of [null, "x", -1, 1.5, 2 ** 40, [], {}, [[]], true]) {
         node[key] = odd;
-        await Collection.of(file, { meaning: JSON.stringify(list) }).catch((error) => assertOwn(error, `${name}: meaning`));
+        await Collection.of(file, { meaning: JSON.stringify(list) }).catch((error) =>
+          assertOwn(error, `${name}: meaning`),
+        );
       }
       node[key] = kept;
     }
     for (const odd of ODD) {
-      await Collection.of(file, { meaning: odd }).then(() => assert.fail("taken"), (error) => assertOwn(error, name));
+      await Collection.of(file, { meaning: odd }).then(
+        () => assert.fail("taken"),
+        (error) => assertOwn(error, name),
+      );
     }
   });
 }
@@ -95,16 +136,34 @@ test("odd arguments of calls are refused by an error of the package", async () =
   const ledger = await Ledger.create({ store, budget: 4 });
   for (const odd of ODD) {
     const calls = [
-      () => new Gateway(odd), () => new Reporter({ gateway: odd, collection }), () => new Reporter({ gateway, collection: odd }),
-      () => Collection.of(odd), () => Ledger.create({ store: odd, budget: 4 }), () => reporter.reportMany(odd),
-      () => reporter.report({ bathing: "no", mobility: "some" }, odd), () => reporter.follow(["x"], ledger, { signal: odd }),
+      () => new Gateway(odd),
+      () => new Reporter({ gateway: odd, collection }),
+      () => new Reporter({ gateway, collection: odd }),
+      () => Collection.of(odd),
+      () => Ledger.create({ store: odd, budget: 4 }),
+      () => reporter.reportMany(odd),
+      () => reporter.report({ bathing: "no", mobility: "some" }, odd),
+      () => reporter.follow(["x"], ledger, { signal: odd }),
     ];
     for (const call of calls) {
       if (Array.isArray(odd) && odd.length === 0 && call === calls[5]) continue;
-      await Promise.resolve().then(call).then(() => assert.fail(`taken: ${call} ${typeof odd}`), (error) => assertOwn(error, String(call)));
+      await Promise.resolve()
+        .then(call)
+        .then(
+          () => assert.fail(`taken: ${call} ${typeof odd}`),
+          (error) => assertOwn(error, String(call)),
+        );
     }
-    for (const terms of [{ budget: odd }, { budget: 4, perDay: odd }, { budget: 4, values: odd }, { budget: 4, secret: odd }, { budget: 4, fresh: odd }]) {
-      await Ledger.create({ store: new MemoryStore(), ...terms }).catch((error) => assertOwn(error, Object.keys(terms).at(-1)));
+    for (const terms of [
+      { budget: odd },
+      { budget: 4, perDay: odd },
+      { budget: 4, values: odd },
+      { budget: 4, secret: odd },
+      { budget: 4, fresh: odd },
+    ]) {
+      await Ledger.create({ store: new MemoryStore(), ...terms }).catch((error) =>
+        assertOwn(error, Object.keys(terms).at(-1)),
+      );
     }
   }
 });

@@ -105,7 +105,8 @@ function wordsOf({ draws, response, hashes, value, sets }) {
   const words = draws.slot === undefined || draws.slot === null ? [] : [draws.slot];
   const direct = (own, choices) => (draws.sent === own ? [0] : [kept, (draws.sent - own - 1 + choices) % choices]);
   if (kind === "direct") return [...words, ...direct(value, values + dummies)];
-  if (kind === "unary") return [...words, ...Array.from(draws.sent, (bit, i) => (Number(bit) === Number(i === value) ? 0 : kept))];
+  if (kind === "unary")
+    return [...words, ...Array.from(draws.sent, (bit, i) => (Number(bit) === Number(i === value) ? 0 : kept))];
   words.push(...draws.rows);
   if (kind === "hadamard") {
     const dummy = draws.hash ?? undefined;
@@ -138,7 +139,10 @@ test("reports of item sets of every kind are those of the golden vectors", async
     assertBatch(each.batch, round.fingerprint);
     kinds.add(each.response.kind);
     if (each.response.kind === "loloha") {
-      assert.equal(toHex(round.row(items, { secret, words: listed(each.fresh_words), timeMs: each.time_ms })), each.row);
+      assert.equal(
+        toHex(round.row(items, { secret, words: listed(each.fresh_words), timeMs: each.time_ms })),
+        each.row,
+      );
       continue;
     }
     assert.deepEqual(round.restricted(items), each.restricted);

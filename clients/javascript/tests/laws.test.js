@@ -28,7 +28,10 @@ function seeded(seed) {
 
 function assertChance(count, chance, what) {
   const deviation = Math.sqrt(DRAWS * chance * (1 - chance));
-  assert.ok(Math.abs(count - DRAWS * chance) <= MOST_DEVIATIONS * deviation, `${what}: ${count / DRAWS}, not ${chance}`);
+  assert.ok(
+    Math.abs(count - DRAWS * chance) <= MOST_DEVIATIONS * deviation,
+    `${what}: ${count / DRAWS}, not ${chance}`,
+  );
 }
 
 /** Of each response: the values that are held, whether an answer supports a value, and p and q of section 12. */
@@ -85,12 +88,29 @@ test("numbers below a count come alike, and words that would favour some are pas
 
 test("what protects nobody is no randomizer", () => {
   const wrong = [
-    ["direct", [3, 0, RESOLUTION]], ["direct", [3, 1, 3e9]], ["direct", [1, 0, 3e9]], ["direct", [3, 0, 1000]],
-    ["direct", [3, 0]], ["direct", [3, 0, -1]], ["direct", [3, 0, 1.5]], ["direct", ["3", 0, 3e9]], ["direct", null],
-    ["oue", [4, 1000]], ["unary", [4, RESOLUTION / 2 - 1]], ["k-subset", [4, 4, 3e9]], ["k-subset", [4, 0, 3e9]],
-    ["repeated", [4, 3e9, 1e9]], ["bloom", [8, 0, 3e9, 0, RESOLUTION]], ["bloom", [8, 2, 3e9, 5, 5]],
-    ["channel", [2, 2, 1, 2, 3, 4]], ["mean-est", [40, 3e9]], ["unary", [2 ** 30, 3e9]], ["constructor", [1]], [3, [1]],
+    ["direct", [3, 0, RESOLUTION]],
+    ["direct", [3, 1, 3e9]],
+    ["direct", [1, 0, 3e9]],
+    ["direct", [3, 0, 1000]],
+    ["direct", [3, 0]],
+    ["direct", [3, 0, -1]],
+    ["direct", [3, 0, 1.5]],
+    ["direct", ["3", 0, 3e9]],
+    ["direct", null],
+    ["oue", [4, 1000]],
+    ["unary", [4, RESOLUTION / 2 - 1]],
+    ["k-subset", [4, 4, 3e9]],
+    ["k-subset", [4, 0, 3e9]],
+    ["repeated", [4, 3e9, 1e9]],
+    ["bloom", [8, 0, 3e9, 0, RESOLUTION]],
+    ["bloom", [8, 2, 3e9, 5, 5]],
+    ["channel", [2, 2, 1, 2, 3, 4]],
+    ["mean-est", [40, 3e9]],
+    ["unary", [2 ** 30, 3e9]],
+    ["constructor", [1]],
+    [3, [1]],
   ];
-  for (const [kind, parameters] of wrong) assert.equal(Randomizer.of(kind, parameters), undefined, `${kind} ${parameters}`);
+  for (const [kind, parameters] of wrong)
+    assert.equal(Randomizer.of(kind, parameters), undefined, `${kind} ${parameters}`);
   assert.equal(Randomizer.of("channel", [2, 2, RESOLUTION, 0, 0, RESOLUTION]).loss, Infinity);
 });

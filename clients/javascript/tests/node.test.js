@@ -29,7 +29,10 @@ test("processes that change a text at once lose no change", () =>
   withFolder(async (folder) => {
     const counting = () =>
       new Promise((resolve) => {
-        spawn(process.execPath, ["--input-type=module", "--eval", COUNT, folder], { stdio: "inherit" }).on("exit", resolve);
+        spawn(process.execPath, ["--input-type=module", "--eval", COUNT, folder], { stdio: "inherit" }).on(
+          "exit",
+          resolve,
+        );
       });
     assert.deepEqual(await Promise.all([counting(), counting(), counting()]), [0, 0, 0]);
     assert.equal(await new FileStore(folder).get("count"), "60");

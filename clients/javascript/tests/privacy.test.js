@@ -99,7 +99,10 @@ test("a million bytes are all random", () => {
 });
 
 test("an event time is on its step, whatever the clock says", async () => {
-  for (const [window, step] of [[{ size: 60_000 }, 6_000], [{ size: 60_000, time_precision: 2_500 }, 2_500]]) {
+  for (const [window, step] of [
+    [{ size: 60_000 }, 6_000],
+    [{ size: 60_000, time_precision: 2_500 }, 2_500],
+  ]) {
     const collection = await Collection.of({ ...SURVEY, window });
     const { gateway, sent } = gatewayOf(collection);
     const ledger = await user();
@@ -143,7 +146,10 @@ test("neither cookies, the page's address nor anything of the user goes with a r
   const collection = await Collection.of(SURVEY);
   const { gateway, requests } = gatewayOf(collection);
   await new Reporter({ gateway, collection }).report(RECORD, await user());
-  assert.deepEqual(requests.map(({ method }) => method), ["GET", "POST"]);
+  assert.deepEqual(
+    requests.map(({ method }) => method),
+    ["GET", "POST"],
+  );
   for (const { method, url, headers, credentials, referrerPolicy, cache } of requests) {
     assert.deepEqual([credentials, referrerPolicy, cache], ["omit", "no-referrer", "no-store"]);
     assert.deepEqual(Object.keys(headers), method === "POST" ? ["Content-Type"] : []);

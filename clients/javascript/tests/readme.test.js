@@ -13,11 +13,17 @@ test("code of the README stands in the examples, which run", () => {
   const examples = readdirSync(at("examples")).map((name) => readFileSync(at(`examples/${name}`), "utf8"));
   const blocks = [...text.matchAll(/```javascript\n(.*?)```/gs)].map(([, block]) => block).slice(1);
   assert.ok(blocks.length >= 3);
-  for (const block of blocks) assert.ok(examples.some((each) => each.includes(block)), block);
+  for (const block of blocks)
+    assert.ok(
+      examples.some((each) => each.includes(block)),
+      block,
+    );
 });
 
 test("what a page loads for a kind is at most 25 kB, and what the README says within a tenth", () => {
-  const rows = [...text.matchAll(/^\| (\w+) \| ([0-9]+\.[0-9]) \| ([0-9]+\.[0-9]) \|$/gm)].map(([, kind, ...numbers]) => [kind, numbers]);
+  const rows = [...text.matchAll(/^\| (\w+) \| ([0-9]+\.[0-9]) \| ([0-9]+\.[0-9]) \|$/gm)].map(
+    ([, kind, ...numbers]) => [kind, numbers],
+  );
   const told = new Map(rows);
   for (const { kind, built, sources } of sizes()) {
     assert.ok(built <= 25_000, `${kind} loads ${built} bytes`);

@@ -37,9 +37,9 @@ test("reports cost what the specification says", async () => {
   const values = survey.encode(RECORD);
   await ledger.spend(survey, values);
   // docs/wire.md, section 15: 1.577 for each of two attributes, then 2.773.
-  assert.equal((await ledger.spent() / 2).toFixed(3), "1.577");
+  assert.equal(((await ledger.spent()) / 2).toFixed(3), "1.577");
   await ledger.spend(survey, values);
-  assert.equal((await ledger.spent() / 2).toFixed(3), "2.773");
+  assert.equal(((await ledger.spent()) / 2).toFixed(3), "2.773");
   const other = await user({ budget: 100 });
   for (let i = 0; i < 3; i++) await other.spend(krr, values);
   assert.equal(await other.spent(), 2 * K_RR.mechanism.epsilon);
@@ -171,7 +171,12 @@ test("a day has a budget of its own, also where the clock goes back to it", asyn
 
 test("with fresh noise a value may change, and each report costs as much as the first", async () => {
   const ledger = await user({ budget: 100, fresh: true });
-  for (const [collection, mobility] of [[survey, "some"], [survey, "full"], [survey, "some"], [krr, "some"]]) {
+  for (const [collection, mobility] of [
+    [survey, "some"],
+    [survey, "full"],
+    [survey, "some"],
+    [krr, "some"],
+  ]) {
     assert.equal((await ledger.spend(collection, collection.encode({ ...RECORD, mobility }))).fresh, true);
   }
   const one = ({ mechanism }) => mechanism.cost(0, 1) + mechanism.cost(1, 1);
@@ -268,7 +273,14 @@ test("terms that are left out stay as agreed, and a misspelt one is refused", as
   await ledger.agree({ perDay: Infinity });
   assert.equal((await ledger.terms()).perDay, Infinity);
   await assert.rejects(ledger.agree({ per_day: 1 }), { name: "LedgerError", message: /"per_day" is no part/ });
-  for (const wrong of [{ perDay: 0 }, { perDay: NaN }, { perDay: undefined }, { perDay: "1" }, { fresh: 1 }, { linked: 1 }]) {
+  for (const wrong of [
+    { perDay: 0 },
+    { perDay: NaN },
+    { perDay: undefined },
+    { perDay: "1" },
+    { fresh: 1 },
+    { linked: 1 },
+  ]) {
     await assert.rejects(ledger.agree(wrong), { name: "LedgerError" });
   }
 });
@@ -299,7 +311,7 @@ test("a batch is sent again as the same bytes, when the gateway says, and is cha
   assert.deepEqual(sent[1], sent[0]);
   assert.deepEqual(sent[2], sent[0]);
   assert.deepEqual(pauses, [1, 7]);
-  assert.equal((await ledger.spent() / 2).toFixed(3), "1.577");
+  assert.equal(((await ledger.spent()) / 2).toFixed(3), "1.577");
 });
 
 test("a gateway that stays away is an error in the end", async () => {
@@ -354,8 +366,15 @@ test("what is no gateway is told so", async () => {
     const gateway = new Gateway("http://gateway", { fetch: async () => new Response(body) });
     await assert.rejects(gateway.check(survey), { name: /GatewayError|CollectionError/ });
   }
-  for (const [asked, kept] of [["-5", 1], ["soon", 1], ["30", 30]]) {
-    const answers = [[503, { reason: "busy", detail: "" }], [200, { reports: 1 }]];
+  for (const [asked, kept] of [
+    ["-5", 1],
+    ["soon", 1],
+    ["30", 30],
+  ]) {
+    const answers = [
+      [503, { reason: "busy", detail: "" }],
+      [200, { reports: 1 }],
+    ];
     const { gateway, pauses } = gatewayOf({ answers, headers: { "Retry-After": asked } });
     await new Reporter({ gateway, collection: survey }).report(RECORD, ledger);
     assert.deepEqual(pauses, [kept]);
@@ -363,9 +382,21 @@ test("what is no gateway is told so", async () => {
 });
 
 test("a gateway that asks for a long pause is not waited for, and the batch can be sent later", async () => {
-  for (const [asked, mostPause, tries] of [["3600", undefined, 1], ["1e12", undefined, 1], ["3600", 4000, 2]]) {
-    const answers = [[429, { reason: "too_many_requests", detail: "..." }], [200, { reports: 1 }]];
-    const { gateway, sent, pauses } = gatewayOf({ answers, headers: { "Retry-After": asked }, mostPause, patience: 4000 });
+  for (const [asked, mostPause, tries] of [
+    ["3600", undefined, 1],
+    ["1e12", undefined, 1],
+    ["3600", 4000, 2],
+  ]) {
+    const answers = [
+      [429, { reason: "too_many_requests", detail: "..." }],
+      [200, { reports: 1 }],
+    ];
+    const { gateway, sent, pauses } = gatewayOf({
+      answers,
+      headers: { "Retry-After": asked },
+      mostPause,
+      patience: 4000,
+    });
     const found = new Reporter({ gateway, collection: survey }).report(RECORD, await user());
     if (tries === 2) {
       assert.equal(await found, 1);
@@ -373,7 +404,10 @@ test("a gateway that asks for a long pause is not waited for, and the batch can 
       continue;
     }
     const error = await found.then(assert.fail, (why) => why);
-    assert.deepEqual([error.name, error.reason, error.retryAfter], ["GatewayError", "too_many_requests", Number(asked)]);
+    assert.deepEqual(
+      [error.name, error.reason, error.retryAfter],
+      ["GatewayError", "too_many_requests", Number(asked)],
+    );
     assert.deepEqual([pauses, sent.length], [[], 1]);
     assert.equal(await gateway.send(survey.name, error.batch), 1);
     assert.deepEqual(sent[1], sent[0]);
@@ -431,9 +465,17 @@ test("a batch has the type that pages may send only where they are let in", asyn
 
 test("many users fill several batches, each with an id of its own", async () => {
   const users = [await user(), await user(), await user()].map((ledger) => ({ record: RECORD, ledger }));
-  const { gateway, sent } = gatewayOf({ answers: [[200, { reports: 2 }], [200, { reports: 1 }]] });
+  const { gateway, sent } = gatewayOf({
+    answers: [
+      [200, { reports: 2 }],
+      [200, { reports: 1 }],
+    ],
+  });
   assert.equal(await new Reporter({ gateway, collection: survey, mostReports: 2 }).reportMany(users), 3);
-  assert.deepEqual(sent.map((batch) => batch.length - 56), [2, 1]);
+  assert.deepEqual(
+    sent.map((batch) => batch.length - 56),
+    [2, 1],
+  );
   assert.notEqual(toHex(sent[0].subarray(32, 48)), toHex(sent[1].subarray(32, 48)));
 });
 
@@ -496,7 +538,9 @@ test("what is missing from a call is named", async () => {
 });
 
 test("a page of another origin is told of --origin where a gateway gives no answer", async () => {
-  const refuse = async () => { throw new TypeError("Failed to fetch"); };
+  const refuse = async () => {
+    throw new TypeError("Failed to fetch");
+  };
   const gateway = new Gateway("http://gateway", { fetch: refuse, pause: async () => {} });
   await assert.rejects(gateway.collection("care-survey"), /http:\/\/gateway does not answer$/);
   globalThis.location = { origin: "https://app.example" };
@@ -540,7 +584,10 @@ test("of reports that share a batch which is not taken, each call is told", asyn
   const { gateway } = gatewayOf({ answers: [[400, { reason: "late", detail: "" }]] });
   const reporter = new Reporter({ gateway, collection: survey, linger: 0.01 });
   const calls = await Promise.allSettled([await user(), await user()].map((ledger) => reporter.report(RECORD, ledger)));
-  assert.deepEqual(calls.map(({ reason }) => reason.reason), ["late", "late"]);
+  assert.deepEqual(
+    calls.map(({ reason }) => reason.reason),
+    ["late", "late"],
+  );
   await reporter.flush();
 });
 
@@ -554,7 +601,12 @@ function roundsOf(collection, now) {
     const [epoch, phase] = [Math.floor(window / 3), (window % 3) + 1];
     const start = collection.startOf(epoch, phase);
     const { epsilon } = collection.phases[phase - 1];
-    const own = { schema_version: 1, collection_fingerprint: toHex(collection.fingerprint), candidates: [1, 3], padding: 2 };
+    const own = {
+      schema_version: 1,
+      collection_fingerprint: toHex(collection.fingerprint),
+      candidates: [1, 3],
+      padding: 2,
+    };
     const round = { ...own, epoch, phase, epsilon, start_ms: start, end_ms: start + collection.paneMs };
     return [{ ...round, epsilon: 99 }, round, null, { ...round, candidates: [3, 1] }];
   };
@@ -586,7 +638,10 @@ test("a set is followed phase after phase, once in each that asks the user, with
   assert.equal(found, 2 * epochs);
   assert.ok(found === sent.length && found === receipts.length && held === found + 1);
   const { phases } = JSON.parse(await ledger.store.get("user"));
-  assert.equal(phases.reduce((sum, { reports }) => sum + reports, 0), found);
+  assert.equal(
+    phases.reduce((sum, { reports }) => sum + reports, 0),
+    found,
+  );
   const times = sent.map((batch) => Number(new DataView(batch.buffer).getBigInt64(48, true)));
   assert.equal(new Set(times.map((time) => films.paneOf(time))).size, found, "one report in a window");
   const places = times.map((time) => time % films.paneMs);

@@ -25,16 +25,53 @@ test("digests of every length of data are those of OpenSSL", () => {
 });
 
 test("digests with a key are those of RFC 7693, whatever key, person and length came before", () => {
-  const hash = (key, text, length, person) => toHex(blake2b(new TextEncoder().encode(text), { key: fromHex(key), length, person }));
+  const hash = (key, text, length, person) =>
+    toHex(blake2b(new TextEncoder().encode(text), { key: fromHex(key), length, person }));
   // Computed by hashlib of Python.
   const known = [
-    ["0101010101010101010101010101010101010101010101010101010101010101", "abc", 32, "stream-ldp ans 1", "d126de86902f913f910cdb2556dc6b087545e9e11bea3b4fb505b527614c096f"],
-    ["0202020202020202020202020202020202020202020202020202020202020202", "abc", 32, "stream-ldp ans 1", "08cd2b450d3810ae17bfb7c2a8ece2a57f969107c505fdc596790beab960d97f"],
-    ["0101010101010101010101010101010101010101010101010101010101010101", "abc", 32, "stream-ldp tag 1", "01bdc4a0e64368c4f2637d752c9daab39d43bbdaf16fd01996c872a7fb9fd302"],
-    ["0101010101010101010101010101010101010101010101010101010101010101", "abc", 64, "stream-ldp ans 1", "704e93aef0a85f23d127ea9a8c6bb914286e8753c5868b38bd2bedf47b9109fc0a6007009f5148c85f353673353d74278828424947782226841ce6990079341a"],
-    ["01", "x".repeat(300), 64, "stream-ldp ans 1", "a0a6d220ad2140962dc83fdc77638280c1056e115fe7d1eb760016ffb0f1c78d1adb14722cf93d9bff3affd2984163c72007c7b6a10b4fb2af14004956e15ee2"],
+    [
+      "0101010101010101010101010101010101010101010101010101010101010101",
+      "abc",
+      32,
+      "stream-ldp ans 1",
+      "d126de86902f913f910cdb2556dc6b087545e9e11bea3b4fb505b527614c096f",
+    ],
+    [
+      "0202020202020202020202020202020202020202020202020202020202020202",
+      "abc",
+      32,
+      "stream-ldp ans 1",
+      "08cd2b450d3810ae17bfb7c2a8ece2a57f969107c505fdc596790beab960d97f",
+    ],
+    [
+      "0101010101010101010101010101010101010101010101010101010101010101",
+      "abc",
+      32,
+      "stream-ldp tag 1",
+      "01bdc4a0e64368c4f2637d752c9daab39d43bbdaf16fd01996c872a7fb9fd302",
+    ],
+    [
+      "0101010101010101010101010101010101010101010101010101010101010101",
+      "abc",
+      64,
+      "stream-ldp ans 1",
+      "704e93aef0a85f23d127ea9a8c6bb914286e8753c5868b38bd2bedf47b9109fc0a6007009f5148c85f353673353d74278828424947782226841ce6990079341a",
+    ],
+    [
+      "01",
+      "x".repeat(300),
+      64,
+      "stream-ldp ans 1",
+      "a0a6d220ad2140962dc83fdc77638280c1056e115fe7d1eb760016ffb0f1c78d1adb14722cf93d9bff3affd2984163c72007c7b6a10b4fb2af14004956e15ee2",
+    ],
     ["0101010101010101010101010101010101010101010101010101010101010101", "", 8, "stream-ldp ans 1", "a98d1fb6ca511419"],
-    ["0101010101010101010101010101010101010101010101010101010101010101", "abc", 32, "stream-ldp ans 1", "d126de86902f913f910cdb2556dc6b087545e9e11bea3b4fb505b527614c096f"],
+    [
+      "0101010101010101010101010101010101010101010101010101010101010101",
+      "abc",
+      32,
+      "stream-ldp ans 1",
+      "d126de86902f913f910cdb2556dc6b087545e9e11bea3b4fb505b527614c096f",
+    ],
   ];
   for (const [key, text, length, person, digest] of known) assert.equal(hash(key, text, length, person), digest);
 });
@@ -121,13 +158,19 @@ test("a shuffle keeps the rows and changes their order", () => {
   const rows = Array.from({ length: 100 }, (_, i) => i);
   const found = shuffled(rows);
   assert.notDeepEqual(found, rows); // with probability 1 - 1/100!
-  assert.deepEqual([...found].sort((a, b) => a - b), rows);
+  assert.deepEqual(
+    [...found].sort((a, b) => a - b),
+    rows,
+  );
 });
 
 test("collections of no known kind are refused, and the message says which are spoken", async () => {
   for (const kind of ["gfimm", "constructor", undefined]) {
     const document = { collection: "other", mechanism: { kind }, window: { size: 60_000 } };
-    await assert.rejects(Collection.of(document), { name: "CollectionError", message: /one of rr-ldp, k-rr, .*places/ });
+    await assert.rejects(Collection.of(document), {
+      name: "CollectionError",
+      message: /one of rr-ldp, k-rr, .*places/,
+    });
   }
 });
 
@@ -153,20 +196,51 @@ test("a document that is wrong is refused, whatever is in it", async () => {
   const attribute = (changed) => ({ ...SURVEY, attributes: [{ ...first, ...changed }, second] });
   const mechanism = (changed) => ({ ...SURVEY, mechanism: { ...SURVEY.mechanism, ...changed } });
   const wrong = [
-    undefined, null, 1, "x", [], {}, { ...SURVEY, collection: 3 }, { ...SURVEY, collection: "a\n" },
-    { ...SURVEY, mechanism: { kind: "constructor" } }, { ...SURVEY, mechanism: { kind: "__proto__" } },
-    { ...SURVEY, mechanism: { kind: ["rr-ldp"] } }, mechanism({ f: "0.25" }), mechanism({ f: NaN }),
-    mechanism({ p: 0.75, q: 0.25 }), mechanism({ q: null }), mechanism({ f: 1 }),
-    { ...SURVEY, attributes: {} }, { ...SURVEY, attributes: [] }, { ...SURVEY, attributes: [null] },
-    { ...SURVEY, attributes: [first, first] }, attribute({ name: "" }), attribute({ name: "\ud800" }),
-    attribute({ values: "no" }), attribute({ values: { length: 2 } }), attribute({ values: ["no", "no"] }),
-    attribute({ values: ["no", 1] }), attribute({ values: ["no"] }), attribute({ missing: 3 }), attribute({ other: "" }), attribute({ clip: 1 }),
-    attribute({ bins: [0, 1] }), attribute({ bins: [0, 2, 1] }), attribute({ bins: [0, "constructor", 1] }),
+    undefined,
+    null,
+    1,
+    "x",
+    [],
+    {},
+    { ...SURVEY, collection: 3 },
+    { ...SURVEY, collection: "a\n" },
+    { ...SURVEY, mechanism: { kind: "constructor" } },
+    { ...SURVEY, mechanism: { kind: "__proto__" } },
+    { ...SURVEY, mechanism: { kind: ["rr-ldp"] } },
+    mechanism({ f: "0.25" }),
+    mechanism({ f: NaN }),
+    mechanism({ p: 0.75, q: 0.25 }),
+    mechanism({ q: null }),
+    mechanism({ f: 1 }),
+    { ...SURVEY, attributes: {} },
+    { ...SURVEY, attributes: [] },
+    { ...SURVEY, attributes: [null] },
+    { ...SURVEY, attributes: [first, first] },
+    attribute({ name: "" }),
+    attribute({ name: "\ud800" }),
+    attribute({ values: "no" }),
+    attribute({ values: { length: 2 } }),
+    attribute({ values: ["no", "no"] }),
+    attribute({ values: ["no", 1] }),
+    attribute({ values: ["no"] }),
+    attribute({ missing: 3 }),
+    attribute({ other: "" }),
+    attribute({ clip: 1 }),
+    attribute({ bins: [0, 1] }),
+    attribute({ bins: [0, 2, 1] }),
+    attribute({ bins: [0, "constructor", 1] }),
     attribute({ values: Array.from({ length: 2 ** 19 }, (_, i) => String(i)) }),
-    { ...SURVEY, window: null }, { ...SURVEY, window: { size: 1.5 } }, { ...SURVEY, window: { size: 2 ** 60 } },
-    { ...SURVEY, window: { size: 60_000, time_precision: 0 } }, { ...SURVEY, window: { size: 9, time_precision: 10 } },
-    { ...SURVEY, sample: 0 }, { ...SURVEY, sample: "1" }, { ...SURVEY, sample: NaN },
-    { ...SURVEY, linked: 60_001 }, { ...SURVEY, linked: 0 }, { ...K_RR, linked: 60_000 },
+    { ...SURVEY, window: null },
+    { ...SURVEY, window: { size: 1.5 } },
+    { ...SURVEY, window: { size: 2 ** 60 } },
+    { ...SURVEY, window: { size: 60_000, time_precision: 0 } },
+    { ...SURVEY, window: { size: 9, time_precision: 10 } },
+    { ...SURVEY, sample: 0 },
+    { ...SURVEY, sample: "1" },
+    { ...SURVEY, sample: NaN },
+    { ...SURVEY, linked: 60_001 },
+    { ...SURVEY, linked: 0 },
+    { ...K_RR, linked: 60_000 },
   ];
   for (const document of wrong) {
     await assert.rejects(Collection.of(document), { name: "CollectionError" }, JSON.stringify(document)?.slice(0, 200));
@@ -242,7 +316,13 @@ test("k-RR perturbs what is named again as in the golden vectors", async () => {
 });
 
 test("k-RR without noise that a report could have is refused", async () => {
-  for (const wrong of [{ per_report: 2 }, { per_report: 3 }, { per_report: 0 }, { per_report: NaN }, { per_report: "1" }]) {
+  for (const wrong of [
+    { per_report: 2 },
+    { per_report: 3 },
+    { per_report: 0 },
+    { per_report: NaN },
+    { per_report: "1" },
+  ]) {
     await assert.rejects(Collection.of({ ...K_RR, mechanism: { ...K_RR.mechanism, ...wrong } }), /per_report/);
   }
   for (const epsilon of [0, -1, NaN, Infinity, "2", 100, 1e300, 1e-12]) {

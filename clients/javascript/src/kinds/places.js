@@ -39,7 +39,8 @@ function evenTree(levels, root) {
     for (let part = 0; part < levels[way.length]; part++) grow([...way, part]);
     region.end = places.length;
   };
-  const isLevels = Array.isArray(levels) && levels.length > 0 && levels.every((each) => Number.isInteger(each) && each > 1);
+  const isLevels =
+    Array.isArray(levels) && levels.length > 0 && levels.every((each) => Number.isInteger(each) && each > 1);
   if (!isLevels || levels.reduce((count, each) => count * each, 1) > MAX_PLACES) {
     throw new CollectionError(`levels are numbers of parts, from 2 on, of at most ${MAX_PLACES} places`);
   }
@@ -74,7 +75,9 @@ class Choice {
   encode(value) {
     const place = this.values.indexOf(textOf(value, `attribute "${this.name}": the given value`));
     if (place !== -1) return place;
-    throw new DataError(`attribute "${this.name}": the given value is not one of ${this.values.slice(0, 20).join(", ")}`);
+    throw new DataError(
+      `attribute "${this.name}": the given value is not one of ${this.values.slice(0, 20).join(", ")}`,
+    );
   }
 }
 
@@ -94,11 +97,15 @@ export class Kind extends Questions {
     this.epsilons = this.#epsilonsOf(document.mechanism.epsilon);
     this.attributes = [
       new Listed({ name: "place", values: places, other: document.other }),
-      new Choice("region", tree.regions.map(({ name }) => name)),
+      new Choice(
+        "region",
+        tree.regions.map(({ name }) => name),
+      ),
       new Epsilon(this.epsilons),
     ];
     this.requireCount(questions?.length);
-    if (questions.length !== this.regions.length * this.epsilons.length) this.refuse("it has other regions or epsilons");
+    if (questions.length !== this.regions.length * this.epsilons.length)
+      this.refuse("it has other regions or epsilons");
     this.questions = questions.map((each, number) => this.#question(each, number));
     this.rows = new NumberedRows(this.questions);
     this.width = this.rows.width;
@@ -108,11 +115,13 @@ export class Kind extends Questions {
   /** Put regions in the order of the meaning: of names that are numbers, an object of JavaScript does not keep it. */
   #inOrder({ places, regions }, order) {
     const numbers = new Map(Array.isArray(order) ? order.map((place, number) => [place, number]) : []);
-    if (!(numbers.size === places.length && places.every((each) => numbers.has(each)))) this.refuse("it has other places");
+    if (!(numbers.size === places.length && places.every((each) => numbers.has(each))))
+      this.refuse("it has other places");
     const found = regions.map(({ name, first, end }) => {
       const own = places.slice(first, end).map((each) => numbers.get(each));
       const least = Math.min(...own);
-      if (own.length < 2 || Math.max(...own) - least !== own.length - 1) this.refuse(`region "${name}" has other places`);
+      if (own.length < 2 || Math.max(...own) - least !== own.length - 1)
+        this.refuse(`region "${name}" has other places`);
       return { name, first: least, end: least + own.length };
     });
     return found.sort((one, other) => one.first - other.first || other.end - one.end);

@@ -1,4 +1,4 @@
-/** Sampled collections, and those of views: each user answers one question, about an attribute or a few (section 17). */
+/** Sampled collections, and those of views: each user answers one question about an attribute or a few (section 17). */
 
 import { joined, u32, utf8 } from "../bytes.js";
 import { blake2b } from "../blake2b.js";
@@ -63,17 +63,21 @@ export class Kind extends Questions {
 
   #question(question, place, epsilon) {
     const [of, kind, parameters, cohort] = Array.isArray(question) ? question : [];
-    const isOrder = (each, i) => Number.isSafeInteger(each) && each > (of[i - 1] ?? -1) && each < this.attributes.length;
+    const isOrder = (each, i) =>
+      Number.isSafeInteger(each) && each > (of[i - 1] ?? -1) && each < this.attributes.length;
     if (!(Array.isArray(of) && of.length && of.every(isOrder))) this.refuse(`question ${place} is about no attributes`);
     const asked = of.map((each) => this.attributes[each]);
     const isNumber = ["piecewise", "mean-est"].includes(kind);
-    const isFit = cohort === undefined
-      ? asked.every((each) => each instanceof (isNumber ? Ranged : Listed)) && kind !== "bloom"
-      : Number.isSafeInteger(cohort) && cohort >= 0 && of.length === 1 && !(asked[0] instanceof Ranged) && !isNumber;
-    if (!isFit || (kind === "piecewise" && of.length !== 1)) this.refuse(`question ${place} does not fit its attributes`);
-    const inputs = cohort !== undefined || kind === "piecewise"
-      ? undefined
-      : asked.reduce((count, each) => count * (isNumber ? 2 : each.values.length), 1);
+    const isFit =
+      cohort === undefined
+        ? asked.every((each) => each instanceof (isNumber ? Ranged : Listed)) && kind !== "bloom"
+        : Number.isSafeInteger(cohort) && cohort >= 0 && of.length === 1 && !(asked[0] instanceof Ranged) && !isNumber;
+    if (!isFit || (kind === "piecewise" && of.length !== 1))
+      this.refuse(`question ${place} does not fit its attributes`);
+    const inputs =
+      cohort !== undefined || kind === "piecewise"
+        ? undefined
+        : asked.reduce((count, each) => count * (isNumber ? 2 : each.values.length), 1);
     return { of, cohort, randomizer: this.randomizer(place, kind, parameters, { inputs, epsilon }) };
   }
 
@@ -81,9 +85,11 @@ export class Kind extends Questions {
   #checkFresh({ kind, parameters, cost }, perReport, second) {
     if (kind === "repeated") {
       const one = costOfReports(cost, 1);
-      if (!(one <= perReport * ROUNDING)) this.refuse(`one report costs ${one.toFixed(6)} nats, and per_report is less`);
+      if (!(one <= perReport * ROUNDING))
+        this.refuse(`one report costs ${one.toFixed(6)} nats, and per_report is less`);
     }
-    if (kind === "bloom" && !same([parameters.p, parameters.q], second.map(threshold))) this.refuse("p and q are others");
+    if (kind === "bloom" && !same([parameters.p, parameters.q], second.map(threshold)))
+      this.refuse("p and q are others");
   }
 
   /** Convert a record to the numbers of its values, its numbers, and its texts. */
@@ -122,7 +128,10 @@ export class Kind extends Questions {
   }
 
   #shows(number, values) {
-    return this.shows(number, joined(...this.questions[number].of.map((place) => this.attributes[place].held(values[place]))));
+    return this.shows(
+      number,
+      joined(...this.questions[number].of.map((place) => this.attributes[place].held(values[place]))),
+    );
   }
 
   row(values, { secret, words }) {

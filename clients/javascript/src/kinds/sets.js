@@ -119,7 +119,11 @@ function phasesOf({ kind, epsilon, split: [first, second] }) {
     case "gfim-users": {
       const a = threshold(first);
       const b = Math.floor((a + RESOLUTION) / 2);
-      return [["item", 0, a, epsilon], ["item", a, b, epsilon], ["item", b, RESOLUTION, epsilon]];
+      return [
+        ["item", 0, a, epsilon],
+        ["item", a, b, epsilon],
+        ["item", b, RESOLUTION, epsilon],
+      ];
     }
     case "ldpminer":
       return [all(epsilon / 2), all(epsilon / 2)];
@@ -141,8 +145,7 @@ class Round {
     this.epoch = epoch;
     this.phase = phase;
     this.startMs = collection.startOf(epoch, phase);
-    this.closesMs =
-      this.startMs + collection.paneMs - Math.min(MARGIN_MS, Math.floor(collection.paneMs / MARGIN_PART));
+    this.closesMs = this.startMs + collection.paneMs - Math.min(MARGIN_MS, Math.floor(collection.paneMs / MARGIN_PART));
     this.key = `${epoch}|${phase}`;
     const { asksCount, epsilon } = collection.phases[phase - 1];
     /** Place of each candidate; undefined where all items are. */
@@ -208,7 +211,11 @@ class Round {
     if (this.collection.memoises) return this.#signRow(items, secret, words);
     const held = this.restricted(items);
     const { size, slots } = this.parameters;
-    const value = this.asksCount ? held.length : this.kind === "set-hadamard" ? held : slotOf(words, held, { size, slots });
+    const value = this.asksCount
+      ? held.length
+      : this.kind === "set-hadamard"
+        ? held
+        : slotOf(words, held, { size, slots });
     return packed(this.response.draw(words, value, this.parameters), this.widths, this.width);
   }
 
@@ -222,7 +229,7 @@ class Round {
   }
 }
 
-/** Draw a slot of a set that is padded to so many with dummies; return its value, which is `size` or more of a dummy. */
+/** Draw a slot of a set that is padded with dummies; return its value, which is `size` or more of a dummy. */
 function slotOf(words, held, { size, slots }) {
   const slot = uniform(words, Math.max(slots, held.length));
   return slot < held.length ? held[slot] : size + slot - held.length;
@@ -275,7 +282,10 @@ export class Kind extends Collection {
 
   #take({ names, size }) {
     const isNamed = given(names) !== undefined;
-    if (isNamed && !(Array.isArray(names) && names.length && names.every(isName) && new Set(names).size === names.length)) {
+    if (
+      isNamed &&
+      !(Array.isArray(names) && names.length && names.every(isName) && new Set(names).size === names.length)
+    ) {
       throw new CollectionError("names of items are different texts");
     }
     this.count = isNamed ? names.length : size;

@@ -82,6 +82,7 @@ SUITES = {
     "benchmarks/test_results.py": "the measured results that are kept with the benchmarks",
     "benchmarks/test_slips.py": "what the papers print, by enumeration",
     "benchmarks/test_soak.py": "the memory of the pipeline over many windows",
+    "benchmarks/test_streams.py": "ways to bound what any windows cost, in docs/privacy.md",
     "benchmarks/test_speed.py": "the benchmark of speed, and the plain forms in it",
     "chaos/test_chaos.py": "the service under every fault, on real brokers; see tests/chaos/__main__.py",
     "chaos/test_checks.py": "what is compared after a run",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -636,6 +637,15 @@ def test_days_begin_at_midnight_utc() -> None:
 def test_a_book_is_read_as_it_was_written(terms: Terms) -> None:
     book = Book(terms=terms, spending=after(Spending(), (1, 1), (2, 2)).on_day(3, since=Spending()))
     assert Book.model_validate_json(book.model_dump_json(by_alias=True)) == book
+
+
+def test_a_book_from_before_there_were_turns_and_budgets_of_days_is_read_with_all_it_has_spent() -> None:
+    spending = after(Spending(), (1, 1), (2, 2))
+    document = json.loads(Book(terms=Terms(per_day=1.0), spending=spending).model_dump_json())
+    for part, names in (("spending", ("turns", "recent")), ("terms", ("per_span", "span_days"))):
+        for name in names:
+            del document[part][name]
+    assert Book.model_validate_json(json.dumps(document)) == Book(terms=Terms(per_day=1.0), spending=spending)
 
 
 # What the sum promises.

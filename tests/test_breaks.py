@@ -23,6 +23,7 @@ from tests.breaks import (
     caught_by_test,
 )
 from tests.breaks_of_answers import MORE
+from tests.breaks_of_readers import READERS
 
 
 def named(broken: Break) -> str:
@@ -38,8 +39,8 @@ def by(audit: str) -> list[Break]:
 
 
 def test_each_break_has_something_that_catches_it() -> None:
-    every = (*BREAKS, *MORE)
-    assert len(every) == len({each.number for each in every}) == 78
+    every = (*BREAKS, *MORE, *READERS)
+    assert len(every) == len({each.number for each in every}) == 94
     assert [each for each in every if not each.by and each.test is None] == []
 
 
@@ -112,6 +113,12 @@ def test_the_audit_of_the_client_catches(broken: Break) -> None:
 
 @pytest.mark.parametrize("broken", [each for each in BREAKS if not each.by], ids=named)
 def test_a_named_test_catches(broken: Break) -> None:
+    assert caught_by_test(broken)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("broken", READERS, ids=named)
+def test_a_named_test_catches_what_no_audit_looks_at(broken: Break) -> None:
     assert caught_by_test(broken)
 
 

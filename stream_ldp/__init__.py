@@ -17,6 +17,7 @@ An application does five things:
     `ViewsCollection`    `Estimate`
     `SampledCollection`  `Marginals`
     `StringCollection`   `StringRanking`
+    `PairsCollection`    `PairEstimates`
     `PlaceCollection`    `PlaceCounts`
     `ItemCollection`     `Ranking`
 

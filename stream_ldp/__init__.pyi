@@ -38,6 +38,8 @@ from stream_ldp.ledger.terms import Terms as Terms
 from stream_ldp.ledger.terms import TooManyValues as TooManyValues
 from stream_ldp.marginals.answer import Marginals as Marginals
 from stream_ldp.marginals.collection import SampledCollection as SampledCollection
+from stream_ldp.pairs.answer import PairEstimates as PairEstimates
+from stream_ldp.pairs.collection import PairsCollection as PairsCollection
 from stream_ldp.places.answer import PlaceCounts as PlaceCounts
 from stream_ldp.places.collection import PlaceCollection as PlaceCollection
 from stream_ldp.records.answer import Estimate as Estimate

@@ -43,6 +43,7 @@ KINDS = _Table(
         "sampled": deferred("stream_ldp.marginals.kind:SAMPLED"),
         "strings": deferred("stream_ldp.strings.kind:STRINGS"),
         "views": deferred("stream_ldp.views.kind:VIEWS"),
+        "pairs": deferred("stream_ldp.pairs.kind:PAIRS"),
         "places": deferred("stream_ldp.places.kind:PLACES"),
     }
 )

@@ -22,6 +22,7 @@ WITHOUT_TESTS = {
                 "batch",
                 "client",
                 "notation",
+                "pairs",
                 "places",
                 "questions",
                 "randomizers",
@@ -51,6 +52,7 @@ WITHOUT_TESTS = {
     "records/estimators/solution.py": "enumerations, and dataclasses without behaviour",
     "records/kind.py": "one declaration of what the other modules have",
     "marginals/kind.py": "one declaration of what the other modules have",
+    "pairs/kind.py": "one declaration of what the other modules have",
     "places/kind.py": "one declaration of what the other modules have",
     "synthesis/kind.py": "one declaration of what the other modules have",
     "strings/kind.py": "one declaration of what the other modules have",
@@ -59,7 +61,7 @@ WITHOUT_TESTS = {
     "sets/reports.py": "sets/test_sampling.py and sets/test_permanent.py test what it joins",
     "strings/charges.py": "tests/kinds holds every kind to what a report costs",
     **dict.fromkeys(
-        [f"{kind}/truth.py" for kind in ("marginals", "places", "records", "sets", "strings")],
+        [f"{kind}/truth.py" for kind in ("marginals", "pairs", "places", "records", "sets", "strings")],
         "tests/kinds holds every kind to what is true of its users",
     ),
     **dict.fromkeys(
@@ -79,6 +81,7 @@ SUITES = {
     "benchmarks/test_how_many.py": "docs/how-many-users.md",
     "benchmarks/test_mechanisms.py": "docs/mechanisms.md",
     "benchmarks/test_papers.py": "docs/papers.md, and the benchmark that makes it",
+    "benchmarks/test_pairs.py": "the published mechanisms that docs/mechanisms.md compares pairs with",
     "benchmarks/test_results.py": "the measured results that are kept with the benchmarks",
     "benchmarks/test_slips.py": "what the papers print, by enumeration",
     "benchmarks/test_soak.py": "the memory of the pipeline over many windows",

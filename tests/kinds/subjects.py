@@ -253,6 +253,33 @@ places: {{north: [a, b], south: [c, d, e]}}
             dict.fromkeys(["places", "without regions"], "rmse rmse_expected rmse_projected"),
         ),
     ),
+    "pairs": Subject(
+        text=f"""\
+collection: features
+mechanism: {{kind: pairs, epsilon: 4, padding: 2}}
+keys: {{names: [search, maps, photos], ranges: [[0, 60], [0, 10], [0, 5]], clip: false}}
+{WINDOW}
+""",
+        held=({"search": "30", "maps": "", "photos": ""}, {"search": "6", "maps": "10", "photos": ""}),
+        refused={
+            "attribute 'maps': the given number is not from 0 to 10": {"search": "", "maps": "11", "photos": ""},
+            "attribute 'maps': the given value is not a number": {"search": "", "maps": "hidden", "photos": ""},
+        },
+        cost=4.0,
+        truth={
+            ("pairs", ("frequency", ("search",))): 1.0,
+            ("pairs", ("frequency", ("maps",))): 1 / 3,
+        },
+        summary="3 keys with numbers, each user asked about one at epsilon 4.000, 3 bits a report",
+        planned=["share who hold a key", "mean of its numbers"],
+        misspelt=("keys: {", "kes: {"),
+        another=("epsilon: 4", "epsilon: 3"),
+        evaluated=(
+            "{mechanism: {kind: pairs, epsilon: 4}, keys: {names: [search, maps, photos], range: [0, 60]}}",
+            "mechanism.epsilon=1,4",
+            {"frequency": "mse mse_expected coverage", "mean": "told mse mse_expected coverage"},
+        ),
+    ),
     # Of tests/toy.py, which the package does not know.
     "coin": Subject(
         text=f"""\

@@ -66,6 +66,7 @@ async def test_no_file_names_another_host(client: aiohttp.ClientSession) -> None
         "sets.js",
         "sampled.js",
         "strings.js",
+        "pairs.js",
         "places.js",
         "plain.js",
         "anything.js",

@@ -70,6 +70,12 @@ mechanism: {kind: places, epsilon: [0.5, 2]}
 places: {north: [a, b], south: [c, d, e]}
 window: {size: 60s}
 """,
+    "pairs": """
+collection: features
+mechanism: {kind: pairs, epsilon: 2}
+keys: {names: [search, maps], range: [0, 60]}
+window: {size: 60s}
+""",
 }
 
 #: What users hold, by kind.
@@ -82,6 +88,7 @@ _TRUTH: dict[str, list[Any]] = {
         {"place": "a", "region": "north", "epsilon": "2"},
         {"place": "d", "region": "everywhere", "epsilon": "0.5"},
     ],
+    "pairs": [{"search": "12.5"}, {"search": "3", "maps": "60"}],
 }
 _USERS = 200
 

@@ -315,6 +315,22 @@ items: {size: 16}
 window: {size: 60s, idle_timeout: 5s}
 """,
     """
+collection: features
+mechanism: {kind: pairs, epsilon: 2, oracle: k-subset, padding: 2}
+keys: {names: [search, maps], ranges: [[0, 60], [-1, 1]], clip: false}
+window: {size: 60s}
+every: 1s
+min_reports: 5
+delta: 1e-9
+rows: true
+""",
+    """
+collection: ratings
+mechanism: {kind: pairs, epsilon: 2}
+keys: {names: [alien, brazil, casablanca], range: [0, 5]}
+window: {size: 60s}
+""",
+    """
 collection: squares
 mechanism: {kind: places, epsilon: [1]}
 levels: [4, 4]

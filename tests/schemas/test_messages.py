@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from stream_ldp.kinds import KINDS
 from stream_ldp.marginals.answer import Marginals
+from stream_ldp.pairs.answer import PairEstimates
 from stream_ldp.places.answer import PlaceCounts
 from stream_ldp.records.answer import Estimate
 from stream_ldp.schemas.messages import MESSAGES, message_schema
@@ -21,6 +22,7 @@ from stream_ldp.synthesis.chunk import SyntheticChunk
 from tests.client.examples import estimate_of
 from tests.client.rankings import films, ranking_of, result_of
 from tests.marginals.examples import collection_of, marginals_of, outputs_of
+from tests.pairs import examples as pairs
 from tests.places import examples as places
 from tests.schemas.recorded import COLLECTIONS, record
 from tests.strings import examples as strings
@@ -42,6 +44,10 @@ EXAMPLES: dict[type[BaseModel], list[BaseModel]] = {
         places.counts_of(places.collection_of(), 100),
         places.counts_of(places.collection_of(), 1, final=False),
     ],
+    PairEstimates: [
+        pairs.estimates_of(pairs.collection_of(), 100),
+        pairs.estimates_of(pairs.collection_of(), 1, final=False),
+    ],
     SyntheticChunk: [chunk_of(estimate_of())],
     StringRanking: [
         strings.ranking_of(strings.collection_of(), 2_000),
@@ -53,6 +59,7 @@ DAMAGE: dict[type[BaseModel], list[dict[str, Any]]] = {
     Ranking: [{"phase": 0}, {"items": [{"rank": 1}]}, {"fingerprint": "xyz"}],
     Marginals: [{"reports": -1}, {"attributes": [{"attribute": "diet"}]}, {"fingerprint": "xyz"}],
     PlaceCounts: [{"reports": -1}, {"raw": ["many"]}, {"fingerprint": "xyz"}],
+    PairEstimates: [{"reports": -1}, {"keys": [{"key": "search"}]}, {"fingerprint": "xyz"}],
     SyntheticChunk: [{"reports": 0}, {"records": [[0.5, 1]]}, {"final": False}, {"fingerprint": "xyz"}],
     StringRanking: [{"reports": -1}, {"strings": [{"rank": 1}]}, {"fingerprint": "xyz"}],
     Round: [{"phase": 0}, {"epsilon": 0}, {"candidates": [0.5]}, {"collection_fingerprint": "xyz"}],

@@ -1,4 +1,5 @@
 // How the answers of each kind of collection are shown: a line a kind, by its name.
+export { pairs } from "./pairs.js";
 export { places } from "./places.js";
 export { records } from "./records.js";
 export { sampled } from "./sampled.js";

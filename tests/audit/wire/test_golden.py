@@ -18,6 +18,7 @@ from stream_ldp.audit import wire
 from stream_ldp.audit.wire.batch import encoded, reason_of, rounded_time
 from stream_ldp.audit.wire.client import Turns
 from stream_ldp.audit.wire.notation import fingerprint_of, packed, signs_of, width
+from stream_ldp.audit.wire.pairs import Pairs
 from stream_ldp.audit.wire.places import Places
 from stream_ldp.audit.wire.questions import Sampled
 from stream_ldp.audit.wire.randomizers import kept_of, kept_place, loss_of
@@ -31,10 +32,10 @@ PAGE = (REPOSITORY / "docs" / "wire.md").read_text(encoding="utf-8")
 #: Where the client is.
 ROOM = Path(wire.__file__).parent
 
-#: Files of tests/golden that are none of a client's, as section 21 says.
+#: Files of tests/golden that are none of a client's, as section 22 says.
 OF_THE_SERVICE = {"estimates", "oracles"}
 
-Asking = Sampled | Strings | Places
+Asking = Sampled | Strings | Places | Pairs
 
 
 def rows_of(written: list[str]) -> list[bytes]:
@@ -83,7 +84,7 @@ def test_the_client_shares_no_function_with_the_package() -> None:
 def test_every_golden_file_is_reproduced_and_described() -> None:
     files = {path.stem for path in GOLDEN.glob("*.json")}
     assert files == REPRODUCED.keys() | OF_THE_SERVICE
-    described = PAGE.split("## 21. The golden vectors")[1]
+    described = PAGE.split("## 22. The golden vectors")[1]
     assert {name for name in files if f"`{name}.json`" in described} == files
 
 
@@ -212,7 +213,7 @@ def turns() -> None:
 
 
 def _asking(vector: dict[str, Any], file: dict[str, Any]) -> Asking:
-    kinds: dict[str, Any] = {"strings": Strings, "places": Places}
+    kinds: dict[str, Any] = {"strings": Strings, "places": Places, "pairs": Pairs}
     return kinds.get(json.loads(vector["meaning"])[1], Sampled)(vector["meaning"], file)  # type: ignore[no-any-return]
 
 
@@ -384,6 +385,7 @@ REPRODUCED: dict[str, Callable[[], None]] = {
     "loloha": memoised_sets,
     "malformed": malformed_batches,
     "permanent_response": permanent_responses,
+    "pairs": lambda: answers("pairs", Pairs),
     "places": lambda: answers("places", Places),
     "record_reports": reports_of_records,
     "records": synthetic_records,
@@ -409,11 +411,13 @@ def randomizers(vector: dict[str, Any]) -> list[tuple[str, list[int]]]:
             return [(kind, parameters) for _, kind, parameters, *_ in meaning[3]]
         case "strings":
             return [(kind, parameters) for kind, parameters in meaning[4]]
+        case "pairs":
+            return [(meaning[4], meaning[5])]
         case _:
             return [(kind, parameters) for _, _, kind, parameters in meaning[3]]
 
 
-@pytest.mark.parametrize("name", ["sampled", "views", "strings", "places"])
+@pytest.mark.parametrize("name", ["sampled", "views", "strings", "places", "pairs"])
 def test_no_answer_costs_more_than_the_file_says_and_its_chance_is_that_of_the_page(name: str) -> None:
     """Section 15: a client computes the cost from the parameters, and believes no meaning that costs more."""
     for vector in vectors(name):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from stream_ldp.audit.wire.pairs import Pairs
 from stream_ldp.audit.wire.places import Places
 from stream_ldp.audit.wire.questions import Sampled
 from stream_ldp.audit.wire.strings import Strings
@@ -17,6 +18,7 @@ from stream_ldp.collection import Collection
 from stream_ldp.kinds import kind_of, load_collection, parse_collection
 from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, GivenWords, HadamardResponse, UnaryResponse
 from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
+from stream_ldp.pairs.collection import PairsCollection
 from stream_ldp.pipeline import wire
 from stream_ldp.places.collection import PlaceCollection
 from stream_ldp.questions.collection import AskingCollection
@@ -30,7 +32,7 @@ from stream_ldp.strings.collection import StringCollection
 from tests.paths import GOLDEN, REPOSITORY, vectors
 
 PAGE = (REPOSITORY / "docs" / "wire.md").read_text(encoding="utf-8")
-ASKING = ["sampled", "views", "strings", "places"]
+ASKING = ["sampled", "views", "strings", "places", "pairs"]
 SECRET = bytes(range(32))
 
 
@@ -67,19 +69,21 @@ def _permanent_rows(collection: Collection, record: dict[str, Any], secrets: lis
         case PlaceCollection():
             people = collection.table([collection.encode(record)] * len(secrets))
             return permanent_answers(collection, people, secrets=secrets, numbers=collection.chosen(people))
-        case AskingCollection():
+        case AskingCollection() | PairsCollection():
             return permanent_answers(
                 collection, collection.table([collection.encode(record)] * len(secrets)), secrets=secrets
             )
     raise AssertionError(collection)
 
 
-def client_of(vector: dict[str, Any]) -> Sampled | Strings | Places:
+def client_of(vector: dict[str, Any]) -> Sampled | Strings | Places | Pairs:
     match json.loads(vector["meaning"])[1]:
         case "sampled":
             return Sampled(vector["meaning"], vector["file"])
         case "strings":
             return Strings(vector["meaning"], vector["file"])
+        case "pairs":
+            return Pairs(vector["meaning"], vector["file"])
         case _:
             return Places(vector["meaning"], vector["file"])
 
@@ -190,7 +194,7 @@ def test_the_package_asks_and_counts_item_sets_as_the_vectors_say() -> None:
 
 
 def test_the_examples_of_the_page_are_those_of_its_client() -> None:
-    """Sections 17 to 19."""
+    """Sections 17 to 19 and 21."""
     places, strings = vectors("places")[0], vectors("strings")[0]
     client, words = client_of(places), client_of(strings)
     shown = [client.row(SECRET, record).hex() for record in places["records"][:2]]
@@ -205,11 +209,13 @@ def test_the_examples_of_the_page_are_those_of_its_client() -> None:
         ],
         "window": {"size": "10s"},
     }
+    pairs = vectors("pairs")[0]
+    shown += [client_of(pairs).row(SECRET, {"search": "12.5"}).hex(), pairs["fingerprint"]]
     meaning = collection_of(diets).meaning
     asking = Sampled(meaning, diets)
     row = asking.row(SECRET, {"diet": "fish", "age": 41, "smokes": "no"}).hex()
     assert f"question is {asking.word(SECRET)}: the user is asked question {asking.question(SECRET)}." in PAGE
     for text in (*shown, asking.fingerprint.hex(), row):
         assert f"`{text}`" in PAGE
-    for text in (meaning, places["meaning"], strings["meaning"]):
+    for text in (meaning, places["meaning"], strings["meaning"], pairs["meaning"]):
         assert f"\n    {text}\n" in PAGE

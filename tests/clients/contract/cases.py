@@ -18,7 +18,7 @@ from tests.paths import REPOSITORY
 GOLDEN = REPOSITORY / "tests" / "golden"
 
 #: Files of vectors by what they are of: a client that does not speak it is not asked.
-OF_RECORDS = ("record_reports", "sampled", "views", "strings", "places")
+OF_RECORDS = ("record_reports", "sampled", "views", "strings", "places", "pairs")
 
 TIME_MS = 1_760_000_000_000
 

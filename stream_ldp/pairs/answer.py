@@ -1,0 +1,146 @@
+"""The message that publishes key-value data of a window: the share of users with each key, and the mean of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from stream_ldp.collection.located import suggestion
+from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.message_part import Finite, MessagePart
+from stream_ldp.pipeline.answer import (
+    AnswerMessage,
+    Count,
+    LiarsField,
+    PlausibilityField,
+    Positive,
+    PrivacyPart,
+    Probability,
+    PublishedField,
+    Status,
+    StatusField,
+    WindowBounds,
+    answer_key,
+)
+from stream_ldp.pipeline.cells import Cell
+from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look
+from stream_ldp.quantity import quantity
+
+Error = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class KeyMean(MessagePart):
+    """The mean of the numbers that users hold with a key."""
+
+    raw: Finite = Field(description="ratio of two unbiased estimates, which may lie outside the range")
+    standard_error: Error = Field(description="of the raw mean, to the first order")
+    projected: Finite = Field(description="the nearest number in the range")
+
+
+class KeyEstimate(MessagePart):
+    """What is known of one key."""
+
+    key: str
+    range: tuple[Finite, Finite]
+    raw: Finite = Field(description="share of users who hold the key; unbiased, and may be negative or above 1")
+    standard_error: Error = Field(description="of the raw share: noise, and the sampling of users")
+    projected: Probability = Field(description="the nearest possible share")
+    mean: KeyMean | None = Field(
+        default=None, description="null where the share is not above 0 by 1.96 standard errors: nobody may hold it"
+    )
+
+
+class PairPrivacy(PrivacyPart):
+    """Epsilon, in nats, of any two users, and the assumption that it rests on."""
+
+    epsilon: float = Field(description="of all reports of a user, for ever")
+    assumption: str
+    published: PublishedField = None
+
+
+class PairEstimates(AnswerMessage):
+    """The frequencies and means of all keys over one window; the message of a pairs topic."""
+
+    #: It rises when a field changes its meaning or is removed, but not when an optional field is added.
+    schema_version: Literal[1] = 1
+    collection: str
+    fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
+    window: WindowBounds
+    status: StatusField = Status.ANSWERED
+    final: bool = Field(description="false while the window is open; final estimates never change")
+    reports: Count = Field(description="reports counted in the window, each once")
+    padding: Positive = Field(description="keys that a user may hold without counting for less")
+    keys: tuple[KeyEstimate, ...] = Field(description="none where nobody has answered, or the numbers are withheld")
+    withheld: bool = Field(
+        default=False,
+        description="whether the numbers are withheld, since fewer users than min_reports have answered",
+    )
+    plausibility: PlausibilityField
+    liars: LiarsField = ()
+    privacy: PairPrivacy
+
+    @property
+    def series(self) -> str:
+        """Name of the only series."""
+        return "pairs"
+
+    @property
+    def look(self) -> Look:
+        return Look(title="pairs", names=("key",), number="estimate", group="of")
+
+    def judgement(self) -> Judgement:
+        nobody = [each.key for each in self.keys if each.mean is None]
+        hardly = f"{quantity(len(nobody), 'key')} without a mean, since nobody may hold them"
+        return Judgement(
+            evidence=(
+                f"{quantity(self.reports, 'report')}; users with more than {quantity(self.padding, 'key')} count for "
+                "less",
+                *((WITHHELD,) if self.withheld else ()),
+                *((hardly,) if nobody else ()),
+            ),
+            privacy=(
+                f"epsilon {shown_epsilon(self.privacy.epsilon)} for ever: {self.privacy.assumption}",
+                *self.privacy.sentences,
+            ),
+        )
+
+    @property
+    def key(self) -> bytes:
+        """Record key, as `answer_key` makes it."""
+        return answer_key(self.series, self.window, final=self.final)
+
+    def cells(self) -> Iterator[Cell]:
+        """Iterate over the shares of users who hold the keys, and the means."""
+        return self.narrowed_to([each.key for each in self.keys])
+
+    def narrowed_to(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterator[Cell]:
+        """Iterate over the numbers of some keys; see `AnswerMessage`."""
+        if given:
+            raise ParameterError("a report is about one key: nothing is known of one, given another")
+        known = {each.key: each for each in self.keys}
+        for name in of:
+            if name not in known:
+                raise ParameterError(f"{name!r} is not a key of this answer{suggestion(name, list(known))}")
+        for each in map(known.__getitem__, of):
+            yield Cell(
+                labels={"quantity": "frequency", "key": each.key},
+                estimate=each.projected,
+                standard_error=each.standard_error,
+                raw=each.raw,
+                names=(each.key,),
+                group="frequency",
+            )
+        for each in map(known.__getitem__, of):
+            if each.mean is not None:
+                yield Cell(
+                    labels={"quantity": "mean", "key": each.key},
+                    estimate=each.mean.projected,
+                    standard_error=each.mean.standard_error,
+                    raw=each.mean.raw,
+                    range=each.range,
+                    names=(each.key,),
+                    group=f"mean of {each.key}",
+                )

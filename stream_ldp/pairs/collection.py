@@ -1,0 +1,201 @@
+"""Collections of key-value data: keys, the ranges of their numbers, and how users are asked for one of them."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import ConfigDict, Field, model_validator
+
+from stream_ldp.collection import MAX_BITS, Label, Part, PositiveDuration, Topics, one_of, require_distinct
+from stream_ldp.collection.attributes import encode_record, require_mapping
+from stream_ldp.collection.located import Misplaced
+from stream_ldp.collection.records import CollectionOfRecords
+from stream_ldp.errors import ParameterError
+from stream_ldp.pairs.keys import NOT_HELD, Key
+from stream_ldp.pairs.question import PairsQuestion
+from stream_ldp.pipeline.window_series import WindowSeries
+from stream_ldp.questions.attributes import AskedAttribute
+from stream_ldp.questions.oracles import value_oracle
+from stream_ldp.questions.questions import QuestionSet
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from stream_ldp.questions.questions import Table
+
+#: Slots where a file does not say: users with more keys than these count for less.
+_PADDING = 4
+
+#: Widths of ranges of numbers: beyond them, a variance is 0 or infinite as a number of 64 bits.
+_NARROWEST, _WIDEST = 1e-100, 1e100
+
+Bounds = tuple[float, float]
+
+
+class KeysSpec(Part):
+    """The keys that users may hold.
+
+    names: names of the keys, as records have them.
+    range: the least and the largest number of every key.
+    ranges: in place of it, a range for each key, in their order.
+    clip: whether clients take a number beyond the range for the nearest in it; otherwise they refuse it.
+    """
+
+    model_config = ConfigDict(json_schema_extra=one_of("range", "ranges"))
+
+    names: tuple[Label, ...] = Field(min_length=1)
+    range: Bounds | None = None
+    ranges: tuple[Bounds, ...] | None = Field(default=None, min_length=1)
+    clip: bool = True
+
+    @model_validator(mode="after")
+    def _ranges_fit(self) -> Self:
+        require_distinct(self.names, "keys", "names")
+        if (self.range is None) == (self.ranges is None):
+            raise ParameterError("give either `range: [least, largest]` of all keys, or `ranges`, one for each")
+        if self.ranges is not None and len(self.ranges) != len(self.names):
+            raise Misplaced(f"{len(self.names)} keys and {len(self.ranges)} ranges: give each key one", "ranges")
+        for bounds in self.bounds:
+            least, largest = bounds
+            if not (all(map(math.isfinite, bounds)) and _NARROWEST <= largest - least <= _WIDEST):
+                raise Misplaced(
+                    f"a range needs two numbers, the smaller one first; got [{least:g}, {largest:g}]",
+                    "range" if self.ranges is None else "ranges",
+                )
+        return self
+
+    @property
+    def bounds(self) -> tuple[Bounds, ...]:
+        """The range of each key."""
+        if self.range is not None:
+            return (self.range,) * len(self.names)
+        return self.ranges or ()
+
+
+class PairsSpec(Part):
+    """How users are asked for a key and its number.
+
+    kind: `pairs`.
+    epsilon: privacy loss, in nats, that an answer may cost, for any two users, whatever they hold.
+    oracle: perturbs which key was drawn, and to which end its number was rounded; `auto` takes the one of least mean
+        variance.
+    padding: number of keys that a user may hold without counting for less: each draws one of so many slots.
+    """
+
+    kind: Literal["pairs"]
+    epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    oracle: Literal["auto", "k-rr", "k-subset", "oue", "hadamard"] = "auto"
+    padding: int | None = Field(default=None, ge=1)
+
+
+class PairsCollection(CollectionOfRecords):
+    """A collection of key-value data, as a collection file describes it.
+
+    mechanism: how users are asked, and what perturbs their answers.
+    keys: the keys that users may hold.
+    every: time between two provisional answers of an open window.
+
+    Raises (from `load` and `parse`):
+        CollectionError: the file cannot be read, or something in it is wrong.
+    """
+
+    topics: ClassVar[Topics] = Topics(answers="pairs")
+
+    mechanism_spec: PairsSpec = Field(alias="mechanism")
+    keys: KeysSpec
+    every_ms: PositiveDuration = Field(alias="every", default=2_000)
+
+    @model_validator(mode="after")
+    def _parts_agree(self) -> Self:
+        padding = self.mechanism_spec.padding
+        if padding is not None and padding > len(self.keys.names):
+            raise Misplaced(f"nobody holds {padding} of {len(self.keys.names)} keys", "mechanism", "padding")
+        try:
+            questions = self.questions
+        except ParameterError as error:
+            raise Misplaced(str(error), "mechanism") from error
+        if questions.bits > MAX_BITS:
+            raise ParameterError(f"{questions.bits:,} bits a report; at most {MAX_BITS:,}")
+        return self
+
+    @property
+    def padding(self) -> int:
+        """Least number of slots that a user draws from."""
+        return self.mechanism_spec.padding or min(_PADDING, len(self.keys.names))
+
+    @cached_property
+    def attributes(self) -> tuple[Key, ...]:
+        """What a record may say of a user: a number for each key that the user holds."""
+        return tuple(
+            Key(name, bounds, clip=self.keys.clip)
+            for name, bounds in zip(self.keys.names, self.keys.bounds, strict=True)
+        )
+
+    @cached_property
+    def questions(self) -> QuestionSet[PairsQuestion]:
+        """The only question.
+
+        Raises:
+            ParameterError: the oracle is not for so many keys, or the epsilon is beyond the resolution.
+        """
+        spec, count = self.mechanism_spec, len(self.keys.names)
+        question = PairsQuestion(
+            of=tuple(range(count)),
+            attributes=(AskedAttribute(name="pairs", candidates=self.keys.names),),
+            randomizer=value_oracle(spec.oracle, 2 * count + 1, epsilon=spec.epsilon),
+            weight=1,
+            keys=self.attributes,
+            padding=self.padding,
+        )
+        return QuestionSet(questions=(question,))
+
+    @property
+    def question(self) -> PairsQuestion:
+        """The same question by itself."""
+        return self.questions.questions[0]
+
+    @cached_property
+    def series(self) -> tuple[WindowSeries, ...]:
+        """The only series."""
+        return (WindowSeries(name="pairs", every_ms=self.every_ms),)
+
+    @property
+    def _meaning(self) -> list[Any]:
+        """The fingerprint's input, which says all that the meaning of a report depends on.
+
+        It is [name, "pairs", [[key, least, largest], ...], padding, kind of randomizer, [parameter, ...]].
+        """
+        randomizer = self.question.randomizer
+        return [
+            self.name,
+            self.mechanism_spec.kind,
+            [[key.name, *key.bounds] for key in self.attributes],
+            self.padding,
+            randomizer.kind,
+            randomizer.parameters,
+        ]
+
+    def encode(self, record: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Convert a record, which gives a number to each key that the user holds, and may leave out the others.
+
+        Raises:
+            DataError: a key is unknown, or its number is none, or beyond the range without `clip`. The message never
+                repeats the number.
+        """
+        require_mapping(record)
+        return encode_record(dict.fromkeys(self.keys.names) | dict(record), self.attributes, collection=self.name)
+
+    @property
+    def bits(self) -> int:
+        """Number of bits of a report."""
+        return self.questions.bits
+
+    def table(self, records: Table | Sequence[tuple[Any, ...]]) -> Table:
+        """Return encoded records as a table of users, one a row, with a column for each key; NaN is not held."""
+        if isinstance(records, np.ndarray):
+            return records
+        columns = [(str(place), "<f8") for place in range(len(self.attributes))]
+        return np.array([tuple(record) or (NOT_HELD,) * len(columns) for record in records], dtype=columns)

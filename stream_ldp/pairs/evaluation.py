@@ -1,0 +1,66 @@
+"""Evaluation of collections of key-value data: the frequencies of keys, and the means of their numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.evaluation.trial import Evaluation, Measured
+from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.pairs.solve import pairs_of
+from stream_ldp.pipeline.cells import LEVEL, normal_quantile
+from stream_ldp.questions.answers import gathered
+from stream_ldp.questions.asking import asked_sums
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stream_ldp.evaluation.trial import Trial
+    from stream_ldp.pairs.collection import PairsCollection
+
+#: Users whose reports are made at once.
+_USERS_AT_ONCE = 2**14
+
+
+def _measure(trial: Trial[PairsCollection]) -> Iterator[Measured]:
+    """Measure the shares of users who hold the keys, and the means of keys that have one, as shares of their range.
+
+    mse is the mean squared error, mse_expected what the standard errors give for it, and coverage the share of the
+    numbers within 1.96 of these; told is the share of the keys that have a mean; where none
+    has, nothing is missed.
+    """
+    collection = trial.collection
+    begun = trial.clock()
+    sums = asked_sums(collection.questions, trial.people, entropy=SeededEntropy(trial.noise), at_once=_USERS_AT_ONCE)
+    (answers,) = gathered(collection.questions, [(1.0, sums)])
+    found = pairs_of(answers)
+    seconds = trial.clock() - begun
+    held = [trial.people[str(place)] for place in range(len(collection.attributes))]
+    held = [column[~np.isnan(column)] for column in held]
+    frequencies = np.array([len(column) for column in held]) / len(trial.people)
+    missed = found.frequency - frequencies
+    z = normal_quantile(LEVEL)
+    yield Measured(
+        "frequency",
+        {
+            "mse": float((missed**2).mean()),
+            "mse_expected": float((found.frequency_error**2).mean()),
+            "coverage": float((np.abs(missed) <= z * found.frequency_error).mean()),
+        },
+        seconds,
+    )
+    bounds = np.array([key.bounds for key in collection.attributes])
+    told = ~np.isnan(found.mean) & (frequencies > 0)
+    means = np.array([column.mean() if len(column) else 0.0 for column in held])
+    off = (found.mean - (means - bounds[:, 0]) / (bounds[:, 1] - bounds[:, 0]))[told]
+    metrics = {
+        "told": float(told.mean()),
+        "mse": float((off**2).sum()) / max(int(told.sum()), 1),
+        "mse_expected": float((found.mean_error[told] ** 2).sum()) / max(int(told.sum()), 1),
+        "coverage": float((np.abs(off) <= z * found.mean_error[told]).mean()) if told.any() else 1.0,
+    }
+    yield Measured("mean", metrics, seconds)
+
+
+EVALUATION = Evaluation(measure=_measure)

@@ -1,0 +1,46 @@
+"""The kind of collections of key-value data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stream_ldp.deferred import deferred
+from stream_ldp.pairs.collection import PairsCollection
+from stream_ldp.pipeline.kind import Kind, always
+from stream_ldp.questions.charges import charges
+from stream_ldp.questions.layout import QuestionLayout
+from stream_ldp.questions.reports import reports
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from stream_ldp.audit.wire.client import SpecifiedClient
+
+
+def specified(file: Mapping[str, Any], meaning: str) -> SpecifiedClient:
+    """Return the client that is written from the specification; only audits import it."""
+    from stream_ldp.audit.wire.pairs import Pairs  # noqa: PLC0415
+
+    return Pairs(meaning, file)
+
+
+PAIRS = Kind(
+    name="pairs",
+    collection=PairsCollection,
+    mechanisms=("pairs",),
+    charges=charges,
+    claims=deferred("stream_ldp.questions.audited:subject"),
+    per_turn=lambda collection: collection.questions.epsilon,
+    specified=specified,
+    layout=QuestionLayout,
+    solve=deferred("stream_ldp.pairs.solve:solve"),
+    answer=deferred("stream_ldp.pairs.answer:PairEstimates"),
+    summary=deferred("stream_ldp.pairs.plan:summary"),
+    plan=deferred("stream_ldp.pairs.plan:plan"),
+    published=deferred("stream_ldp.questions.published:published"),
+    leverages=deferred("stream_ldp.pairs.plan:leverages"),
+    evaluation=deferred("stream_ldp.pairs.evaluation:EVALUATION"),
+    reports=reports,
+    totals=deferred("stream_ldp.pairs.truth:totals"),
+    libraries=always("scipy.linalg", "scipy.special"),
+)

@@ -1,0 +1,113 @@
+"""The plan of a collection of key-value data: its bits, privacy, memory and expected error, before it runs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.pipeline.kind import POPULATIONS
+from stream_ldp.pipeline.leverage import Leverage
+from stream_ldp.pipeline.plan import ErrorPlan, Section
+from stream_ldp.pipeline.plan import Plan as AnyPlan
+from stream_ldp.pipeline.statistics import SUM_BYTES, row_width
+from stream_ldp.quantity import memory, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from stream_ldp.pairs.collection import PairsCollection
+
+#: Share of users who hold a key whose mean is planned.
+_HELD = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(AnyPlan):
+    """The plan of a collection.
+
+    bits, report_bytes: size of one report.
+    epsilon: in nats, of all reports of a user for ever, for any two users.
+    counters, state_bytes: memory of a window, for each source partition.
+    mechanism: the randomizer.
+    padding: keys that a user may hold without counting for less.
+    frequencies: errors of the share of users who hold a key that few hold.
+    means: errors of the mean of a key that a tenth of the users hold, as shares of its range.
+    """
+
+    bits: int
+    report_bytes: int
+    epsilon: float
+    counters: int
+    state_bytes: int
+    mechanism: str
+    padding: int
+    frequencies: tuple[ErrorPlan, ...]
+    means: tuple[ErrorPlan, ...]
+
+    def sections(self) -> Iterator[Section]:
+        """Iterate over the costs of a report, and the errors."""
+        yield self.head(
+            ("a report", f"{self.bits} bits, {quantity(self.report_bytes, 'byte')} with padding"),
+            ("a window and partition", memory(self.state_bytes)),
+            ("all reports of a user, for ever", f"epsilon {shown_epsilon(self.epsilon)}, whatever keys are held"),
+            ("each other set of keys and numbers", f"epsilon {shown_epsilon(self.epsilon)} more"),
+            ("response", self.mechanism),
+            ("keys of a user", f"{self.padding}; those of users with more count for less"),
+        )
+        yield Section(
+            title="Keys, with the standard error to expect",
+            columns=("of", *(f"{error.users:,} users" for error in self.frequencies)),
+            rows=tuple(
+                (name, *(f"{error.standard_error:.4g}" for error in errors))
+                for name, errors in (("share who hold a key", self.frequencies), ("mean of its numbers", self.means))
+            ),
+            notes=(f"The mean is that of a key that {_HELD:.0%} of the users hold, as a share of its range.",),
+        )
+
+
+def summary(collection: PairsCollection) -> str:
+    """Describe a collection on one line."""
+    return (
+        f"{quantity(len(collection.keys.names), 'key')} with numbers, each user asked about one at epsilon "
+        f"{shown_epsilon(collection.questions.for_ever)}, {collection.bits} bits a report"
+    )
+
+
+def plan(collection: PairsCollection, *, populations: Sequence[int] = POPULATIONS) -> Plan:
+    """Work out the cost of a collection.
+
+    populations: numbers of users who report in a window, for which to state the error.
+    """
+    questions, oracle = collection.questions, collection.question.randomizer
+    # Both ends of a key, whose errors are nearly independent.
+    frequency = collection.padding * math.sqrt(2 * oracle.mean_variance)
+    # Of a mean in the middle: half of the difference of both ends, over their sum.
+    mean = frequency / (2 * _HELD)
+    return Plan(
+        collection=collection.name,
+        fingerprint=collection.fingerprint.hex(),
+        bits=questions.bits,
+        report_bytes=row_width(questions.bits),
+        epsilon=questions.for_ever,
+        counters=questions.counters,
+        state_bytes=questions.counters * SUM_BYTES,
+        mechanism=oracle.title,
+        padding=collection.padding,
+        frequencies=_errors(frequency, populations),
+        means=_errors(mean, populations),
+    )
+
+
+def _errors(of_one: float, populations: Sequence[int]) -> tuple[ErrorPlan, ...]:
+    return tuple(ErrorPlan(users=users, standard_error=of_one / math.sqrt(users)) for users in populations)
+
+
+def leverages(collection: PairsCollection) -> tuple[Leverage, ...]:
+    """Return what one crafted answer can do to the share of users who hold a key; see `Kind.leverages`.
+
+    It may support both ends of the key, each of which counts for as many users as there are slots.
+    """
+    of_one = 2 * collection.padding * collection.question.randomizer.leverage
+    return (Leverage(series="pairs", about="shares", of_one=of_one),)

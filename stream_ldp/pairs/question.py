@@ -1,0 +1,55 @@
+"""The question which key a user holds, drawn from all of the user's keys, and whether its number is large."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
+from stream_ldp.questions.questions import Question
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import Entropy, FrequencyOracle
+    from stream_ldp.pairs.keys import Key
+    from stream_ldp.questions.questions import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairsQuestion(Question):
+    """The question about one key of a user's.
+
+    A user with m keys draws one of max(m, padding) slots, of which the first m are the keys that the user holds
+    (padding and sampling; Gu et al., 2020, section 4.2), and rounds its number to the low or the high end of its
+    range at random. The randomizer sends which of the 2 d + 1 values this is, for d keys: 2 i for the low and 2 i + 1
+    for the high end of key i, 2 d for a slot without a key. So a single randomizer hides key and number together, and
+    there is nothing to compose.
+
+    keys: d of them.
+    padding: least number of slots.
+    """
+
+    randomizer: FrequencyOracle
+    keys: tuple[Key, ...]
+    padding: int
+
+    def inputs(self, table: Table, *, entropy: Entropy) -> NDArray[np.int64]:
+        """See `Question.inputs`: a word for the slot, or more, and then one for the end, even without a key."""
+        shares = np.stack([self._shares(table, place) for place in self.of], axis=1)
+        held = ~np.isnan(shares)
+        counts = held.sum(axis=1)
+        drawn = entropy.integers(np.maximum(counts, self.padding))
+        some = drawn < counts
+        keys = (held & (held.cumsum(axis=1) == drawn[:, None] + 1)).argmax(axis=1)
+        high = np.where(some, shares[np.arange(len(table)), keys], 0.0)
+        ends = entropy.below(np.rint(high * RESOLUTION).astype(np.int64))
+        return np.where(some, 2 * keys + ends, 2 * len(self.keys))
+
+    def _shares(self, table: Table, place: int) -> NDArray[np.float64]:
+        """Return the numbers of a key as shares of its range; NaN where it is not held."""
+        least, largest = self.keys[place].bounds
+        shares: NDArray[np.float64] = ((table[str(place)] - least) / (largest - least)).clip(0.0, 1.0)
+        return shares

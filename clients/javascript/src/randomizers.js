@@ -156,7 +156,7 @@ const RANDOMIZERS = {
   },
   "mean-est": {
     names: ["signs", "kept"],
-    valid: ({ signs }) => signs <= 31,
+    valid: ({ signs }) => signs <= 32,
     inputs: ({ signs }) => 2 ** signs,
     loss: ({ signs, kept }) => loss(kept, [nearVectors(signs), 2 ** signs - nearVectors(signs)]),
     widths: ({ signs }) => ones(signs),

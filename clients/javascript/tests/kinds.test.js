@@ -208,3 +208,22 @@ test("turns of every kind are those of the golden vectors", async () => {
     }
   }
 });
+
+test("item sets whose reports would have no noise, or other options than there are, are refused", async () => {
+  const films = (changes) => fileOf("films", { mechanism: { kind: "gfim", epsilon: 4, set_size: 3, ...changes } });
+  for (const wrong of [
+    { epsilon: 60 },
+    { epsilon: 1e300 },
+    { epsilon: -1 },
+    { hash_bits: 9 },
+    { split: [1, 0] },
+    { set_size: 0 },
+  ]) {
+    await assert.rejects(Collection.of(films(wrong)), { name: "CollectionError" }, JSON.stringify(wrong));
+  }
+  const memoised = (changes) => fileOf("films", { mechanism: { kind: "loloha", epsilon: 1, ...changes } });
+  for (const wrong of [{ for_ever: 1 }, { for_ever: 23 }, { epsilon: 30 }]) {
+    await assert.rejects(Collection.of(memoised(wrong)), { name: "CollectionError" }, JSON.stringify(wrong));
+  }
+  assert.equal((await Collection.of(films({ kind: "ldpminer", epsilon: 40 }))).phases[0].epsilon, 20);
+});

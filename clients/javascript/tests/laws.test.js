@@ -105,7 +105,7 @@ test("what protects nobody is no randomizer", () => {
     ["bloom", [8, 0, 3e9, 0, RESOLUTION]],
     ["bloom", [8, 2, 3e9, 5, 5]],
     ["channel", [2, 2, 1, 2, 3, 4]],
-    ["mean-est", [40, 3e9]],
+    ["mean-est", [33, 3e9]],
     ["unary", [2 ** 30, 3e9]],
     ["constructor", [1]],
     [3, [1]],

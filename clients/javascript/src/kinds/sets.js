@@ -17,8 +17,12 @@ const MAX_ITEMS = 2 ** 24;
 const MARGIN_MS = 500;
 const MARGIN_PART = 10;
 
-/** Nats beyond which chances are no multiples of 2^-32. */
-const MAX_EPSILON = 22;
+/** Nats of a phase beyond which no chance of a response is a multiple of 2^-32: e^32 is more than 2^46. */
+const MAX_EPSILON = 32;
+
+/** Most nats that a sign may cost for ever, and most bits of a hash. */
+const MAX_FOR_EVER = 22;
+const MAX_HASH_BITS = 8;
 
 /** Return floor(2^32 above / below) of two positive numbers in the same unit. */
 const share = (above, below) => Number((above << 32n) / below);
@@ -175,7 +179,9 @@ class Round {
     this.response = RESPONSES[name];
     const dummies = name === "direct" && !asksCount ? parameters.slots : 0;
     this.parameters = { ...parameters, t, dummies };
-    this.parameters.kept = this.response.kept(this.parameters);
+    this.parameters.kept = parameters.epsilon > MAX_EPSILON ? RESOLUTION : this.response.kept(this.parameters);
+    // A report that is always true would be none.
+    if (this.parameters.kept >= RESOLUTION) throw new CollectionError("epsilon is beyond the resolution of 2^-32");
   }
 
   /** Return the values that a set holds of what is asked about, ascending. */
@@ -244,16 +250,16 @@ export class Kind extends Collection {
   constructor(document) {
     super(document);
     const { kind, epsilon, set_size: setSize, split, hash_bits: hashBits, for_ever: forEver } = document.mechanism;
-    if (!(typeof epsilon === "number" && epsilon > 0 && epsilon <= MAX_EPSILON)) {
-      throw new CollectionError(`epsilon must be positive, and at most ${MAX_EPSILON}`);
+    if (!(typeof epsilon === "number" && epsilon > 0 && epsilon < Infinity)) {
+      throw new CollectionError("epsilon must be positive and finite");
     }
     this.kind = given(kind) ?? (epsilon <= 2 ? "gfim-users" : "svim");
     this.memoises = this.kind === "loloha";
     this.setSize = given(setSize) ?? 1;
     if (!isWhole(this.setSize, 1, MAX_ITEMS)) throw new CollectionError("set_size is a whole number from 1 on");
     this.hashBits = given(hashBits);
-    if (this.hashBits !== undefined && !isWhole(this.hashBits, 1, 16)) {
-      throw new CollectionError("hash_bits is a whole number from 1 on");
+    if (this.hashBits !== undefined && !isWhole(this.hashBits, 1, MAX_HASH_BITS)) {
+      throw new CollectionError(`hash_bits is a whole number from 1 to ${MAX_HASH_BITS}`);
     }
     const shares = given(split) ?? [0.6, 0.4];
     if (!(Array.isArray(shares) && shares.length === 2 && shares.every((each) => each > 0 && each < 1))) {
@@ -275,7 +281,7 @@ export class Kind extends Collection {
       throw new CollectionError("epochs are sequential or pipelined");
     }
     this.#take(given(document.items) ?? {});
-    if (this.memoises) this.#memoise(epsilon, given(forEver) ?? Math.min(2 * epsilon, 22));
+    if (this.memoises) this.#memoise(epsilon, given(forEver) ?? Math.min(2 * epsilon, MAX_FOR_EVER));
     this.mean(this.#meaning());
     this.width = this.first(0).width;
   }
@@ -296,7 +302,7 @@ export class Kind extends Collection {
 
   /** Compute the chances of both noises of a sign (section 12, loloha). */
   #memoise(epsilon, forEver) {
-    if (!(typeof forEver === "number" && forEver > epsilon && forEver <= MAX_EPSILON)) {
+    if (!(typeof forEver === "number" && forEver > epsilon && forEver <= MAX_FOR_EVER)) {
       throw new CollectionError("for_ever is above epsilon");
     }
     const odds = exp(forEver);

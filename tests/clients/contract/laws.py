@@ -24,6 +24,17 @@ def between(*cuts: int) -> list[Alike]:
     return [((first, end - 1), Fraction(end - first, WHOLE)) for first, end in pairwise(ends)]
 
 
+def remainders(count: int) -> list[Alike]:
+    """The words of a uniform choice, of which those with one remainder are alike."""
+    last = WHOLE - WHOLE % count - count
+    return [((number, last + number), Fraction(1, count)) for number in range(count)]
+
+
+def fixed(word: int) -> list[Alike]:
+    """One word, where the law is wanted of what comes after it, as of the users who are asked one question."""
+    return [((word,), Fraction(1))]
+
+
 def chances(
     client: ClientProcess, collection: str, user: str, record: Mapping[str, Any], words: Sequence[Iterable[Alike]]
 ) -> dict[bytes, Fraction]:

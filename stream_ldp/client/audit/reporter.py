@@ -21,8 +21,16 @@ from stream_ldp.audit.specified_rows import WORDS, OneWord, secrets_of, times_of
 from stream_ldp.audit.wire.batch import read
 from stream_ldp.client.audit.chance import CHANCE, differing_bit, id_problems
 from stream_ldp.client.audit.finding import Finding, finding
-from stream_ldp.client.audit.seen import Log, SystemRandomness, frame_problems, tells
-from stream_ldp.client.audit.sending import SETTINGS, START_MS, around, broker_of, differences, pseudonyms
+from stream_ldp.client.audit.seen import SystemRandomness, frame_problems, tells
+from stream_ldp.client.audit.sending import (
+    SETTINGS,
+    START_MS,
+    ClientAudit,
+    around,
+    broker_of,
+    differences,
+    pseudonyms,
+)
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.memory import connected
 from stream_ldp.kinds import kind_of
@@ -128,27 +136,17 @@ async def audit_reporter(
     ]
 
 
-class Auditor:
-    """The users of a collection, and the broker that sees what their reporters send."""
+class Auditor(ClientAudit):
+    """The audit of users who report whenever they like."""
 
     def __init__(self, collection: Any, client: SpecifiedClient, directory: Path) -> None:
-        self._collection = collection
-        self._client = client
-        self._directory = directory
+        super().__init__(collection, client, directory)
+        self._client: SpecifiedClient = client
         self._formats = {collection.fingerprint: kind_of(collection).layout(collection)}
-        self._users = itertools.count()
         self._held = client.held()
         self._secrets: list[bytes] = []
         self._texts: list[str] = []
         self._told: list[str] = []
-        self.log = Log()
-        self.seen = broker_of(collection)
-
-    def meaning(self) -> Iterator[str]:
-        """Compare the collection with its file."""
-        if self._collection.fingerprint != self._client.fingerprint:
-            yield "the collection's fingerprint is not the one that the specification makes of its file"
-        yield from self._client.excesses()
 
     async def rows(self) -> list[str]:
         """Compare the rows of many users with all sorts of records, at several times and with several words."""
@@ -552,11 +550,6 @@ class Auditor:
         broker = broker_of(self._collection)
         broker.now_ms, broker.on_send = time_ms, on_send
         return broker
-
-    def _taken(self, broker: MemoryBroker) -> list[Sent]:
-        self.seen.producers += broker.producers
-        self.seen.sent += broker.sent
-        return broker.sent
 
 
 def _rows(sent: Sequence[Sent]) -> list[bytes]:

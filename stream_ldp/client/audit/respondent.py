@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import itertools
 import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -21,10 +20,11 @@ from stream_ldp.audit.wire.notation import fingerprint_of
 from stream_ldp.client.audit.chance import CHANCE, differing_bit, id_problems
 from stream_ldp.client.audit.finding import Finding, finding
 from stream_ldp.client.audit.repeatable import RepeatableEntropy
-from stream_ldp.client.audit.seen import Log, frame_problems, tells
+from stream_ldp.client.audit.seen import frame_problems, tells
 from stream_ldp.client.audit.sending import (
     SETTINGS,
     START_MS,
+    ClientAudit,
     around,
     broker_of,
     differences,
@@ -74,7 +74,7 @@ async def audit_respondent(collection: Any, client: Sets, file: Mapping[str, Any
     file: the collection's file, as data.
     directory: an empty directory, for the ledgers of the audit's users.
     """
-    users = ItemUsers(collection, client, directory)
+    users = RoundAuditor(collection, client, directory)
     with users.log.kept():
         lasting, restarted = await users.runs()
         order, ids = await users.population()
@@ -99,15 +99,11 @@ async def audit_respondent(collection: Any, client: Sets, file: Mapping[str, Any
 _Runs = dict[tuple[int, ...], list["Sent"]]
 
 
-class ItemUsers:
-    """A user of a collection, whom all phases ask, and the broker that sees what their reporters send."""
+class RoundAuditor(ClientAudit):
+    """The audit of one user whom all phases ask, and of many who answer a round together."""
 
     def __init__(self, collection: Any, client: Sets, directory: Path) -> None:
-        self._collection = collection
-        self._client = client
-        self.log = Log()
-        self._directory = directory
-        self._files = itertools.count()
+        super().__init__(collection, client, directory)
         kind, rounds = kind_of(collection), rounds_of(collection)
         self._reports = kind.reports
         self._schedule = schedule = rounds.schedule(collection)
@@ -127,16 +123,9 @@ class ItemUsers:
         ]
         self._formats: dict[bytes, Any] = {layout.fingerprint: layout for layout in layouts}
         self._secret, self._asked = self._user()
-        self.seen = broker_of(collection)
         self._counts: dict[Path, Counter[int]] = {}
         self.repeats: list[str] = []
         self.mischarged: list[str] = []
-
-    def meaning(self) -> Iterator[str]:
-        """Compare the collection with its file."""
-        if self._collection.fingerprint != self._client.fingerprint:
-            yield "the collection's fingerprint is not the one that the specification makes of its file"
-        yield from self._client.excesses()
 
     def frames(self, file: Mapping[str, Any]) -> Iterator[str]:
         """Look at everything but the rows of all that was sent."""
@@ -233,8 +222,7 @@ class ItemUsers:
                 self._collection, settings=SETTINGS, clock=broker.clock, spread=False, max_reports=1
             ) as reporter:
                 await reporter.respondents(held, secrets=None).answer(asked)
-        self.seen.producers += broker.producers
-        self.seen.sent += broker.sent
+        self._taken(broker)
         ids = list(id_problems([each.key or b"" for each in broker.sent])) if broker.sent else []
         rows = np.array([list(row) for row in rows_of(broker.sent, self._width(asked))], dtype=np.uint8)
         if not len(rows):
@@ -278,7 +266,7 @@ class ItemUsers:
         return best
 
     def _ledger(self) -> Path:
-        path = self._directory / f"ledger-{next(self._files)}"
+        path = self._directory / f"ledger-{next(self._users)}"
         PrivacyLedger.create(path, secret=self._secret, terms=_TERMS)
         return path
 
@@ -307,9 +295,7 @@ class ItemUsers:
                     each.cancel()
                 for each in done:
                     each.result()
-        self.seen.producers += broker.producers
-        self.seen.sent += broker.sent
-        return broker.sent
+        return self._taken(broker)
 
     def _charge_of(self, path: Path) -> Callable[[Sent], None]:
         """Return what compares the ledger's file, when a record arrives, with the cost of all so far."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from stream_ldp.client.audit.seen import Log
 from stream_ldp.kafka.memory import MemoryBroker
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.settings import Settings
@@ -12,6 +14,7 @@ from stream_ldp.pipeline.wire import HEADER_BYTES, decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.memory import Sent
@@ -35,6 +38,39 @@ def broker_of(collection: Collection) -> MemoryBroker:
     registered = Registration.of(collection)
     broker.put(names.collections, registered.value, key=registered.key)
     return broker
+
+
+class ClientAudit:
+    """A collection whose clients are audited, the client of the specification, and a broker that sees what is sent.
+
+    log: all that is logged while the clients run.
+    seen: the broker, with all that has left the clients.
+    """
+
+    def __init__(self, collection: Any, client: Any, directory: Path) -> None:
+        """Begin, with nothing sent.
+
+        client: of the same collection, written from the specification.
+        directory: an empty one, for the files of the audit's users.
+        """
+        self._collection = collection
+        self._client = client
+        self._directory = directory
+        self._users = itertools.count()
+        self.log = Log()
+        self.seen = broker_of(collection)
+
+    def meaning(self) -> Iterator[str]:
+        """Compare the collection with its file."""
+        if self._collection.fingerprint != self._client.fingerprint:
+            yield "the collection's fingerprint is not the one that the specification makes of its file"
+        yield from self._client.excesses()
+
+    def _taken(self, broker: MemoryBroker) -> list[Sent]:
+        """Keep what another broker has seen with the rest, and return it."""
+        self.seen.producers += broker.producers
+        self.seen.sent += broker.sent
+        return broker.sent
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

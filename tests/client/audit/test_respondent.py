@@ -10,7 +10,7 @@ import pytest
 
 from stream_ldp.audit.wire.sets import Sets
 from stream_ldp.client.audit.audits import audit_clients
-from stream_ldp.client.audit.respondent import ItemUsers
+from stream_ldp.client.audit.respondent import RoundAuditor
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.mechanisms import SECRET_BYTES
 from stream_ldp.sets.collection import ItemCollection
@@ -54,7 +54,7 @@ async def test_a_reporter_that_draws_what_is_permanent_anew_is_found(
         return permanent_words(collection, key=os.urandom(SECRET_BYTES))
 
     monkeypatch.setattr("stream_ldp.sets.reports.permanent_words", of_another_user)
-    users = ItemUsers(MEMOISED, Sets(MEMOISED.document), tmp_path)
+    users = RoundAuditor(MEMOISED, Sets(MEMOISED.document), tmp_path)
     _, restarted = await users.runs()
     assert list(users.rows(restarted)) != []
 
@@ -74,13 +74,13 @@ async def test_a_reporter_that_charges_no_permanent_response_is_found(
         return receipt
 
     monkeypatch.setattr(PrivacyLedger, "spend", spend_once)
-    users = ItemUsers(MEMOISED, Sets(MEMOISED.document), tmp_path)
+    users = RoundAuditor(MEMOISED, Sets(MEMOISED.document), tmp_path)
     await users.runs()
     assert users.mischarged != []
 
 
 async def test_a_permanent_sign_of_another_secret_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    users = ItemUsers(MEMOISED, Sets(MEMOISED.document), tmp_path)
+    users = RoundAuditor(MEMOISED, Sets(MEMOISED.document), tmp_path)
     assert list(users.permanent()) == []
     monkeypatch.setattr("stream_ldp.mechanisms.loloha.purpose_of_sign", lambda sign: b"sign")
     assert list(users.permanent()) != []

@@ -214,3 +214,16 @@ async def test_what_comes_gathers_at_the_broker_unless_a_partition_is_behind(
         while not (found := await fetcher.fetched_records([], 0.05)):
             pass
     assert [record.offset for record in found[SECOND]] == [3, 4, 5]
+
+
+async def test_what_gathers_is_fetched_within_a_period_however_long_ago_it_was_wanted(
+    broker: Broker, fetcher: Any
+) -> None:
+    """A flush that has waited for brokers through an outage says nothing meanwhile of when it wants more."""
+    fetcher.wanted_at, fetcher.period = time.monotonic() - 3_600.01, 0.02
+    assert set(await drain(fetcher)) == WHOLE
+    broker.logs[SECOND].append(batch(base=3))
+    async with asyncio.timeout(SECONDS):
+        while not (found := await fetcher.fetched_records([], 0.05)):
+            pass
+    assert [record.offset for record in found[SECOND]] == [3, 4, 5]

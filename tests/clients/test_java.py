@@ -45,7 +45,7 @@ def test_the_page_names_every_refusal_of_the_client() -> None:
 
 
 @needs_jdk
-@pytest.mark.parametrize("name", ["record_reports", "sampled", "strings", "places", "item_reports"])
+@pytest.mark.parametrize("name", ["record_reports", "sampled", "strings", "places", "pairs", "item_reports"])
 async def test_reports_pass_the_gateway_and_all_of_them_count(name: str) -> None:
     file = vectors(name)[0]["file"]
     collection = parse_collection(json.dumps(file))

@@ -81,7 +81,7 @@ final class Attribute {
     return isRange() ? java.util.Arrays.asList(range[0], range[1]) : null;
   }
 
-  private static boolean isMissing(Object value) {
+  static boolean isMissing(Object value) {
     return value == null || "".equals(value) || value instanceof Number && Double.isNaN(((Number) value).doubleValue());
   }
 

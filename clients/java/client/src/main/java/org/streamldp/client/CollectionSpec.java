@@ -69,6 +69,8 @@ public abstract class CollectionSpec {
           return new StringCollection(read, meaning, (List<?>) meant, new Turns(read, 1));
         case "places":
           return new PlaceCollection(read, meaning, (List<?>) meant, new Turns(read, 1));
+        case "pairs":
+          return new PairCollection(read, meaning, (List<?>) meant, new Turns(read, 1));
         case "gfim":
         case "gfim-users":
         case "ldpminer":

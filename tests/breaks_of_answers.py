@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_ldp.client import outbox, reporter
+from stream_ldp.client import many_users, outbox
 from stream_ldp.client.outbox import Outbox
+from stream_ldp.client.perturber import Perturber
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.collection.collection import Collection, Window
 from stream_ldp.kafka.producer import Record
@@ -283,21 +284,20 @@ def _kind_charges(make: Callable[[Any], Any]) -> Patch:
 
 
 def _after_they_have_left(patch: pytest.MonkeyPatch) -> None:
-    module: Any = reporter
-    spend, later = module.spend_each, []
+    spend, later = many_users.spend_each, []
     settle = Outbox._settle
 
-    def spend_each(charges: Any, *, time_ms: int) -> Any:
-        later.append((list(charges), time_ms))
+    def spend_each(charges: Any, **when: Any) -> Any:
+        later.append((list(charges), when))
         return {}
 
     def settled(self: Outbox, *arguments: Any) -> None:
         settle(self, *arguments)
         while later:
-            charges, time_ms = later.pop()
-            spend(charges, time_ms=time_ms)
+            charges, when = later.pop()
+            spend(charges, **when)
 
-    patch.setattr(reporter, "spend_each", spend_each)
+    patch.setattr(many_users, "spend_each", spend_each)
     patch.setattr(Outbox, "_settle", settled)
 
 
@@ -329,13 +329,13 @@ def _sixteenth(original: Any) -> Any:
 
 def _logged(say: Callable[..., Any]) -> Patch:
     def make(original: Any) -> Any:
-        def charged(self: Any, table: Any, *, secret: bytes, ledger: Any) -> Any:
-            logging.getLogger("stream_ldp.client.reporter").debug("counting %s", say(table, secret))
-            return original(self, table, secret=secret, ledger=ledger)
+        def charged(self: Any, table: Any, *, secret: bytes, **options: Any) -> Any:
+            logging.getLogger("stream_ldp.client.perturber").debug("counting %s", say(table, secret))
+            return original(self, table, secret=secret, **options)
 
         return charged
 
-    return _replacing(Reporter, "_charged", make)
+    return _replacing(Perturber, "charges", make)
 
 
 def _in_its_text(patch: pytest.MonkeyPatch) -> None:
@@ -454,7 +454,7 @@ MORE: tuple[Break, ...] = (
     Break(number=124, what="reports with fresh noise cost nothing",
           patch=_kind_charges(_nothing_for_fresh_noise), subject=HEALTH, by=(CLIENT,)),
     Break(number=125, what="what is permanent is repeated under the assumption fresh",
-          patch=_replacing(Reporter, "_rows", _memoised_anyway), subject=SURVEY, by=(CLIENT,)),
+          patch=_replacing(Perturber, "rows", _memoised_anyway), subject=SURVEY, by=(CLIENT,)),
     Break(number=126, what="the event time to the millisecond",
           patch=_replacing(Window, "rounded", lambda _: lambda self, time_ms: time_ms), subject=SURVEY, by=(CLIENT,)),
     Break(number=127, what="the event time to a sixteenth of its step",

@@ -44,6 +44,13 @@ def test_each_break_has_something_that_catches_it() -> None:
     assert [each for each in every if not each.by and each.test is None] == []
 
 
+def test_what_each_break_breaks_is_there() -> None:
+    """Or one that is not run every day would break nothing any more."""
+    for broken in (*BREAKS, *MORE, *READERS):
+        with pytest.MonkeyPatch.context() as patch:
+            broken.patch(patch)
+
+
 @pytest.mark.parametrize("subject", dict.fromkeys(each.subject for each in MORE))
 def test_rows_that_are_not_broken_are_those_of_the_specification(subject: str) -> None:
     assert not caught_by_rows(honest(subject))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stream_ldp.client.perturber import Perturber
     from stream_ldp.collection.turns import Turn
     from stream_ldp.ledger.ledger_file import PrivacyLedger
+    from stream_ldp.ledger.receipt import Receipt
     from stream_ldp.ledger.reports import AttributeReport, PhaseReport
     from stream_ldp.pipeline.kind import RoundMessage
 
@@ -28,6 +29,9 @@ Refusal: TypeAlias = ReportRefused | LedgerError
 
 #: What is called with the place of a user, from 0 on, and the reason.
 OnRefused: TypeAlias = "Callable[[int, Refusal], None]"
+
+#: What is called with the place of a user, from 0 on, and the receipt of a report that is about to leave.
+OnReceipt: TypeAlias = "Callable[[int, Receipt], None]"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,15 +46,18 @@ class Charge:
     reports: tuple[AttributeReport | PhaseReport, ...]
 
 
-def spend_each(charges: Iterable[Charge], *, time_ms: int, turn: Turn | None) -> dict[int, Refusal]:
+def spend_each(
+    charges: Iterable[Charge], *, time_ms: int, turn: Turn | None, receipts: dict[int, Receipt]
+) -> dict[int, Refusal]:
     """Count each charge in its ledger, and return why those that are not counted are refused, by place.
 
     turn: that of all these users; None where users take no turns.
+    receipts: gets the receipts of those that are counted, by place, which have no rows.
     """
     refused: dict[int, Refusal] = {}
     for charge in charges:
         try:
-            charge.ledger.spend(charge.reports, time_ms=time_ms, turn=turn)
+            receipts[charge.place] = charge.ledger.spend(charge.reports, time_ms=time_ms, turn=turn)
         except (ReportRefused, LedgerError) as why:
             refused[charge.place] = why
     return refused
@@ -65,11 +72,13 @@ async def counted_rows(
     ledgers: Sequence[PrivacyLedger],
     time_ms: int,
     asked: RoundMessage | None = None,
+    on_receipt: OnReceipt | None = None,
 ) -> tuple[NDArray[np.uint8], dict[int, Refusal]]:
     """Perturb what some users hold, and count each report in its user's ledger.
 
     users: places of theirs in the table, the secrets and the ledgers.
     asked: the round that they answer, where the kind has rounds.
+    on_receipt: called with the place and the receipt of each whose report is counted.
 
     Returns:
         The rows of those who may report; and why the others may not, by place, but for those who have had their turn.
@@ -85,10 +94,16 @@ async def counted_rows(
             charges.append(Charge(place=user, ledger=ledgers[user], reports=shown))
     # In a thread: a file is only written when the disk says so, and the event loop would wait for it.
     turn = perturber.turn(time_ms, asked=asked)
-    refused = await asyncio.to_thread(spend_each, charges, time_ms=time_ms, turn=turn)
+    receipts: dict[int, Receipt] = {}
+    refused = await asyncio.to_thread(spend_each, charges, time_ms=time_ms, turn=turn, receipts=receipts)
     allowed = np.array([charge.place not in refused for charge in charges], dtype=np.bool_)
     others = {place: why for place, why in refused.items() if not isinstance(why, TurnTaken)}
-    return np.concatenate(rows)[allowed], others
+    made = np.concatenate(rows)
+    if on_receipt is not None:
+        for charge, row in zip(charges, made, strict=True):
+            if charge.place in receipts:
+                on_receipt(charge.place, replace(receipts[charge.place], rows=(row.tobytes(),)))
+    return made[allowed], others
 
 
 def report_refused(refused: Mapping[int, Refusal], on_refused: OnRefused | None) -> None:

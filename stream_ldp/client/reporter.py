@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from stream_ldp.client.many_users import OnRefused, Refusal
+    from stream_ldp.client.many_users import OnReceipt, OnRefused, Refusal
     from stream_ldp.client.respondent import Respondent
     from stream_ldp.client.respondents import Respondents
     from stream_ldp.client.round_feed import RoundFeed
@@ -296,6 +296,7 @@ class Reporter(Sender):
         secrets: Sequence[bytes] | None,
         ledgers: Sequence[PrivacyLedger] | None = None,
         on_refused: OnRefused | None = None,
+        on_receipt: OnReceipt | None = None,
         epochs: float = 1,
         on_round: Callable[[Any, int], None] | None = None,
     ) -> int:
@@ -317,6 +318,8 @@ class Reporter(Sender):
         on_refused: called with the place of each user, from 0 on, whose report is not sent since their terms do not
             allow it or their ledger cannot be used. None to raise the first of these, once all others are taken,
             or once all others have answered the round.
+        on_receipt: called with the place of each user whose report is counted and about to leave, and with its
+            receipt, which is for that user's eyes; there are none without ledgers.
         epochs: number of epochs whose rounds are answered; math.inf to go on for ever.
         on_round: called after every round with it and the number of users who reported.
 
@@ -334,7 +337,9 @@ class Reporter(Sender):
         """
         known = self._collection
         if self._in_rounds:
-            respondents = self.respondents(records, secrets=secrets, ledgers=ledgers, on_refused=on_refused)
+            respondents = self.respondents(
+                records, secrets=secrets, ledgers=ledgers, on_refused=on_refused, on_receipt=on_receipt
+            )
             return await respondents.run(epochs=epochs, on_round=on_round)
         if epochs != 1 or on_round is not None:
             raise ValueError(f"{known.name} does not ask in rounds, so it has no epochs: leave them out")
@@ -363,7 +368,13 @@ class Reporter(Sender):
                     rows = self._perturber.rows(table[users], secrets=of_users, memoises=True, time_ms=time_ms)
                 else:
                     rows, why = await counted_rows(
-                        self._perturber, table, users, secrets=secrets, ledgers=ledgers, time_ms=time_ms
+                        self._perturber,
+                        table,
+                        users,
+                        secrets=secrets,
+                        ledgers=ledgers,
+                        time_ms=time_ms,
+                        on_receipt=on_receipt,
                     )
                     refused |= why
             await self._gather(rows, time_ms=time_ms)
@@ -378,6 +389,7 @@ class Reporter(Sender):
         secrets: Sequence[bytes] | None,
         ledgers: Sequence[PrivacyLedger] | None = None,
         on_refused: OnRefused | None = None,
+        on_receipt: OnReceipt | None = None,
     ) -> Respondents:
         """Return many users who answer rounds one by one, for what `report_many` does not do with them.
 
@@ -407,6 +419,7 @@ class Reporter(Sender):
             secrets=secrets,
             ledgers=ledgers,
             on_refused=on_refused,
+            on_receipt=on_receipt,
             entropy=self._entropy,
             clock=self._clock,
             spread=self._spread,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.client.many_users import OnRefused, Refusal
+    from stream_ldp.client.many_users import OnReceipt, OnRefused, Refusal
     from stream_ldp.client.outbox import Outbox
     from stream_ldp.client.perturber import Perturber
     from stream_ldp.client.registration import RegistrationCheck
@@ -47,6 +47,7 @@ class Respondents:
         secrets: Sequence[bytes] | None,
         ledgers: Sequence[PrivacyLedger] | None,
         on_refused: OnRefused | None,
+        on_receipt: OnReceipt | None,
         entropy: Entropy,
         clock: Callable[[], int],
         spread: bool,
@@ -71,6 +72,7 @@ class Respondents:
             self._keys = drawn_secrets(len(table), entropy=entropy)
         self._ledgers = ledgers
         self._on_refused = on_refused
+        self._on_receipt = on_receipt
         self._entropy = entropy
         self._clock = clock
         self._spread = spread
@@ -178,6 +180,7 @@ class Respondents:
                 ledgers=self._ledgers,
                 time_ms=time_ms,
                 asked=asked,
+                on_receipt=self._on_receipt,
             )
         keys = None if self._keys is None else [self._keys[user] for user in users]
         rows = self._perturber.rows(self._table[users], secrets=keys, memoises=True, time_ms=time_ms, asked=asked)

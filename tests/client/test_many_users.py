@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 
 from stream_ldp.client.reporter import Reporter
+from stream_ldp.kinds import kind_of
 from stream_ldp.ledger.ledger_file import PrivacyLedger, load_or_create_user
+from stream_ldp.ledger.receipt import Receipt
 from stream_ldp.ledger.store import LedgerError
 from stream_ldp.ledger.terms import Assumption, BudgetExceeded, ReportRefused, Terms
 from stream_ldp.records.charges import charges
@@ -49,6 +51,28 @@ async def test_each_report_is_counted_in_the_ledger_of_its_user(caplog: pytest.L
     alone.spend(charges(SURVEY, [(0, 0)] * 2, secret=SECRETS[0], tag_key=alone.tag_key), time_ms=START_MS)
     assert [each.spending.epsilon for each in of_users] == [alone.spending.epsilon] * 5
     assert "not counted" not in caplog.text
+
+
+async def test_each_user_whose_report_is_counted_has_a_receipt_of_their_own() -> None:
+    of_users = ledgers(20.0, ONE_REPORT / 2, 20.0, 20.0, 20.0)
+    receipts: dict[int, Receipt] = {}
+    with kafka_in_memory(SURVEY, now_ms=START_MS) as kafka:
+        async with reporter_on(kafka) as reporter:
+            await reporter.report_many(
+                FRAME,
+                secrets=SECRETS,
+                ledgers=of_users,
+                on_refused=lambda *_: None,
+                on_receipt=receipts.__setitem__,
+            )
+        assert kafka.reports("care-survey") == 4
+    assert sorted(receipts) == [0, 2, 3, 4]
+    for place, receipt in receipts.items():
+        assert receipt.spent == receipt.cost == of_users[place].spending.epsilon
+        assert (receipt.about, receipt.budget) == (("bathing", "mobility"), 20.0)
+        (row,) = receipt.rows
+        assert kind_of(SURVEY).layout(SURVEY).valid(np.frombuffer(row, dtype=np.uint8)[None]).all()
+    assert len({receipt.rows for receipt in receipts.values()}) > 1
 
 
 async def test_whoever_may_not_report_is_left_out_and_told() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
+from stream_ldp.audit.turns import w_event_claims
 from stream_ldp.cli import app
 from stream_ldp.cli.simulation.truth import Truth
 from stream_ldp.kinds import KINDS, parse_collection
@@ -88,18 +89,30 @@ def test_a_plan_states_the_error_to_expect_as_text_and_as_json(
     assert json.loads(json.dumps(document(kind.plan(collection, populations=[1_000])))).items() <= planned.items()
 
 
-def test_an_audit_enumerates_what_any_windows_cost_and_a_plan_says_it(
-    tmp_path: Path, rotated: Any, subject: Subject
-) -> None:
+@pytest.mark.long
+def test_an_audit_enumerates_what_any_windows_cost(tmp_path: Path, rotated: Any, subject: Subject) -> None:
+    """The next test has as much of it as costs little."""
     path = tmp_path / "rotated.yaml"
     path.write_text(rotated_text(subject), encoding="utf-8")
     (row,) = json.loads(output("audit", path, "--exact", "--json"))["w_event"]
-    (planned,) = json.loads(output("plan", path, "--json"))["w_event"]
     assert (row["windows"], row["turns"]) == (3, 1)
     assert row["enumerated"] == pytest.approx(row["claimed"], rel=1e-6)
-    assert planned["epsilon"] == row["claimed"] == pytest.approx(3 * planned["divided"])
-    assert planned["every_ms"] == 3 * rotated.turn_ms
-    assert "a user's turn comes" in output("plan", path)
+
+
+def test_a_plan_says_what_any_windows_cost_and_how_often_a_user_can_be_asked(
+    tmp_path: Path, rotated: Any, subject: Subject, kind: Any
+) -> None:
+    path = tmp_path / "rotated.yaml"
+    path.write_text(rotated_text(subject), encoding="utf-8")
+    planned = json.loads(output("plan", path, "--json"))
+    (turns,) = planned["w_event"]
+    (claim,) = w_event_claims(rotated, [], claimed=turns["epsilon"])
+    assert (claim.about["windows"], claim.about["turns"]) == (3, 1)
+    assert turns["epsilon"] == kind.per_turn(rotated) == pytest.approx(3 * turns["divided"])
+    assert turns["every_ms"] == 3 * rotated.turn_ms
+    for each in planned["renewing"]:
+        assert each["times"] * turns["epsilon"] <= each["nats"] < (each["times"] + 1) * turns["epsilon"]
+        assert each["asked"] == pytest.approx(each["days"] * 86_400_000 / rotated.turn_ms / 3)
 
 
 def test_the_truth_of_simulated_users_is_that_of_their_table(collection: Any, subject: Subject, kind: Any) -> None:

@@ -256,5 +256,5 @@ def _fields(letter: DeadLetter) -> dict[str, object]:
 
 
 def _time(time_ms: int) -> str:
-    # The clock of a record is that of whoever wrote it.
+    # The clock of a record is that of its writer.
     return time_text(time_ms // 1_000 * 1_000)

@@ -320,7 +320,7 @@ async def _publish(
     problem = receipt = None
     try:
         with progress_bar() as progress:
-            # Whoever types records sees them already.
+            # A user who types records sees them already.
             task = progress.add_task("reports", total=None, visible=str(options.path) != "-")
             async with reporter, aclosing(lines_of(options.path)) as chunks:
                 async for lines in chunks:

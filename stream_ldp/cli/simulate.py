@@ -253,7 +253,7 @@ class _Simulation:
                             self._save()
                             saved = time.monotonic()
         finally:
-            # Whoever ends it early wants to know how far it has come.
+            # A user who ends it early wants to know how far it has come.
             if reporter.acknowledged:
                 self._save()
                 self._say(reporter.acknowledged, seconds=time.monotonic() - begun)

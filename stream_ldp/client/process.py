@@ -210,7 +210,7 @@ class ClientProcess:
 
     def _start(self) -> None:
         try:
-            self._process = subprocess.Popen(  # noqa: S603  the command is that of whoever runs the audit
+            self._process = subprocess.Popen(  # noqa: S603  the auditor's own command
                 self._command,
                 cwd=self._cwd,
                 stdin=subprocess.PIPE,

@@ -97,7 +97,7 @@ class _Synchronous:
         except BaseException as error:
             if ready.done():
                 raise
-            # There is no loop, as where a process has too many open files: whoever waits for it would wait for ever.
+            # There is no loop, as where a process has too many open files: a caller would wait for it without end.
             ready.set_exception(error)
         finally:
             serving.close()

@@ -148,7 +148,7 @@ def encode_rows(
             lacking += 1
             first = first or f"{place}: {error}"
         except DataError as error:
-            # Whoever mends this row alone would next be told of the one before it.
+            # A user who mends this row alone would next get an error about the previous one.
             before = f"{first}\n" if missing is Missing.REFUSE and first else ""
             raise DataError(f"{before}{place}: {error}") from None
     if lacking and missing is Missing.REFUSE:

@@ -29,13 +29,13 @@ class Role(StrEnum):
     WATCHER = "watcher"
     """Subscribers, pages, `watch`, and `query --provisional`: readers of the answers of open windows as well."""
     ANALYST = "analyst"
-    """Whoever runs `replay` or `synthesize`: as much as the service sees."""
+    """A user of `replay` or `synthesize`: reads as much as the service sees."""
     DEPLOYER = "deployer"
-    """Whoever runs `topics`."""
+    """A user of `topics`."""
     OPERATOR = "operator"
-    """Whoever runs `doctor`, `dead-letters`, `quarantine` and `inspect`."""
+    """A user of `doctor`, `dead-letters`, `quarantine` and `inspect`."""
     RESETTER = "resetter"
-    """Whoever runs `reset`, which deletes."""
+    """A user of `reset`, which deletes."""
 
 
 #: The commands of each kind of user, all that reach the brokers.

@@ -100,7 +100,7 @@ class Connection:
     async def close(self) -> None:
         """Disconnect; may be called twice, or after a failure."""
         closing = self._connection.close()
-        # Whoever was refused by the broker has a socket too, which aiokafka only begins to close.
+        # A client that the broker refused has a socket too, which aiokafka only begins to close.
         if self._reached and closing is not None:
             await asyncio.wait([closing], timeout=CLOSE_SECONDS)
 

@@ -1,8 +1,8 @@
 """Write to a topic that one producer at a time may write to: the one that takes it shuts out all others.
 
 It is Kafka's own fence. The name of the topic is the transactional id: who takes it gets a new epoch from the
-brokers, which end the transaction of whoever had it and refuse all that it still sends, be it frozen for an hour. So
-who takes the topic, and then reads it to its end, has seen all that there will be but for what it writes itself.
+brokers, which end the transaction of the previous one and refuse all that it still sends, be it frozen for an hour.
+So who takes the topic, and then reads it to its end, has seen all that there will be but for what it writes itself.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class FencedProducer(Producer):
         return {**super()._options(), "transactional_id": self._topic}
 
     async def take(self) -> None:
-        """Take the topic. Whoever had it cannot write there any more.
+        """Take the topic. The previous producer cannot write there any more.
 
         Raises:
             Fenced: another producer has taken it at the same time.

@@ -456,7 +456,7 @@ class Settings(BaseSettings):
     def request_timeout_ms(self) -> int:
         """Time, in ms, after which a worker's consumers take a connection that gives no answer for dead.
 
-        A broker holds the answer to whoever joins a group back until the others have joined, or been given up.
+        A broker holds back the answer to a member that joins a group until the others have joined, or been given up.
         """
         return max(self.rebalance_timeout_ms, self.session_timeout_ms) + ANSWER_MS
 
@@ -478,7 +478,7 @@ class Settings(BaseSettings):
         if self.security_protocol.authenticated:
             options["sasl_mechanism"] = self.sasl_mechanism.value
             if self.sasl_token_file is not None:
-                # Imported here, since whoever only reads settings need not wait for the import of aiokafka.
+                # Imported here, since a program that only reads settings need not wait for the import of aiokafka.
                 from stream_ldp.kafka.token_file import TokenFile  # noqa: PLC0415
 
                 return {**options, "sasl_oauth_token_provider": TokenFile(self.sasl_token_file)}
@@ -493,7 +493,7 @@ class Settings(BaseSettings):
     @property
     def topic_names(self) -> TopicNames:
         """Names of all topics of this deployment."""
-        # Imported here, since whoever reads settings need not wait for the import of all kinds of collections.
+        # Imported here, since a program that reads settings need not wait for the import of all kinds of collections.
         from stream_ldp.kafka.topics import TopicNames  # noqa: PLC0415
 
         return TopicNames(prefix=self.topic_prefix)

@@ -98,7 +98,7 @@ def links_of(records: Iterable[Any]) -> list[Any]:
         value = next((value for name, value in record.headers or () if name == TRACEPARENT), None)
         if value is None:
             continue
-        # Whoever may write reports may write anything here; what is no trace gives no link.
+        # A client that may write reports may write anything here; what is no trace gives no link.
         context = _propagator().extract({TRACEPARENT: value.decode("ascii", errors="replace")})
         sent = api.get_current_span(context).get_span_context()
         if sent.is_valid:

@@ -88,7 +88,7 @@ def load_secret(path: Path) -> bytes:
     try:
         content = read_private(path)
     except NotPrivate as error:
-        raise SecretError(f"{path}: {error.why}, and whoever has it can undo the noise\n  -> {error.cure}") from None
+        raise SecretError(f"{path}: {error.why}, and a stranger could undo the noise\n  -> {error.cure}") from None
     except OSError as error:
         raise SecretError(f"{path}: {error.strerror}") from error
     secret = _secret_in(content)

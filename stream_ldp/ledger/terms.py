@@ -11,8 +11,8 @@ from stream_ldp.errors import ParameterError, StreamLDPError
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.quantity import quantity
 
-#: Nats that a user spends at most, for ever, if nobody chose a budget. Whoever held two records or sets for equally
-#: likely is then never surer than 1 / (1 + e^-4), 98.2 %, of one of them, whatever else the user is asked.
+#: Lifetime budget in nats if nobody chose one. The best guess between two records or sets, from 50:50, is then never
+#: more than 1 / (1 + e^-4), 98.2 %, right, whatever else the user is asked.
 DEFAULT_BUDGET = 4.0
 
 _DAY_MS = 86_400_000

@@ -49,8 +49,8 @@ def hashes(symbols: NDArray[np.integer], seeds: NDArray[np.integer], *, bits: in
     """Hash one string for each seed to a bucket below 2^bits: the highest bits of the XOR of its symbols' hashes.
 
     This is tabulation hashing with tables that the seed determines. Two strings share a bucket under one seed of
-    2^bits, and a string's hash is that of its beginning, changed by the symbols that follow: whoever tries strings
-    letter by letter hashes each letter once.
+    2^bits, and a string's hash is that of its beginning, changed by the symbols that follow: a program that tries
+    strings letter by letter hashes each letter once.
 
     symbols: shape (n, length).
 

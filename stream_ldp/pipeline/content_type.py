@@ -1,8 +1,8 @@
-"""The content types of records: a header says what a value is, and in which version, to whoever knows no topic.
+"""The content types of records: a header says what a value is, and in which version, to a reader without its topic.
 
-The header is the same bytes on every record of its sort, whoever wrote it, so that it groups nobody's records. It is
-short, since on a batch of one report it is a third of the record. Readers of this package do not need it: the version
-that decides is in the value itself.
+The header is the same bytes on every record of its sort, whatever its writer, so that it groups nobody's records. It
+is short, since on a batch of one report it is a third of the record. Readers of this package do not need it: the
+version that decides is in the value itself.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The time that solves take, before a collection runs, and what it is too long for.
 
-Time is measured by whoever asks: a `Timer` does some work and says how long it took.
+Time is measured by the caller: a `Timer` does some work and says how long it took.
 """
 
 from __future__ import annotations

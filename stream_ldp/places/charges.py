@@ -26,7 +26,7 @@ def charges(
 ) -> tuple[AttributeReport, ...]:
     """Describe what reports of these records of one user show of where the user is.
 
-    They cost what the file says of the epsilon that the user has chosen. Whoever chooses another one, or another
+    They cost what the file says of the epsilon that the user has chosen. A user who chooses another one, or another
     region, gives another answer, which costs as well.
 
     table: the records, one a row, as `PlaceCollection.table` makes them.

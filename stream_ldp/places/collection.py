@@ -49,7 +49,7 @@ class PlaceSpec(Part):
     oracle: perturbs places; `auto` takes the one of least mean variance for each size of a region.
     weights: how the answers of users with different epsilons are put together: `variance` gives those with a larger
         epsilon more weight, which has less noise, and is unbiased only if within a region the choice of epsilon has
-        nothing to do with the place; `users` counts all alike, which is unbiased, and lets whoever crafts reports
+        nothing to do with the place; `users` counts all alike, which is unbiased, and lets users who craft reports
         choose the epsilon by which they move most.
     """
 

@@ -22,7 +22,7 @@ _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder=
 
 
 class Pieces:
-    """Packed rows, cut into pieces of one or two bytes that serve as indices; each is cut once, whoever asks."""
+    """Packed rows, cut into pieces of one or two bytes that serve as indices; each is cut once and shared."""
 
     def __init__(self, rows: NDArray[np.uint8]) -> None:
         """Take rows, uint8, shape (n, width)."""

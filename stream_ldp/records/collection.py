@@ -264,8 +264,8 @@ class JointCollection(SynthesizingCollection):
         if self.linked_ms is None:
             return None
         return (
-            f"the reports of a user carry the same pseudonym for {shown_duration(self.linked_ms)}: whoever reads "
-            "them knows which are one user's, and when that user reports; epsilon is as it would be without"
+            f"the reports of a user carry the same pseudonym for {shown_duration(self.linked_ms)}: readers "
+            "of the reports see which are one user's, and when that user reports; epsilon is as it would be without"
         )
 
     def windows_before(self, window_ms: int) -> tuple[tuple[float, int], ...]:

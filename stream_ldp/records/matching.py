@@ -18,9 +18,9 @@ USERS = 400
 def matched_share(mechanism: RRLDP, *, reports: int, users: int = USERS, seed: int = 0) -> float:
     """Simulate two periods of linked reports, and return the share of users who are matched across them.
 
-    Whoever reads the reports looks, for each user of the first period, for the user of the second whose permanent
-    bits are likeliest the same: the one with the largest likelihood ratio of both numbers of ones of each bit, as if
-    bits were independent. Users' values are uniform, which is the worst case for a reader.
+    An attacker who reads the reports looks, for each user of the first period, for the user of the second whose
+    permanent bits are likeliest the same: the one with the largest likelihood ratio of both numbers of ones of each
+    bit, as if bits were independent. Users' values are uniform, which is the worst case for a reader.
 
     mechanism: with an instantaneous response; without it, a single report shows the permanent bits themselves.
     reports: of each user in each period, at least 1.

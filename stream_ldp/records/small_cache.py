@@ -1,4 +1,4 @@
-"""The latest results of a slow function, kept for whoever asks for the same again."""
+"""The latest results of a slow function, kept for the next call with the same arguments."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Publish the final answers of a collection, each exactly once, and the provisional ones on a topic of their own.
 
 Each final is on the log once, although two workers may merge a collection at a time: one has been frozen, or they
-serve different sets of collections and so are in different groups. Whoever has a final to publish takes the answers
-topic if it is not its own, which shuts out all others, and reads what they have written: only a final that is not
-there is published. Nothing else keeps them apart, and neither waits for the other to end.
+serve different sets of collections and so are in different groups. A worker that has a final to publish takes the
+answers topic if it is not its own, which shuts out all others, and reads what they have written: only a final that is
+not there is published. Nothing else keeps them apart, and neither waits for the other to end.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Finals:
         async def publish() -> int | None:
             if not self._writer.held:
                 await self._writer.take()
-                # Whoever had the topic may have written to it until now, and cannot any more.
+                # The previous owner of the topic may have written to it until now, and cannot any more.
                 if await is_there():
                     return None
             return await self._publish(answer, self._writer)

@@ -396,7 +396,7 @@ async def _stop(process: _Process, working: asyncio.Future[None], *, unless_away
 
 def _end_by_force(process: _Process) -> None:
     """End the process, whatever still runs in it, and say what that is."""
-    # On a thread that nobody waits for: whoever holds the lock of the log may be what hangs.
+    # On a thread that nobody waits for: the holder of the lock of the log may be what hangs.
     telling = threading.Thread(target=_tell_what_hangs, args=[process], daemon=True)
     telling.start()
     telling.join(1.0)

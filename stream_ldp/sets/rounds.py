@@ -32,7 +32,7 @@ class RoundRefused(StreamLDPError, ValueError):
 class Round(BaseModel):
     """One phase of one epoch.
 
-    epsilon: what a report costs, in nats, according to whoever asks.
+    epsilon: what a report costs, in nats, according to the service.
     candidates: numbers of the items asked about, ascending; None in the first phase, which asks about all.
     padding: number of slots that a set is padded to.
     """

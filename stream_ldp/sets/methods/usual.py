@@ -34,7 +34,7 @@ UsualOptions: Any = create_model(
     **_SHARED,
 )
 
-#: The options of some methods alone: whoever gives one of them has to say which is meant.
+#: The options of some methods alone: a file that gives one of them has to name its method.
 _OF_SOME = (GfimSpec.model_fields.keys() | LolohaSpec.model_fields.keys()) - _SHARED.keys() - {"kind"}
 
 

@@ -12,9 +12,13 @@ import numpy as np
 import pytest
 
 from stream_ldp.cli.evaluate.cases import Ways
+from stream_ldp.evaluation.experiment import Experiment
 from stream_ldp.mechanisms import Support
 from stream_ldp.records.estimators import estimator
 from stream_ldp.records.estimators.lasso import paper_lasso
+from stream_ldp.sets.collection import ItemCollection
+from stream_ldp.sets.evaluation import EVALUATION as SETS
+from stream_ldp.sets.item_sets import ItemSets
 from tests.benchmarks.papers import chu_long_liu, page, plain, ye_meng_zhu_huo, zhu_yang_bai
 from tests.benchmarks.papers.__main__ import main, measure
 from tests.benchmarks.papers.algorithms import ALGORITHMS
@@ -237,3 +241,30 @@ def test_a_command_that_cannot_be_meant_is_refused(
     with pytest.raises(SystemExit):
         main(words)
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("k", [2, 6])
+def test_items_outside_of_the_finalists_have_the_estimate_of_an_earlier_phase_as_published(k: int) -> None:
+    """With all six items as finalists, the relative error is that of the product."""
+    sets = ItemSets.of([{0, 1}, {0, 2}, {1, 5}] * 40)
+    collection = ItemCollection.model_validate(
+        {
+            "collection": "few",
+            "mechanism": {"kind": "gfim", "epsilon": 1, "k": k, "k_max": k, "set_size": 2, "hash_bits": 1}
+            | {"combine": "paper"},
+            "items": {"size": 6},
+            "window": {"size": "1m"},
+        }
+    )
+    experiment = Experiment(
+        collection=collection,
+        population=sets,
+        users=120,
+        measure=zhu_yang_bai.measure_as_published,
+        clock=lambda: 0.0,
+        taken=SETS.taken,
+    )
+    published = [each.metrics for (each,) in experiment.repeats(8, seed=0)]
+    shipped = [each.metrics for (each,) in replace(experiment, measure=SETS.measure).repeats(8, seed=0)]
+    assert [{**each, "re_all": 0} for each in shipped] == [{**each, "re_all": 0} for each in published]
+    assert all((each["re"] == each["re_all"]) for each in published) == (k == 6)

@@ -368,7 +368,17 @@ _BY_EPSILON, _BY_K = ([f"{name}-by-{axis}" for name in TABLES] for axis in ("eps
 def _items(metric: str, studies: list[str], *, more: bool = False) -> Count:
     """Count the points at which GFIM is better than LDPMiner, both as published: has less of a metric, or more."""
     first, second = (_MINER, _GFIM) if more else (_GFIM, _MINER)
-    return total(*(smaller(Of(study, first, metric), Of(study, second, metric)) for study in studies))
+    return total(
+        *(
+            smaller(Of(study, first, _by_eq_2(study, metric)), Of(study, second, _by_eq_2(study, metric)))
+            for study in studies
+        )
+    )
+
+
+def _by_eq_2(study: str, metric: str) -> str:
+    """Return the metric by which the paper measures: relative errors of all items, where they were measured."""
+    return "re_all" if metric == "re" and not study.startswith("census") else metric
 
 
 def _sign_variance(epsilon: float) -> float:
@@ -382,7 +392,7 @@ OF_ITEMS = (
         figure="items-times",
         judged=_items("seconds", _BY_EPSILON),
         why="in both, every user reports twice, and GFIM's server has one more round. LDPMiner is faster on "
-        "Mushroom; elsewhere the times differ by less than their deviations",
+        "Mushroom, GFIM on Connect; on the stand-in the times differ by chance",
     ),
     Claim(
         says="on real data, GFIM is better than LDPMiner",
@@ -392,7 +402,8 @@ OF_ITEMS = (
             _items("re", [*_BY_EPSILON, *_BY_K]),
             _items("ndcg", [*_BY_EPSILON, *_BY_K], more=True),
         ),
-        why="at half of the points. As shipped, GFIM is better at 69 of the same 74",
+        why="at six points in ten: in relative error for most k, by eq. 2, and not in NDCG from epsilon 3 on. As "
+        "shipped, GFIM is better at 69 of the same 74",
     ),
     Claim(
         says="GFIM satisfies epsilon-LDP",
@@ -446,15 +457,16 @@ OF_ITEMS = (
         says="the relative error falls with epsilon on all three tables",
         place="5.2",
         figure="items-1",
-        judged=total(*(falling(Of(study, _GFIM, "re")) for study in _BY_EPSILON)),
-        why="on Mushroom and the stand-in; on Connect, a missed heavy hitter decides",
+        judged=total(*(falling(Of(study, _GFIM, _by_eq_2(study, "re"))) for study in _BY_EPSILON)),
+        why="on Mushroom and the stand-in at each step; on Connect, not always",
     ),
     Claim(
         says="for epsilon from 0 to 10, GFIM's relative error is below LDPMiner's",
         place="5.2",
         figure="items-1",
         judged=_items("re", _BY_EPSILON),
-        why="below it at epsilon .5, and for some others; from 4 on, LDPMiner is better nearly everywhere",
+        why="by eq. 2, on Connect and for small epsilons; on Mushroom from epsilon 3 on, and on the stand-in from 4 "
+        "on, LDPMiner is better",
     ),
     Claim(
         says="NDCG rises with epsilon on all three tables",
@@ -468,14 +480,14 @@ OF_ITEMS = (
         place="5.2",
         figure="items-2",
         judged=_items("ndcg", _BY_EPSILON, more=True),
-        why="up to epsilon 3 the two are alike, and from 4 on LDPMiner is mostly better",
+        why="for epsilon 2 and less the two are alike; beyond, LDPMiner is mostly better",
     ),
     Claim(
         says="for every k, GFIM's relative error is below LDPMiner's",
         place="5.2",
         figure="items-3",
         judged=_items("re", _BY_K),
-        why="at epsilon 1 and 3, mostly for a small k",
+        why="by eq. 2, on Connect and the stand-in at nearly every k, on Mushroom from k = 20 on",
     ),
     Claim(
         says="for every k, GFIM's NDCG is above LDPMiner's",

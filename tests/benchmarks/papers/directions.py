@@ -22,8 +22,9 @@ DIRECTIONS = (
     Direction(
         "key-value data: keys and values both hidden, and still kept together",
         "survey, 5.1",
-        "no",
-        "an attribute of many names and one of numbers can be asked for, each by itself; their match is not kept",
+        "yes",
+        "`kind: pairs`: the share of users who hold each key, and the mean of its numbers, from one answer that "
+        "hides both",
     ),
     Direction(
         "graph data: degrees, subgraphs, with the dependence of sparse edges",
@@ -34,14 +35,14 @@ DIRECTIONS = (
     Direction(
         "queries of ranges",
         "survey, 5.2",
-        "in part",
-        "an attribute with a `range` has its whole distribution in the answer; ranges have no errors of their own",
+        "yes",
+        "`stream-ldp query --between 20,40` asks any answer about a number, with the standard error of the range",
     ),
     Direction(
         "queries of extremes",
         "survey, 5.2",
-        "no",
-        "a largest value is that of one user, which is what is hidden; a high quantile would be the honest form",
+        "in part",
+        "a high quantile with its interval (`quantiles: [0.99]`); the largest number is one user's, and stays hidden",
     ),
     Direction(
         "clustering",

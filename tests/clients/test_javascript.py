@@ -242,6 +242,12 @@ places: {north: [a, b], south: [c, d, e]}
 window: {size: 60s}
 min_reports: 1
 ---
+collection: features
+mechanism: {kind: pairs, epsilon: 2, padding: 2}
+keys: {names: [search, maps, photos], range: [0, 60]}
+window: {size: 60s}
+min_reports: 1
+---
 collection: films
 mechanism: {kind: gfim, epsilon: 4, k: 2, set_size: 3}
 items: {names: [Alien, Brazil, Casablanca, Dune, Eraserhead, Fargo]}
@@ -256,6 +262,7 @@ HELD = {
     "homes": {"heating": "oil", "owner": "yes"},
     "words": {"word": "banana"},
     "visits": {"place": "d", "region": "south", "epsilon": 2},
+    "features": {"search": 12.5, "maps": 3},
     "films": ["Brazil", "Dune"],
 }
 
@@ -614,7 +621,7 @@ def test_the_client_passes_an_audit_and_one_that_inverts_its_noise_does_not(tmp_
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", range(6))
 def test_the_client_passes_an_audit_with_every_kind(number: int, tmp_path: Path) -> None:
     text = ["", *ALL_KINDS.split("---")[:-1]][number] or SURVEY.format(
         mechanism="{kind: k-rr, epsilon: 2, per_report: 1}"
@@ -700,6 +707,6 @@ async def test_a_page_reports_every_kind_into_published_answers_and_its_tabs_spe
     assert answers == dict.fromkeys(HELD, 1) | {"care-survey": 2}
     assert [(name, reports) for name, reports, _ in each["found"]] == [(name, 1) for name in HELD]
     # Each module is loaded with the first collection of its kind, and not before.
-    loaded = ["records.js", "sampled.js", "strings.js", "places.js"]
-    assert [kinds for _, _, kinds in each["found"]] == [loaded[:count] for count in (0, 1, 2, 2, 3, 4)]
+    loaded = ["records.js", "sampled.js", "strings.js", "places.js", "pairs.js"]
+    assert [kinds for _, _, kinds in each["found"]] == [loaded[:count] for count in (0, 1, 2, 2, 3, 4, 5)]
     assert (each["isNew"], each["lost"], each["persists"]) == ([True, False], "LedgerLost", "boolean")

@@ -31,5 +31,8 @@ await report("words", { word: "banana" });
 // Places: the user chooses the region that is told, and the epsilon that hides the place within it.
 await report("visits", { place: "d", region: "south", epsilon: 2 });
 
+// Key-value data: a number for each key that the user holds.
+await report("features", { search: 12.5, maps: 3 });
+
 // Sets: the items that a user holds, to each round that is open now and asks this user.
 await report("films", ["Brazil", "Dune"]);

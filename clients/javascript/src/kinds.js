@@ -17,6 +17,7 @@ const MODULES = {
   sampled: () => import("./kinds/sampled.js"),
   strings: () => import("./kinds/strings.js"),
   places: () => import("./kinds/places.js"),
+  pairs: () => import("./kinds/pairs.js"),
 };
 
 /** Names of the mechanisms that are spoken. */

@@ -173,6 +173,12 @@ export class Ranged {
     return f64(number);
   }
 
+  /** Return the part of the range that lies below a number. */
+  share(number) {
+    const { least, largest } = this.#bounds;
+    return Math.min(Math.max((number - least) / (largest - least), 0), 1);
+  }
+
   /** Return a number in units in which the range is from -1 to 1. */
   scaled(number) {
     const { least, largest } = this.#bounds;

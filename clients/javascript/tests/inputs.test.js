@@ -40,7 +40,7 @@ const ODD = [
 
 const CASES = [
   ["records", SURVEY, undefined, { bathing: "no", mobility: "some" }],
-  ...["sampled", "views", "strings", "places"].map((name) => {
+  ...["sampled", "views", "strings", "places", "pairs"].map((name) => {
     const [{ file, meaning, records }] = golden(name);
     return [name, file, meaning, records[0]];
   }),

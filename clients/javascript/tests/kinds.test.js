@@ -23,7 +23,7 @@ function assertBatch({ batch_id, time_ms, rows, ...vector }, fingerprint) {
   assert.equal(toHex(made), vector.bytes ?? vector.encoded);
 }
 
-for (const name of ["sampled", "views", "strings", "places"]) {
+for (const name of ["sampled", "views", "strings", "places", "pairs"]) {
   test(`reports of ${name} are those of the golden vectors`, async () => {
     const vectors = golden(name);
     assert.ok(vectors.length > 3);

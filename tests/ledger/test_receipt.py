@@ -71,6 +71,6 @@ def test_every_report_of_a_record_has_a_receipt(kind: str) -> None:
     assert (first.budget, first.left) == (20.0, 20.0 - first.spent)
     (row,) = first.rows
     assert kind_of(collection).layout(collection).valid(np.frombuffer(row, dtype=np.uint8)[None]).all()
-    assert set(first.about) <= {" and ".join(each.name for each in collection.attributes)} | {
-        each.name for each in collection.attributes
-    }
+    # A receipt names what is asked about: attributes, or all pairs of keys and numbers together.
+    names = {each.name for each in collection.attributes} | ({"pairs"} if kind == "pairs" else set())
+    assert set(first.about) <= {" and ".join(each.name for each in collection.attributes)} | names

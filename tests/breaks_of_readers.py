@@ -67,7 +67,7 @@ def _a_step_lower(original: Any) -> Any:
 
 #: What is told and let in.
 READERS = (
-    Break(number=201, what="a receipt's surest guess is that after one report",
+    Break(number=201, what="a receipt's best guess is that after one report",
           patch=_set(Receipt, "surest", property(lambda self: surest_guess(self.cost))), subject=SURVEY, by=(),
           test=_RECEIPT),
     Break(number=202, what="a receipt shows the whole budget as what is left",

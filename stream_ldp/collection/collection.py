@@ -137,7 +137,7 @@ DEFAULT_MIN_REPORTS = 20
 Label = Annotated[str, Field(min_length=1, max_length=200, pattern=rf"^[^{UNSEEN}]+$")]
 
 
-#: What the reports of a window are held against: nothing from outside it, or the estimate of the window before.
+#: What the reports of a window are held against: nothing from outside it, or the estimate of the previous window.
 Prior = Literal["window", "temporal"]
 
 
@@ -409,7 +409,7 @@ class Collection(Part):
 
     @property
     def returning(self) -> float | None:
-        """Share of a window's users whose permanent noise is in the windows before, too; None if it is not known.
+        """Share of a window's users whose permanent noise is in previous windows, too; None if it is not known.
 
         Where users take turns, nobody is in two of w windows that follow each other, and everybody is again in the
         next w: of all that windows far apart have in common, it is one w-th.

@@ -1,4 +1,4 @@
-"""The part of an answer that says what the windows before have told of its numbers; see `local_level`."""
+"""The part of an answer that says what previous windows have told of its numbers; see `local_level`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class FilteredEstimate(MessagePart):
         description="of each number; not held to its range, so that noise averages out"
     )
     standard_error: tuple[Variance, ...] = Field(description="of each estimate, with the doubt about the drift")
-    weight: Finite = Field(ge=0, description="weight of the windows before, in reports; 0 if they are not used")
+    weight: Finite = Field(ge=0, description="weight of previous windows, in reports; 0 if they are not used")
     drift: Finite | None = Field(
         description="expected squared change of a number between windows, as a share of its variance among "
         "users; null in a first window"
@@ -122,7 +122,7 @@ class FilteredEstimate(MessagePart):
 
 
 def columns(learnt: FilteredEstimate | None, *, numbers: int) -> list[dict[str, float]]:
-    """Return what a table has of each number with the windows before, by the names of its columns.
+    """Return what a table has of each number with previous windows, by the names of its columns.
 
     learnt: None where nothing can be learnt; the table then has no such column.
     numbers: how many there are.
@@ -162,7 +162,7 @@ def filter_window(
 
     All of the noise of a user who returns is then permanent, and only new users say anything new.
 
-    before: what the final before has learnt; None if there was none.
+    before: what the previous final has learnt; None if there was none.
     returning: share of the users who report in every window, see `returning_share`.
     final: whether the next window learns from this one.
 
@@ -196,7 +196,7 @@ def filter_numbers(
 ) -> Updated:
     """Estimate numbers of a window with those before it, where a share of each number's error is permanent.
 
-    past: what the window before leaves; None if there was none.
+    past: what the previous window leaves; None if there was none.
     found: unbiased estimates of the window alone, shape (numbers,).
     errors: their standard errors, of noise and of the sampling of users.
     permanent: the share of their squares that is the same in every window, of each number or of all.

@@ -216,7 +216,7 @@ class Updated:
     """Numbers as a window and those before it give them.
 
     mean, standard_error: of each, the error about the population, with all noise.
-    reports: weight of the windows before, in reports like those of this window; 0 if they are not used.
+    reports: weight of previous windows, in reports like those of this window; 0 if they are not used.
     drift: v; None if no window was before.
     jumped: as in `Drift`.
     level: what the next window takes from this one.
@@ -242,7 +242,7 @@ def filter_step(
 ) -> Updated:
     """Estimate numbers from a window, with the gains of least error, and from those before it.
 
-    past: what the window before leaves; None if there was none.
+    past: what the previous window leaves; None if there was none.
     found: y_k, unbiased, shape (numbers,).
     scale: c_k, positive.
     reports: number of reports of the window.

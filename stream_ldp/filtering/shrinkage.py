@@ -1,4 +1,4 @@
-"""Estimates of the few that were chosen as the best of many, drawn to what all of them suggest.
+"""Estimates of the few that were chosen as the best of many, shrunk towards what all of them suggest.
 
 What looks frequent among thousands has often but had luck. How much luck is usual is seen in the estimates of all:
 their frequencies f are taken to come from one distribution that falls from 0, a mixture of uniform distributions on

@@ -71,7 +71,7 @@ class AlreadyReported(ReportRefused):
 
 
 class TurnTaken(ReportRefused):
-    """The user has had a turn in the windows before, or may have: the clock may have been ahead, or be behind.
+    """The user has had a turn in previous windows, or may have: the clock may have been ahead, or be behind.
 
     next_number: of the first window, or epoch, in which the user may report again.
     """

@@ -55,7 +55,7 @@ class Receipt:
         linked = " It tells which reports are yours." if self.linked else ""
         return (
             f"To {self.collection} left {self._what}, with noise, about {_listed(self.about)}.{linked} It cost "
-            f"{shown_epsilon(self.cost)} nats: the surest guess which of two equally likely records is yours is now "
+            f"{shown_epsilon(self.cost)} nats: the best guess which of two equally likely records is yours is now "
             f"{shown_guess(self.spent)} right, and {left}."
         )
 

@@ -67,7 +67,7 @@ class Frequencies(MessagePart):
     )
     learnt: FilteredEstimate | None = Field(
         default=None,
-        description="the frequencies with the windows before; null where nothing can be learnt from them",
+        description="the frequencies with previous windows; null where nothing can be learnt from them",
     )
     dropped: tuple[str, ...] = Field(
         default=(),
@@ -123,7 +123,7 @@ class Frequencies(MessagePart):
         return None if self.dropped else (np.array(self.raw), np.array(self.standard_error), None)
 
     def with_past(self, learnt: FilteredEstimate | None) -> Self:
-        """Return it with what it and the windows before say."""
+        """Return it with what it and previous windows say."""
         return self.model_copy(update={"learnt": learnt})
 
 
@@ -164,7 +164,7 @@ class Outputs(MessagePart):
 
     @property
     def learnt(self) -> None:
-        """What it and the windows before say: nothing."""
+        """What it and previous windows say: nothing."""
         return
 
     @property
@@ -263,7 +263,7 @@ class Numbers(MessagePart):
     distribution: Distribution | None = None
     quantiles: tuple[Quantile, ...] = ()
     learnt: FilteredEstimate | None = Field(
-        default=None, description="the mean with the windows before; null where nothing can be learnt from them"
+        default=None, description="the mean with previous windows; null where nothing can be learnt from them"
     )
 
     @model_validator(mode="after")

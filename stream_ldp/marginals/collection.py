@@ -21,7 +21,7 @@ class SampledCollection(AskingCollection):
     """A collection of frequencies and means, as a collection file describes it.
 
     every: time between two provisional answers of an open window.
-    prior: what the answers of a window are held against: nothing (`window`), or the estimates of the windows before
+    prior: what the answers of a window are held against: nothing (`window`), or the estimates of previous windows
         (`temporal`); by default `temporal` where it is possible.
 
     Raises (from `load` and `parse`):

@@ -77,7 +77,7 @@ class Plan(AnyPlan):
     """The plan of a collection.
 
     bits, report_bytes: size of one report.
-    epsilon: in nats, of all reports of a user for ever, for any two users.
+    epsilon: in nats, of all reports of a user's lifetime, for any two users.
     per_report: in nats, of one report; as much as `epsilon` where every report repeats the same answer.
     changed: in nats, for each further value of what the user is asked about.
     counters, state_bytes: memory of a window, for each source partition.

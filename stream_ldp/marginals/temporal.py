@@ -1,4 +1,4 @@
-"""What the windows before tell of the frequencies and means of a sampled collection.
+"""What previous windows tell of the frequencies and means of a sampled collection.
 
 A user is asked one question for ever and repeats the answer, so all of the noise of a user who returns is permanent,
 and only new users say anything new.
@@ -26,7 +26,7 @@ def filtered_estimate(
     attribute: str,
     reports: float,
 ) -> FilteredEstimate | None:
-    """Estimate the frequencies of an attribute, or its mean, with the windows before.
+    """Estimate the frequencies of an attribute, or its mean, with previous windows.
 
     found: what the window alone says.
     reports: number of answers about the attribute in the window.
@@ -54,7 +54,7 @@ def filtered_estimate(
 def _before(
     task: WindowTask[WindowSeries, Marginals], attribute: str, found: Frequencies | Numbers | Outputs
 ) -> FilteredEstimate | None:
-    """Find what the final before says of the same values; a worker may have had other candidates then."""
+    """Find what the previous final says of the same values; a worker may have had other candidates then."""
     before = task.earlier
     if before is None:
         return None

@@ -260,7 +260,7 @@ class Mechanism(ABC):
         *,
         reports_per_user: float,
     ) -> PlausibilityTest:
-        """Test whether reports look as honest ones do, whatever the users' records are.
+        """Test whether reports look honest, whatever the users' records are.
 
         bits: of the `columns` of these attributes, uint8, shape (n, columns).
         counts: how often each row came, shape (n,).

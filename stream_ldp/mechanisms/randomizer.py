@@ -192,7 +192,7 @@ class Randomizer(ABC):
         return None
 
     def plausibility(self, sums: NDArray[np.int64]) -> PlausibilityTest:
-        """Test whether reports of these sums look as honest ones do, whatever the users' inputs are.
+        """Test whether reports of these sums look honest, whatever the users' inputs are.
 
         Reports stay untested unless they contain something that no user's data can change.
         """

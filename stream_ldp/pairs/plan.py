@@ -28,7 +28,7 @@ class Plan(AnyPlan):
     """The plan of a collection.
 
     bits, report_bytes: size of one report.
-    epsilon: in nats, of all reports of a user for ever, for any two users.
+    epsilon: in nats, of all reports of a user's lifetime, for any two users.
     counters, state_bytes: memory of a window, for each source partition.
     mechanism: the randomizer.
     padding: keys that a user may hold without counting for less.

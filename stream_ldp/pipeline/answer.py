@@ -303,7 +303,7 @@ class Answer(Protocol):
     window: event time of the reports counted in it.
     final: whether it never changes; false while the window is open.
     reports: number of reports counted in the window, each once.
-    plausibility: whether the reports look as honest ones do; None where nothing can be tested.
+    plausibility: whether the reports look honest; None where nothing can be tested.
     liars: what few users who send crafted reports can have moved.
     key: record key, as `answer_key` makes it.
     """

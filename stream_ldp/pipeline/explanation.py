@@ -36,7 +36,7 @@ def _how_sure(answer: Answer) -> str:
         return f"{sure}; whether all reports are honest, nobody can tell from them."
     if test.flagged:
         return f"{sure} if reports are honest, and these do not look so: do not rely on it."
-    return f"{sure}, and the reports look as honest ones do."
+    return f"{sure}, and the reports look honest."
 
 
 def _privacy(answer: Answer) -> str:

@@ -206,7 +206,7 @@ class Merge:
         """
         changed = self._finals.add(answer, offset=offset)
         self._undecided.decide(answer.series, answer.window.end_ms)
-        # What a window asks can depend on finals of the window before, and on no others: see `Series.follows`.
+        # What a window asks can depend on finals of the previous window, and on no others: see `Series.follows`.
         size_ms = self.collection.window.size_ms
         self._stale |= dict.fromkeys(each.window.start_ms + size_ms for each in changed)
 
@@ -280,7 +280,7 @@ class Merge:
         start, silent_until_ms, series = min(due, key=lambda each: each[0])
         if silent_until_ms is None:
             return self.task(start, series, final=True)
-        # Nothing is taken from the final before, unless it is that which asked.
+        # Nothing is taken from the previous final, unless it is that which asked.
         before = None if series.period_ms(self.collection.window) else self._finals.before(start, series)
         return WindowTask(
             series=series,

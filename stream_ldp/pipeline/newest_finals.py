@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.answer import Answer
 
 #: Number of final answers kept of each series: the newest and the one before it. With pipelined epochs, phase 1 of a
-#: window is solved before phase 2 of the same window, which starts from phase 1 of the window before: by then that is
-#: the last but one.
+#: window is solved before phase 2 of the same window, which starts from phase 1 of the previous window: by then that
+#: is the last but one.
 KEPT_FINALS = 2
 
 

@@ -63,7 +63,7 @@ def published_among(
     permanent noise it is stated only where the file says that nobody returns, and of several windows where everybody
     draws all noise anew for each.
 
-    It is stated for the users of the window alone. A prior of the windows before makes an answer a function of their
+    It is stated for the users of the window alone. A prior of previous windows makes an answer a function of their
     reports, too; what it shows of their users is bounded by the number of reports of their own windows.
 
     reports: of each window, all honest; at least one.

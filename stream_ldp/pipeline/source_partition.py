@@ -42,7 +42,7 @@ class Counted:
     reports: number of reports counted for the first time.
     duplicates: number of reports in batches that had been counted before.
     late: number of reports in batches whose pane had closed.
-    implausible: number of batches that do not look as honest ones do; their reports are counted all the same.
+    implausible: number of batches that do not look honest; their reports are counted all the same.
     rejected: (index of the record, rejection) of every batch that cannot be counted, the late ones among them.
     """
 

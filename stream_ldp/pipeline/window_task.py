@@ -48,12 +48,12 @@ class WindowTask(Generic[SeriesT, AnswerT]):
 
     @property
     def earlier(self) -> AnswerT | None:
-        """The final before, if it is of an earlier window: a window learns nothing from itself or a later one."""
+        """The previous final, if it is of an earlier window: a window learns nothing from itself or a later one."""
         before = self.before
         return None if before is None or before.window.start_ms >= self.window_ms else before
 
     def elapsed(self, size_ms: int) -> int:
-        """Return the number of windows of this size since the final before, at least 1."""
+        """Return the number of windows of this size since the previous final, at least 1."""
         before = self.before
         return 1 if before is None else max(1, (self.window_ms - before.window.start_ms) // size_ms)
 

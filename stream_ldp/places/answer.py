@@ -75,7 +75,7 @@ class PlaceCounts(AnswerMessage):
     )
     learnt: FilteredEstimate | None = Field(
         default=None,
-        description="the share of all users at each place with the windows before; null where nothing can be learnt",
+        description="the share of all users at each place with previous windows; null where nothing can be learnt",
     )
     plausibility: PlausibilityField
     liars: LiarsField = ()

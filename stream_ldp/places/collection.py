@@ -104,7 +104,7 @@ class PlaceCollection(CollectionOfRecords):
     root: name of the region that holds all places.
     other: place that stands for all that are not in the file; without it, users there report nothing, which shows it.
     every: time between two provisional answers of an open window.
-    prior: what the answers of a window are held against: nothing (`window`), or those of the windows before
+    prior: what the answers of a window are held against: nothing (`window`), or those of previous windows
         (`temporal`); by default `temporal` where it is possible.
 
     Raises (from `load` and `parse`):

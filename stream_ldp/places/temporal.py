@@ -1,4 +1,4 @@
-"""What the windows before tell of the shares of users at each place.
+"""What previous windows tell of the shares of users at each place.
 
 A user whose place and choices do not change repeats one answer for ever, so that only new users say anything new.
 """
@@ -27,7 +27,7 @@ def filtered_shares(
     counts: NDArray[np.float64],
     errors: NDArray[np.float64],
 ) -> FilteredEstimate | None:
-    """Estimate the share of the users who are at each place with the windows before.
+    """Estimate the share of the users who are at each place with previous windows.
 
     counts: unbiased, of the window alone, shape (places,).
     errors: their standard errors, about the users who have reported.

@@ -95,7 +95,7 @@ class Independence(MessagePart):
         description="chance of such a statistic without dependence: where it is 0.001, at most so"
     )
     dependent: bool = Field(
-        description="whether independence is rejected; where not, the joint is drawn to the product all the same"
+        description="whether independence is rejected; where not, the joint is shrunk towards the product"
     )
     may_be_function: bool = Field(
         default=False,
@@ -156,12 +156,12 @@ class FilteredMarginals(MessagePart):
 
 
 class Temporal(MessagePart):
-    """What the windows before have contributed to an estimate."""
+    """What previous windows have contributed to an estimate."""
 
     alone: list[Any] = Field(description="the probabilities without it, nested likewise")
     users: Finite = Field(
         ge=0,
-        description="weight of the windows before, in users who report as those of this window do; 0 if they are not "
+        description="weight of previous windows, in users who report as those of this window do; 0 if they are not "
         "used",
     )
     drift: Finite | None = Field(
@@ -204,8 +204,8 @@ class Linked(MessagePart):
         ge=1, description="sum m^2 / sum m over the users with m reports each in the window"
     )
     returning: Probability | None = Field(
-        description="share of the users who reported in the window before; null in the first window of a period, and "
-        "where fewer than min_reports of them did, or did not"
+        description="share of the users who reported in the previous window; null in the first window of a "
+        "period, and where fewer than min_reports of them did, or did not"
     )
     privacy: str = Field(description="what the pseudonyms of the reports tell")
 

@@ -26,8 +26,8 @@ class LinkedUsers:
     reports: number of reports of each, int64, shape (users,).
     ones: how many of them have each bit set, int64, shape (users, bits).
     in_window: number of reports of each in the window itself, int64, shape (users,).
-    returned: which of them reported in the window before, of the same period; bool, shape (users,). None if there is
-        none in the period.
+    returned: which of them reported in the previous window, of the same period; bool, shape (users,). None if there
+        is none in the period.
     """
 
     reports: NDArray[np.int64]
@@ -76,7 +76,7 @@ class LinkedUsers:
 
     @property
     def returning(self) -> float | None:
-        """Share of the users who reported in the window before; None if the period has no such window."""
+        """Share of the users who reported in the previous window; None if the period has no such window."""
         return None if self.returned is None or not len(self.returned) else float(self.returned.mean())
 
 

@@ -34,10 +34,10 @@ class EstimateSpec(Part):
     stop: its stopping rule: `certificate`, ours, or `paper`, max |P_t - P_(t-1)| < delta.
     delta: bound of the stopping rule `paper`.
     among: attributes, those of the estimate and more, of which all pairs tell of one hidden factor that makes them
-        dependent. Where it can be seen, the estimate is drawn to what it makes of its own attributes. By default,
-        the estimate learns from its own attributes alone.
+        dependent. Where it can be seen, the estimate is shrunk towards what it makes of its own attributes. By
+        default, the estimate learns from its own attributes alone.
     prior: what the reports of a window are held against: what they say themselves (`window`), or the estimate of the
-        window before as well (`temporal`); by default `temporal` where it is possible.
+        previous window as well (`temporal`); by default `temporal` where it is possible.
     every_ms: time between two provisional estimates of an open window, in milliseconds.
     """
 

@@ -237,7 +237,7 @@ def warm_start(task: WindowTask[EstimateSpec, Estimate], *, sizes: tuple[int, ..
 
 
 def past(task: WindowTask[EstimateSpec, Estimate], *, sizes: tuple[int, ...]) -> Past | None:
-    """Return what the final before leaves to this window; None if that is nothing."""
+    """Return what the previous final leaves to this window; None if that is nothing."""
     before = task.earlier
     if before is None or before.temporal is None or before.temporal.filter is None:
         return None
@@ -254,7 +254,7 @@ def past(task: WindowTask[EstimateSpec, Estimate], *, sizes: tuple[int, ...]) ->
 
 
 def _population(left: JointFilter, before: Estimate) -> Population | None:
-    """Return what is known of the population's joint: that of the final before, unless the filter says otherwise."""
+    """Return what is known of the population's joint: that of the previous final unless the filter has another."""
     if left.population_variance is None or left.population_reports is None:
         return None
     joint = before.joint() if left.population is None else np.array(left.population, dtype=np.float64)
@@ -273,7 +273,7 @@ def _recurrence(collection: JointCollection, task: WindowTask[EstimateSpec, Esti
 
 
 def _temporal(temporal: Solved | None, *, joint: NDArray[np.float64], final: bool) -> Temporal | None:
-    """Return the part of the answer that says what the windows before have contributed.
+    """Return the part of the answer that says what previous windows have contributed.
 
     joint: of the answer.
     """

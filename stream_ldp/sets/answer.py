@@ -107,7 +107,7 @@ class FilteredCandidates(MessagePart):
     """What earlier epochs have contributed to the candidates of a result."""
 
     alone: tuple[Finite, ...] = Field(description="frequency of each candidate as the epoch alone gives it")
-    weight: Finite = Field(ge=0, description="weight of the epochs before, in reports; 0 if they are not used")
+    weight: Finite = Field(ge=0, description="weight of previous epochs, in reports; 0 if they are not used")
     drift: Finite | None = Field(
         description="expected squared change of a frequency from one epoch to the next, as a share of its variance "
         "among users; null in a first epoch"

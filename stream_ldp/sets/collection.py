@@ -100,7 +100,7 @@ class ItemCollection(Collection):
     epochs: whether an epoch begins after the one before (`sequential`), or with each window (`pipelined`).
     every: time between two provisional answers of an open window.
     sample: share of the users who are asked in each epoch; all by default.
-    prior: what the result of an epoch is held against: nothing (`window`), or the results of the epochs before
+    prior: what the result of an epoch is held against: nothing (`window`), or the results of previous epochs
         (`temporal`); by default `temporal` where it is possible.
 
     Raises (from `load` and `parse`):

@@ -30,7 +30,7 @@ class FilteredEpoch(NamedTuple):
 def filter_epoch(
     estimate: RankingEstimate, earlier: EarlierEpochs | None, *, epoch: int, reports: int
 ) -> FilteredEpoch:
-    """Estimate the candidates of an epoch's last phase with the epochs before.
+    """Estimate the candidates of an epoch's last phase with previous epochs.
 
     estimate: that of the epoch alone.
     earlier: what the last epoch with a result has left; None if there was none.

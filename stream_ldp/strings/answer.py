@@ -43,8 +43,8 @@ class RankedString(MessagePart):
     rank: Positive = Field(description="1 for the most frequent")
     string: str
     raw: Finite = Field(
-        description="estimated share of the users who have it, drawn to what all candidates suggest, so that the "
-        "luck by which a string looks frequent is not in it; with the windows before, where they tell of it"
+        description="estimated share of the users who have it, shrunk towards what all candidates suggest, so that "
+        "the luck by which a string looks frequent is not in it; with previous windows, where they tell of it"
     )
     standard_error: Error = Field(
         description="of the raw estimate: noise, the sampling of users, and the choice of strings"
@@ -55,7 +55,7 @@ class RankedString(MessagePart):
         "candidates; at most 1"
     )
     alone: Finite | None = Field(
-        default=None, description="the raw estimate of the window alone, where the windows before tell of it"
+        default=None, description="the raw estimate of the window alone, where previous windows tell of it"
     )
 
 

@@ -32,7 +32,7 @@ class StringCollection(CollectionOfRecords):
     mechanism: how users are asked, and what finds the frequent strings.
     string: the string that each user has.
     every: time between two provisional answers of an open window.
-    prior: what the ranking of a window is held against: nothing (`window`), or those of the windows before
+    prior: what the ranking of a window is held against: nothing (`window`), or those of previous windows
         (`temporal`); by default `temporal` where it is possible.
 
     Raises (from `load` and `parse`):

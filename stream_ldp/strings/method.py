@@ -29,8 +29,8 @@ MAX_FALSE = 1.0
 #: The fewest standard errors above 0 of a string that is told, however few candidates there are.
 MIN_SCORE = 2.0
 
-#: The fewest standard errors above 0, drawn to what all candidates suggest, of a string that windows before have
-#: found. One that is there by luck is tried again in each of them: of 100,000 users, half of whom return, 3 to 4
+#: The fewest standard errors above 0, shrunk towards what all candidates suggest, of a string that windows before
+#: have found. One that is there by luck is tried again in each of them: of 100,000 users, half of whom return, 3 to 4
 #: false strings were told in place of 1.
 _MIN_AGAIN = 0.5
 
@@ -239,7 +239,8 @@ def select_reported(
 
     A string is told if it is `MIN_SCORE` standard errors above 0, and if of the candidates, all of which might be
     strings that nobody has, at most `MAX_FALSE` are expected to look as frequent (Bonferroni's bound on the number
-    of false ones). Of those that are tried again, what is left after they are drawn to others has to stand out too.
+    of false ones). Of those that are tried again, what is left after they are shrunk towards others has to stand out
+    too.
 
     symbols: of the strings, shape (n, length).
     supports: of the strings.

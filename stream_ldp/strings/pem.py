@@ -87,7 +87,7 @@ class Pem(StringMethod):
 
     @classmethod
     def of(cls, attribute: StringAttribute, *, epsilon: float) -> Pem:
-        """See `StringMethod.of`; the hash is the one of least variance."""
+        """See `StringMethod.of`; the hash is the one of minimum variance."""
         found = []
         for bits in range(1, MAX_HASH_BITS + 1):
             try:

@@ -54,7 +54,7 @@ class Plan(AnyPlan):
 
     bits, report_bytes: size of one report.
     randomizers: what perturbs an answer.
-    epsilon: in nats, of all reports of a user for ever, for any two strings.
+    epsilon: in nats, of all reports of a user's lifetime, for any two strings.
     changed: in nats, for each further string of a user.
     state_bytes: memory of a window, for each report.
     """

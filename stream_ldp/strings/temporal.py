@@ -1,9 +1,9 @@
-"""What the windows before tell of strings: which may be frequent, and how frequent they were.
+"""What previous windows tell of strings: which may be frequent, and how frequent they were.
 
-A window tries the strings that it finds itself and those that the windows before have found. What all windows say of
-a string is put together, that of the window whose noise has chosen it too, and drawn to what all candidates suggest
-when it is told: what is then known of its share does not depend on how it was chosen. A user repeats one answer for
-ever, so that all of the noise of a user who returns is permanent, and only new users say anything new.
+A window tries the strings that it finds itself and those that previous windows have found. What all windows say of
+a string is put together, that of the window whose noise has chosen it too, and shrunk towards what all candidates
+suggest when it is told: what is then known of its share does not depend on how it was chosen. A user repeats one
+answer for ever, so that all of the noise of a user who returns is permanent, and only new users say anything new.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _MIN_SCORE = MIN_SCORE / 2
 
 
 class FilteredRanking(NamedTuple):
-    """The strings of a window, with what the windows before tell.
+    """The strings of a window, with what previous windows tell.
 
     found: None if a question that this takes has no answers.
-    alone: frequencies of the window alone of the strings of which the windows before tell, by their name.
+    alone: frequencies of the window alone of the strings that previous windows have found, by their name.
     learnt: None if nothing can be learnt.
     """
 
@@ -50,7 +50,7 @@ class FilteredRanking(NamedTuple):
 def filter_strings(
     collection: StringCollection, task: WindowTask[WindowSeries, StringRanking], windows: Windows
 ) -> FilteredRanking:
-    """Find the most frequent strings of a window, with what the windows before tell of them.
+    """Find the most frequent strings of a window, with what previous windows tell of them.
 
     windows: the answers of the window, and of remembered ones, with their weights.
     """

@@ -38,7 +38,7 @@ def synthetic(
     """Make the records of a window.
 
     task: about the collection's `whole`.
-    earlier: the final before of each estimate that has one, by the estimate's name.
+    earlier: the previous final of each estimate that has one, by the estimate's name.
     seed: in place of the spec's and the window.
     """
     return synthesize(
@@ -76,7 +76,7 @@ def published(
 
     task: about the collection's `whole`.
     final: a final of the window, whose reports and privacy are those of the records.
-    earlier: the final before of each estimate that has one, by the estimate's name.
+    earlier: the previous final of each estimate that has one, by the estimate's name.
 
     Raises:
         ValueError: the collection asks for no records.
@@ -115,7 +115,7 @@ class WindowRecords:
     task: about the collection's `whole`.
     estimated: about an estimate of the same window.
     final: a final of the window.
-    earlier: the final before of each estimate that has one, by the estimate's name.
+    earlier: the previous final of each estimate that has one, by the estimate's name.
     """
 
     collection: SynthesizingCollection

@@ -54,11 +54,11 @@ def marginals_of(
 ) -> MarginalModel:
     """Estimate the distributions of a window.
 
-    Those of views learn from the windows before as far as the collection's estimates do; those of joint distributions
+    Those of views learn from previous windows as far as the collection's estimates do; those of joint distributions
     are of every pair, and no window before has estimated all of them.
 
     task: about the collection's `whole`.
-    earlier: the final before of each estimate that has one, by the estimate's name.
+    earlier: the previous final of each estimate that has one, by the estimate's name.
     stop: see `SynthesisSpec`.
     """
     raise TypeError(f"nothing is registered that makes records of a {type(collection).__name__}")

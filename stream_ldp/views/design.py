@@ -44,7 +44,7 @@ class Design:
 
     name: says which design it is.
     sizes: number of values of each attribute of the collection.
-    epsilon: in nats, of all answers of a user for ever.
+    epsilon: in nats, of all answers of a user's lifetime.
     oracle: name of the oracle of all views, see `stream_ldp.questions.oracles.VALUE_ORACLES`.
     per_report: in nats, of one answer, where answers by k-RR are perturbed again for each report; None where every
         report repeats the answer.

@@ -45,7 +45,7 @@ def dependence(fit: Fit, *, of: Iterable[int]) -> Dependence:
     for pair in combinations(sorted(of), 2):
         if pair in fit.measured:
             found = _dependence(fit, pair)
-            # With the windows before, the noise is less.
+            # With previous windows, the noise is less.
             covariance = _covariance(fit, pair) * _alone(fit.tables, pair) / fit.information(pair)
             statistic += float(found @ np.linalg.solve(covariance, found))
             freedom += len(found)
@@ -69,7 +69,7 @@ def _dependence(fit: Fit, pair: tuple[int, int]) -> NDArray[np.float64]:
 
 
 def _alone(tables: Sequence[ViewTable], pair: tuple[int, int]) -> float:
-    """Return the inverse variance of a cell of a pair in the tables, without the windows before."""
+    """Return the inverse variance of a cell of a pair in the tables, without previous windows."""
     return sum(table.marginal(pair)[1] for table in tables if set(pair) <= set(table.of))
 
 

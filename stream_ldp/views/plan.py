@@ -56,7 +56,7 @@ class Relation:
     mechanism: `views`, or `rr-ldp`, by which every user tells all attributes.
     equal: the relation by which its epsilon is that of the views: `record`, any two, or `attribute`, of records that
         differ in one.
-    record_epsilon, attribute_epsilon: in nats, of all reports of a user for ever.
+    record_epsilon, attribute_epsilon: in nats, of all reports of a user's lifetime.
     """
 
     mechanism: str
@@ -71,9 +71,9 @@ class Plan(AnyPlan):
     """The plan of a collection.
 
     bits, report_bytes: size of one report.
-    epsilon: in nats, of all reports of a user for ever, for any two users.
+    epsilon: in nats, of all reports of a user's lifetime, for any two users.
     per_report: in nats, of one report; as much as `epsilon` where every report repeats the same answer.
-    attribute_epsilon: in nats, of all reports of a user for ever, for two users who differ in one attribute: as
+    attribute_epsilon: in nats, of all reports of a user's lifetime, for two users who differ in one attribute: as
         much as `epsilon`.
     changed: in nats, for each further cell of the view that the user is asked about.
     counters, state_bytes: memory of a window, for each source partition.

@@ -20,7 +20,7 @@ class ViewEstimateSpec(Part):
     name: name of the series of estimates.
     of: the attributes, in the order of the axes of the result.
     every_ms: time between two provisional estimates of an open window, in milliseconds.
-    prior: what the estimate of a window is held against: nothing (`window`), or those of the windows before
+    prior: what the estimate of a window is held against: nothing (`window`), or those of previous windows
         (`temporal`); by default `temporal` where it is possible.
     """
 

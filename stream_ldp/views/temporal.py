@@ -1,4 +1,4 @@
-"""What the windows before tell of a joint distribution that is made of views.
+"""What previous windows tell of a joint distribution that is made of views.
 
 All that a window says of it are the margins of its attributes and the tables of their pairs. In orthonormal contrasts
 of the values (Helmert's), of which a pair has the products, the noise of each is the same and that of no two goes
@@ -39,10 +39,10 @@ _MIN_SPREAD = 0.1
 
 
 class FilteredFit(NamedTuple):
-    """A fit with what the windows before tell.
+    """A fit with what previous windows tell.
 
     learnt: what the next window takes from it.
-    users: weight of the windows before, in users who answer as those of this window did.
+    users: weight of previous windows, in users who answer as those of this window did.
     """
 
     fit: Fit
@@ -71,7 +71,7 @@ def filter_fit(
     tables: Sequence[ViewTable],
     fit: Fit,
 ) -> FilteredFit | None:
-    """Estimate the margins and pairs of a window's attributes with the windows before.
+    """Estimate the margins and pairs of a window's attributes with previous windows.
 
     fit: that of the window alone, made of `tables`.
 
@@ -112,13 +112,13 @@ def filter_all(
     *,
     earlier: Mapping[str, Estimate],
 ) -> Fit:
-    """Return a window's fit with all that the windows before tell of the attributes of its estimates.
+    """Return a window's fit with all that previous windows tell of the attributes of its estimates.
 
     Of an attribute or a pair that several estimates have, the first of them decides: each has its own past.
 
     task: about any estimate of the window.
     fit: that of the window alone, made of `tables`.
-    earlier: the final before of each estimate that has one, by the estimate's name.
+    earlier: the previous final of each estimate that has one, by the estimate's name.
     """
     measured: MarginalTables = {}
     for spec in reversed(collection.series):

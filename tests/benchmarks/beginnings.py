@@ -1,7 +1,7 @@
 """This benchmark measures what it would gain if PEM remembered beginnings: `python -m tests.benchmarks.beginnings`.
 
 How many of the true top 32 strings are told, in 8 windows with 100,000 new users each, on the mean of the last 6: by
-the method as it is, with and without the windows before; if the frequencies of beginnings were those of several
+the method as it is, with and without previous windows; if the frequencies of beginnings were those of several
 windows (`remembered`), whose error is less; and if the beginnings of the true top 32 were always kept beside those
 that it finds (`known`), which no memory can be better than. Some ten minutes.
 """
@@ -38,7 +38,7 @@ EPSILONS = (1, 2, 4)
 WINDOWS, USERS, WORDS, K = 8, 100_000, 2_000, 32
 #: Beginnings that are kept for each string, and the least standard errors above 0 of one, as of PEM.
 _KEPT, _MIN_SCORE = 2, 1.0
-#: Variance of a frequency that is remembered, in units of that of the window before: it has moved by as much again.
+#: Variance of a frequency that is remembered, in units of that of the previous window: it has moved by as much again.
 _MOVED = 2.0
 
 
@@ -46,9 +46,9 @@ _MOVED = 2.0
 class Remembering(Pem):
     """PEM whose choice of beginnings knows more than a window.
 
-    remembers: whether frequencies of the window before are used.
+    remembers: whether frequencies of the previous window are used.
     known: strings whose beginnings are always kept, shape (n, length).
-    past: the frequency and the variance of each beginning that the window before has kept.
+    past: the frequency and the variance of each beginning that the previous window has kept.
     """
 
     remembers: bool

@@ -2,8 +2,8 @@
 
 8 epochs of 100,000 new users each, with some of the items by Zipf's law: at most 8 of 4,096; and 1 to 150 of 200 by a
 power law, of whom one in ten has more than the set size that methods are told. Of the published top 32 in the last 6
-epochs of 2 series: the root mean square error of the frequencies as the epoch alone gives them and with the epochs
-before, and how many +-1.96 standard errors hold the truth. Three minutes.
+epochs of 2 series: the root mean square error of the frequencies as the epoch alone gives them and with previous
+epochs, and how many +-1.96 standard errors hold the truth. Three minutes.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ POPULATIONS = (
 
 
 class Measured(NamedTuple):
-    """Errors alone and with the epochs before, and the coverage of the latter."""
+    """Errors alone and with previous epochs, and the coverage of the latter."""
 
     alone: float
     learnt: float
@@ -97,7 +97,7 @@ def main() -> None:
     """Print a table of each population."""
     for population in POPULATIONS:
         table = Table(
-            title=f"Error alone, with the epochs before, and coverage: {population.name}", title_justify="left"
+            title=f"Error alone, with previous epochs, and coverage: {population.name}", title_justify="left"
         )
         table.add_column("method")
         for epsilon in EPSILONS:

@@ -596,7 +596,7 @@ def plot(measured: dict[str, Any]) -> str:
         parts.append(f'<text x="{x}" y="{bottom + 16}" text-anchor="middle">{tick:g}</text>')
     parts.append(
         f'<text x="{left + width // 2}" y="{bottom + 34}" text-anchor="middle">'
-        "distance with the windows before, over that of the window alone</text>"
+        "distance with previous windows, over that of the window alone</text>"
     )
     for number, row in enumerate(rows):
         y = top + step * number + 4

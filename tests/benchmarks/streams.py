@@ -114,7 +114,7 @@ def lpa(truth: Callable[[int], Shares], rng: np.random.Generator) -> Iterator[Sh
 
 
 def turns(truth: Callable[[int], Shares], rng: np.random.Generator) -> Iterator[Shares]:
-    """One w-th of the users has a turn in each window, which learns from the windows before: `rotate` as shipped."""
+    """One w-th of the users has a turn in each window, which learns from previous windows: `rotate` as shipped."""
     before: FilteredEstimate | None = None
     grown, values, users = np.exp(EPSILON), len(FIRST), USERS // WIDTH
     p = grown / (grown + values - 1)
@@ -135,7 +135,7 @@ WAYS: dict[str, Callable[[Callable[[int], Shares], np.random.Generator], Iterato
     "LPU": lpu,
     "LPD": lpd,
     "LPA": lpa,
-    "`rotate`, with the windows before": turns,
+    "`rotate`, with previous windows": turns,
 }
 
 

@@ -66,7 +66,7 @@ class Kind:
 
 def text_of(kind: str, window: str, *, idle: bool) -> str:
     """Write the file of a collection, with a place for its name; `idle` lets silent partitions be idle."""
-    # What a phase asks is known once silent partitions hold the window before open no longer.
+    # What a phase asks is known once silent partitions hold the previous window open no longer.
     timeout = "1500ms" if idle or window == "phases" else "never"
     return KINDS[kind].text.format(idle=timeout, **_WINDOWS[window])
 

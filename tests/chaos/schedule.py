@@ -174,7 +174,7 @@ class Drawn:
     """A collection of a run.
 
     kind: name of its kind.
-    window: "tumbling"; "hop", if windows overlap; "memory", if answers build on those of the windows before;
+    window: "tumbling"; "hop", if windows overlap; "memory", if answers build on those of previous windows;
         "linked", if they are made of all that their users have sent in a period of some windows; "learning", if
         they assume that no user returns; "phases", if users answer what follows from the answers before.
     codec: by which its clients compress.

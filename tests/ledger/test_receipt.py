@@ -40,7 +40,7 @@ def test_a_receipt_says_in_words_what_left_and_what_is_left() -> None:
         promise="any two records",
     )
     assert str(receipt) == (
-        "To diets left 2 bytes, 0102, with noise, about diet. It cost 1.000 nats: the surest guess which of two "
+        "To diets left 2 bytes, 0102, with noise, about diet. It cost 1.000 nats: the best guess which of two "
         "equally likely records is yours is now 88.1 % right, and 2.000 of 4 are left."
     )
     assert receipt.left == 2.0

@@ -421,7 +421,7 @@ class Merger:
 
 
 def answer(collection: JointCollection, task: WindowTask[Any, Any]) -> Estimate:
-    """Stand in for the solver: any pure function of the counts and the final before shows what it was given."""
+    """Stand in for the solver: any pure function of the counts and the previous final shows what it was given."""
     spec = task.series
     assert isinstance(spec, EstimateSpec)
     sizes = collection.sizes_of(spec)

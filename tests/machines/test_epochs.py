@@ -215,7 +215,7 @@ class Epochs(Pipeline):
         size_ms = self.collection.schedule.size_ms
         self.cluster.now_ms += size_ms - self.cluster.now_ms % size_ms + after_ms
         for partition in range(PARTITIONS):
-            # The first answers close the window before, whose final tells what is asked in this one.
+            # The first answers close the previous window, whose final tells what is asked in this one.
             for asked in (0, which):
                 self.batch_arrives(partition, which=asked, time=None, records=records, writes=writes, merged=merged)
 

@@ -1,4 +1,4 @@
-"""The windows before make frequencies and means better, as far as users are new, and errors stay true."""
+"""Previous windows make frequencies and means better, as far as users are new, and errors stay true."""
 
 from __future__ import annotations
 

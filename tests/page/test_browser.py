@@ -112,7 +112,7 @@ async def test_a_joint_distribution_is_shown_with_its_errors_and_in_both_forms(p
         assert facts["state"] == "final"
         assert facts["window (UTC)"] == "1970-01-01 00:00:00 \N{EN DASH} 00:01:00"
         assert facts["epsilon a report"] == "1.500"
-        of_whom = "of whom 75 % reported in the window before"
+        of_whom = "of whom 75 % reported in the previous window"
         assert facts["linked"] == f"7,000 reports of the period, of 1,000 users, {of_whom}"
         assert facts["linking tells"] == "one pseudonym for 7d"
 

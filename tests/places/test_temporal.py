@@ -1,4 +1,4 @@
-"""The windows before make shares of places better, as far as users are new, and errors stay true."""
+"""Previous windows make shares of places better, as far as users are new, and errors stay true."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The windows before find strings that one window does not, make shares better, and keep errors true."""
+"""Previous windows find strings that one window does not, make shares better, and keep errors true."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ def test_records_are_made_of_all_reports_of_a_final_or_not_at_all() -> None:
     nobody = final.model_copy(update={"reports": 0})
     none = task_of(collection, [])
     assert not are_due(none, none, nobody.without_reports(until_ms=30_000))
-    # Of an estimate that remembers the window before, of which nothing was counted for records.
+    # Of an estimate that remembers the previous window, of which nothing was counted for records.
     remembers = replace(task, windows=(*task.windows, (0.5, task.windows[0][1])))
     forgets = replace(task, windows=(*task.windows, (0.5, ())))
     assert are_due(remembers, remembers, final)

@@ -1,4 +1,4 @@
-"""The windows before make joint distributions of views better, as far as users are new, and errors stay true."""
+"""Previous windows make joint distributions of views better, as far as users are new, and errors stay true."""
 
 from __future__ import annotations
 

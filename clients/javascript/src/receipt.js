@@ -44,7 +44,7 @@ export class Receipt {
     return (
       `To ${this.collection} left ${what}, with noise, about ${about}.` +
       (this.linked ? " It tells which reports are yours." : "") +
-      ` It cost ${nats(this.cost, Math.ceil)} nats: the surest guess which of two equally likely records is yours is now ` +
+      ` It cost ${nats(this.cost, Math.ceil)} nats: the best guess which of two equally likely records is yours is now ` +
       `${guess < 100 ? guess.toFixed(1) : "over 99.9"} % right, and ${left}.`
     );
   }

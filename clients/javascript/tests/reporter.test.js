@@ -75,7 +75,7 @@ test("a report has a receipt, with what leaves and what is left, and no value", 
   assert.equal(
     String(first),
     `To care-survey left 1 byte, ${Buffer.from(first.row).toString("hex")}, with noise, about bathing and mobility. ` +
-      "It cost 3.154 nats: the surest guess which of two equally likely records is yours is now 96.0 % right, and " +
+      "It cost 3.154 nats: the best guess which of two equally likely records is yours is now 96.0 % right, and " +
       "4.846 of 8 are left.",
   );
   assert.ok(!/some|full|none/.test(JSON.stringify(first)));

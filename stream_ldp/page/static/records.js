@@ -63,7 +63,7 @@ export const records = {
     if (answer.effective_reports !== answer.reports) known.push(["worth", `${Math.round(answer.effective_reports).toLocaleString("en")} reports`]);
     if (answer.linked) {
       const { users, reports, returning } = answer.linked;
-      const share = returning === null ? "" : `, of whom ${Math.round(100 * returning)} % reported in the window before`;
+      const share = returning === null ? "" : `, of whom ${Math.round(100 * returning)} % reported in the previous window`;
       known.push(["linked", `${reports.toLocaleString("en")} reports of the period, of ${users.toLocaleString("en")} users${share}`]);
       known.push(["linking tells", answer.linked.privacy]);
     }

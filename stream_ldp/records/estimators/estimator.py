@@ -58,8 +58,8 @@ class Estimator(Protocol):
         sizes: number of values of each attribute; at least one attribute.
         supports: the support of each attribute; see `Support`.
         start: an earlier estimate of the same joint, shape `sizes`, to start from; at least 0 and not 0 everywhere.
-        past: what the window before leaves to this one; None if there was none. Used with `recurrence` alone.
-        recurrence: how the users of the windows are related, to learn from the windows before; None to estimate from
+        past: what the previous window leaves to this one; None if there was none. Used with `recurrence` alone.
+        recurrence: how the users of the windows are related, to learn from previous windows; None to estimate from
             these reports alone.
         odds: where reports are linked, the odds that all reports of each user give to each value, shape (users, sum
             of sizes); see `Likelihood.of_linked`. The estimate is then that of these users, and `counts` matters for
@@ -156,7 +156,7 @@ class _Estimator:
         recurrence: Recurrence,
         factor: Sequence[FloatArray] | None,
     ) -> Solution:
-        """Estimate with what the windows before say; alone if there are none, or they have nothing to say."""
+        """Estimate with what previous windows say; alone if there are none, or they have nothing to say."""
         window = problem.prior
         filtered = None if past is None else filter_window(past, window, recurrence)
         solution, users, combined = alone, 0.0, None

@@ -1,6 +1,6 @@
 """Windows whose reports say little beside what is known of the population, such as those of a night.
 
-No weights make forty reports say what a hundred windows have said (calibration.py). So where the windows before are
+No weights make forty reports say what a hundred windows have said (calibration.py). So where previous windows are
 worth many times a window's reports, the estimate is not made of these, but of what is known of the population: its
 joint P, of which each coefficient (basis.py) has the variance v, as in a Dirichlet distribution worth 1 / v users.
 The joint of N users who are drawn from the population has the variance v + 1 / N about P, and their reports, of which
@@ -43,7 +43,7 @@ _TINY = 1e-12
 
 
 def has_few(window: Problem, population: Population, *, worth: float) -> bool:
-    """Decide whether a window has few reports beside those that the windows before are worth.
+    """Decide whether a window has few reports beside those that previous windows are worth.
 
     worth: of all windows, over that of the window.
     """

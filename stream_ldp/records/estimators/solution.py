@@ -38,10 +38,10 @@ class Start(StrEnum):
     FACTOR = "factor"
     """That with the estimated pairs, which a hidden factor of more attributes makes dependent."""
     POPULATION = "population"
-    """What is known of the population from the windows before, where a window's own reports say little."""
+    """What is known of the population from previous windows, where a window's own reports say little."""
     LASSO = "lasso"
     PREVIOUS = "previous"
-    """The given estimate, that of the window before."""
+    """The given estimate, that of the previous window."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -106,7 +106,7 @@ class Temporal:
     """What a window has learnt from those before it, and what the next one can learn from it.
 
     alone: the joint as the window's own reports give it.
-    users: weight of the windows before in the solution, in users who report as those of this window did; 0 if it is
+    users: weight of previous windows in the solution, in users who report as those of this window did; 0 if it is
         that of the window alone.
     drift: expected squared change of a coefficient (see basis.py) from one window to the next; None if no window was
         before.
@@ -138,7 +138,7 @@ class Solution:
     log_likelihood: that of the joint, nats, up to a constant that depends on the reports alone.
     prior_users: weight of the prior, in users who report without noise; 0 with stop "paper".
     prior_centre: the centre of the prior; None with stop "paper", which has none.
-    temporal: what was learnt from the windows before; None if that was not asked for, or there are no reports.
+    temporal: what was learnt from previous windows; None if that was not asked for, or there are no reports.
     """
 
     joint: FloatArray

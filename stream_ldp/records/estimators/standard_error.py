@@ -11,8 +11,8 @@ prior hides, the share of e_k that the reports do not resolve, this ratio is at 
 cell of a Dirichlet distribution is in proportion to its mean. Where few cells have all users, they would otherwise
 have the same errors as empty ones, and intervals of 95 % have held 75 % of them.
 
-A cell may have more users than the reports show, and more noise with them: one that the prior has drawn to nearly
-nothing would have no error. So it is taken for half of its own error larger.
+A cell may have more users than the reports show, and more noise with them: one that the prior has shrunk towards
+nearly nothing would have no error. So it is taken for half of its own error larger.
 
 Such an error allows for any dependence that the reports leave open, and where they show nothing, that is much: over
 tables from independent to nearly deterministic, errors were three times as wide as the distances. The other extreme

@@ -1,4 +1,4 @@
-"""What the windows before tell of a joint distribution, and what a window's reports are worth together with it.
+"""What previous windows tell of a joint distribution, and what a window's reports are worth together with it.
 
 The coefficients d_k of the population's joint (basis.py) follow the local level model of
 `stream_ldp.filtering.local_level`, of which the window's own estimates and their noise are
@@ -15,7 +15,7 @@ it, and no cell of it is moved to 0: what that does to one window's noise would 
 that are 0 would never come to be.
 
 The window's joint is then estimated from its own reports, weighted so that they say of each coefficient what is known
-of it with the windows before, as far as so many reports can (calibration.py). Prior, centre and errors are learnt
+of it with previous windows, as far as so many reports can (calibration.py). Prior, centre and errors are learnt
 from these as from those of a window of M reports: the mean, with weights 1 - lambda_k, of as many as would tell each
 coefficient as well,
 

@@ -84,7 +84,7 @@ class GFIM:
         phases pad sets to all candidates.
     split: how phases 1 to 3 share epsilon or the users.
     combine: how the estimates of two phases are combined.
-    hash_bits: t of the Hadamard responses, 1 for sampling SH; None for the oracle of least variance.
+    hash_bits: t of the Hadamard responses, 1 for sampling SH; None for the oracle of minimum variance.
     """
 
     name: str

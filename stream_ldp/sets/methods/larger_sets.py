@@ -60,7 +60,7 @@ def stretched(estimate: RankingEstimate, doubt: NDArray[np.float64]) -> RankingE
     """Return an estimate whose frequencies may all be too small by the same factor, as `doubted`, with their noise.
 
     The factor multiplies the noise too, and in all items at once, so that no item makes up for another: errors are
-    those at the upper end of its interval. What noise has drawn to nearly 0 may be as frequent as they say.
+    those at the upper end of its interval. What noise has shrunk towards nearly 0 may be as frequent as they say.
 
     doubt: standard deviation of that factor, perhaps of each item.
     """

@@ -1,4 +1,4 @@
-"""The choice of the oracle of least variance."""
+"""The choice of the oracle of minimum variance."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @lru_cache
 def value_oracle(size: int, *, epsilon: float, hash_bits: int | None) -> FrequencyOracle:
-    """Choose the oracle of least variance for one value of `size`.
+    """Choose the oracle of minimum variance for one value of `size`.
 
     hash_bits: t of the Hadamard response to use instead; None for the choice.
 
@@ -31,7 +31,7 @@ def value_oracle(size: int, *, epsilon: float, hash_bits: int | None) -> Frequen
 
 @lru_cache
 def item_oracle(size: int, *, padding: int, epsilon: float, hash_bits: int | None) -> FrequencyOracle:
-    """Choose the oracle of least variance for the items of a set of at most l items.
+    """Choose the oracle of minimum variance for the items of a set of at most l items.
 
     The variance is that of an item of mean frequency, which is l / size if sets hold l items.
 

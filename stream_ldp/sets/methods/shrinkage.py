@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def drawn_together(chosen: RankingEstimate, every: RankingEstimate) -> RankingEstimate:
-    """Return estimates of chosen items, drawn to what all items suggest; see `FrequencyPrior`.
+    """Return estimates of chosen items, shrunk towards what all items suggest; see `FrequencyPrior`.
 
     The errors are those of the estimates, and grow: the later phase, whose reports played no part in the choice, then
     counts for more.

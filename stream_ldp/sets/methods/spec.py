@@ -79,7 +79,7 @@ HashBits = Annotated[
     AfterValidator(_check_hash_bits),
     Field(
         description="number of bits of a Hadamard response, t: 1 for sampling SH, the papers', in all phases; by "
-        "default the response of least variance"
+        "default the response of minimum variance"
     ),
 ]
 

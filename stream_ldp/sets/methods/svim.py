@@ -46,7 +46,7 @@ class SVIM:
     set_size: l, the largest size of all sets, or of nearly all; then phase 1 estimates frequencies, which are
         combined with those of phase 3. None, as published, if that is not known: phase 1 then samples one item of a
         set of any size, and determines only the order of the candidates.
-    hash_bits: t of the Hadamard responses, in all phases; None for the oracles of least variance.
+    hash_bits: t of the Hadamard responses, in all phases; None for the oracles of minimum variance.
     """
 
     domain: int
@@ -79,7 +79,7 @@ class SVIM:
         return Inquiry(phase=1, candidates=None, padding=self.set_size or 1)
 
     def oracle(self, inquiry: Inquiry) -> FrequencyOracle:
-        """Return the oracle of least variance; a number of candidates is a value from 0 to c."""
+        """Return the oracle of minimum variance; a number of candidates is a value from 0 to c."""
         size = self.domain if inquiry.candidates is None else len(inquiry.candidates)
         if self.phases[inquiry.phase - 1].asked is Target.COUNT:
             return value_oracle(size + 1, epsilon=self.epsilon, hash_bits=self.hash_bits)

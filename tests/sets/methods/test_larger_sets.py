@@ -85,7 +85,7 @@ def test_intervals_without_clear_items_keep_their_noise() -> None:
     """Of items of which sets have lost a half and noise has hidden the rest, 95 % intervals hold the truth."""
     truth, error = np.full(40, 0.07), 0.02
     left = 0.5 * truth + np.random.default_rng(2).normal(0.0, 0.6 * error, 40)
-    # What was drawn to the others is less by another half of a standard error.
+    # What was shrunk towards the others is less by another half of a standard error.
     before = _estimate(left - 0.5 * error, error)
     both, _ = combined_estimate(
         before, _estimate(truth, 1.0), combine=Combine.VARIANCE, set_size=4, doubting=stretched

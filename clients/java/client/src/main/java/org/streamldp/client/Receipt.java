@@ -103,7 +103,7 @@ public final class Receipt {
                 Locale.ROOT, "%.3f of %s are left", Math.floor(left() * 1000) / 1000, Json.shortest(budget));
     return String.format(
         Locale.ROOT,
-        "To %s left %s, with noise, about %s.%s It cost %.3f nats: the surest guess which of two equally likely records is"
+        "To %s left %s, with noise, about %s.%s It cost %.3f nats: the best guess which of two equally likely records is"
             + " yours is now %s %% right, and %s.",
         collection,
         what(),

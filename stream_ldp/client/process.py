@@ -24,7 +24,7 @@ PROTOCOL = 1
 PATIENCE = 120.0
 
 
-class ClientRefused(StreamLDPError):
+class ClientRefused(StreamLDPError, RuntimeError):
     """A client does not do what it was asked to.
 
     reason, detail: see docs/clients/contract.md.
@@ -36,7 +36,7 @@ class ClientRefused(StreamLDPError):
         self.detail = detail
 
 
-class ClientEnded(StreamLDPError):
+class ClientEnded(StreamLDPError, RuntimeError):
     """A client has ended, by itself or since it was asked to crash.
 
     left: what had left it since it was asked.
@@ -49,7 +49,7 @@ class ClientEnded(StreamLDPError):
         self.left = left
 
 
-class ClientFailed(StreamLDPError):
+class ClientFailed(StreamLDPError, RuntimeError):
     """A client does not speak the protocol, does not answer in time, or says that it has a fault."""
 
 

@@ -33,6 +33,7 @@ from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.store import FileStore, LedgerError
 from stream_ldp.ledger.terms import Terms
 from stream_ldp.marginals.answer import Marginals
+from stream_ldp.pairs.answer import PairEstimates
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.answer import final_of
 from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
@@ -400,6 +401,9 @@ DECODERS: dict[str, Decoder] = {
     ),
     "strings": Decoder(
         decode=StringRanking.from_bytes, refuses=_VALUE, examples=lambda: _answers("stringranking"), times=512
+    ),
+    "pairs": Decoder(
+        decode=PairEstimates.from_bytes, refuses=_VALUE, examples=lambda: _answers("pairestimates"), times=512
     ),
     "places": Decoder(
         decode=PlaceCounts.from_bytes, refuses=_VALUE, examples=lambda: _answers("placecounts"), times=512

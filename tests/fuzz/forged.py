@@ -24,6 +24,7 @@ from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts, RowTable, row_width
 from stream_ldp.schemas import FOLDER
 from tests.marginals.examples import collection_of as sampled_collection
+from tests.pairs.examples import collection_of as pairs_collection
 from tests.places.examples import collection_of as places_collection
 from tests.sets.examples import collection_of as sets_collection
 from tests.strings.examples import collection_of as strings_collection
@@ -56,6 +57,7 @@ COLLECTIONS: dict[str, Callable[[], Collection]] = {
     "strings": cache(lambda: strings_collection("epsilon: 4, k: 2", "length: 3, alphabet: abc")),
     "views": cache(views_collection),
     "places": cache(places_collection),
+    "pairs": cache(pairs_collection),
 }
 
 #: Numbers at which representations end.

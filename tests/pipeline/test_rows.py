@@ -14,6 +14,7 @@ from tests.client.examples import estimate_of
 from tests.client.rankings import result_of
 from tests.marginals.examples import collection_of as sampled
 from tests.marginals.examples import marginals_of, outputs_of
+from tests.pairs import examples as pairs
 from tests.places import examples as places
 from tests.strings import examples as strings
 
@@ -24,6 +25,7 @@ ANSWERS = [
     outputs_of(9),
     places.counts_of(places.collection_of(), 100),
     strings.ranking_of(strings.collection_of(), 2_000),
+    pairs.estimates_of(pairs.collection_of(), 2_000),
 ]
 
 _TYPES = {"text": str, "time": str, "integer": int, "number": float, "truth": bool}

@@ -38,7 +38,7 @@ def problems_of(text: str) -> tuple[str, ...]:
             "gfim",
             "gfim2",
             "2:19: mechanism.kind: expected 'rr-ldp', 'k-rr', 'gfim', 'gfim-users', 'ldpminer', 'svim', 'loloha', "
-            "'sampled', 'strings' or 'places', got",
+            "'sampled', 'strings', 'pairs' or 'places', got",
         ),
         ("kind: gfim, ", "combine: paper, ", "2:12: mechanism.kind: this key is required"),
         (
@@ -113,7 +113,7 @@ def problems_of(text: str) -> tuple[str, ...]:
         (
             "60s}",
             "60s}\nestimates: []",
-            "5:1: estimates: unknown key; known are min_reports, delta, rows, epochs, every, sample",
+            "5:1: estimates: unknown key; known are min_reports, delta, rows, rotate, epochs, every, sample",
         ),
     ],
 )

@@ -71,7 +71,12 @@ def init(
 
 
 def warn(found: TableGuess) -> None:
-    """Say on standard error which columns are left out, and why."""
+    """Say on standard error which columns are left out, and why, and whether the first line may be a record."""
+    if found.doubted is not None:
+        echo(
+            f"{found.doubted} names a column and is one of its values: the first line has to name the columns",
+            err=True,
+        )
     for column, why in found.left_out.items():
         echo(f"{column} is left out: {why}", err=True)
 

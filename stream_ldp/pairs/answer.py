@@ -116,6 +116,12 @@ class PairEstimates(AnswerMessage):
         """Iterate over the shares of users who hold the keys, and the means."""
         return self.narrowed_to([each.key for each in self.keys])
 
+    def between(self, low: float, high: float, *, of: Sequence[str] = ()) -> Iterator[Cell]:  # noqa: ARG002
+        """Refuse: a report says which end of the range a number was rounded to; see `AnswerMessage`."""
+        raise ParameterError(
+            "the mean of a key's numbers is known, and not how many lie between two: leave out what they lie between"
+        )
+
     def narrowed_to(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterator[Cell]:
         """Iterate over the numbers of some keys; see `AnswerMessage`."""
         if given:

@@ -8,8 +8,13 @@ from stream_ldp.digits import shown
 from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.cells import Cell
+
+#: Groups of numbers that one sentence can hold.
+_MOST_GROUPS = 3
 
 
 def sentences(answer: Answer) -> tuple[str, str, str]:
@@ -22,11 +27,24 @@ def _what(answer: Answer) -> str:
     cells = [cell for cell in answer.cells() if cell.names]
     if not cells:
         return f"The {reports} of this window give no numbers."
+    groups: dict[str, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(cell.group, []).append(cell)
+    clauses = [_largest(group, of) for group, of in list(groups.items())[:_MOST_GROUPS]]
+    more = f"; `query` has {quantity(len(groups) - len(clauses), 'more group')}" if len(groups) > len(clauses) else ""
+    return f"By {reports}, {'; '.join(clauses)}{more}."
+
+
+def _largest(group: str, cells: Sequence[Cell]) -> str:
+    """Name the largest number of a group: those of other groups may be in another unit."""
     most = max(cells, key=lambda cell: cell.estimate)
     about = ", ".join(f"{name} {value}" for name, value in most.labels.items() if value != "")
     ends = most.interval()
     between = "" if ends is None else f", between {_number(ends[0], most)} and {_number(ends[1], most)}"
-    return f"By {reports}, the largest number is that of {about}: about {_number(most.estimate, most)}{between}."
+    number = f"about {_number(most.estimate, most)}{between}"
+    if len(cells) == 1:
+        return f"{about} is {number}"
+    return f"the largest number{f' of {group}' if group else ''} is that of {about}: {number}"
 
 
 def _how_sure(answer: Answer) -> str:

@@ -76,3 +76,10 @@ def test_one_column_is_a_collection_of_one_attribute(tmp_path: Path) -> None:
     (file := tmp_path / "table.csv").write_text("answer\n" + "no\nyes\n" * 20)
     assert init(file, "--output", tmp_path / "drafted.yaml").exit_code == 0
     assert [each["name"] for each in load_collection(tmp_path / "drafted.yaml").document["attributes"]] == ["answer"]
+
+
+def test_a_first_line_that_may_be_a_record_is_pointed_out(tmp_path: Path) -> None:
+    (file := tmp_path / "table.csv").write_text("no,some\nyes,full\nno,none\n")
+    done = init(file, "--output", tmp_path / "drafted.yaml")
+    assert done.exit_code == 0
+    assert "no names a column and is one of its values: the first line has to name the columns" in done.stderr

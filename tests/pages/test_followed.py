@@ -64,7 +64,7 @@ def followed(pages: Sequence[str], settings: Settings, folder: Path) -> str:
 @pytest.mark.timeout(600)
 def test_the_readme_can_be_followed(settings: Settings, tmp_path: Path) -> None:
     printed = followed(["README.md"], settings, tmp_path)
-    assert re.search(r"bathing-mobility final reports=\d+ certified=yes", printed), printed
+    assert re.search(r"bathing-mobility final reports=\d+ plausible=\w+ certified=yes", printed), printed
 
 
 @pytest.mark.long
@@ -72,7 +72,7 @@ def test_the_readme_can_be_followed(settings: Settings, tmp_path: Path) -> None:
 def test_the_tutorials_can_be_followed_in_order_and_twice(settings: Settings, tmp_path: Path) -> None:
     for _ in range(2):
         printed = followed(TUTORIALS, settings, tmp_path)
-        assert re.search(r"bathing-mobility final reports=\d+ certified=yes", printed), printed
+        assert re.search(r"bathing-mobility final reports=\d+ plausible=\w+ certified=yes", printed), printed
         # alien and brazil are far above the others; the third is one of three that are equal.
         assert re.search(r"phase=3/3 final .* found=([23])/3 alien=.* brazil=", printed), printed
         # The application: the window of its own report.

@@ -25,7 +25,9 @@ def test_other_keys_and_conditions_are_refused() -> None:
         list(found.narrowed_to(["map"]))
     with pytest.raises(ParameterError, match="given another"):
         list(found.narrowed_to(["maps"], given=["search"]))
-    with pytest.raises(ParameterError, match="no numbers with a `range`"):
+    with pytest.raises(
+        ParameterError, match="the mean of a key's numbers is known, and not how many lie between two"
+    ):
         list(found.between(1, 2))
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from stream_ldp.pipeline.answer import Plausibility
+from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.explanation import sentences
+from stream_ldp.pipeline.judgement import Judgement
 from tests.client.examples import estimate_of
 from tests.pipeline.test_rows import ANSWERS
 
@@ -27,6 +30,44 @@ def test_the_first_sentence_has_the_largest_number_and_its_interval() -> None:
         "between 28.0 % and 32.0 %."
     )
     assert privacy.startswith("What it costs a user: ")
+
+
+def test_numbers_of_other_units_are_not_compared() -> None:
+    """A quantile of 40 years is no larger number than a share of 60 %."""
+    cells = (
+        Cell(
+            labels={"attribute": "diet", "value": "fish"},
+            estimate=0.6,
+            standard_error=0.1,
+            names=("fish",),
+            group="diet",
+        ),
+        Cell(
+            labels={"attribute": "diet", "value": "meat"},
+            estimate=0.4,
+            standard_error=0.1,
+            names=("meat",),
+            group="diet",
+        ),
+        *(
+            Cell(
+                labels={"attribute": name, "quantity": "mean"},
+                estimate=40.0,
+                standard_error=1.0,
+                range=(0.0, 100.0),
+                names=("mean",),
+                group=name,
+            )
+            for name in ("age", "height", "weight")
+        ),
+    )
+    answer = Mock(reports=9, plausibility=None, cells=lambda: iter(cells), judgement=Judgement)
+    assert sentences(answer)[0] == (
+        "By 9 reports, the largest number of diet is that of attribute diet, value fish: about 60 %, "
+        "between 40 % and 80 %; "
+        "attribute age, quantity mean is about 40.0, between 38.0 and 42.0; "
+        "attribute height, quantity mean is about 40.0, between 38.0 and 42.0; `query` has 1 more group."
+    )
 
 
 def test_reports_that_do_not_look_honest_are_not_to_be_relied_on() -> None:

@@ -51,11 +51,15 @@ class Guess:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TableGuess:
-    """The attributes of a table, and the columns that make none, each with the reason."""
+    """The attributes of a table, and the columns that make none, each with the reason.
+
+    doubted: a column whose name is one of its values as well, so the first line may be a record; None if none is.
+    """
 
     rows: int
     attributes: tuple[Guess, ...]
     left_out: dict[str, str]
+    doubted: str | None
 
 
 @dataclass(kw_only=True, slots=True)
@@ -98,13 +102,14 @@ def guess(path: Path) -> TableGuess:
             column.add(str(row[column.name]))
     if columns and all(column.name in column.counts for column in columns):
         raise DataError(_no_header(path))
+    doubted = next((column.name for column in columns if column.name in column.counts), None)
     found = {column.name: _attribute(column, rows) for column in columns}
     attributes = tuple(each for each in found.values() if not isinstance(each, str))
     left_out = {name: each for name, each in found.items() if isinstance(each, str)}
     if not attributes:
         reasons = "".join(f"\n  {name}: {why}" for name, why in left_out.items())
         raise DataError(f"{path}: no column can be asked about{reasons}")
-    return TableGuess(rows=rows, attributes=attributes, left_out=left_out)
+    return TableGuess(rows=rows, attributes=attributes, left_out=left_out, doubted=doubted)
 
 
 def _require_names(path: Path, names: Sequence[str]) -> None:

@@ -185,5 +185,5 @@ def _from_json(text: str) -> dict[str, str | None]:
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) != len(pairs):
-        raise _BadLine("a key is given twice")
+        raise _BadLine("a key is given twice: give each once")
     return record

@@ -148,7 +148,16 @@ def columns_of(path: Path) -> list[str]:
             raise DataError(f"{path}:1: not CSV: {error}") from error
     if not header:
         raise DataError(f"{path}: no first line with the names of columns, and then one record a line")
+    _require_table(path, header)
     return header
+
+
+def _require_table(path: Path, header: Sequence[str]) -> None:
+    """Refuse lines of JSON, whose first record would be taken for the names of columns, and told as such."""
+    if header[0].lstrip().startswith(("{", "[")):
+        raise DataError(
+            f"{path}: lines of JSON, where a table has the names of its columns\n  -> give CSV or Parquet"
+        )
 
 
 def _parquet_rows(path: Path, names: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -188,6 +197,7 @@ def _csv_rows(path: Path, names: Sequence[str]) -> Iterator[tuple[str, dict[str,
             header = next(lines, None)
             if not header:
                 raise DataError(f"{path}: no first line with the names of columns, and then one record a line")
+            _require_table(path, header)
             for name in names:
                 if name not in header:
                     # The message leaves out the other names: without a header line they would be somebody's values.

@@ -15,6 +15,7 @@ from stream_ldp.errors import DataError
     [
         ("no,some\nyes,full\nno,some\n", "the first line looks like a record"),
         ("31,no\n44,yes\n", "the first line looks like a record"),
+        ('{"a": "x"}\n{"a": "y"}\n', "lines of JSON"),
         ("a;b\n1;2\n", "columns are separated by commas"),
         ("a,a\n1,2\n", "two columns have the same name"),
         ("a,b\n", "no records below the header line"),
@@ -44,3 +45,10 @@ def test_numbers_that_differ_in_nearly_all_rows_are_ids_only_if_they_are_whole(t
     found = guess(file)
     assert list(found.left_out) == ["id"]
     assert [each.keys["name"] for each in found.attributes] == ["height"]
+
+
+def test_a_first_line_that_may_be_a_record_is_doubted_but_read(tmp_path: Path) -> None:
+    (file := tmp_path / "table.csv").write_text("no,some\nyes,full\nno,none\n")
+    assert guess(file).doubted == "no"
+    file.write_text("bathing,mobility\nyes,full\nno,none\n")
+    assert guess(file).doubted is None

@@ -55,7 +55,7 @@ def test_a_record_is_read(lines: list[str]) -> None:
             "it:1: attribute 'mobility': expected a JSON string, a number, or null",
         ),
         (['{"bathing": ' + "[" * 100_000], "it:1: not a record, but objects within objects"),
-        (['{"bathing": "no", "bathing": "yes"}'], "it:1: a key is given twice"),
+        (['{"bathing": "no", "bathing": "yes"}'], "it:1: a key is given twice: give each once"),
         (['{"bathing": "no", '], "it:1: not JSON: Expecting property name enclosed in double quotes at column 19"),
         (['{"bathing": "no", "mobilty": "some"}'], "did you mean 'mobility'?"),
     ],

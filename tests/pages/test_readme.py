@@ -55,7 +55,7 @@ def test_the_first_program_prints_a_table_like_the_one_that_is_shown(
     """The intervals hold the truth, and the picture, but for a chance of 1 in 10,000: they are widened to that."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "survey.yaml").write_text(examples()["survey.yaml"], encoding="utf-8")
-    (program,), (picture,) = blocks(README, "python"), blocks(README, "text")
+    (program,), (picture, _drawing) = blocks(README, "python"), blocks(README, "text")
     exec(compile(program, "hello.py", "exec"), {})
     printed = capsys.readouterr().out
     truth = [5 / 7, 2 / 7, 0.0, 0.0, 1 / 3, 2 / 3]

@@ -17,7 +17,7 @@ class Key:
     def __init__(self, name: str, bounds: tuple[float, float], *, clip: bool) -> None:
         self.name = name
         self.bounds = bounds
-        self._clip = clip
+        self.clip = clip
 
     def encode(self, value: Any) -> float:
         """Convert a number, or one in text; None, NaN or an empty text stands for a key that the user does not hold.
@@ -31,4 +31,4 @@ class Key:
         least, largest = self.bounds
         number = number_of(text, attribute=self.name)
         # -0.0 is 0, and must not have another permanent answer.
-        return clipped(number, least=least, largest=largest, clip=self._clip, attribute=self.name) + 0.0
+        return clipped(number, least=least, largest=largest, clip=self.clip, attribute=self.name) + 0.0

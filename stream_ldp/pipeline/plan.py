@@ -52,8 +52,8 @@ def refusal_section(refused: Sequence[str]) -> Section:
         title="Whose values are refused",
         rows=tuple((each,) for each in refused),
         notes=(
-            "That no report comes of such a user tells it, at no epsilon. `other`, `missing` and `clip` in the file "
-            "let all users report."
+            "That no report comes of such a user tells it, at no epsilon. `other`, `missing` and `clip`, where the "
+            "file may have them, let all users report."
             if refused
             else "Nobody's: every user can report, so that silence tells nothing of the values.",
         ),

@@ -73,3 +73,10 @@ mechanism: {kind: pairs, epsilon: 2, padding: 2}
 keys: {names: [search, maps, photos], ranges: [[0, 60], [0, 10], [-1, 1]]}
 window: {size: 10s}
 """
+
+
+def test_whose_numbers_are_refused_is_said_of_keys_as_of_attributes() -> None:
+    assert collection_of().refused[0] == "search: what is none of its values"
+    assert collection_of(keys=", clip: false").refused[0] == (
+        "search: what is none of its values, or a number beyond its range"
+    )

@@ -107,7 +107,11 @@ def _errors(of_one: float, populations: Sequence[int]) -> tuple[ErrorPlan, ...]:
 def leverages(collection: PairsCollection) -> tuple[Leverage, ...]:
     """Return what one crafted answer can do to the share of users who hold a key; see `Kind.leverages`.
 
-    It may support both ends of the key, each of which counts for as many users as there are slots.
+    It adds most if it supports both ends of the key, or one where they exclude each other, and takes most away if it
+    supports none; each end counts for as many users as there are slots. A mean has no other bound than its range.
     """
-    of_one = 2 * collection.padding * collection.question.randomizer.leverage
+    question = collection.question
+    p, q = question.randomizer.support
+    least, largest = -2 * q / (p - q), ((1 if question.excludes else 2) - 2 * q) / (p - q)
+    of_one = max(collection.padding * largest, 1.0 - collection.padding * least)
     return (Leverage(series="pairs", about="shares", of_one=of_one),)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from stream_ldp.pairs.keys import Key
     from stream_ldp.questions.questions import Table
 
+#: A report that supports fewer values than this on average supports one.
+_TWO_VALUES = 1.5
+
 
 @dataclass(frozen=True, kw_only=True)
 class PairsQuestion(Question):
@@ -35,6 +38,12 @@ class PairsQuestion(Question):
     randomizer: FrequencyOracle
     keys: tuple[Key, ...]
     padding: int
+
+    @property
+    def excludes(self) -> bool:
+        """Whether a report that supports one end of a key never supports the other, as those by k-RR."""
+        p, q = self.randomizer.support
+        return self.randomizer.fixed_total and p + (self.randomizer.size - 1) * q < _TWO_VALUES
 
     def inputs(self, table: Table, *, entropy: Entropy) -> NDArray[np.int64]:
         """See `Question.inputs`: a word for the slot, or more, and then one for the end, even without a key."""

@@ -21,15 +21,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.pairs.collection import PairsCollection
     from stream_ldp.pairs.question import PairsQuestion
     from stream_ldp.pipeline.window_series import WindowSeries
     from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.questions.answers import Answers
-
-#: A report that supports fewer values than this on average supports one.
-_TWO_VALUES = 1.5
 
 ASSUMPTION = (
     "any two users, whatever keys and numbers they hold; as long as these do not change, every report repeats the "
@@ -112,7 +108,7 @@ def pairs_of(answers: Answers[PairsQuestion]) -> Pairs:
     variances = oracle.standard_errors(shares, reports=answers.reports) ** 2
     low, high = shares[0 : 2 * count : 2], shares[1 : 2 * count : 2]
     of_low, of_high = variances[0 : 2 * count : 2], variances[1 : 2 * count : 2]
-    both = _covariance(oracle, low, high) / answers.reports
+    both = _covariance(question, low, high) / answers.reports
     frequency = slots * (low + high)
     frequency_error = slots * np.sqrt(np.maximum(of_low + of_high + 2 * both, 0.0))
     told = frequency > normal_quantile(LEVEL) * frequency_error
@@ -124,15 +120,13 @@ def pairs_of(answers: Answers[PairsQuestion]) -> Pairs:
     return Pairs(frequency=frequency, frequency_error=frequency_error, mean=mean, mean_error=mean_error)
 
 
-def _covariance(oracle: FrequencyOracle, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+def _covariance(question: PairsQuestion, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the covariance of the estimated shares of both ends of each key, times the number of reports.
 
-    A report by k-RR supports one value, so that both supports exclude each other; by the others they are nearly
-    independent, and only the users exclude each other.
+    Where both supports do not exclude each other, they are nearly independent, and only the users exclude each other.
     """
     first, second = np.maximum(low, 0.0), np.maximum(high, 0.0)
-    p, q = oracle.support
-    # The values that a report supports on average.
-    if oracle.fixed_total and p + (oracle.size - 1) * q < _TWO_VALUES:
+    if question.excludes:
+        p, q = question.randomizer.support
         return np.asarray(-(q + first * (p - q)) * (q + second * (p - q)) / (p - q) ** 2)
     return -first * second

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from stream_ldp.pairs.plan import leverages, plan
@@ -23,6 +24,14 @@ def test_its_text_says_what_a_report_costs() -> None:
     assert "share who hold a key | " in text
 
 
-def test_a_crafted_answer_moves_as_much_as_there_are_slots() -> None:
-    (one,), (two,) = leverages(collection_of("epsilon: 2, padding: 1")), leverages(collection_of())
-    assert two.of_one == pytest.approx(2 * one.of_one)
+@pytest.mark.parametrize("oracle", ["k-rr", "k-subset", "oue", "hadamard"])
+def test_a_crafted_answer_moves_a_share_as_far_as_the_leverage_says(oracle: str) -> None:
+    """Of all answers that there are, by the sums of each alone."""
+    collection = collection_of(f"epsilon: 0.5, padding: 2, oracle: {oracle}")
+    randomizer = collection.question.randomizer
+    answers = np.arange(2**randomizer.bits, dtype="<u4")[:, None].view(np.uint8)[:, : -(-randomizer.bits // 8)]
+    answers = np.ascontiguousarray(answers)
+    answers = answers[randomizer.valid(answers)]
+    ends = np.array([randomizer.estimate(randomizer.sums(each[None]), reports=1)[:2].sum() for each in answers])
+    (leverage,) = leverages(collection)
+    assert leverage.of_one == pytest.approx(max(2 * ends.max(), 1 - 2 * ends.min()))

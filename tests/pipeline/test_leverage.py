@@ -12,7 +12,9 @@ from stream_ldp.marginals.candidates import cohort_leverage
 from stream_ldp.mechanisms import DirectResponse, Mechanism, UnaryResponse
 from stream_ldp.mechanisms.randomizer import ValueRandomizer
 from stream_ldp.pipeline.leverage import LIARS, Leverage, leverage_section, moved
+from tests.benchmarks.liars import SHARES, cases, leverage_of
 from tests.catalogue import OF_NUMBERS, OF_RECORDS, OF_VALUES
+from tests.paths import REPOSITORY
 from tests.schemas.recorded import COLLECTIONS
 
 RANDOMIZERS = [each for each, _ in (*OF_VALUES, *OF_NUMBERS) if isinstance(each, ValueRandomizer) and each.identifies]
@@ -92,3 +94,17 @@ def test_every_kind_says_what_liars_can_move(kind: str) -> None:
     assert all(each.of_one >= 1 and 0 < each.asked <= 1 for each in found), "a lie alone moves one user"
     assert leverages_of(collection) == found
     assert set(COLLECTIONS) >= set(KINDS)
+
+
+def test_the_table_of_the_page_on_security_has_every_kind_and_its_bounds() -> None:
+    """Or a bound that has changed would stand beside gains that were measured under another."""
+    page = (REPOSITORY / "docs" / "SECURITY.md").read_text(encoding="utf-8")
+    rows = (line.strip("| ").split(" | ") for line in page.splitlines() if line.endswith(" of 5 |"))
+    stated = {(name, liars): bound for name, liars, _, _, bound, _ in rows}
+    found = {
+        (case.name, f"{share:.0%}"): f"{leverage_of(case).moved(liars=share):.3f}"
+        for case in cases()
+        for share in SHARES
+    }
+    assert stated == found
+    assert {kind_of(case.collection).name for case in cases()} == set(KINDS) - {"coin"}

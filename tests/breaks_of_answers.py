@@ -28,6 +28,7 @@ from stream_ldp.marginals import spec
 from stream_ldp.mechanisms import (
     KRR,
     BloomResponse,
+    DirectResponse,
     HadamardResponse,
     OSEntropy,
     PermanentWords,
@@ -35,7 +36,10 @@ from stream_ldp.mechanisms import (
     SubsetResponse,
     loloha,
 )
+from stream_ldp.mechanisms.packing import pack
 from stream_ldp.mechanisms.randomness.permanent import KeyedWords
+from stream_ldp.pairs import collection as pairs_collection
+from stream_ldp.pairs.question import PairsQuestion
 from stream_ldp.places import charges as place_charges
 from stream_ldp.questions import permanent as answers
 from stream_ldp.questions.questions import Question
@@ -89,6 +93,13 @@ VISITS = """
 collection: visits
 mechanism: {kind: places, epsilon: [0.5, 2]}
 places: {north: [a, b], south: [c, d, e]}
+window: {size: 10s, grace: 2s, idle_timeout: 5s}
+"""
+#: Answered by k-RR.
+FEATURES = """
+collection: features
+mechanism: {kind: pairs, epsilon: 2, padding: 2}
+keys: {names: [search, maps, photos], ranges: [[0, 60], [0, 10], [-1, 1]]}
 window: {size: 10s, grace: 2s, idle_timeout: 5s}
 """
 LINKED = SURVEY + "linked: 1h\n"
@@ -283,6 +294,18 @@ def _kind_charges(make: Callable[[Any], Any]) -> Patch:
     return patch
 
 
+def _charged_for_the_first(original: Any) -> Any:
+    """Charge whatever a user holds as if the user held nothing."""
+
+    def charges(collection: Any, table: Any, **options: Any) -> Any:
+        nothing = table.copy()
+        for name in table.dtype.names:
+            nothing[name] = np.nan
+        return original(collection, nothing, **options)
+
+    return charges
+
+
 def _after_they_have_left(patch: pytest.MonkeyPatch) -> None:
     spend, later = many_users.spend_each, []
     settle = Outbox._settle
@@ -351,14 +374,28 @@ def _row_of_the_value(original: Any) -> Any:
     return perturb
 
 
-def _more_for_all(patch: pytest.MonkeyPatch) -> None:
-    module: Any = spec
-    original = module.value_oracle
-    patch.setattr(
-        spec,
-        "value_oracle",
-        lambda name, size, *, epsilon, **more: original(name, size, epsilon=1.25 * epsilon, **more),
-    )
+def _more_for_all(original: Any) -> Any:
+    return lambda name, size, *, epsilon, **more: original(name, size, epsilon=1.25 * epsilon, **more)
+
+
+def _which_keys(original: Any) -> Any:
+    """Leave the numbers out of what is held."""
+    return lambda self, table: [
+        bytes(each) for each in ~np.isnan(np.stack([table[str(place)] for place in self.of], axis=1))
+    ]
+
+
+def _no_slot_without_a_key(original: Any) -> Any:
+    return lambda self, table, *, entropy: original(dataclasses.replace(self, padding=1), table, entropy=entropy)
+
+
+def _last_in_the_clear(original: Any) -> Any:
+    def perturb(self: DirectResponse, values: Any, *, entropy: Any) -> Any:
+        rows, last = original(self, values, entropy=entropy), self.size - 1
+        rows[np.asarray(values) == last] = pack([np.array([last])], [self.bits])
+        return rows
+
+    return perturb
 
 
 def _row_of_the_set(patch: pytest.MonkeyPatch) -> None:
@@ -432,7 +469,8 @@ MORE: tuple[Break, ...] = (
     Break(number=115, what="periods begin earlier for half of the users",
           patch=_replacing(record_collection.JointCollection, "pseudonyms", _an_hour_earlier), subject=LINKED,
           by=(EXACT, CLIENT)),
-    Break(number=116, what="answers spend 1.25 epsilon", patch=_more_for_all, subject=HEALTH, by=(EXACT, CLIENT)),
+    Break(number=116, what="answers spend 1.25 epsilon",
+          patch=_replacing(spec, "value_oracle", _more_for_all), subject=HEALTH, by=(EXACT, CLIENT)),
     Break(number=117, what="numbers spend 1.5 epsilon",
           patch=_replacing(spec._DirectSpec, "given_epsilon", lambda _: property(lambda self: 1.5 * self.epsilon)),
           subject=HEALTH, by=(EXACT, CLIENT)),
@@ -490,4 +528,14 @@ MORE: tuple[Break, ...] = (
           patch=_replacing(Spending, "spent_in", lambda _: lambda self, span_ms, *, time_ms: self.spent_on(
               time_ms // 86_400_000)),
           subject=SURVEY, by=(CLIENT,)),
+    Break(number=140, what="a key and its number spend 1.25 epsilon",
+          patch=_replacing(pairs_collection, "value_oracle", _more_for_all), subject=FEATURES, by=(EXACT, CLIENT)),
+    Break(number=141, what="answers about keys keyed without the numbers",
+          patch=_replacing(Question, "held", _which_keys), subject=FEATURES, by=(EXACT, CLIENT)),
+    Break(number=142, what="slots of keys that are not held are never drawn",
+          patch=_replacing(PairsQuestion, "inputs", _no_slot_without_a_key), subject=FEATURES, by=(EXACT, CLIENT)),
+    Break(number=143, what="that a user drew no key goes without noise",
+          patch=_replacing(DirectResponse, "perturb", _last_in_the_clear), subject=FEATURES, by=(EXACT, CLIENT)),
+    Break(number=144, what="keys and numbers that change cost nothing more",
+          patch=_kind_charges(_charged_for_the_first), subject=FEATURES, by=(CLIENT,)),
 )  # fmt: skip

@@ -16,6 +16,7 @@ import {
   LinkingRefused,
   MemoryStore,
   Reporter,
+  SpanBudgetExceeded,
   TooManyValues,
 } from "../src/index.js";
 import { toHex, fromHex } from "../src/bytes.js";
@@ -37,6 +38,7 @@ const REASONS = [
   [CollectionError, "bad_collection"],
   [DataError, "bad_record"],
   [DayBudgetExceeded, "day_budget_exceeded"],
+  [SpanBudgetExceeded, "span_budget_exceeded"],
   [BudgetExceeded, "budget_exceeded"],
   [TooManyValues, "too_many_values"],
   [LinkingRefused, "linking_refused"],
@@ -96,8 +98,14 @@ const DOES = {
   async user({ user, secret, path, terms }) {
     const store = path === undefined ? new MemoryStore() : new CrashingStore(dirname(path));
     const key = path === undefined ? user : basename(path);
-    const { budget, per_day: perDay, ...others } = terms ?? {};
-    const agreed = { budget: budget === null ? Infinity : budget, perDay: perDay ?? Infinity, ...others };
+    const { budget, per_day: perDay, per_span: perSpan, span_days: spanDays, ...others } = terms ?? {};
+    const agreed = {
+      budget: budget === null ? Infinity : budget,
+      perDay: perDay ?? Infinity,
+      perSpan: perSpan ?? Infinity,
+      spanDays: spanDays ?? 0,
+      ...others,
+    };
     const ledger =
       terms === undefined
         ? await Ledger.open({ store, key })

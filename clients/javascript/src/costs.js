@@ -46,6 +46,9 @@ const COSTS = {
   },
 };
 
+/** Whether a cost is rounded up for each number of reports; that of an answer is one number. */
+export const isRounded = ({ kind }) => kind !== "answer";
+
 /** @param {{kind: string}} cost @param {number} times Infinity for ever */
 export const costOfReports = (cost, times) => COSTS[cost.kind](cost, times);
 

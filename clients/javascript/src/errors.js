@@ -32,6 +32,9 @@ export class BudgetExceeded extends ReportRefused {}
 /** A report would cost more than a day may; the next day, UTC, has a budget of its own. */
 export class DayBudgetExceeded extends BudgetExceeded {}
 
+/** A report would cost more than some days that follow each other may, whenever they begin. */
+export class SpanBudgetExceeded extends BudgetExceeded {}
+
 /** A value of a record has changed, and the user has not agreed to it. */
 export class TooManyValues extends ReportRefused {}
 

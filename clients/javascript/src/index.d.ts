@@ -133,6 +133,10 @@ export interface Terms {
   budget: number;
   /** Nats that all reports of one day, UTC, may cost; Infinity leaves it to the budget. */
   perDay: number;
+  /** Nats that all reports of any `spanDays` days that follow each other may cost; Infinity leaves it to the others. */
+  perSpan: number;
+  /** Number of those days, of 24 hours each: 1 to 3660, or 0 where `perSpan` is Infinity. */
+  spanDays: number;
   /** The most values of an attribute that may be reported, one after another, with permanent noise. */
   values: number;
   /** Whether the permanent noise of every report is drawn anew: values may change, and each costs as the first. */
@@ -325,6 +329,9 @@ export class BudgetExceeded extends ReportRefused {}
 
 /** A report would cost more than a day may; the next day, UTC, has a budget of its own. */
 export class DayBudgetExceeded extends BudgetExceeded {}
+
+/** A report would cost more than some days that follow each other may, whenever they begin. */
+export class SpanBudgetExceeded extends BudgetExceeded {}
 
 /** A value of a record has changed, and the user has not agreed to it. */
 export class TooManyValues extends ReportRefused {}

@@ -14,6 +14,7 @@ export {
   LinkingRefused,
   ParameterError,
   ReportRefused,
+  SpanBudgetExceeded,
   StreamLDPError,
   TooManyValues,
   TurnTaken,

@@ -3,7 +3,7 @@
 import { crc32 } from "./batch.js";
 import { blake2b } from "./blake2b.js";
 import { fromHex, toHex, utf8 } from "./bytes.js";
-import { costOfReports, isCost, mostRounding, sharedCost } from "./costs.js";
+import { costOfReports, isCost, isRounded, mostRounding, sharedCost } from "./costs.js";
 import {
   AlreadyReported,
   BudgetExceeded,
@@ -11,6 +11,7 @@ import {
   LedgerError,
   LedgerLost,
   LinkingRefused,
+  SpanBudgetExceeded,
   StreamLDPError,
   TooManyValues,
   TurnTaken,
@@ -28,6 +29,12 @@ const DAY_MS = 86_400_000;
  */
 const MAX_DAYS = 8;
 
+/** Most days of a budget that renews: ten years, longer than any collection of a stream. */
+const MAX_SPAN_DAYS = 3660;
+
+/** Parts of the days that have a budget of their own: a charge counts for longer than them by one part, 1.6 %. */
+const SPAN_PARTS = 64;
+
 /** Most ranges of epochs that an account of a phase remembers: one wrong clock must not end a user's reports. */
 const MAX_RANGES = 64;
 
@@ -37,6 +44,9 @@ const MAX_RANGES = 64;
  * @typedef {object} Terms
  * @property {number} budget nats that all reports may cost, for ever; with Infinity, they are only counted
  * @property {number} perDay nats that all reports of one day, UTC, may cost; Infinity leaves it to the budget
+ * @property {number} perSpan nats that all reports of any `spanDays` days that follow each other may cost, whenever they
+ *   begin; Infinity leaves it to the others
+ * @property {number} spanDays number of those days, of 24 hours each; 0 where `perSpan` is Infinity, and only there
  * @property {number} values the most values of an attribute that may be reported, one after another, with permanent
  *   noise
  * @property {boolean} fresh whether the permanent noise of every report is drawn anew, so that values may change in any
@@ -44,22 +54,36 @@ const MAX_RANGES = 64;
  * @property {boolean} linked whether reports may carry a pseudonym that the user keeps for a period, where a collection
  *   asks for it: they cost the same, and who reads them learns which are one user's
  */
-const NEW_USER = { perDay: Infinity, values: 1, fresh: false, linked: false };
+const NEW_USER = { perDay: Infinity, perSpan: Infinity, spanDays: 0, values: 1, fresh: false, linked: false };
 
 /** Require that terms make sense. @returns {Terms} */
 function checked(terms) {
-  const { budget, perDay, values, fresh, linked, ...others } = terms;
+  const { budget, perDay, perSpan, spanDays, values, fresh, linked, ...others } = terms;
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) throw new LedgerError(`"${unknown}" is no part of a user's terms`);
   if (!(typeof budget === "number" && budget > 0)) throw new LedgerError("a budget is a positive number of nats");
   if (!(typeof perDay === "number" && perDay > 0)) {
     throw new LedgerError("perDay is a positive number of nats, or Infinity");
   }
+  if (!(typeof perSpan === "number" && perSpan > 0)) {
+    throw new LedgerError("perSpan is a positive number of nats, or Infinity");
+  }
+  if (!(Number.isSafeInteger(spanDays) && spanDays >= 0 && spanDays <= MAX_SPAN_DAYS)) {
+    throw new LedgerError(`spanDays is a whole number from 1 to ${MAX_SPAN_DAYS}, or 0 without perSpan`);
+  }
+  if (spanDays > 0 !== perSpan < Infinity) {
+    throw new LedgerError(
+      "a budget of some days has a number of days, spanDays, and nats, perSpan: give both, or 0 and Infinity for none",
+    );
+  }
   if (!(Number.isSafeInteger(values) && values >= 1)) throw new LedgerError("values is a whole number from 1 on");
   if (typeof fresh !== "boolean") throw new LedgerError("fresh is true or false");
   if (typeof linked !== "boolean") throw new LedgerError("linked is true or false");
-  return { budget, perDay, values, fresh, linked };
+  return { budget, perDay, perSpan, spanDays, values, fresh, linked };
 }
+
+/** Return the terms in a state. @returns {Terms} */
+const termsOf = ({ version, secret, days, recent, accounts, phases, turns, ...terms }) => terms;
 
 /**
  * Return what all reports have cost, in nats.
@@ -76,14 +100,43 @@ function costOf({ accounts, phases }) {
   return phases.reduce((sum, { epsilon, reports }) => sum + epsilon * reports, shown);
 }
 
-/** Return what was spent on each day once the reports of one have taken the state from one to another. */
-function daysAfter(day, before, after) {
+/** Return what a report has cost that has taken the state from one to another; never too little. */
+function costBetween(before, after, parts) {
   const spent = costOf(before);
+  const cost = Math.max(0, costOf(after) - spent);
+  // What is not rounded must fit into a budget that is as large, and what costs nothing more into one that is spent.
+  if (!parts.some(({ cost: each }) => isRounded(each))) return cost;
   // Both costs are rounded up: the rounding of what is subtracted is not the user's.
   const costs = before.accounts.reduce((sum, { tags, fresh }) => sum + tags.length + fresh, before.phases.length);
-  const more = costOf(after) - spent + mostRounding(spent, costs);
-  const [, known] = before.days.find(([each]) => each === day) ?? [day, 0];
-  return [...before.days.filter(([each]) => each !== day), [day, known + more]].slice(-MAX_DAYS);
+  return cost + mostRounding(spent, costs);
+}
+
+const spentOn = (days, day) => days.find(([each]) => each === day)?.[1] ?? 0;
+
+/** Return what was spent on each day, with a cost more on one of them. */
+function afterOnDay(days, day, cost) {
+  return [...days.filter(([each]) => each !== day), [day, spentOn(days, day) + cost]].slice(-MAX_DAYS);
+}
+
+/** Return what was spent in a span that ends at a time, and after it. */
+function spentIn(recent, spanDays, timeMs) {
+  return recent.reduce((sum, [endMs, spent]) => sum + (endMs > timeMs - spanDays * DAY_MS ? spent : 0), 0);
+}
+
+/**
+ * Return what was spent by when, with a cost more at a time.
+ *
+ * Times are rounded up to the end of one of `SPAN_PARTS` parts of the span, so that few are remembered. What has counted
+ * for twice the span is forgotten: so a clock that was ahead by less than the span has renewed nothing.
+ */
+function afterInSpan(recent, spanDays, timeMs, cost) {
+  if (spanDays === 0) return [];
+  const spanMs = spanDays * DAY_MS;
+  const partMs = spanMs / SPAN_PARTS;
+  const kept = new Map(recent.filter(([endMs]) => endMs > timeMs - 2 * spanMs));
+  const endMs = (Math.floor(timeMs / partMs) + 1) * partMs;
+  if (cost > 0) kept.set(endMs, (kept.get(endMs) ?? 0) + cost);
+  return [...kept].sort(([one], [other]) => one - other);
 }
 
 const isCount = (number) => Number.isSafeInteger(number) && number >= 0;
@@ -96,9 +149,10 @@ const isPhase = ({ epsilon, epochs, reports }) =>
 
 const isTurn = ([fingerprint, number]) => typeof fingerprint === "string" && Number.isSafeInteger(number);
 
-const isDay = ([day, spent]) => Number.isSafeInteger(day) && Number.isFinite(spent) && spent >= 0;
+/** Whether it is what was spent on a day, or by a time. */
+const isSpent = ([when, spent]) => Number.isSafeInteger(when) && Number.isFinite(spent) && spent >= 0;
 
-const EMPTY = { days: [], accounts: [], phases: [], turns: [] };
+const EMPTY = { days: [], recent: [], accounts: [], phases: [], turns: [] };
 
 /** Write the ledger of a new user. @param {Uint8Array} [secret] a new one without it */
 function newLedger({ secret = randomBytes(SECRET_BYTES), ...agreed }) {
@@ -130,14 +184,16 @@ function parsed(text, key) {
   }
   try {
     const { checksum, ...stored } = JSON.parse(text);
-    const state = { ...stored, budget: unlimited(stored.budget), perDay: unlimited(stored.perDay) };
-    const { version, secret, days, accounts, phases, turns, ...terms } = state;
-    checked(terms);
+    const { budget, perDay, perSpan } = stored;
+    const state = { ...stored, budget: unlimited(budget), perDay: unlimited(perDay), perSpan: unlimited(perSpan) };
+    const { version, secret, days, recent, accounts, phases, turns } = state;
+    checked(termsOf(state));
     const isWhole =
       checksum === crc32(utf8(JSON.stringify(stored))) &&
       version === VERSION &&
       /^[0-9a-f]{64}$/.test(secret) &&
-      days.every(isDay) &&
+      days.every(isSpent) &&
+      recent.every(isSpent) &&
       accounts.every(isAccount) &&
       phases.every(isPhase) &&
       turns.every(isTurn) &&
@@ -180,6 +236,8 @@ export class Ledger {
    * @param {Uint8Array} [user.secret] 32 bytes, of a user who has no other ledger with it; drawn where it is left out
    * @param {number} user.budget see `Terms`, as for all that follow
    * @param {number} [user.perDay] Infinity where it is left out
+   * @param {number} [user.perSpan] Infinity where it is left out
+   * @param {number} [user.spanDays] 0 where it is left out
    * @param {number} [user.values] 1 where it is left out
    * @param {boolean} [user.fresh] false where it is left out
    * @param {boolean} [user.linked] false where it is left out
@@ -251,8 +309,7 @@ export class Ledger {
 
   /** Return the terms to which the user has agreed. @returns {Promise<Terms>} */
   async terms() {
-    const { budget, perDay, values, fresh, linked } = await this.#state();
-    return { budget, perDay, values, fresh, linked };
+    return termsOf(await this.#state());
   }
 
   /**
@@ -262,9 +319,7 @@ export class Ledger {
    * @throws {LedgerError} they make no sense
    */
   async agree(terms) {
-    await this.#update(({ version, secret, days, accounts, phases, turns, ...agreed }) => {
-      return { version, secret, ...checked({ ...agreed, ...terms }), days, accounts, phases, turns };
-    });
+    await this.#update((state) => ({ ...state, ...checked({ ...termsOf(state), ...terms }) }));
   }
 
   /**
@@ -273,10 +328,11 @@ export class Ledger {
    * @param {import("./collection.js").Inquiry} inquiry what it answers: a collection, or a round of one
    * @param {unknown} held as the collection's `encode` gives it
    * @param {object} [when]
-   * @param {number} [when.timeMs] the time, milliseconds since 1970-01-01 UTC, which decides to what day it is charged
+   * @param {number} [when.timeMs] the time, milliseconds since 1970-01-01 UTC, which decides to what days it is charged
    * @returns {Promise<{fresh: boolean, receipt: Receipt}>} whether the report was charged as one whose permanent noise is
    *   drawn anew, as it then must be; and its receipt, which has no row yet
-   * @throws {BudgetExceeded} the budget does not cover it; DayBudgetExceeded, that of the day does not
+   * @throws {BudgetExceeded} the budget does not cover it; DayBudgetExceeded, that of the day does not;
+   *   SpanBudgetExceeded, that of some days does not
    * @throws {TooManyValues} a value has changed, and the user has not agreed to that
    * @throws {LinkingRefused} it would carry what links it to others, and the user has not agreed to that
    * @throws {AlreadyReported} the user has reported to the phase in this epoch; TurnTaken, has had a turn
@@ -301,20 +357,26 @@ export class Ledger {
       }));
       const accounts = shown.reduce((known, part) => after(known, part, state), state.accounts);
       const counted = { ...state, accounts, phases, turns };
-      counted.days = daysAfter(day, state, counted);
       const [before, spent] = [costOf(state), costOf(counted)];
       const cost = Math.max(0, spent - before);
+      const charge = costBetween(state, counted, parts);
       if (!(spent <= state.budget)) {
         const left = Math.max(0, state.budget - before);
         throw new BudgetExceeded(`${tooDear(cost, left)} of a budget of ${state.budget}: nothing was sent`);
       }
-      const [, today] = counted.days.at(-1);
-      if (!(today <= state.perDay)) {
-        const [, known] = state.days.find(([each]) => each === day) ?? [day, 0];
-        const left = Math.max(0, state.perDay - known);
+      counted.days = afterOnDay(state.days, day, charge);
+      if (!(spentOn(counted.days, day) <= state.perDay)) {
+        const left = Math.max(0, state.perDay - spentOn(state.days, day));
         throw new DayBudgetExceeded(
           `${tooDear(cost, left)} of ${state.perDay} a day, until 00:00 UTC: nothing was sent`,
         );
+      }
+      const { perSpan, spanDays } = state;
+      counted.recent = afterInSpan(state.recent, spanDays, timeMs, charge);
+      if (!(spentIn(counted.recent, spanDays, timeMs) <= perSpan)) {
+        const left = Math.max(0, perSpan - spentIn(state.recent, spanDays, timeMs));
+        const days = spanDays === 1 ? "1 day" : `${spanDays.toLocaleString("en")} days`;
+        throw new SpanBudgetExceeded(`${tooDear(cost, left)} of ${perSpan} in any ${days}: nothing was sent`);
       }
       const receipt = new Receipt({ collection, about, linked: isLinked, cost, spent, budget: state.budget });
       charged = { fresh: state.fresh, receipt };
@@ -358,8 +420,10 @@ function after(accounts, { account, tag }, { values: mostValues, fresh: isFresh 
   const name = JSON.stringify(account);
   const nameOf = ({ tags: _, reports: __, fresh: ___, ...own }) => JSON.stringify(own);
   const known = accounts.find((each) => nameOf(each) === name) ?? { ...account, tags: [], reports: 0, fresh: 0 };
-  const others = accounts.filter((each) => each !== known);
-  if (isFresh) return [...others, { ...known, fresh: known.fresh + 1 }];
+  // In its place, or the order would show which was last; and sums of the same costs are then the same to the last bit.
+  const changed = (now) =>
+    accounts.includes(known) ? accounts.map((each) => (each === known ? now : each)) : [...accounts, now];
+  if (isFresh) return changed({ ...known, fresh: known.fresh + 1 });
   // Accounts of one set of responses show the same, through different fresh noise.
   const alike = accounts.filter(({ responses }) => responses === account.responses);
   const before = new Set(alike.flatMap((each) => each.tags));
@@ -371,7 +435,7 @@ function after(accounts, { account, tag }, { values: mostValues, fresh: isFresh 
     );
   }
   // Sorted, or their order would show which came first.
-  return [...others, { ...known, tags: [...new Set([...known.tags, tag])].sort(), reports: known.reports + 1 }];
+  return changed({ ...known, tags: [...new Set([...known.tags, tag])].sort(), reports: known.reports + 1 });
 }
 
 /** Return the accounts of phases after one more report, in an epoch that has had none. */

@@ -157,6 +157,8 @@ test("odd arguments of calls are refused by an error of the package", async () =
     for (const terms of [
       { budget: odd },
       { budget: 4, perDay: odd },
+      { budget: 4, perSpan: odd, spanDays: 7 },
+      { budget: 4, perSpan: 1, spanDays: odd },
       { budget: 4, values: odd },
       { budget: 4, secret: odd },
       { budget: 4, fresh: odd },

@@ -169,6 +169,34 @@ test("a day has a budget of its own, also where the clock goes back to it", asyn
   assert.equal(sent.length, 3);
 });
 
+test("days that follow each other have a budget whenever they begin, and a clock that was ahead renews nothing", async () => {
+  const store = new MemoryStore();
+  const perSpan = 4 * K_RR.mechanism.epsilon;
+  const ledger = await user({ store, budget: Infinity, perSpan, spanDays: 7, fresh: true });
+  const values = krr.encode(RECORD);
+  const days = async (...asked) => {
+    const found = [];
+    for (const day of asked) {
+      await ledger.spend(krr, values, { timeMs: day * 86_400_000 }).then(
+        () => found.push(day),
+        (error) => {
+          assert.equal(error.name, "SpanBudgetExceeded");
+          assert.match(error.message, /nats of privacy, and 0\.000 are left of [0-9.]+ in any 7 days: nothing was sent$/);
+        },
+      );
+    }
+    return found;
+  };
+  // Of the span, 1/64 is 0.11 days: a charge of day 0 counts until day 7.11.
+  assert.deepEqual(await days(0, 3, 6, 7, 7.2, 9), [0, 3, 7.2]);
+  assert.equal(JSON.parse(await store.get("user")).recent.length, 3);
+  // A clock that was ahead: what was spent before counts when it is set right, and so does what was spent by it.
+  assert.deepEqual(await days(16.9, 10.2, 14.4, 14.5), [16.9, 14.4]);
+  await ledger.agree({ perSpan: Infinity, spanDays: 0 });
+  assert.deepEqual(await days(14.5), [14.5]);
+  assert.deepEqual(JSON.parse(await store.get("user")).recent, []);
+});
+
 test("with fresh noise a value may change, and each report costs as much as the first", async () => {
   const ledger = await user({ budget: 100, fresh: true });
   for (const [collection, mobility] of [
@@ -269,7 +297,15 @@ test("reports that are made at once take turns at the budget", async () => {
 test("terms that are left out stay as agreed, and a misspelt one is refused", async () => {
   const ledger = await user({ budget: 5, perDay: 1, values: 2 });
   await ledger.agree({ budget: 6 });
-  assert.deepEqual(await ledger.terms(), { budget: 6, perDay: 1, values: 2, fresh: false, linked: false });
+  assert.deepEqual(await ledger.terms(), {
+    budget: 6,
+    perDay: 1,
+    perSpan: Infinity,
+    spanDays: 0,
+    values: 2,
+    fresh: false,
+    linked: false,
+  });
   await ledger.agree({ perDay: Infinity });
   assert.equal((await ledger.terms()).perDay, Infinity);
   await assert.rejects(ledger.agree({ per_day: 1 }), { name: "LedgerError", message: /"per_day" is no part/ });
@@ -278,6 +314,11 @@ test("terms that are left out stay as agreed, and a misspelt one is refused", as
     { perDay: NaN },
     { perDay: undefined },
     { perDay: "1" },
+    { perSpan: 1 },
+    { spanDays: 7 },
+    { perSpan: 0, spanDays: 7 },
+    { perSpan: 1, spanDays: 1.5 },
+    { perSpan: 1, spanDays: 3661 },
     { fresh: 1 },
     { linked: 1 },
   ]) {

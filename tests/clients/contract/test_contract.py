@@ -339,12 +339,7 @@ def test_the_budget_of_a_day_begins_anew_the_next(client: ClientProcess) -> None
 
 def test_days_that_follow_each_other_have_a_budget_whenever_they_begin(client: ClientProcess) -> None:
     collection = opened(client, SURVEY)
-    try:
-        user = new_user(client, budget=100, per_span=8.1, span_days=7, fresh=True)
-    except ClientRefused as refusal:
-        if refusal.reason != "bad_ledger":
-            raise
-        pytest.skip(f"the client in {client.hello.language} has no such budget")
+    user = new_user(client, budget=100, per_span=8.1, span_days=7, fresh=True)
     # Of days: a clock that is set back finds what lies ahead of it.
     for day, reports in ((0, 1), (3, 1), (6, 0), (2, 0), (7.5, 1), (9, 0)):
         time_ms = TIME_MS + int(day * DAY_MS)
@@ -353,6 +348,17 @@ def test_days_that_follow_each_other_have_a_budget_whenever_they_begin(client: C
             continue
         with pytest.raises(ClientRefused, match="span_budget_exceeded"):
             client.report(collection.name, user, RECORD, time_ms=time_ms)
+
+
+def test_budgets_that_are_as_large_as_the_costs_cover_them_and_repeated_answers(client: ClientProcess) -> None:
+    collection = opened(client, SURVEY)
+    for fresh, nats in ((False, 4), (True, 8)):
+        user = new_user(client, budget=nats, per_day=nats, per_span=nats, span_days=7, fresh=fresh)
+        for _ in range(2):
+            assert client.report(collection.name, user, RECORD, time_ms=TIME_MS).reports == 1
+        assert client.spent(user) == nats
+    with pytest.raises(ClientRefused, match="budget_exceeded"):
+        client.report(collection.name, user, RECORD, time_ms=TIME_MS)
 
 
 def turning(client: ClientProcess, vector: Mapping[str, Any]) -> tuple[Collection, dict[str, Any]]:
@@ -409,8 +415,12 @@ def test_a_ledger_that_is_missing_damaged_there_or_another_user_s_stops_the_clie
     assert SECRET.hex() not in refusal.value.detail
 
 
+#: Terms with a budget of some days, without their number.
+HALF = {"budget": 4, "per_span": 1}
+
+
 def test_terms_that_make_no_sense_begin_no_ledger(client: ClientProcess, tmp_path: Path) -> None:
-    for number, terms in enumerate([{"budget": -1}, {"budget": 4, "per_day": 0}, {"budget": 4, "values": 0}]):
+    for number, terms in enumerate([{"budget": -1}, {"budget": 4, "per_day": 0}, {"budget": 4, "values": 0}, HALF]):
         with pytest.raises(ClientRefused):
             client.user("ada", secret=SECRET, path=tmp_path / str(number), terms=terms)
     assert not [each for each in tmp_path.iterdir() if not each.name.startswith(".")]

@@ -187,10 +187,14 @@ final class Book {
       throw new BudgetExceededException(
           tooDear(after - before, terms.budget() - before) + " of a budget of " + terms.budget() + ": nothing was sent");
     }
-    // Both costs are rounded up: the rounding of what is subtracted is not the user's.
-    double rounding = 2 * (Cost.RELATIVE_ERROR * before + Cost.ABSOLUTE_ERROR * costs);
+    double cost = Math.max(0, after - before);
+    // What is not rounded must fit into a budget that is as large, and what costs nothing more into one that is spent.
+    if (before > 0 && charge.shown.stream().anyMatch(each -> each.cost.isRounded())) {
+      // Both costs are rounded up: the rounding of what is subtracted is not the user's.
+      cost += 2 * (Cost.RELATIVE_ERROR * before + Cost.ABSOLUTE_ERROR * costs);
+    }
     double earlier = days.getOrDefault(day, 0.0);
-    double today = earlier + Math.max(0, after - before) + (before > 0 ? rounding : 0);
+    double today = earlier + cost;
     if (!(today <= terms.perDay())) {
       throw new DayBudgetExceededException(
           tooDear(after - before, terms.perDay() - earlier)
@@ -198,7 +202,7 @@ final class Book {
               + terms.perDay()
               + " a day, until 00:00 UTC: nothing was sent");
     }
-    inSpan(timeMs, Math.max(0, after - before) + (before > 0 ? rounding : 0));
+    inSpan(timeMs, cost);
     days.remove(day);
     days.put(day, today);
     while (days.size() > MOST_DAYS) {
@@ -226,7 +230,8 @@ final class Book {
               + terms.perSpan()
               + " in any "
               + terms.spanDays()
-              + " days: nothing was sent");
+              + (terms.spanDays() == 1 ? " day" : " days")
+              + ": nothing was sent");
     }
     if (cost > 0) {
       long partMs = spanMs / SPAN_PARTS;

@@ -56,6 +56,11 @@ final class Cost {
     return parts;
   }
 
+  /** Whether it is rounded up for each number of reports; the cost of what costs once is one number. */
+  boolean isRounded() {
+    return !parts.get(0).equals("once");
+  }
+
   private double part(int place) {
     return ((Number) parts.get(place)).doubleValue();
   }

@@ -179,6 +179,13 @@ ANSWERS: dict[str, tuple[str, int, list[dict[str, Any]], list[list[Alike]]]] = {
         [{"smokes": "no"}, {"smokes": "yes"}],
         [fixed(0), between(3_782_994_644), remainders(1)],
     ),
+    # Of no keys, or of two at the ends of their ranges: a slot, its end, which no word changes, and the answer.
+    "pairs": (
+        "pairs",
+        0,
+        [{}, {"search": 60, "maps": 10}],
+        [fixed(0), remainders(2), between(), between(2_370_275_698), remainders(6)],
+    ),
 }
 
 
@@ -426,7 +433,11 @@ def test_terms_that_make_no_sense_begin_no_ledger(client: ClientProcess, tmp_pat
     assert not [each for each in tmp_path.iterdir() if not each.name.startswith(".")]
 
 
-@pytest.mark.parametrize("name", ["sampled", "strings", "places"])
+#: Where the parameters of the first randomizer are in a meaning; the last of them is its chance to say the truth.
+PARAMETERS = {"sampled": (3, 0, -1), "strings": (4, 0, 1), "places": (3, 0, -1), "pairs": (5,)}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
 def test_a_meaning_that_costs_more_than_the_file_says_or_is_another_s_is_refused(
     client: ClientProcess, name: str
 ) -> None:
@@ -437,8 +448,9 @@ def test_a_meaning_that_costs_more_than_the_file_says_or_is_another_s_is_refused
     renamed = ["another", *meaning[1:]]
     with pytest.raises(ClientRefused, match="bad_collection"):
         client.collection(text, document=collection.document, meaning=canonical(renamed))
-    # The last of the parameters of the first randomizer is its chance to say the truth.
-    randomizers = meaning[4] if name == "strings" else meaning[3]
-    randomizers[0][1 if name == "strings" else -1][-1] = WHOLE - 1
+    parameters = meaning
+    for place in PARAMETERS[name]:
+        parameters = parameters[place]
+    parameters[-1] = WHOLE - 1
     with pytest.raises(ClientRefused, match="bad_collection"):
         client.collection(text, document=collection.document, meaning=canonical(meaning))

@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.audit.enumerate import UnknownDistribution
+from stream_ldp.audit.specified_rounds import round_differences
 from stream_ldp.audit.specified_rows import differences
 from stream_ldp.audit.turns import w_event_claims
 from stream_ldp.cli.displays.table_text import print_whole
@@ -130,8 +131,11 @@ def _enumerate(audited: AuditSubject, subject: str, *, as_json: bool) -> None:
         found = audited.enumerated()
         if (collection := audited.collection) is not None:
             kind = kind_of(collection)
-            client = kind.specified(read_file(Path(subject)), collection.meaning)
-            others = differences(collection, kind.reports_at_once, client)
+            client: Any = kind.specified(read_file(Path(subject)), collection.meaning)
+            others = [*differences(collection, kind.reports_at_once, client)]
+            if kind.rounds is not None:
+                asked = kind.rounds.asked(collection, 0)
+                others += round_differences(collection, kind.reports, asked, client)
             found = replace(
                 found,
                 differences=(*found.differences, *others),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, localcontext
 from itertools import pairwise
 
@@ -22,12 +22,17 @@ from stream_ldp.audit.wire.notation import (
     keyed,
     number,
     packed,
+    signs_of,
     threshold,
     uniform,
     width,
     word_of,
     words_of,
 )
+from stream_ldp.audit.wire.randomizers import direct
+
+#: Most items of a set that an audit compares.
+_MAX_ITEMS = 64
 
 
 def response_kept(kind: str, *, n: int, epsilon: float, t: int = 0, slots: int = 1, dummies: int = 0) -> int:
@@ -228,6 +233,42 @@ class Sets:
         if kind == "unary":
             return packed((int(bit), 1) for bit in draws["sent"])
         return packed([*((row, width(n)) for row in draws["rows"]), (draws["sent"], t)])
+
+    def held(self, padding: int) -> list[tuple[int, ...]]:
+        """Sets of many sizes, among them those around the slots, and the last item, which may be no candidate."""
+        sizes = {0, 1, 2, padding - 1, padding, padding + 1, self.count // 2, self.count}
+        whole = [tuple(range(size)) for size in sorted(sizes) if size <= min(self.count, _MAX_ITEMS)]
+        return list(dict.fromkeys([*whole, (self.count - 1,)]))
+
+    def fresh_rows(
+        self, phase: int, asked: Mapping[str, Json] | None, items: Sequence[int], words: Words
+    ) -> Collection[bytes]:
+        """The rows that a report made of these fresh words may be; one, but where hashes are drawn from a set."""
+        n, slots = self.values_of(phase, asked)
+        kind, t, dummies, kept = self.response(phase, asked)
+        restricted = self.restricted(items, asked)
+        if kind == "set-hadamard":
+            rows = [uniform(words, 2 ** width(n)) for _ in range(t)]
+            own = {signs_of(rows, item) for item in restricted}
+            shown = next(words) < min(len(own), slots) * kept
+            # Which hashes of too large a set are kept is drawn: any other may be the one that is sent.
+            sent = own if shown else set(range(2**t)) - (own if len(own) <= slots else set())
+            return [self.row(phase, asked, {"rows": rows, "sent": each}) for each in sent]
+        if self.phases[phase - 1][0] == "count":
+            value = len(restricted)
+        else:
+            value = self.slot_value(restricted, uniform(words, max(slots, len(restricted))), n)
+        if kind == "direct":
+            return [self.row(phase, asked, {"sent": direct(words, value, n + dummies, kept)})]
+        if kind == "unary":
+            bits = [(place == value) ^ (next(words) >= kept) for place in range(n)]
+            return [self.row(phase, asked, {"sent": bits})]
+        rows = [uniform(words, 2 ** width(n)) for _ in range(t)]
+        own_hash = signs_of(rows, value) if value < n else uniform(words, 2**t)
+        sent_hash = direct(words, own_hash, 2**t, kept)
+        if kind == "loloha":
+            sent_hash = direct(words, sent_hash, 2, self.signs[1])
+        return [self.row(phase, asked, {"rows": rows, "sent": sent_hash})]
 
     def cost(self, counts: Mapping[int, int]) -> float:
         """What so many reports to each phase cost a user whose set does not change: rules 4 and 5 of section 15."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stream_ldp.audit.specified_rounds import asked_by, round_differences
 from stream_ldp.audit.specified_rows import OneWord
 from stream_ldp.audit.wire.notation import fingerprint_of
 from stream_ldp.client.audit.chance import CHANCE, differing_bit, id_problems
@@ -85,6 +86,7 @@ async def audit_respondent(collection: Any, client: Sets, file: Mapping[str, Any
         finding("nor after restarts in every window", users.surroundings(restarted)),
         finding("no restart reports to a phase again", users.repeats),
         finding("a row is the method's response to the set", users.rows(restarted)),
+        finding("a row is the one that the specification makes of set, round and words", users.specified()),
         finding("what is permanent in a row is what the specification makes of the user's secret", users.permanent()),
         finding("a record has what the specification gives it, and nothing else", users.frames(file)),
         finding("the log does not have the user's secret", users.logged()),
@@ -130,7 +132,7 @@ class RoundAuditor(ClientAudit):
     def frames(self, file: Mapping[str, Any]) -> Iterator[str]:
         """Look at everything but the rows of all that was sent."""
         rounds = [
-            fingerprint_of(self._client.round_meaning(_asked_by(each))) for each in self._rounds if each.phase > 1
+            fingerprint_of(self._client.round_meaning(asked_by(each))) for each in self._rounds if each.phase > 1
         ]
         yield from frame_problems(
             self.seen.sent,
@@ -138,6 +140,11 @@ class RoundAuditor(ClientAudit):
             window=file["window"],
             fingerprints={self._client.fingerprint, *rounds},
         )
+
+    def specified(self) -> Iterator[str]:
+        """Compare rows of fresh words with those that the specification makes of them."""
+        asked = list({(each.phase, each.padding): each for each in self._rounds}.values())
+        return round_differences(self._collection, self._reports, asked, self._client)
 
     def permanent(self) -> Iterator[str]:
         """Compare what the rows of a method that memoises have in common with what the secret makes, for many users.
@@ -323,13 +330,3 @@ class RoundAuditor(ClientAudit):
     @staticmethod
     def _entropy(begin_ms: int) -> Any:
         return RepeatableEntropy(begin_ms)
-
-
-def _asked_by(asked: Any) -> dict[str, Any]:
-    """Return what a client reads of a round."""
-    return {
-        "epoch": asked.epoch,
-        "phase": asked.phase,
-        "candidates": list(asked.candidates or ()),
-        "padding": asked.padding,
-    }

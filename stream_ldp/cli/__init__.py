@@ -144,7 +144,7 @@ class _Root(Commands):
             Deferred("stream_ldp.cli.reset:app"),
             "Delete what collections have left behind, or let one be counted again.",
             panel="Operate",
-            example="reset survey.yaml",
+            example="reset position survey.yaml --since 1d",
         ),
         "audit": Command(
             Deferred("stream_ldp.cli.audit:audit"),

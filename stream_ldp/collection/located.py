@@ -166,7 +166,7 @@ def parse_values(model: type[Model], values: Mapping[str, Any]) -> Model:
         return model.model_validate(values)
     except ValidationError as error:
         raise_mistake(error)
-        problems = _first(_causes(error), lambda problem: _advice(problem, _spot(problem, model)))
+        problems = _first(_causes(error), lambda problem: _advice(problem, _spot(problem, model), (), whole=model))
         raise ParameterError("; ".join(problems)) from error
 
 
@@ -311,11 +311,15 @@ def _located(problem: Any, model: type[BaseModel], root: yaml.Node, source: str)
         elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
             node = node.value[step]
     place = ".".join(map(str, spot.path)) or "collection"
-    return f"{_at(source, node)}: {place}: {_advice(problem, spot, given)}"
+    return f"{_at(source, node)}: {place}: {_advice(problem, spot, given, whole=model)}"
 
 
-def _advice(problem: Any, spot: _Spot, given: Sequence[str] = ()) -> str:
-    """Say what is wrong and what would be right; `given` are the keys of the mapping in question."""
+def _advice(problem: Any, spot: _Spot, given: Sequence[str], *, whole: type[BaseModel]) -> str:
+    """Say what is wrong and what would be right.
+
+    given: the keys of the mapping in question.
+    whole: the model of the whole text.
+    """
     rivals = spot.rivals.values()
     key = str(spot.path[-1]) if spot.path else ""
     match problem["type"]:
@@ -329,6 +333,8 @@ def _advice(problem: Any, spot: _Spot, given: Sequence[str] = ()) -> str:
             return f"expected one of {problem['ctx']['expected_tags']}, got {problem['ctx']['tag']!r}"
         case "extra_forbidden" if others := [kind for kind, each in spot.rivals.items() if _field(each, key)]:
             return f"{spot.kind} has no {key}, which is for {_listed(others)}: leave it out"
+        case "extra_forbidden" if len(spot.path) > 1 and key in keys_of(whole):
+            return f"{key} is a key of the whole file: write it beside {spot.path[0]}, not in it"
         case "extra_forbidden":
             return f"unknown key{suggestion(key, [known for known in keys_of(spot.model) if known not in given])}"
         case "tuple_type" if _field(spot.model, key) is None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 import typer
 from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import _Root, app
 from stream_ldp.cli.commands import Commands
+from tests.command_lines import parse
 
 GROUPS = {
     "": [
@@ -115,3 +119,15 @@ def test_help_shows_no_type_of_options_that_take_no_value(arguments: list[str]) 
     shown = CliRunner(env={"COLUMNS": "80"}).invoke(app, arguments).stdout
     assert "<bool>" not in shown
     assert max(map(len, shown.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("name", GROUPS[""])
+def test_the_example_in_the_help_of_a_command_is_one(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for file in ("survey.yaml", "films.yaml", "people.csv"):
+        (tmp_path / file).touch()
+    help_text = CliRunner(env={"COLUMNS": "200"}).invoke(app, [name, "--help"]).output
+    (example,) = re.findall(r"Example:  stream-ldp (.*?)\s*$", help_text, flags=re.MULTILINE)
+    parse(example)

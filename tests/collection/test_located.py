@@ -154,3 +154,8 @@ def test_a_number_is_no_path_of_a_collection_file() -> None:
 def test_a_misspelt_mechanism_is_told_which_was_meant() -> None:
     with pytest.raises(CollectionError, match="got 'k-r'; did you mean 'k-rr'"):
         parse_collection("collection: a\nmechanism: {kind: k-r}\n")
+
+
+def test_a_key_of_the_whole_file_within_a_part_is_told_where_it_belongs() -> None:
+    (problem,) = problems_of(TEXT.replace("window: {", "window: {rotate: 4, "))
+    assert problem.endswith("window.rotate: rotate is a key of the whole file: write it beside window, not in it")

@@ -122,6 +122,7 @@ SUITES = {
     "gateway/test_on_kafka.py": "the gateway, on a real broker",
     "gateway/test_scripts.py": "the gateway, from pages in a browser",
     "page/test_browser.py": "the page's files, in a browser",
+    "page/test_pictures.py": "the pictures of the page that the documentation shows",
     "pages/test_application.py": "the tutorial on applications",
     "pages/test_choosing.py": "the page on choosing a mechanism",
     "pages/test_followed.py": "the tutorials, one after the other, on a real broker",

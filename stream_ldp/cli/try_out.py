@@ -120,13 +120,18 @@ class _Trial:
 
     async def run(self, console: Console, *, users: int, seconds: float | None, port: int) -> None:
         """Let windows pass until Ctrl-C, or for so many seconds from the first answer on."""
+        lines = await asyncio.to_thread(one_report, self.collection, self.population[0])
         known = {
-            self.collection.name: {"kind": kind_of(self.collection).name, "window_ms": self.collection.window.size_ms}
+            self.collection.name: {
+                "kind": kind_of(self.collection).name,
+                "window_ms": self.collection.window.size_ms,
+                "one_report": lines,
+            }
         }
         server = PageServer(History(known), host="127.0.0.1", port=port, hosts=Hosts())
         await server.start()
         try:
-            echo(f"Page: {server.url}", *(await asyncio.to_thread(one_report, self.collection, self.population[0])))
+            echo(f"Page: {server.url}", *lines)
             await asyncio.to_thread(load_solver, self.collection)
             with kafka_in_memory(self.collection, now_ms=now_ms()) as kafka:
                 await self._play(kafka, server, console, users=users, seconds=seconds)

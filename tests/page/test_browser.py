@@ -14,20 +14,25 @@ from typing import Any
 import numpy as np
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, async_playwright, expect
+from numpy.typing import NDArray
+from playwright.async_api import Browser, Page, expect
 
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.marginals.answer import Frequencies, Numbers, Outputs
+from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.page import server as page_server
 from stream_ldp.page.history import History
 from stream_ldp.page.server import PageServer
-from stream_ldp.records.answer import Independence, Linked
+from stream_ldp.pipeline.answer import Plausibility
+from stream_ldp.records.answer import Independence, Linked, Privacy
 from stream_ldp.records.distribution import Axis
 from tests.client.examples import estimate_of, of_minute
 from tests.client.rankings import ranking_of
-from tests.marginals.examples import collection_of, marginals_of, outputs_of
+from tests.marginals.examples import collection_of, marginals_of, outputs_of, rows_of, solved, sums_of
+from tests.page.pictures import camera
+from tests.pairs import examples as pairs
 from tests.places import examples as places
 from tests.service.harness import SURVEY, JointDeployment
 from tests.strings import examples as strings
@@ -50,10 +55,8 @@ pytestmark = [
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def browser() -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        started = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+    async with camera() as started:
         yield started
-        await started.close()
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -114,7 +117,7 @@ async def test_a_joint_distribution_is_shown_with_its_errors_and_in_both_forms(p
         assert facts["epsilon a report"] == "1.500"
         of_whom = "of whom 75 % reported in the previous window"
         assert facts["linked"] == f"7,000 reports of the period, of 1,000 users, {of_whom}"
-        assert facts["linking tells"] == "one pseudonym for 7d"
+        assert facts["linking reveals"] == "one pseudonym for 7d"
 
 
 async def test_the_product_is_beside_the_joint_only_where_independence_is_not_rejected(page: Page) -> None:
@@ -126,7 +129,122 @@ async def test_the_product_is_beside_the_joint_only_where_independence_is_not_re
         await expect(page.get_by_text("Product of the marginals")).to_have_count(0)
         server.show(of_minute(2, independence=independent))
         await expect(page.get_by_text("Product of the marginals")).to_be_visible()
-        assert (await rows(page, "Product of the marginals"))[0] == ["no", "0.0600", "0.2100", "0.3300"]
+        # 0.03 and 0.02 bound the errors of the marginals: of 0.6 x 0.1 that is 0.03 x 0.1 + 0.6 x 0.02.
+        assert (await rows(page, "Product of the marginals"))[0][:2] == ["no", "0.060 ± 0.015"]
+
+
+async def test_marginals_conditionals_and_windows_have_the_errors_that_query_prints(page: Page) -> None:
+    estimate = of_minute(2)
+    async with served() as server:
+        server.show(of_minute(1))
+        server.show(estimate)
+        await page.goto(server.url)
+        found = estimate.conditional("mobility", given="bathing")
+        shown = [cell for row in await rows(page, "Conditional: mobility, given bathing") for cell in row[1:]]
+        assert_spreads(shown, found.probability, found.standard_error)
+        for attribute in ("bathing", "mobility"):
+            marginal = estimate.marginal(attribute)
+            shown = [row[1] for row in await rows(page, f"Marginal: {attribute}")]
+            assert_spreads(shown, marginal.probability, marginal.standard_error)
+        windows = page.locator("figure").filter(has_text="Over the windows")
+        assert await windows.locator("polygon.around").count() == await windows.locator("polyline.track").count() > 0
+
+
+def assert_spreads(shown: list[str], values: NDArray[np.float64], errors: NDArray[np.float64]) -> None:
+    """Hold texts like `0.10 ± 0.02` to numbers, up to the half of a last digit of 0.001."""
+    found = np.array([[float(part) for part in each.split(" ± ")] for each in shown])
+    np.testing.assert_allclose(found, np.stack([values.ravel(), errors.ravel()], axis=1), atol=0.00051)
+
+
+async def test_a_distribution_has_a_band_and_quantiles_with_their_intervals(page: Page) -> None:
+    collection = SampledCollection.parse(
+        """
+        collection: ages
+        mechanism: {kind: sampled, epsilon: 2}
+        attributes: [{name: age, range: [0, 100], quantiles: [0.5, 0.9]}]
+        min_reports: 1
+        window: {size: 10s}
+        """
+    )
+    ages = np.random.default_rng(1).normal(40, 12, 4_000).clip(0, 100)
+    people = collection.table([(age,) for age in ages.tolist()])
+    marginals = solved(collection, (1.0, sums_of(collection, rows_of(collection, people))))
+    estimate = marginals.of("age").estimate
+    assert isinstance(estimate, Numbers)
+    async with served(known={"ages": {"kind": "sampled"}}) as server:
+        server.show(marginals)
+        await page.goto(server.url)
+        shown = await rows(page, "age")
+        assert [row[0] for row in shown[:3]] == ["mean", "50 % quantile", "90 % quantile"]
+        for row, quantile in zip(shown[1:], estimate.quantiles, strict=False):
+            numbers = [float(each) for each in re.findall(r"[0-9.]+", row[1])]
+            assert numbers == pytest.approx([quantile.value, *quantile.interval], abs=0.06)
+        assert all(" ± " in row[1] for row in shown[3:]), "every part of the range has its error"
+        assert sum(float(row[1].split()[0]) for row in shown[3:]) == pytest.approx(1.0, abs=0.01)
+        drawn = page.locator("figure").first
+        assert await drawn.locator("polygon.band").count() == 1
+        assert await drawn.locator("line.whisker").count() == 3 * 3
+
+
+async def test_key_value_data_is_shown_by_shares_and_means_with_their_errors(page: Page) -> None:
+    estimates = pairs.estimates_of(pairs.collection_of(), 4_000)
+    async with served(known={"features": {"kind": "pairs"}}) as server:
+        server.show(estimates)
+        await page.goto(server.url)
+        shown = {row[0]: row[1:] for row in await rows(page, "Users who hold a key")}
+        means = {row[0]: row[1:] for row in await rows(page, "Means of their numbers")}
+        assert set(means) == {each.key for each in estimates.keys if each.mean is not None}
+        for each in estimates.keys:
+            assert_spreads(shown[each.key][:1], np.array(each.raw), np.array(each.standard_error))
+            assert float(shown[each.key][1]) == pytest.approx(each.projected, abs=0.00051)
+            if each.mean is not None:
+                mean = [float(part) for part in means[each.key][0].split(" ± ")]
+                assert mean == pytest.approx([each.mean.raw, each.mean.standard_error], abs=0.06)
+        await expect(page.get_by_text("Without a mean, since no user may hold them: photos")).to_be_visible()
+        assert await page.locator("figure").nth(1).locator("line.whisker").count() == 3 * len(means)
+
+
+async def test_charts_are_not_scaled_down_on_a_phone(page: Page) -> None:
+    await page.set_viewport_size({"width": 390, "height": 844})
+    async with served() as server:
+        server.show(of_minute(1))
+        server.show(of_minute(2))
+        await page.goto(server.url)
+        await expect(page.locator("figure").first).to_be_visible()
+        scales = await page.locator("figure svg[viewBox]").evaluate_all(
+            "all => all.map(each => each.getBoundingClientRect().width / each.viewBox.baseVal.width)"
+        )
+        assert min(scales) > 0.95
+        assert await page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+async def test_a_simulation_shows_the_report_of_one_user(page: Page) -> None:
+    lines = ["One user's true record:  bathing no", "What left the machine:   0110"]
+    async with served(known={"care-survey": {"kind": "records", "one_report": lines}}) as server:
+        server.show(of_minute(1))
+        await page.goto(server.url)
+        report = page.locator("figure").filter(has_text="One simulated user")
+        assert await report.locator("dt").all_text_contents() == ["One user's true record", "What left the machine"]
+        assert await report.locator("dd").all_text_contents() == ["bathing no", "0110"]
+
+
+async def test_privacy_and_plausibility_are_named_as_in_the_glossary(page: Page) -> None:
+    async with served() as server:
+        server.show(estimate_of())
+        await page.goto(server.url)
+        await expect(page.locator(".facts")).to_contain_text("lifetime epsilon7.800; best guess over 99.9 % right")
+        await expect(page.locator(".facts")).to_contain_text("plausibilityp = 0.090")
+        await expect(page.locator(".facts")).to_contain_text("LREMH, starting from the previous window")
+        server.show(
+            estimate_of(
+                window=of_minute(1).window,
+                privacy=Privacy(per_report=1.0, for_ever=1.0, assumption="any two records"),
+                plausibility=Plausibility(statistic=50.0, degrees_of_freedom=5, p_value=1e-9, flagged=True),
+            )
+        )
+        # e / (1 + e) = 0.73106, and what is promised is rounded up.
+        await expect(page.locator(".facts")).to_contain_text("1.000; best guess 73.2 % right, from 50:50")
+        await expect(page.locator(".warning")).to_contain_text("Implausible reports")
 
 
 async def test_a_new_answer_comes_by_itself_and_an_old_one_can_be_chosen(page: Page) -> None:
@@ -163,7 +281,7 @@ async def test_estimates_from_views_are_drawn_as_those_of_records(page: Page) ->
     async with served(known={estimate.collection: {"kind": "views"}}) as server:
         server.show(estimate)
         await page.goto(server.url)
-        await page.get_by_text("views, from independence").wait_for()
+        await page.get_by_text("views, starting from independence").wait_for()
         assert await page.locator("figure").count() > 0
 
 
@@ -181,8 +299,9 @@ async def test_frequencies_and_means_are_shown_raw_and_projected(page: Page) -> 
                 assert [float(row[1].split()[0]) for row in shown] == pytest.approx(estimate.raw, abs=0.006)
                 assert [float(row[2]) for row in shown] == pytest.approx(estimate.projected, abs=0.006)
             elif isinstance(estimate, Numbers):
-                figure = page.locator("figure").filter(has_text=f"mean {estimate.mean.raw:.1f}"[:7])
-                assert await figure.count() >= 1
+                named = {row[0]: row[1] for row in await rows(page, marginal.attribute)}
+                mean, error = map(float, named["mean"].split(" ± "))
+                assert (mean, error) == pytest.approx((estimate.mean.raw, estimate.mean.standard_error), abs=0.06)
 
 
 async def test_outputs_from_which_no_frequencies_follow_are_shown_as_such(page: Page) -> None:
@@ -197,7 +316,7 @@ async def test_outputs_from_which_no_frequencies_follow_are_shown_as_such(page: 
         await expect(page.get_by_text("from which no frequencies follow")).to_be_visible()
 
 
-async def test_a_question_that_nobody_answered_is_told(page: Page) -> None:
+async def test_a_question_without_answers_is_named(page: Page) -> None:
     marginals = marginals_of(collection_of())
     silent = marginals.model_copy(
         update={"attributes": tuple(each.model_copy(update={"estimate": None}) for each in marginals.attributes)}
@@ -205,7 +324,9 @@ async def test_a_question_that_nobody_answered_is_told(page: Page) -> None:
     async with served(known={marginals.collection: {"kind": "sampled"}}) as server:
         server.show(silent)
         await page.goto(server.url)
-        await expect(page.get_by_text("Nobody has answered this question")).to_have_count(len(silent.attributes))
+        await expect(page.get_by_text("No answers to this question in the window.")).to_have_count(
+            len(silent.attributes)
+        )
 
 
 async def test_strings_are_shown_as_a_ranking_with_their_chance(page: Page) -> None:

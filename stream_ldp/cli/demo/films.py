@@ -28,7 +28,7 @@ class Films:
         collection: Any
         collection = load_collection(Path(__file__).with_suffix(".yaml"))
         self.collection: Any = collection
-        self._sets = collection.table(_seen(users, collection.items.count))
+        self._sets = collection.table(films_seen(users, collection.items.count))
         self._truth = TruthTally(self.collection, self._sets).truth()
         self.display: Display[Any] = Display(self._truth.of)
         self._reports = 0
@@ -62,7 +62,7 @@ class Films:
         self._reports += reports
 
 
-def _seen(users: int, films: int) -> list[list[int]]:
+def films_seen(users: int, films: int) -> list[list[int]]:
     """Draw sets of 1 to 8 films, without replacement, by weights 1 / place (Efraimidis and Spirakis, 2006)."""
     generator = np.random.default_rng()
     # The films of the smallest exponential variables with these weights as rates.

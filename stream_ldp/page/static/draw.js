@@ -32,7 +32,33 @@ export function spread(value, error) {
 }
 
 // Never below the true one.
-export const epsilon = (value) => (Math.ceil(value * 1000) / 1000).toFixed(3);
+export const epsilon = (value) => (value === null ? "unbounded" : (Math.ceil(value * 1000 - 1e-6) / 1000).toFixed(3));
+
+// How certain an attacker who starts at 50:50 can become: never below the true one.
+function guess(value) {
+  const tenths = value === null ? 1000 : Math.ceil(1000 / (1 + Math.exp(-value)) - 1e-6);
+  return tenths < 1000 ? `${(tenths / 10).toFixed(1)} %` : "over 99.9 %";
+}
+
+// The fact that says what all reports of a user reveal: an epsilon, or those of which each user has chosen one.
+export function lifetime(values, assumption) {
+  const all = [values].flat();
+  return ["lifetime epsilon", `${all.map(epsilon).join(" or ")}; best guess ${all.map(guess).join(" or ")} right, from 50:50. Protects ${assumption}`];
+}
+
+// Standard errors on each side of a confidence interval of 95 %.
+const Z = 1.96;
+export const INTERVALS = "95 % confidence intervals; ± is the standard error.";
+export const BANDS = "Bands are 95 % confidence intervals.";
+export const BOUNDS = "The standard errors are upper bounds.";
+
+// Charts of a telephone are narrow: to scale down those of a screen would make their text too small to read.
+export const NARROW = matchMedia("(max-width: 40rem)");
+const chartWidth = () => (NARROW.matches ? 330 : 640);
+const barWidth = () => (NARROW.matches ? 110 : 240);
+
+// As few digits as an axis needs.
+const tick = (value) => value.toLocaleString("en", { maximumSignificantDigits: 2 });
 
 export const clock = (date) => date.toISOString().slice(11, 19);
 
@@ -58,49 +84,74 @@ export function figure(title, drawing, { wide = false, note, data } = {}) {
   return el("figure", wide ? { class: "wide" } : {}, parts);
 }
 
-const width = (text) => Math.min(180, 7.2 * text.length + 10);
+const width = (text) => Math.min(180, 6.8 * text.length + 10);
 const cut = (text, most = 24) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
-// Bars with the interval of two standard errors; `error` may be missing.
-export function bars(title, rows) {
-  const left = Math.max(...rows.map((row) => width(cut(row.name))), 40);
-  const top = Math.max(...rows.map((row) => row.value + 2 * (row.error ?? 0)), 1e-9);
-  const scale = 240 / top;
-  const height = 26;
-  const marks = rows.flatMap((row, index) => {
-    const y = index * height;
-    const end = left + Math.max(0, row.value) * scale;
-    const low = left + Math.max(0, row.value - 2 * (row.error ?? 0)) * scale;
-    const high = left + Math.max(0, row.value + 2 * (row.error ?? 0)) * scale;
-    return [
-      svg("text", { x: left - 6, y: y + 17, "text-anchor": "end" }, cut(row.name)),
-      svg("rect", { class: "bar", x: left, y: y + 5, width: Math.max(0, end - left), height: 16, rx: 2, "fill-opacity": 0.55 }),
-      ...(row.error ? [svg("line", { class: "whisker", x1: low, x2: high, y1: y + 13, y2: y + 13 }),
-        svg("line", { class: "whisker", x1: low, x2: low, y1: y + 9, y2: y + 17 }),
-        svg("line", { class: "whisker", x1: high, x2: high, y1: y + 9, y2: y + 17 })] : []),
-      svg("text", { x: left + 250, y: y + 17 }, row.text ?? spread(row.value, row.error)),
-    ];
-  });
-  const wide = left + 390;
-  return svg("svg", { role: "img", "aria-label": `${title}: ${rows.slice(0, 5).map((row) => `${row.name} ${spread(row.value, row.error)}`).join(", ")}`,
-    viewBox: `0 0 ${wide} ${rows.length * height + 4}`, width: wide, height: rows.length * height + 4 }, marks);
+const described = (title, rows) => `${title}: ${rows.slice(0, 5).map((row) => `${row.name} ${row.text ?? spread(row.value, row.error)}`).join(", ")}`;
+
+function whisker(low, high, y) {
+  return [
+    svg("line", { class: "whisker", x1: low, x2: high, y1: y, y2: y }),
+    ...[low, high].map((x) => svg("line", { class: "whisker", x1: x, x2: x, y1: y - 4, y2: y + 4 })),
+  ];
 }
 
-// A histogram as steps within the band of two standard errors of each part of the range.
+// A line of text and marks for each row; `marks` draws those of a row between two ends, about a height.
+function rowsOf(title, rows, marks) {
+  const left = Math.max(...rows.map((row) => width(cut(row.name))), 40);
+  const [long, height] = [barWidth(), 26];
+  const texts = rows.map((row) => row.text ?? spread(row.value, row.error));
+  const wide = left + long + 14 + Math.max(...texts.map(width), 100);
+  return svg("svg", { role: "img", "aria-label": described(title, rows), viewBox: `0 0 ${wide} ${rows.length * height + 4}`, width: wide, height: rows.length * height + 4 },
+    rows.flatMap((row, index) => [
+      svg("text", { x: left - 6, y: index * height + 17, "text-anchor": "end" }, cut(row.name)),
+      ...marks(row, left, left + long, index * height + 13),
+      svg("text", { x: left + long + 10, y: index * height + 17 }, texts[index]),
+    ]));
+}
+
+// Bars with confidence intervals; `error` may be missing.
+export function bars(title, rows) {
+  const top = Math.max(...rows.map((row) => row.value + Z * (row.error ?? 0)), 1e-9);
+  return rowsOf(title, rows, (row, left, right, y) => {
+    const x = (value) => left + (Math.max(0, value) / top) * (right - left);
+    return [
+      svg("rect", { class: "bar", x: left, y: y - 8, width: x(row.value) - left, height: 16, rx: 2, "fill-opacity": 0.55 }),
+      ...(row.error ? whisker(x(row.value - Z * row.error), x(row.value + Z * row.error), y) : []),
+    ];
+  });
+}
+
+// Numbers as points with confidence intervals, each within its own `range`; `interval` where the errors are not alike.
+export function ranges(title, rows) {
+  return rowsOf(title, rows, ({ value, error, interval, range: [least, largest] }, left, right, y) => {
+    const x = (number) => left + ((Math.min(largest, Math.max(least, number)) - least) / (largest - least)) * (right - left);
+    const [low, high] = interval ?? [value - Z * error, value + Z * error];
+    return [
+      svg("line", { class: "frame", x1: left, x2: right, y1: y, y2: y }),
+      svg("circle", { class: "bar", cx: x(value), cy: y, r: 3 }),
+      ...whisker(x(low), x(high), y),
+    ];
+  });
+}
+
+// A histogram as steps within the band of the confidence intervals of each part of the range.
 export function band(title, rows, [least, largest]) {
-  const [wide, tall, left, bottom] = [640, 200, 46, 24];
-  const top = Math.max(...rows.map((row) => row.value + 2 * row.error), 1e-9) * 1.08;
+  const [wide, tall, left, bottom] = [chartWidth(), 200, 46, 24];
+  const top = Math.max(...rows.map((row) => row.value + Z * row.error), 1e-9);
   const x = (index) => left + (index / rows.length) * (wide - left - 8);
-  const y = (value) => tall - bottom - (Math.max(0, value) / top) * (tall - bottom - 8);
-  const steps = (value) => rows.map((row, index) => `${x(index).toFixed(1)},${y(value(row)).toFixed(1)} ${x(index + 1).toFixed(1)},${y(value(row)).toFixed(1)}`);
-  const around = [...steps((row) => row.value + 2 * row.error), ...steps((row) => row.value - 2 * row.error).reverse().map((step) => step.split(" ").reverse().join(" "))];
-  return svg("svg", { role: "img", "aria-label": `${title}: ${rows.slice(0, 5).map((row) => `${row.name} ${spread(row.value, row.error)}`).join(", ")}`,
-    viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall },
+  const y = (value) => tall - bottom - (Math.max(0, value) / top) * (tall - bottom - 12);
+  const steps = (value) => rows.flatMap((row, index) => [index, index + 1].map((end) => `${x(end).toFixed(1)},${y(value(row)).toFixed(1)}`));
+  const around = [...steps((row) => row.value + Z * row.error), ...steps((row) => row.value - Z * row.error).reverse()];
+  return svg("svg", { role: "img", "aria-label": described(title, rows), viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall },
+    [0, top / 2, top].flatMap((value) => [
+      svg("line", { class: "frame", x1: left, x2: wide - 8, y1: y(value), y2: y(value) }),
+      svg("text", { class: "faint", x: left - 6, y: y(value) + 4, "text-anchor": "end" }, tick(value)),
+    ]),
     svg("polygon", { class: "band", points: around.join(" "), "fill-opacity": 0.25 }),
     svg("polyline", { class: "step", points: steps((row) => row.value).join(" ") }),
-    svg("text", { x: left, y: tall - 6 }, `${least}`),
-    svg("text", { x: wide - 8, y: tall - 6, "text-anchor": "end" }, `${largest}`),
-    svg("text", { x: left - 6, y: 18, "text-anchor": "end" }, top.toPrecision(2)));
+    [["start", least], ["middle", (least + largest) / 2], ["end", largest]].map(([anchor, value], index) => svg("text", {
+      class: "faint", x: left + (index / 2) * (wide - 8 - left), y: tall - 6, "text-anchor": anchor }, `${Number(value.toPrecision(4))}`)));
 }
 
 // A heat map: the more, the more ink. `text(row, column)` writes the number into the cell.
@@ -127,7 +178,7 @@ export function heatMap(title, rows, columns, value, text) {
     ]),
   ];
   const [wide, tall] = [left + cell * columns.length + 4, 24 + height * rows.length];
-  return svg("svg", { role: "img", "aria-label": `${title}: ${rows.length} rows by ${columns.length} columns; the table below has the numbers`,
+  return svg("svg", { role: "img", "aria-label": `${title}: ${rows.length} rows by ${columns.length} columns; the table below has the numbers`, class: "map",
     viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall }, marks);
 }
 
@@ -141,29 +192,35 @@ function runs(points, step) {
   }, []);
 }
 
-// Lines over time, one a name; each has {name, points: [[time, value], ...]}, a point a window.
+// Lines over time within their confidence intervals, one a name; each has {name, points: [[time, value, error], ...]}, a
+// point a window.
 export function lines(title, tracks) {
-  const [wide, tall, left, bottom] = [640, 200, 46, 24];
-  const times = tracks.flatMap((track) => track.points.map(([time]) => time));
-  const [first, last] = [Math.min(...times), Math.max(...times)];
-  const top = Math.max(...tracks.flatMap((track) => track.points.map(([, value]) => value)), 1e-9) * 1.08;
+  const [wide, tall, left, bottom] = [chartWidth(), 200, 46, 24];
+  const points = tracks.flatMap((track) => track.points);
+  const [first, last] = [Math.min(...points.map(([time]) => time)), Math.max(...points.map(([time]) => time))];
+  const least = Math.min(0, ...points.map(([, value]) => value));
+  const top = Math.max(...points.map(([, value, error]) => value + Z * (error ?? 0)), 1e-9);
   const x = (time) => left + (last === first ? 0.5 : (time - first) / (last - first)) * (wide - left - 8);
-  const y = (value) => 6 + (1 - value / top) * (tall - bottom - 6);
-  const step = Math.min(...tracks.flatMap(({ points }) => points.slice(1).map(([time], index) => time - points[index][0])));
-  const ticks = [0, 0.5, 1].map((share) => share * top / 1.08);
-  const drawing = svg("svg", { role: "img", "aria-label": `${title}, ${times.length ? tracks[0].points.length : 0} windows; the table below has the numbers`,
+  const y = (value) => 12 + (1 - (Math.min(top, Math.max(least, value)) - least) / (top - least)) * (tall - bottom - 12);
+  const step = Math.min(...tracks.flatMap(({ points: own }) => own.slice(1).map(([time], index) => time - own[index][0])));
+  const at = (run, value) => run.map((point) => `${x(point[0])},${y(value(point))}`);
+  const end = ([, value, error], side) => value + side * Z * (error ?? 0);
+  const drawing = svg("svg", { role: "img", "aria-label": `${title}, ${tracks[0]?.points.length ?? 0} windows; the table below has the numbers`,
     viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall },
-  ticks.flatMap((value) => [
+  [least, (least + top) / 2, top].flatMap((value) => [
     svg("line", { class: "frame", x1: left, x2: wide - 8, y1: y(value), y2: y(value) }),
-    svg("text", { class: "faint", x: left - 6, y: y(value) + 4, "text-anchor": "end" }, value.toPrecision(2)),
+    svg("text", { class: "faint", x: left - 6, y: y(value) + 4, "text-anchor": "end" }, tick(value)),
   ]),
   svg("text", { class: "faint", x: left, y: tall - 6 }, clock(new Date(first))),
   svg("text", { class: "faint", x: wide - 8, y: tall - 6, "text-anchor": "end" }, clock(new Date(last))),
-  tracks.flatMap((track, index) => [
-    ...runs(track.points, step).map((run) => svg("polyline", { class: `track s${index % 6}`, points: run.map(([time, value]) => `${x(time)},${y(value)}`).join(" ") })),
-    // A line of one point cannot be seen.
-    ...[...runs(track.points, step).filter((run) => run.length === 1).flat(), ...track.points.slice(-1)].map(([time, value]) => svg("circle", { class: `track s${index % 6}`, cx: x(time), cy: y(value), r: 3 })),
-  ]));
+  tracks.flatMap((track, index) => runs(track.points, step).flatMap((run) => [
+    svg("polygon", { class: `around s${index % 6}`, points: [...at(run, (point) => end(point, 1)), ...at(run, (point) => end(point, -1)).reverse()].join(" ") }),
+    svg("polyline", { class: `track s${index % 6}`, points: at(run, ([, value]) => value).join(" ") }),
+    // Neither a line nor a band of one point can be seen.
+    ...(run.length > 1 ? [] : [svg("line", { class: `track s${index % 6}`, x1: x(run[0][0]), x2: x(run[0][0]), y1: y(end(run[0], -1)), y2: y(end(run[0], 1)) }),
+      svg("circle", { class: `track s${index % 6}`, cx: x(run[0][0]), cy: y(run[0][1]), r: 3 })]),
+  ])),
+  tracks.flatMap((track, index) => track.points.slice(-1).map(([time, value]) => svg("circle", { class: `track s${index % 6}`, cx: x(time), cy: y(value), r: 3 }))));
   const legend = el("ul", { class: "legend" }, tracks.map((track, index) => el("li", {},
     svg("svg", { width: 18, height: 8, "aria-hidden": "true" }, svg("line", { class: `track s${index % 6}`, x1: 0, x2: 18, y1: 4, y2: 4 })), track.name)));
   return el("div", {}, drawing, legend);

@@ -1,7 +1,7 @@
 // The page keeps what the server sends, and draws the series that the reader has chosen.
 import * as kinds from "./kinds.js";
 import { anything } from "./anything.js";
-import { el, epsilon, fill, moment, clock, whole } from "./draw.js";
+import { NARROW, el, epsilon, figure, fill, moment, clock, whole } from "./draw.js";
 
 const KEPT = 60;
 
@@ -104,7 +104,7 @@ function draw() {
     facts(found, series.view.facts(found)),
     ...warnings(found),
     controls,
-    el("div", { class: "figures" }, figures),
+    el("div", { class: "figures" }, figures, oneReport(found)),
   ]));
 }
 
@@ -122,9 +122,17 @@ function facts(answer, more) {
   return el("dl", { class: "facts" }, all.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
 }
 
+// A simulation has a user to show, whose record and report are no secret: each line is what it is about, ":", and the rest.
+function oneReport({ collection }) {
+  const known = state.collections[collection]?.one_report ?? [];
+  if (!known.length) return [];
+  const rows = known.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]);
+  return [figure("One simulated user", el("dl", { class: "facts" }, rows.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))), { wide: true })];
+}
+
 function warnings(answer) {
   const found = [];
-  if (answer.plausibility?.flagged) found.push("Honest reports hardly ever look like these: somebody crafts reports, or a client is faulty.");
+  if (answer.plausibility?.flagged) found.push("Implausible reports: some may be crafted, or a client may be faulty.");
   if (answer.fit && !answer.fit.certified) found.push("The solver stopped before its answer was certified.");
   return found.map((text) => el("p", { class: "warning" }, text));
 }
@@ -168,4 +176,5 @@ function listen() {
 }
 
 listen();
+NARROW.addEventListener("change", draw);
 addEventListener("hashchange", () => { draw(); at("answer").focus(); });

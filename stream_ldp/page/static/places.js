@@ -1,5 +1,5 @@
-// Counts of users by place, told within regions.
-import { bars, clock, epsilon, figure, lines, shown, spread, table, whole } from "./draw.js";
+// Counts of users by place, as reported within regions.
+import { BANDS, INTERVALS, bars, clock, figure, lifetime, lines, shown, spread, table, whole } from "./draw.js";
 import { plain } from "./plain.js";
 
 const SHOWN = 20;
@@ -13,7 +13,7 @@ function counts(answer) {
   const rows = order.map((place) => ({ name: places[place], value: projected[place], error: errors[place], text: spread(projected[place], errors[place]) }));
   const more = places.length > order.length ? `The ${order.length} places with most users, of ${whole(places.length)}. ` : "";
   return figure("Users by place", bars("Users by place", rows), { wide: true,
-    note: `${more}Intervals of two standard errors, of the noise alone.`,
+    note: `${more}${INTERVALS} Errors are those of the noise alone.`,
     data: table("places", ["place", "raw", "projected"], order.map((place) => [
       places[place], spread(raw[place], errors[place]), shown(projected[place], errors[place])])) });
 }
@@ -22,19 +22,19 @@ export const places = {
   ...plain,
 
   facts: ({ regions, weights, privacy }) => [
-    ["regions told", regions.slice(0, TRACKS).map((each) => `${each.region} ${whole(each.reports.reduce((a, b) => a + b, 0))}`).join(", ") || "none"],
+    ["reports by region", regions.slice(0, TRACKS).map((each) => `${each.region} ${whole(each.reports.reduce((a, b) => a + b, 0))}`).join(", ") || "none"],
     ["weights", weights],
-    ["epsilon for ever", `${privacy.epsilons.map(epsilon).join(" or ")}: ${privacy.assumption}`],
+    lifetime(privacy.epsilons, privacy.assumption),
   ],
 
   figures(answer, tools) {
     const found = [counts(answer)];
     if (tools.past.length > 1) {
       const names = most(answer.projected, TRACKS);
-      const tracks = names.map((place) => ({ name: answer.places[place], points: tools.past.map((each) => [each.window.end_ms, each.projected[place]]) }));
-      found.push(figure("Over the windows", lines("Users over the windows", tracks), { wide: true,
+      const tracks = names.map((place) => ({ name: answer.places[place], points: tools.past.map((each) => [each.window.end_ms, each.projected[place], each.standard_error[place]]) }));
+      found.push(figure("Over the windows", lines("Users over the windows", tracks), { wide: true, note: BANDS,
         data: table("windows", ["window ends", ...names.map((place) => answer.places[place])], tools.past.map((each) => [clock(new Date(each.window.end_ms)),
-          ...names.map((place) => shown(each.projected[place], each.standard_error[place]))])) }));
+          ...names.map((place) => spread(each.projected[place], each.standard_error[place]))])) }));
     }
     return found;
   },

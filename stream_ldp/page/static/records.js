@@ -1,11 +1,12 @@
 // Joint distributions of records.
-import { bars, clock, epsilon, figure, heatMap, lines, shown, spread, table } from "./draw.js";
+import { BANDS, BOUNDS, INTERVALS, bars, clock, epsilon, figure, heatMap, lifetime, lines, shown, spread, table } from "./draw.js";
 import { plain } from "./plain.js";
 
 const MAX_ROWS = 64;
 const MAX_COLUMNS = 16;
 const TRACKS = 6;
-
+const METHODS = { em: "EM", lasso: "LASSO", lremh: "LREMH", views: "views" };
+const STARTS = { uniform: "the uniform distribution", pairs: "pairs of attributes", factor: "a factor model", lasso: "LASSO", previous: "the previous window" };
 
 function flat(nested) {
   return Array.isArray(nested) ? nested.flatMap(flat) : [nested];
@@ -18,6 +19,20 @@ function cells(axes) {
 
 function product(marginals) {
   return marginals.reduce((known, marginal) => known.flatMap((before) => marginal.map((each) => before * each)), [1]);
+}
+
+// The marginals of all axes, with upper bounds of their errors: the sum of those of the cells, or of all other cells.
+function marginalsOf(axes, joint, errors) {
+  const names = cells(axes);
+  const sum = (numbers, chosen) => numbers.reduce((known, number, index) => (chosen(names[index]) ? known + number : known), 0);
+  return axes.map((axis, place) => axis.values.map((value) => ({ name: value, value: sum(joint, (name) => name[place] === value),
+    error: Math.min(sum(errors, (name) => name[place] === value), sum(errors, (name) => name[place] !== value)) })));
+}
+
+// Upper bounds of the errors of a product of marginals, to the first order.
+function productErrors(marginals, errors) {
+  return marginals.map((_, place) => product(marginals.map((marginal, axis) => (axis === place ? errors[place] : marginal))))
+    .reduce((known, each) => known.map((before, index) => before + each[index]));
 }
 
 // The joint as rows by columns: the columns are one axis, the rows all others together.
@@ -48,8 +63,10 @@ function map(title, found, options = {}) {
 
 function conditional(found) {
   return { columns: found.columns, rows: found.rows.map((row) => {
-    const sum = row.values.reduce((a, b) => a + b, 0);
-    return { name: row.name, values: row.values.map((value) => (sum > 0 ? value / sum : 0)), errors: [] };
+    const [sum, error] = [row.values, row.errors].map((each) => each.reduce((a, b) => a + b, 0));
+    const values = row.values.map((value) => (sum > 0 ? value / sum : 0));
+    // p(a | b) = p(a, b) / p(b), to the first order in the errors of the cells with b, however these are correlated.
+    return { name: row.name, values, errors: values.map((value, j) => (sum > 0 ? ((1 - value) * row.errors[j] + value * (error - row.errors[j])) / sum : undefined)) };
   }) };
 }
 
@@ -59,17 +76,17 @@ export const records = {
 
   facts(answer) {
     const { fit, independence, privacy, plausibility } = answer;
-    const known = [["method", `${fit.method}, from ${fit.start}`]];
+    const known = [["method", `${METHODS[fit.method] ?? fit.method}, starting from ${STARTS[fit.start] ?? fit.start}`]];
     if (answer.effective_reports !== answer.reports) known.push(["worth", `${Math.round(answer.effective_reports).toLocaleString("en")} reports`]);
     if (answer.linked) {
       const { users, reports, returning } = answer.linked;
       const share = returning === null ? "" : `, of whom ${Math.round(100 * returning)} % reported in the previous window`;
       known.push(["linked", `${reports.toLocaleString("en")} reports of the period, of ${users.toLocaleString("en")} users${share}`]);
-      known.push(["linking tells", answer.linked.privacy]);
+      known.push(["linking reveals", answer.linked.privacy]);
     }
     if (answer.axes.length > 1) known.push(["independence", independence.dependent ? `rejected, p ${sampled(independence.p_value)}` : `not rejected, p ${sampled(independence.p_value)}`]);
-    known.push(["epsilon a report", epsilon(privacy.per_report)], ["epsilon for ever", `${epsilon(privacy.for_ever)}: ${privacy.assumption}`]);
-    if (plausibility && plausibility.p_value !== null && plausibility.degrees_of_freedom > 0) known.push(["honest reports look so", `p ${below(plausibility.p_value)}`]);
+    known.push(["epsilon a report", epsilon(privacy.per_report)], lifetime(privacy.for_ever, privacy.assumption));
+    if (plausibility && plausibility.p_value !== null && plausibility.degrees_of_freedom > 0) known.push(["plausibility", `p ${below(plausibility.p_value)}`]);
     return known;
   },
 
@@ -79,29 +96,30 @@ export const records = {
     const found = [];
     if (axes.length === 1) {
       const rows = axes[0].values.map((name, index) => ({ name, value: joint[index], error: errors[index] }));
-      found.push(figure(axes[0].attribute, bars(axes[0].attribute, rows), { data: table("joint", [axes[0].attribute, "probability"], rows.map((row) => [row.name, spread(row.value, row.error)])) }));
+      found.push(figure(axes[0].attribute, bars(axes[0].attribute, rows), { note: INTERVALS, data: table("joint", [axes[0].attribute, "probability"], rows.map((row) => [row.name, spread(row.value, row.error)])) }));
     } else {
       const fits = axes.findLastIndex((axis) => axis.values.length <= MAX_COLUMNS);
       const across = Number(tools.choice("across", "Columns", axes.map((axis, index) => [String(index), axis.attribute]), String(fits < 0 ? axes.length - 1 : fits)));
+      const marginals = marginalsOf(axes, joint, errors);
       const whole = grid(axes, joint, errors, across);
       const others = axes.filter((_, index) => index !== across).map((axis) => axis.attribute).join(", ");
-      found.push(map("Joint distribution", whole, { note: `${others} by ${axes[across].attribute}` }));
+      found.push(map("Joint distribution", whole, { note: `${others} by ${axes[across].attribute}; ± is the standard error.` }));
       if (!independence.dependent) {
-        found.push(map("Product of the marginals", grid(axes, product(independence.marginals), undefined, across), { note: "The reports do not tell the joint apart from this: prefer it." }));
+        found.push(map("Product of the marginals", grid(axes, product(independence.marginals), productErrors(independence.marginals, marginals.map((each) => each.map(({ error }) => error))), across), { note: `Independence is not rejected: prefer this to the joint. ${BOUNDS}` }));
       }
-      found.push(map(`Conditional: ${axes[across].attribute}, given ${others}`, conditional(whole), { note: "Each row sums to 1." }));
+      found.push(map(`Conditional: ${axes[across].attribute}, given ${others}`, conditional(whole), { note: `Each row sums to 1. ${BOUNDS}` }));
       axes.forEach((axis, index) => {
-        const rows = axis.values.map((name, place) => ({ name, value: independence.marginals[index][place] }));
-        found.push(figure(`Marginal: ${axis.attribute}`, bars(axis.attribute, rows), { data: table(`marginal ${axis.attribute}`, [axis.attribute, "probability"], rows.map((row) => [row.name, shown(row.value, 0)])) }));
+        const rows = marginals[index];
+        found.push(figure(`Marginal: ${axis.attribute}`, bars(axis.attribute, rows), { note: `${INTERVALS} ${BOUNDS}`, data: table(`marginal ${axis.attribute}`, [axis.attribute, "probability"], rows.map((row) => [row.name, spread(row.value, row.error)])) }));
       });
     }
     if (tools.past.length > 1) {
       const names = cells(axes).map((name) => name.join(", "));
       const order = joint.map((_, index) => index).sort((a, b) => joint[b] - joint[a]).slice(0, TRACKS);
-      const past = tools.past.map((each) => [each.window.end_ms, flat(each.probability)]).filter(([, values]) => values.length === joint.length);
-      const tracks = order.map((cell) => ({ name: names[cell], points: past.map(([time, values]) => [time, values[cell]]) }));
-      found.push(figure("Over the windows", lines("Most frequent cells over the windows", tracks), { wide: true,
-        data: table("windows", ["window ends", ...tracks.map((track) => track.name)], past.map(([time, values]) => [clock(new Date(time)), ...order.map((cell) => shown(values[cell], errors[cell]))])) }));
+      const past = tools.past.map((each) => [each.window.end_ms, flat(each.probability), flat(each.standard_error)]).filter(([, values]) => values.length === joint.length);
+      const tracks = order.map((cell) => ({ name: names[cell], points: past.map(([time, values, spreads]) => [time, values[cell], spreads[cell]]) }));
+      found.push(figure("Over the windows", lines("Most frequent cells over the windows", tracks), { wide: true, note: BANDS,
+        data: table("windows", ["window ends", ...tracks.map((track) => track.name)], past.map(([time, values, spreads]) => [clock(new Date(time)), ...order.map((cell) => spread(values[cell], spreads[cell]))])) }));
     }
     return found;
   },

@@ -1,16 +1,18 @@
 // Frequencies and means of attributes of which each user was asked about one.
-import { band, bars, clock, epsilon, figure, lines, shown, spread, table, whole } from "./draw.js";
+import { BANDS, INTERVALS, band, bars, clock, el, epsilon, figure, lifetime, lines, ranges, shown, spread, table, whole } from "./draw.js";
 import { plain } from "./plain.js";
 
 const TRACKS = 6;
 const BINS = 16;
+
+const answers = (marginal) => `${whole(marginal.reports)} answers by ${marginal.mechanism}`;
 
 // What bars show lies between 0 and 1; the intervals are those of the raw estimates.
 function frequencies(marginal) {
   const { values, raw, standard_error: errors, projected } = marginal.estimate;
   const rows = values.map((name, index) => ({ name, value: projected[index], error: errors[index] }));
   return figure(marginal.attribute, bars(marginal.attribute, rows), {
-    note: `${whole(marginal.reports)} answers by ${marginal.mechanism}`,
+    note: `${answers(marginal)}. ${INTERVALS}`,
     data: table(marginal.attribute, [marginal.attribute, "raw", "projected"],
       values.map((name, index) => [name, spread(raw[index], errors[index]), shown(projected[index], errors[index])])),
   });
@@ -29,44 +31,53 @@ function binned({ points, probability, deviations }) {
   return bins;
 }
 
+// The mean and the quantiles as points within the range, below the distribution where the answers show one.
 function numbers(marginal) {
-  const { mean, distribution, range } = marginal.estimate;
-  const note = `mean ${spread(mean.raw, mean.standard_error)}, between ${range[0]} and ${range[1]}; ${whole(marginal.reports)} answers by ${marginal.mechanism}`;
-  if (!distribution) {
-    const rows = [{ name: "mean", value: mean.projected, error: mean.standard_error }];
-    return figure(marginal.attribute, bars(marginal.attribute, rows), { note, data: table(marginal.attribute, ["", "mean"], rows.map((row) => [row.name, shown(row.value, row.error)])) });
-  }
-  const rows = binned(distribution);
-  const marks = (marginal.estimate.quantiles ?? []).map((each) => `${each.share * 100} % are below ${shown(each.value, each.standard_error)} (${each.interval.map((end) => shown(end, each.standard_error)).join(" to ")})`);
-  return figure(marginal.attribute, band(marginal.attribute, rows, range), { note: [note, ...marks].join("; "),
-    data: table(marginal.attribute, ["value", "probability"], rows.map((row) => [row.name, spread(row.value, row.error)])) });
+  const { mean, distribution, range, quantiles = [] } = marginal.estimate;
+  const points = [
+    { name: "mean", value: mean.projected, error: mean.standard_error, range },
+    ...quantiles.map(({ share, value, standard_error: error, interval }) => ({ name: `${Number((share * 100).toPrecision(6))} % quantile`, value, error, interval, range,
+      text: `${shown(value, error)} (${interval.map((end) => shown(end, error)).join(" to ")})` })),
+  ];
+  const summary = ranges(`${marginal.attribute}, mean and quantiles`, points);
+  const bins = distribution ? binned(distribution) : [];
+  const rows = [
+    ["mean", spread(mean.raw, mean.standard_error)],
+    ...points.slice(1).map((each) => [each.name, each.text]),
+    ...bins.map((each) => [each.name, spread(each.value, each.error)]),
+  ];
+  return figure(marginal.attribute, distribution ? el("div", {}, band(marginal.attribute, bins, range), summary) : summary, {
+    note: `${answers(marginal)}, between ${range[0]} and ${range[1]}. ${distribution ? "Steps are shares of users in parts of the range. " : ""}${INTERVALS}`, data: table(marginal.attribute, ["", "estimate"], rows) });
 }
 
 function outputs(marginal) {
   const { share, standard_error: errors } = marginal.estimate;
   const rows = share.map((value, number) => ({ name: `output ${number}`, value, error: errors[number] }));
   return figure(marginal.attribute, bars(marginal.attribute, rows), {
-    note: `${whole(marginal.reports)} answers by ${marginal.mechanism}, from which no frequencies follow`,
-    data: table(marginal.attribute, ["output", "share"], rows.map((row) => [row.name, shown(row.value, row.error)])),
+    note: `${answers(marginal)}, from which no frequencies follow. ${INTERVALS}`,
+    data: table(marginal.attribute, ["output", "share"], rows.map((row) => [row.name, spread(row.value, row.error)])),
   });
 }
 
 const DRAWN = { frequencies, numbers, outputs };
 
 function drawn(marginal) {
-  if (marginal.estimate === null) return figure(marginal.attribute, "Nobody has answered this question in the window.");
+  if (marginal.estimate === null) return figure(marginal.attribute, "No answers to this question in the window.");
   return DRAWN[marginal.estimate.kind](marginal);
 }
 
-// The lines of an attribute over the windows: its most frequent values, or its mean.
+// The lines of an attribute over the windows: its most frequent values, or its mean. An estimate may have other values
+// in other windows.
 function tracksOf(attribute, answer, past) {
   const of = (each) => each.attributes.find((one) => one.attribute === attribute)?.estimate;
   const now = of(answer);
   if (!now) return [];
-  if (now.kind === "numbers") return [{ name: "mean", points: past.flatMap((each) => (of(each) ? [[each.window.end_ms, of(each).mean.projected]] : [])) }];
-  if (now.kind === "outputs") return now.share.slice(0, TRACKS).map((_, number) => ({ name: `output ${number}`, points: past.flatMap((each) => (of(each) ? [[each.window.end_ms, of(each).share[number]]] : [])) }));
-  const order = now.values.map((_, index) => index).sort((a, b) => now.projected[b] - now.projected[a]).slice(0, TRACKS);
-  return order.map((value) => ({ name: now.values[value], points: past.flatMap((each) => (of(each) ? [[each.window.end_ms, of(each).projected[value]]] : [])) }));
+  const track = (name, point) => ({ name, points: past.flatMap((each) => (of(each)?.kind === now.kind ? [[each.window.end_ms, ...point(of(each))]] : [])) });
+  if (now.kind === "numbers") return [track("mean", ({ mean }) => [mean.projected, mean.standard_error])];
+  const shares = now.kind === "outputs" ? now.share : now.projected;
+  const order = shares.map((_, index) => index).sort((a, b) => (now.kind === "outputs" ? a - b : shares[b] - shares[a])).slice(0, TRACKS);
+  return order.map((index) => (now.kind === "outputs" ? track(`output ${index}`, (each) => [each.share[index], each.standard_error[index]])
+    : track(now.values[index], (each) => [each.projected[index], each.standard_error[index]])));
 }
 
 export const sampled = {
@@ -74,7 +85,7 @@ export const sampled = {
 
   facts: ({ privacy }) => [
     ["epsilon a report", epsilon(privacy.per_report)],
-    ["epsilon for ever", `${epsilon(privacy.for_ever)}: ${privacy.assumption}`],
+    lifetime(privacy.for_ever, privacy.assumption),
   ],
 
   figures(answer, tools) {
@@ -85,9 +96,9 @@ export const sampled = {
       const tracks = tracksOf(attribute, answer, tools.past);
       if (tracks.length) {
         const times = tracks[0].points.map(([time]) => time);
-        found.push(figure(`${attribute} over the windows`, lines(`${attribute} over the windows`, tracks), { wide: true,
+        found.push(figure(`${attribute} over the windows`, lines(`${attribute} over the windows`, tracks), { wide: true, note: BANDS,
           data: table("windows", ["window ends", ...tracks.map((track) => track.name)],
-            times.map((time, index) => [clock(new Date(time)), ...tracks.map((track) => shown(track.points[index][1], 0))])) }));
+            times.map((time, index) => [clock(new Date(time)), ...tracks.map((track) => spread(track.points[index][1], track.points[index][2]))])) }));
       }
     }
     return found;

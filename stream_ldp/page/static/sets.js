@@ -1,5 +1,5 @@
 // Heavy hitters of item sets.
-import { bars, clock, epsilon, figure, lines, shown, spread, table } from "./draw.js";
+import { BANDS, INTERVALS, bars, clock, epsilon, figure, lifetime, lines, spread, table } from "./draw.js";
 
 const TRACKS = 6;
 const complete = (answer) => answer.final && answer.phase === answer.phases;
@@ -12,11 +12,10 @@ export const sets = {
 
   facts(answer) {
     const { privacy } = answer;
-    const known = [["epoch", String(answer.epoch)], ["phase", complete(answer) ? "all: the result" : `${answer.phase} of ${answer.phases}`]];
+    const known = [["epoch", String(answer.epoch)], ["phase", `${answer.phase} of ${answer.phases}${complete(answer) ? ": the result" : ""}`]];
     if (answer.method) known.push(["method", answer.method]);
     known.push(["epsilon an epoch", epsilon(privacy.per_epoch)]);
-    if (privacy.for_ever != null) known.push(["epsilon for ever", epsilon(privacy.for_ever)]);
-    known.push(["hidden", privacy.assumption]);
+    known.push(privacy.for_ever == null ? ["protects", privacy.assumption] : lifetime(privacy.for_ever, privacy.assumption));
     return known;
   },
 
@@ -33,19 +32,19 @@ export const sets = {
       name: `${index + 1}. ${each.item}`, value: each.frequency, error: each.standard_error,
       text: `${spread(each.frequency, each.standard_error)}${moved(each.item, index + 1)}`,
     }));
-    if (!rows.length) return [figure("Ranking", "No item stands out of the noise.")];
-    const found = [figure("Most frequent items", bars("Most frequent items", rows), { wide: true, note: "Intervals of two standard errors; the frequency is the share of users who hold the item.",
+    if (!rows.length) return [figure("Ranking", "No item stands out from the noise.")];
+    const found = [figure("Most frequent items", bars("Most frequent items", rows), { wide: true, note: `The frequency is the share of users who hold the item. ${INTERVALS}`,
       data: table("ranking", ["item", "frequency"], answer.items.map((each) => [each.item, spread(each.frequency, each.standard_error)])) })];
     if (tools.past.length > 1) {
       const names = answer.items.slice(0, TRACKS).map((each) => each.item);
       const tracks = names.map((name) => ({ name, points: tools.past.flatMap((each) => {
         const item = each.items.find((one) => one.item === name);
-        return item ? [[each.window.end_ms, item.frequency]] : [];
+        return item ? [[each.window.end_ms, item.frequency, item.standard_error]] : [];
       }) }));
-      found.push(figure("Over the epochs", lines("Frequencies over the epochs", tracks), { wide: true,
+      found.push(figure("Over the epochs", lines("Frequencies over the epochs", tracks), { wide: true, note: BANDS,
         data: table("epochs", ["window ends", ...names], tools.past.map((each) => [clock(new Date(each.window.end_ms)), ...names.map((name) => {
           const item = each.items.find((one) => one.item === name);
-          return item ? shown(item.frequency, item.standard_error) : "–";
+          return item ? spread(item.frequency, item.standard_error) : "–";
         })])) }));
     }
     return found;

@@ -1,0 +1,18 @@
+"""The pictures of the documentation can be made again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.page.pictures import main
+from tests.page.test_browser import CHROMIUM
+
+
+@pytest.mark.long
+@pytest.mark.skipif(CHROMIUM is None, reason="a browser shows the page: Debian's chromium")
+async def test_one_command_makes_the_pictures_of_the_demo(tmp_path: Path) -> None:
+    await main(tmp_path)
+    assert {each.name for each in tmp_path.iterdir()} == {"page-light.png", "page-dark.png", "page-phone.png"}
+    assert all(each.read_bytes().startswith(b"\x89PNG") for each in tmp_path.iterdir())

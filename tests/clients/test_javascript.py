@@ -165,7 +165,7 @@ const store: Store = new MemoryStore();
 const ledger = await Ledger.create({ store, budget: 8 });
 const reporter = new Reporter({ gateway, collection });
 export const reports: number = await reporter.report({ bathing: "no", mobility: null }, ledger);
-await ledger.agree({ perDay: 1, fresh: true, linked: true });
+await ledger.agree({ perDay: 1, perSpan: 3, spanDays: 7, fresh: true, linked: true });
 const another: Collection = await Collection.of({}, { meaning: "[]" });
 const sets = new Reporter({ gateway, collection: another, linger: 0.2 });
 export const answered: number = await sets.report(new Set(["Brazil", 3]), ledger);

@@ -26,6 +26,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from stream_ldp.audit.specified_rounds import round_differences
 from stream_ldp.audit.specified_rows import differences
 from stream_ldp.cli import app
 from stream_ldp.client import batcher, respondent, respondents
@@ -541,7 +542,12 @@ def caught_by_rows(broken: Break) -> bool:
             collection = parse_collection(broken.subject)
             kind = kind_of(collection)
             file = yaml.load(broken.subject, Loader=yaml.BaseLoader)
-            return any(differences(collection, kind.reports_at_once, kind.specified(file, collection.meaning)))
+            client: Any = kind.specified(file, collection.meaning)
+            found = differences(collection, kind.reports_at_once, client)
+            if kind.rounds is None:
+                return any(found)
+            asked = kind.rounds.asked(collection, 0)
+            return any(itertools.chain(found, round_differences(collection, kind.reports, asked, client)))
         except (ValueError, IndexError):
             # Code that is broken may raise anything.
             return True

@@ -44,9 +44,10 @@ from stream_ldp.places import charges as place_charges
 from stream_ldp.questions import permanent as answers
 from stream_ldp.questions.questions import Question
 from stream_ldp.records import collection as record_collection
+from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.strings import permanent as string_answers
 from stream_ldp.strings.questions import StringQuestions
-from tests.breaks import CLIENT, EXACT, SURVEY, Break, Patch
+from tests.breaks import BOOKS, CLIENT, EXACT, SURVEY, Break, Patch
 
 HEALTH = """
 collection: health
@@ -306,6 +307,17 @@ def _charged_for_the_first(original: Any) -> Any:
     return charges
 
 
+def _something_else_as_the_first(original: Any) -> Any:
+    """Let who holds items that a round does not ask about, and none that it does, tell the first that it does."""
+
+    def restricted(self: ItemSets, candidates: Any, *, domain: int) -> ItemSets:
+        found = original(self, candidates, domain=domain)
+        bounds = zip(found.offsets[:-1], found.offsets[1:], np.diff(self.offsets), strict=True)
+        return ItemSets.of([found.items[start:end].tolist() or [0] * bool(held) for start, end, held in bounds])
+
+    return restricted
+
+
 def _after_they_have_left(patch: pytest.MonkeyPatch) -> None:
     spend, later = many_users.spend_each, []
     settle = Outbox._settle
@@ -538,4 +550,6 @@ MORE: tuple[Break, ...] = (
           patch=_replacing(DirectResponse, "perturb", _last_in_the_clear), subject=FEATURES, by=(EXACT, CLIENT)),
     Break(number=144, what="keys and numbers that change cost nothing more",
           patch=_kind_charges(_charged_for_the_first), subject=FEATURES, by=(CLIENT,)),
+    Break(number=145, what="an answer tells of items that the round does not ask about",
+          patch=_replacing(ItemSets, "restricted", _something_else_as_the_first), subject=BOOKS, by=(EXACT, CLIENT)),
 )  # fmt: skip

@@ -56,7 +56,7 @@ def test_users_with_more_keys_than_slots_count_for_less() -> None:
 
 
 def test_windows_of_few_users_are_withheld() -> None:
-    text = collection_of().model_copy(update={"min_reports": 500})
-    answer = estimates_of(text, 100)
-    assert answer.withheld
-    assert answer.keys == ()
+    floored = collection_of().model_copy(update={"min_reports": 500})
+    few, enough = estimates_of(floored, 499), estimates_of(floored, 500)
+    assert (few.withheld, few.keys) == (True, ())
+    assert (enough.withheld, len(enough.keys)) == (False, 3)

@@ -126,7 +126,15 @@ class CollectionOfRecords(Collection):
         Raises:
             DataError: see `encode_many`.
         """
-        return self.encode_many(records).table if is_table(records) else self.table(records)
+        if is_table(records):
+            return self.encode_many(records).table
+        try:
+            return self.table(records)
+        except (TypeError, ValueError):
+            # NumPy's message has the value.
+            raise DataError(
+                "a record is a mapping from attributes to values, as a dict is, or encoded already"
+            ) from None
 
 
 def encode_rows(

@@ -295,8 +295,14 @@ class JointCollection(SynthesizingCollection):
         return pseudonyms(secrets, fingerprint=self.fingerprint, period=time_ms // self.linked_ms)
 
     def table(self, records: NDArray[np.integer] | Sequence[Sequence[int]]) -> NDArray[np.int64]:
-        """Return encoded records as value indices, shape (n, attributes)."""
+        """Return encoded records as value indices, shape (n, attributes).
+
+        Raises:
+            ValueError: they are not encoded.
+        """
         table = np.asarray(records)
+        if len(table) and table.dtype.kind not in "iu":
+            raise ValueError("these are no numbers of values")
         return table if len(table) else np.empty((0, len(self.attributes)), dtype=np.int64)
 
     def attributes_of(self, estimate: EstimateSpec) -> tuple[Attribute, ...]:

@@ -149,3 +149,11 @@ def test_sampled_collections_and_strings_take_tables_too() -> None:
     letters = "".join((attribute.alphabet or "ab")[:2])
     encoded = words.encode_many({attribute.name: [letters, None]})
     assert (encoded.table.shape, encoded.left_out) == ((2, attribute.length), 0), "nobody is left out"
+
+
+@pytest.mark.parametrize("records", [[["meat", "17", "1"]], [("meat", "17", "1")], ["meat"], [("meat",)]])
+def test_records_of_many_users_without_names_are_refused_without_a_word_of_their_values(records: Any) -> None:
+    with pytest.raises(DataError, match="a record is a mapping") as raised:
+        PEOPLE.users(records)
+    assert "meat" not in str(raised.value)
+    assert raised.value.__suppress_context__

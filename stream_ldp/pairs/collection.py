@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
@@ -12,8 +13,8 @@ from pydantic import ConfigDict, Field, model_validator
 from stream_ldp.collection import MAX_BITS, Label, Part, PositiveDuration, Topics, one_of, require_distinct
 from stream_ldp.collection.attributes import encode_record, require_mapping
 from stream_ldp.collection.located import Misplaced
-from stream_ldp.collection.records import CollectionOfRecords
-from stream_ldp.errors import ParameterError
+from stream_ldp.collection.records import CollectionOfRecords, Missing
+from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.pairs.keys import NOT_HELD, Key
 from stream_ldp.pairs.question import PairsQuestion
 from stream_ldp.pipeline.window_series import WindowSeries
@@ -22,8 +23,7 @@ from stream_ldp.questions.oracles import value_oracle
 from stream_ldp.questions.questions import QuestionSet
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
+    from stream_ldp.collection.records import Encoded
     from stream_ldp.questions.questions import Table
 
 #: Slots where a file does not say: users with more keys than these count for less.
@@ -187,6 +187,20 @@ class PairsCollection(CollectionOfRecords):
         """
         require_mapping(record)
         return encode_record(dict.fromkeys(self.keys.names) | dict(record), self.attributes, collection=self.name)
+
+    def encode_many(self, records: Any, *, missing: Missing | str = Missing.REFUSE) -> Encoded:
+        """Convert many records; see `CollectionOfRecords.encode_many`.
+
+        A record of a sequence may leave keys out, so a misspelt one is refused: ignored, it would not be held.
+        """
+        if isinstance(records, Sequence) and not isinstance(records, str | bytes):
+            for number, record in enumerate(records, start=1):
+                if isinstance(record, Mapping) and not record.keys() <= set(self.keys.names):
+                    try:
+                        self.encode(record)
+                    except DataError as error:
+                        raise DataError(f"row {number:,}: {error}") from None
+        return super().encode_many(records, missing=missing)
 
     @property
     def bits(self) -> int:

@@ -80,3 +80,9 @@ def test_whose_numbers_are_refused_is_said_of_keys_as_of_attributes() -> None:
     assert collection_of(keys=", clip: false").refused[0] == (
         "search: what is none of its values, or a number beyond its range"
     )
+
+
+def test_a_misspelt_key_in_one_of_many_records_is_refused() -> None:
+    with pytest.raises(DataError, match=r"^row 2: 'serch' is not an attribute .*did you mean 'search'"):
+        collection_of().users([{"search": 5}, {"serch": 5}])
+    assert len(collection_of().users([{"search": 5}, {"maps": 5}, {}])) == 3

@@ -250,16 +250,31 @@ class RecordInstallation(Installation):
             await self.until(lambda: done(worker), worker)
 
     async def read(self) -> None:
-        """Subscribe, query by file and by name, and look at a page."""
+        """Subscribe, query by file and by name, export and explain answers, and look at a page."""
         async with Subscriber(
             "survey", settings=self.settings(Role.READER), from_beginning=True, follow=False
         ) as answers:
             assert [answer async for answer in answers]
         for collection in (self.deployment.file, "survey"):
             await self.run(Role.READER, "query", collection, says=["bathing"])
+        await self.run(Role.READER, "explain", self.deployment.file, says=["bathing"])
+        await self.export()
         await self.run(Role.READER, "watch --finals", self.deployment.file, "--once", says=["bathing"])
         await self.run(Role.READER, "synthesize --published", self.deployment.file, says=["50 records"])
         await self.look(Role.READER, "page --finals")
+
+    async def export(self) -> None:
+        """Write answers as rows, in a process of its own: the command handles signals, which no thread may."""
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "stream_ldp", "export", str(self.deployment.file)),
+            env={**self.environment(Role.READER)},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        printed, _ = await process.communicate()
+        if process.returncode or b"bathing" not in printed:
+            raise Refused(printed.decode())
+        self.commands.add("export")
 
     async def watch(self) -> None:
         """Look at answers of open windows."""

@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from aiohttp import ClientSession
 
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.embedded.jars import fetch_jars
@@ -18,6 +19,7 @@ from stream_ldp.testing import kafka_in_memory
 from tests.clients import java
 from tests.clients.contract.cases import TIME_MS, specified, vectors
 from tests.clients.test_javascript import gateway
+from tests.gateway.test_on_kafka import gateway as gateway_on_kafka
 from tests.service.harness import JointDeployment
 from tests.service.test_worker import assert_finals_are_exact
 
@@ -27,6 +29,10 @@ MAVEN = shutil.which("mvn")
 
 USERS = 300
 
+#: Answers to the application, one by one.
+ANSWERS = 60
+
+needs_maven = pytest.mark.skipif(MAVEN is None, reason="Maven, which builds the Java client, is not installed")
 needs_jdk = pytest.mark.skipif(java.missing() is not None, reason=java.missing() or "")
 
 
@@ -102,7 +108,58 @@ async def test_reports_of_the_example_are_in_the_published_estimate(
 
 
 @pytest.mark.long
-@pytest.mark.skipif(MAVEN is None, reason="Maven, which builds the Java client, is not installed")
+@needs_maven
+async def test_answers_to_the_spring_boot_application_are_in_the_published_estimate(
+    tmp_path: Path, kafka: EmbeddedKafka, prefix: str
+) -> None:
+    deployment = await JointDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix)
+    built = ["-q", "-B", "-DskipTests", "-pl", "examples/spring-boot", "-am", "package", "dependency:build-classpath"]
+    subprocess.run(
+        [str(MAVEN), *built, "-Dmdep.outputFile=target/classpath.txt"],
+        cwd=java.CLIENT,
+        check=True,
+        capture_output=True,
+    )
+    target = java.CLIENT / "examples" / "spring-boot" / "target"
+    jars = (target / "classpath.txt").read_text(encoding="utf-8")
+    (tmp_path / "ledgers").mkdir()
+    answer = {attribute.name: attribute.values[0] for attribute in deployment.collection.attributes}
+    with deployment.worker() as worker:
+        await worker.ready()
+        async with gateway_on_kafka(deployment) as url:
+            flags = {"gateway": url, "collection": deployment.collection.name, "ledgers": tmp_path / "ledgers"}
+            process = await asyncio.create_subprocess_exec(
+                *java.RUN,
+                *(
+                    "-cp",
+                    f"{target / 'classes'}:{jars}",
+                    "org.streamldp.examples.SurveyApplication",
+                    "--server.port=0",
+                ),
+                *(f"--survey.{name}={value}" for name, value in flags.items()),
+                stdout=asyncio.subprocess.PIPE,
+            )
+            assert process.stdout is not None
+            try:
+                port = None
+                while port is None:
+                    line = (await process.stdout.readline()).decode()
+                    assert line, "the application has ended"
+                    port = re.search(r"started on port (\d+)", line)
+                async with ClientSession(f"http://127.0.0.1:{port[1]}") as session:
+                    for user in range(ANSWERS):
+                        async with session.post(f"/users/{user}/answers", json=answer) as done:
+                            assert done.status == 200, await done.text()
+                            (receipt,) = await done.json()
+                            assert receipt.startswith("To survey left 1 byte, ")
+            finally:
+                process.terminate()
+                await process.wait()
+        await assert_finals_are_exact(deployment, reports=ANSWERS)
+
+
+@pytest.mark.long
+@needs_maven
 def test_maven_builds_the_client_and_its_examples_and_all_their_tests_pass() -> None:
     """Among them vectors, seeded laws, ledgers of threads, and the Spring Boot application over HTTP."""
     done = subprocess.run(

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 
 /** Sampled collections, and those of views: section 17 of docs/wire.md. */
-final class AskingCollection extends CollectionSpec implements Inquiry {
+final class AskingCollection extends TurnCollection {
   static final String ANSWERS = "stream-ldp ans 1";
 
   private final List<Attribute> attributes = new ArrayList<>();
@@ -135,21 +135,6 @@ final class AskingCollection extends CollectionSpec implements Inquiry {
       }
     }
     return found;
-  }
-
-  @Override
-  List<Inquiry> inquiries(Secret secret, long timeMs, List<Map<String, ?>> rounds) {
-    return inTurn(this, secret, timeMs);
-  }
-
-  @Override
-  public Turns.Turn turn(long timeMs) {
-    return turnAt(timeMs);
-  }
-
-  @Override
-  public byte[] carried() {
-    return ownFingerprint();
   }
 
   private Question asked(Secret secret) {

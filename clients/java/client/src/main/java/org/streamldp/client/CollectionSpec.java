@@ -152,16 +152,6 @@ public abstract class CollectionSpec {
   /** Returns what a user is asked at a time; nothing if the user is not asked. */
   abstract List<Inquiry> inquiries(Secret secret, long timeMs, List<Map<String, ?>> rounds);
 
-  /** Returns the one inquiry of a kind whose users are asked in each turn of theirs. */
-  final List<Inquiry> inTurn(Inquiry inquiry, Secret secret, long timeMs) {
-    return turns.has(secret, fingerprint, turns.at(timeMs)) ? listOf(inquiry) : Collections.emptyList();
-  }
-
-  /** Returns the turn of a report at a time, for the ledger; null where users take none. */
-  final Turns.Turn turnAt(long timeMs) {
-    return turns.turn(fingerprintHex(), turns.at(timeMs), false);
-  }
-
   /** Whether the rounds of its phases are to be read before a report. */
   boolean hasRounds() {
     return false;

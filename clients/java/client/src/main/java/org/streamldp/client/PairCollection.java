@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 
 /** Collections of key-value data: section 21 of docs/wire.md. */
-final class PairCollection extends CollectionSpec implements Inquiry {
+final class PairCollection extends TurnCollection {
   /** The bits of the number that stands for a key that is not held. */
   private static final long NOT_HELD = 0x7ff8000000000000L;
 
@@ -61,21 +61,6 @@ final class PairCollection extends CollectionSpec implements Inquiry {
       }
     }
     return found;
-  }
-
-  @Override
-  List<Inquiry> inquiries(Secret secret, long timeMs, List<Map<String, ?>> rounds) {
-    return inTurn(this, secret, timeMs);
-  }
-
-  @Override
-  public Turns.Turn turn(long timeMs) {
-    return turnAt(timeMs);
-  }
-
-  @Override
-  public byte[] carried() {
-    return ownFingerprint();
   }
 
   private byte[] madeOf(Double[] held) {

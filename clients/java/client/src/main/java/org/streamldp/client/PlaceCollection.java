@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 
 /** Collections of places: section 19 of docs/wire.md. */
-final class PlaceCollection extends CollectionSpec implements Inquiry {
+final class PlaceCollection extends TurnCollection {
   private static final List<String> FIELDS = Arrays.asList("place", "region", "epsilon");
 
   private final List<String> places = new ArrayList<>();
@@ -126,21 +126,6 @@ final class PlaceCollection extends CollectionSpec implements Inquiry {
       throw new DataException("the place is not in the region: its user chooses another one; nothing was sent");
     }
     return new int[] {region * epsilons.length + chosen, place};
-  }
-
-  @Override
-  List<Inquiry> inquiries(Secret secret, long timeMs, List<Map<String, ?>> rounds) {
-    return inTurn(this, secret, timeMs);
-  }
-
-  @Override
-  public Turns.Turn turn(long timeMs) {
-    return turnAt(timeMs);
-  }
-
-  @Override
-  public byte[] carried() {
-    return ownFingerprint();
   }
 
   private byte[] madeOf(int[] held) {

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.TreeSet;
 
 /** Collections of records, with {@code rr-ldp} and {@code k-rr}: sections 1 to 7 of docs/wire.md. */
-final class RecordCollection extends CollectionSpec implements Inquiry {
+final class RecordCollection extends TurnCollection {
   private static final String PERMANENT = "stream-ldp prr 1";
   private static final int PSEUDONYM_BYTES = 8;
   private static final int BLOCK_WORDS = 16;
@@ -116,12 +116,7 @@ final class RecordCollection extends CollectionSpec implements Inquiry {
 
   @Override
   List<Inquiry> inquiries(Secret secret, long timeMs, List<Map<String, ?>> rounds) {
-    return asks(secret, timeMs) ? inTurn(this, secret, timeMs) : Collections.emptyList();
-  }
-
-  @Override
-  public Turns.Turn turn(long timeMs) {
-    return turnAt(timeMs);
+    return asks(secret, timeMs) ? super.inquiries(secret, timeMs, rounds) : Collections.emptyList();
   }
 
   private boolean asks(Secret secret, long timeMs) {
@@ -227,11 +222,6 @@ final class RecordCollection extends CollectionSpec implements Inquiry {
         words[places[each] + i] = Bytes.u32(block, 4 * i);
       }
     }
-  }
-
-  @Override
-  public byte[] carried() {
-    return ownFingerprint();
   }
 
   /** The two stages of noise of a mechanism for records. */

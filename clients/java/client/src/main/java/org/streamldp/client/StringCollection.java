@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /** Collections of strings: section 18 of docs/wire.md. */
-final class StringCollection extends CollectionSpec implements Inquiry {
+final class StringCollection extends TurnCollection {
   /** The buckets of all symbols, with the method for unknown strings. */
   private static final int BUCKET_BITS = 7;
 
@@ -123,21 +123,6 @@ final class StringCollection extends CollectionSpec implements Inquiry {
       }
     }
     return -1;
-  }
-
-  @Override
-  List<Inquiry> inquiries(Secret secret, long timeMs, List<Map<String, ?>> rounds) {
-    return inTurn(this, secret, timeMs);
-  }
-
-  @Override
-  public Turns.Turn turn(long timeMs) {
-    return turnAt(timeMs);
-  }
-
-  @Override
-  public byte[] carried() {
-    return ownFingerprint();
   }
 
   private static long mixed(long x) {

@@ -1,11 +1,10 @@
 """What a reader of sums alone learns of one of many reports: amplification by shuffling.
 
 Sums of reports do not depend on whose report is whose. So a reader who sees nothing but sums, and answers computed
-from them, sees no more than the reports in random order, in which those of others may hide a user's own. How far they
-do
-is bounded numerically: for any report of a local epsilon as in section 3 of Feldman, McMillan and Talwar (2021,
-"Hiding among the clones"), and for one whose distribution has a simple form by its `Blanket`, which is several times
-tighter. What is computed is raised by more than its rounding errors: no bound is below the exact one.
+from them, sees no more than the reports in random order, in which those of others may hide a user's own. How far
+they do is bounded numerically: for any report of a local epsilon as in section 3 of Feldman, McMillan and Talwar
+(2021, "Hiding among the clones"), and for one whose distribution has a simple form by its `Blanket`, which is several
+times tighter. What is computed is raised by more than its rounding errors: no bound is below the exact one.
 """
 
 from __future__ import annotations

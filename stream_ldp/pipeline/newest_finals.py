@@ -30,10 +30,11 @@ def final_followed(finals: Sequence[AnswerT], *, start_ms: int | None, same_phas
     start_ms: start of its window, where only that will do: see `Series.follows`.
     same_phase_ms: start of the window one period before, which is taken if it has a final; else it is the newest.
     """
-    for wanted in (start_ms, same_phase_ms):
-        found = [each for each in finals if each.window.start_ms == wanted]
-        if found or wanted == start_ms is not None:
-            return found[-1] if found else None
+    by_start = {final.window.start_ms: final for final in finals}
+    if start_ms is not None:
+        return by_start.get(start_ms)
+    if same_phase_ms in by_start:
+        return by_start[same_phase_ms]
     return finals[-1] if finals else None
 
 

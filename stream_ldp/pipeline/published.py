@@ -90,7 +90,7 @@ def published_among(
         f"{reports:,}",
         epsilon=shuffled_epsilon(epsilon, reports=reports, delta=delta, blanket=blanket),
         delta=delta,
-        hidden=hidden if for_ever < math.inf else f"{hidden}; another window costs as much again",
+        hidden=hidden if for_ever < math.inf else f"{hidden}; {_AS_MUCH}",
     )
 
 

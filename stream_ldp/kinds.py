@@ -219,7 +219,7 @@ def w_event_of(collection: Collection) -> WEvent:
         windows=collection.rotate,
         epsilon=kind_of(collection).per_turn(collection),
         assumption="any two users, whatever they hold and however it changes within them, if the noise of every "
-        "report is fresh; who repeats a permanent response shows when what is held changes, and is bounded for ever",
+        "report is fresh; a repeated permanent response shows when a value changes, and has a lifetime bound",
     )
 
 

@@ -224,7 +224,9 @@ def _constant_loss(symbols: tuple[Symbol, ...], reports: float) -> Decimal:
     if math.isinf(reports):
         return _constant_loss(tuple(Symbol(inputs=each.inputs, stages=_for_ever(each.stages)) for each in symbols), 1)
     if reports > MAX_REPORTS:
-        raise TooLarge(f"{reports} reports: the outputs of at most {MAX_REPORTS} are enumerated, or those for ever")
+        raise TooLarge(
+            f"{reports} reports: outputs are enumerated for at most {MAX_REPORTS} reports, or for a lifetime"
+        )
     times = int(reports)
     values = range(len(symbols[0].inputs))
     # Most values have the same input to most symbols, and only those with another one can differ there.

@@ -331,7 +331,7 @@ def _print_table(title: str, rows: Sequence[dict[str, Any]]) -> None:
 def _text(name: str, value: Any) -> str:
     match value:
         case math.inf:
-            return "for ever" if name == "reports" else "unbounded"
+            return "lifetime" if name == "reports" else "unbounded"
         case float() if name == "seconds":
             return f"{value:.1f}"
         case float() if name == "lower_bound":

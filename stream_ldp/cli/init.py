@@ -54,7 +54,7 @@ def init(
         names = ",".join(each.keys["name"] for each in found.attributes)
         of = typer.prompt("Columns to ask about", default=names, err=True)
     if asks:
-        epsilon = typer.prompt("Epsilon for ever, in nats", default=epsilon, type=float, err=True)
+        epsilon = typer.prompt("Lifetime epsilon of a user, in nats", default=epsilon, type=float, err=True)
         window = typer.prompt("Length of a window", default=window, err=True)
     drafted = drafted_of(found, data, name=name, of=of, epsilon=epsilon, window=window, users=users)
     output = output or Path(f"{drafted.collection.name}.yaml")

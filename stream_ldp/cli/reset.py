@@ -145,7 +145,7 @@ async def _topics(settings: Settings, file: Path, *, yes: bool) -> None:
         present = set(await cluster.groups())
         owned = [name for name in settings.group_names.of(known.name) if name in present]
         for name in existing:
-            echo(f"{'deletes' if yes else 'would delete'} topic {name}, and all that it holds, for ever")
+            echo(f"{'deletes' if yes else 'would delete'} topic {name}, and all that it holds, permanently")
         for name in owned:
             echo(f"{'deletes' if yes else 'would delete'} group {name}")
         if yes:
@@ -159,7 +159,7 @@ async def _topics(settings: Settings, file: Path, *, yes: bool) -> None:
     (partials,) = (spec for spec in specs if spec.name == settings.topic_names.partials)
     days = int(partials.config["retention.ms"]) / DAY_MS
     echo(
-        f"stays: its name in {settings.topic_names.collections}, which means the same for ever,\n"
+        f"stays: its name in {settings.topic_names.collections}, whose meaning is permanent,\n"
         f"and its partial counts in {settings.topic_names.partials}, for {days:g} days,\n"
         "from which a worker of this name would answer windows again: give a new collection a new name"
     )

@@ -276,6 +276,6 @@ def _require_new_user(secret_file: Path, *, is_absolute: bool, terms: Terms | No
     if terms is None:
         raise LedgerError(
             f"{secret_file}: there is no user, and a new one needs a budget\n"
-            "  -> give the nats that the user may spend, for ever: terms=Terms(budget=...), or --budget NATS"
+            "  -> give the user's lifetime budget in nats: terms=Terms(budget=...), or --budget NATS"
         )
     return terms

@@ -450,7 +450,7 @@ class Marginals(AnswerMessage):
             ),
             previous=tuple(sentence for each in self.attributes for sentence in each.previous),
             privacy=(
-                f"epsilon {shown_epsilon(self.privacy.for_ever)} for ever: {self.privacy.assumption}",
+                f"epsilon {shown_epsilon(self.privacy.for_ever)} a lifetime: {self.privacy.assumption}",
                 *self.privacy.sentences,
             ),
         )

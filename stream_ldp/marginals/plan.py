@@ -98,7 +98,7 @@ class Plan(AnyPlan):
         yield self.head(
             ("a report", f"{self.bits} bits, {quantity(self.report_bytes, 'byte')} with padding"),
             ("a window and partition", memory(self.state_bytes)),
-            ("all reports of a user, for ever", f"epsilon {shown_epsilon(self.epsilon)}, about one question"),
+            ("all reports of a user's lifetime", f"epsilon {shown_epsilon(self.epsilon)}, about one question"),
             ("each other value of it", f"epsilon {shown_epsilon(self.changed)} more"),
             *((fresh,) if self.per_report < self.epsilon else ()),
         )

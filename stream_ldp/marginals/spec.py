@@ -273,7 +273,7 @@ class _DirectSpec(SampledSpec):
         if (self.epsilon is None) == (self.distortion is None):
             raise ParameterError("give either `epsilon`, or `distortion` for k-rr")
         if self.per_report is not None and self.epsilon is None:
-            raise ParameterError("`per_report` goes with `epsilon`, for ever, and oracle k-rr")
+            raise ParameterError("`per_report` needs a lifetime `epsilon` and oracle k-rr")
         return self
 
     @property

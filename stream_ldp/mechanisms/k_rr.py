@@ -53,7 +53,7 @@ class KRRSpec(MechanismSpec):
 
     kind: Literal["k-rr"]
     epsilon: float = Field(
-        gt=0, allow_inf_nan=False, description="nats that the reports of one attribute may cost, for ever"
+        gt=0, allow_inf_nan=False, description="lifetime epsilon of the reports of one attribute, in nats"
     )
     per_report: Annotated[
         float | None, Field(gt=0, allow_inf_nan=False, description="nats that one report of it may cost")

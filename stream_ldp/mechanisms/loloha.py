@@ -72,7 +72,7 @@ class SignResponse:
     def __post_init__(self) -> None:
         if not 0 < self.epsilon < self.for_ever < math.inf:
             raise ParameterError(
-                f"one report has to cost less than all of them, for ever, got epsilon={self.epsilon} and "
+                f"one report has to cost less than the lifetime, got epsilon={self.epsilon} and "
                 f"for_ever={self.for_ever}"
             )
         permanent = DirectResponse(size=2, epsilon=self.for_ever)

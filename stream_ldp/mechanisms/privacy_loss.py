@@ -67,7 +67,7 @@ class PrivacyLoss:
         """The neighbour relation, and what is assumed of a user who reports more than once, in words."""
         if self.reports == 1 or self.values is Values.CHANGING:
             return self.relation
-        return f"{self.relation}; {UNCHANGED}"
+        return f"{self.relation}, if {UNCHANGED}"
 
 
 def round_up(value: Decimal | Fraction) -> float:
@@ -86,7 +86,7 @@ def likelihood_ratio(epsilon: float | Decimal) -> Decimal:
 
 
 def surest_guess(epsilon: float) -> float:
-    """Return how sure anybody may be after a loss of epsilon who held two inputs for equally likely before.
+    """Return how certain an attacker who starts at 50:50 between two inputs can become by a loss of epsilon.
 
     It is e^epsilon / (1 + e^epsilon), by Bayes's rule from the odds that change by a factor of at most e^epsilon.
     """
@@ -94,13 +94,13 @@ def surest_guess(epsilon: float) -> float:
 
 
 def shown_guess(epsilon: float) -> str:
-    """Format the best guess for the user who is guessed about: rounded up to a tenth of a percent."""
+    """Format the best guess, rounded up to a tenth of a percent."""
     tenths = math.ceil(round(surest_guess(epsilon) * 1_000, 6))
     return f"{tenths / 10:.1f} %" if tenths < 1_000 else "over 99.9 %"
 
 
 def shown_epsilon(epsilon: float, *, decimals: int = 3) -> str:
-    """Format an epsilon for its user, whatever float64 it is: in nats, rounded up to so many decimals, or `inf`.
+    """Format an epsilon in nats, rounded up to so many decimals, or as `inf`.
 
     A promise of privacy is never rounded down: read as a float64, the text is never below `epsilon`. The float64 that
     is written 1.1 is a little above that number, and still shown as `1.100`, which is read as the same float64.

@@ -56,7 +56,7 @@ class KeyEstimate(MessagePart):
 class PairPrivacy(PrivacyPart):
     """Epsilon, in nats, of any two users, and the assumption that it rests on."""
 
-    epsilon: float = Field(description="of all reports of a user, for ever")
+    epsilon: float = Field(description="of all reports of a user's lifetime")
     assumption: str
     published: PublishedField = None
 
@@ -102,7 +102,7 @@ class PairEstimates(AnswerMessage):
                 *((hardly,) if nobody else ()),
             ),
             privacy=(
-                f"epsilon {shown_epsilon(self.privacy.epsilon)} for ever: {self.privacy.assumption}",
+                f"epsilon {shown_epsilon(self.privacy.epsilon)} a lifetime: {self.privacy.assumption}",
                 *self.privacy.sentences,
             ),
         )

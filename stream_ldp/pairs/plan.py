@@ -51,7 +51,7 @@ class Plan(AnyPlan):
         yield self.head(
             ("a report", f"{self.bits} bits, {quantity(self.report_bytes, 'byte')} with padding"),
             ("a window and partition", memory(self.state_bytes)),
-            ("all reports of a user, for ever", f"epsilon {shown_epsilon(self.epsilon)}, whatever keys are held"),
+            ("all reports of a user's lifetime", f"epsilon {shown_epsilon(self.epsilon)}, whatever keys are held"),
             ("each other set of keys and numbers", f"epsilon {shown_epsilon(self.epsilon)} more"),
             ("response", self.mechanism),
             ("keys of a user", f"{self.padding}; those of users with more count for less"),

@@ -93,12 +93,10 @@ class WindowBounds(MessagePart):
 class Plausibility(MessagePart):
     """A test of whether the reports look as the mechanism makes them; a window that fails is marked, not hidden."""
 
-    statistic: Finite = Field(description="chi-square statistic of what all honest reports have in common")
+    statistic: Finite = Field(description="chi-square statistic of what honest reports have in common")
     degrees_of_freedom: Positive
-    p_value: Probability = Field(description="probability that honest reports agree no better")
-    flagged: bool = Field(
-        description="whether honest reports would so rarely look like this that they are not all honest"
-    )
+    p_value: Probability = Field(description="probability that honest reports fit no better")
+    flagged: bool = Field(description="whether the test rejects that all reports are honest")
 
 
 class Moved(MessagePart):
@@ -117,7 +115,9 @@ class Published(MessagePart):
 
     epsilon: Finite = Field(ge=0, description="in nats, by amplification by shuffling; never above the local one")
     delta: Probability = Field(description="chance that it is more")
-    assumption: str = Field(description="for whom, of whom, among how many honest reports, and what is hidden")
+    assumption: str = Field(
+        description="against whom, for which user, among how many honest reports, and what is hidden"
+    )
 
     @classmethod
     def among(cls, reports: str, *, epsilon: float, delta: float, once: str = "once", hidden: str) -> Self:
@@ -131,7 +131,7 @@ class Published(MessagePart):
         return cls(
             epsilon=epsilon,
             delta=delta,
-            assumption=f"for readers of finals alone who trust the service, of a user who reports {once} among "
+            assumption=f"against readers of final answers who trust the service, for a user who reports {once} among "
             f"{reports} honest reports: {hidden}",
         )
 
@@ -149,8 +149,8 @@ class WEvent(MessagePart):
 
     def __str__(self) -> str:
         """Say it in one sentence, with its conditions."""
-        told = f"epsilon {shown_epsilon(self.epsilon)} in any {self.windows} turns that follow each other"
-        return f"{told}: {self.assumption}"
+        epsilon = f"epsilon {shown_epsilon(self.epsilon)} in any {self.windows} consecutive turns"
+        return f"{epsilon}: {self.assumption}"
 
 
 class PrivacyPart(MessagePart):

@@ -74,13 +74,18 @@ def renewing_plans(collection: Collection, *, per_turn: float) -> tuple[Renewing
 def renewing_section(plans: Sequence[RenewingPlan]) -> Section:
     """Say how often a user may be asked."""
     return Section(
-        title="How often a user may be asked, whose budget renews",
-        columns=("at most", "in any", "reports with fresh noise", "is asked"),
+        title="How often a user may be asked if the budget renews",
+        columns=("at most", "in any", "pays for, with fresh noise", "would be asked"),
         rows=tuple(
-            (f"{each.nats:g} nats", quantity(each.days, "day"), f"{each.times:,}", f"{times(each.asked)} times")
+            (
+                f"{each.nats:g} nats",
+                quantity(each.days, "day"),
+                quantity(each.times, "report"),
+                f"{times(each.asked)} times",
+            )
             for each in plans
         ),
-        notes=("A user who repeats a permanent response pays less for each repetition.",),
+        notes=("Repeating a permanent response costs less than a fresh one.",),
     )
 
 
@@ -109,12 +114,12 @@ def budget_section(budgets: Sequence[BudgetPlan], *, of: str) -> Section:
     of: what they pay for, in the plural.
     """
     return Section(
-        title="How long a user's budget lasts, if nothing else is spent",
+        title="How long a lifetime budget lasts, if nothing else spends it",
         columns=("budget in nats", f"{of} that it pays for", "lasts, on average"),
         rows=tuple(
             (
                 f"{budget.budget:g}",
-                "all, for ever" if math.isinf(budget.times) else f"{int(budget.times):,}",
+                "unlimited" if math.isinf(budget.times) else f"{int(budget.times):,}",
                 _lasting(budget.days),
             )
             for budget in budgets
@@ -129,8 +134,8 @@ def times(value: float) -> str:
 
 def _lasting(days: float) -> str:
     if math.isinf(days):
-        return "for ever"
+        return "unlimited"
     if not days:
-        return "not at all"
+        return "no report"
     unit, length = next(((unit, length) for unit, length in _UNITS.items() if days >= 2 * length), ("seconds", 1.0))
     return f"{times(days / length)} {unit}"

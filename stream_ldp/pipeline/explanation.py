@@ -44,23 +44,23 @@ def _largest(group: str, cells: Sequence[Cell]) -> str:
     number = f"about {_number(most.estimate, most)}{between}"
     if len(cells) == 1:
         return f"{about} is {number}"
-    return f"the largest number{f' of {group}' if group else ''} is that of {about}: {number}"
+    return f"the largest number{f' of {group}' if group else ''} is {about}: {number}"
 
 
 def _how_sure(answer: Answer) -> str:
     sure = "Such an interval holds the true number in 95 of 100 windows"
     test = answer.plausibility
     if test is None:
-        return f"{sure}; whether all reports are honest, nobody can tell from them."
+        return f"{sure}; no test of these reports can detect crafted ones."
     if test.flagged:
-        return f"{sure} if reports are honest, and these do not look so: do not rely on it."
+        return f"{sure} if all clients are honest. These reports do not look honest: do not rely on it."
     return f"{sure}, and the reports look honest."
 
 
 def _privacy(answer: Answer) -> str:
-    told = answer.judgement().privacy
-    sentence = told[0] if told else "what a report costs is in the collection's file"
-    return f"What it costs a user: {sentence.removesuffix('.')}."
+    privacy = answer.judgement().privacy
+    sentence = privacy[0] if privacy else "the collection's file states what a report costs"
+    return f"Privacy cost for a user: {sentence.removesuffix('.')}."
 
 
 def _number(value: float, cell: Cell) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.cells import CellKey
 
 #: What is said where there are numbers that are not published.
-WITHHELD = "withheld, since fewer users than `min_reports` have answered"
+WITHHELD = "withheld, from fewer users than `min_reports`"
 
 #: The most numbers that a sentence lists.
 _LISTED = 6
@@ -102,6 +102,6 @@ def filtered_lines(
         return ()
     numbers = zip(names, learnt.estimate, learnt.standard_error, strict=True)
     order = sorted(numbers, key=lambda each: -each[1])
-    told = [f"{name} {shown(number, error)} ± {shown(error, error)}" for name, number, error in order[:_LISTED]]
+    listed = [f"{name} {shown(number, error)} ± {shown(error, error)}" for name, number, error in order[:_LISTED]]
     more = f", and {len(order) - _LISTED:,} more" if len(order) > _LISTED else ""
-    return (previous(quantity(learnt.weight, unit), about=about, more=f"; with them, {', '.join(told)}{more}"),)
+    return (previous(quantity(learnt.weight, unit), about=about, more=f"; with them, {', '.join(listed)}{more}"),)

@@ -63,7 +63,7 @@ def moved(leverages: Iterable[Leverage], *, series: str, reports: int) -> tuple[
 def leverage_section(leverages: Iterable[Leverage]) -> Section:
     """Return the part of a plan that says what liars can move."""
     return Section(
-        title="The most that users who send crafted reports can move a number, raw",
+        title="Largest bias of a raw number by users who send crafted reports",
         columns=("of", *(f"{liars:.0%} of the users" for liars in PLANNED)),
         rows=tuple(
             (
@@ -73,7 +73,7 @@ def leverage_section(leverages: Iterable[Leverage]) -> Section:
             for each in leverages
         ),
         notes=(
-            "A user who lies about a value alone moves its share by one user. Less noise leaves less to craft; a "
-            "number that is asked of few users can be moved by all liars.",
+            "A user who only lies about a value moves its share by one user. Crafted reports gain less if there is "
+            "less noise. All liars can claim a question that few users are asked.",
         ),
     )

@@ -49,13 +49,13 @@ class Plan(ABC):
 def refusal_section(refused: Sequence[str]) -> Section:
     """Return the part of a plan that says of whom nothing can be reported; see `Collection.refused`."""
     return Section(
-        title="Whose values are refused",
+        title="Values that a client refuses",
         rows=tuple((each,) for each in refused),
         notes=(
-            "That no report comes of such a user tells it, at no epsilon. `other`, `missing` and `clip`, where the "
-            "file may have them, let all users report."
+            "Silence then reveals that a user has such a value, and no epsilon covers it. Where the file may have "
+            "`other`, `missing` or `clip`, these let all users report."
             if refused
-            else "Nobody's: every user can report, so that silence tells nothing of the values.",
+            else "None: every user can report, so silence reveals nothing about the values.",
         ),
     )
 

@@ -136,7 +136,7 @@ def published_section(plans: Sequence[PublishedPlan]) -> Section:
     by_reports = {plan.reports: [each for each in plans if each.reports == plan.reports] for plan in plans}
     conditions = {each.windows > 1: str(each.published) for each in reversed(plans) if each.published is not None}
     return Section(
-        title="Epsilon for readers of finals alone, who trust the service",
+        title="Epsilon against readers of final answers, if they trust the service",
         columns=("honest reports", *("1 window" if each == 1 else f"{each} windows" for each in (1, *WINDOWS))),
         rows=tuple(
             (
@@ -149,11 +149,11 @@ def published_section(plans: Sequence[PublishedPlan]) -> Section:
             for reports, of_reports in by_reports.items()
         ),
         notes=(
-            *(f"Such as {each}." for _, each in sorted(conditions.items())),
-            "All are upper bounds, those of several windows composed numerically. A user who shows the same noise in "
-            "several windows is hidden by nobody else: readers then learn what the service does, at most epsilon for "
-            "ever.",
-            "None is stated for one window where users return with the same noise (`returning: 0` says that none "
-            "does), and none at all where windows share reports or a user reports several times in one.",
+            *(f"For example: {each}." for _, each in sorted(conditions.items())),
+            "All numbers are upper bounds; several windows are composed numerically. If a user shows the same noise "
+            "in several windows, the other users do not hide it: readers then learn as much as the service, at most "
+            "the lifetime epsilon.",
+            "No bound is stated for one window if users return with the same noise (`returning: 0` excludes this), "
+            "nor for any if windows share reports or a user reports several times in one window.",
         ),
     )

@@ -44,7 +44,7 @@ class RegionCount(MessagePart):
 class PlacePrivacy(PrivacyPart):
     """Epsilon, in nats, of two users who have chosen the same region and the same epsilon."""
 
-    epsilons: tuple[float, ...] = Field(description="of which each user has chosen one, for ever")
+    epsilons: tuple[float, ...] = Field(description="each user has chosen one of them, permanently")
     assumption: str
     published: PublishedField = None
 
@@ -102,7 +102,7 @@ class PlaceCounts(AnswerMessage):
         by_region = [f"{region.region} {sum(region.reports):,}" for region in self.regions]
         more = f" and {len(by_region) - _REGIONS} others" if len(by_region) > _REGIONS else ""
         regions = f"{', '.join(by_region[:_REGIONS]) or 'none'}{more}"
-        weighted = "weighted by variance: right only if the choice of epsilon has nothing to do with the place"
+        weighted = "weighted by variance, which is unbiased only if the choice of epsilon is independent of the place"
         return Judgement(
             evidence=(
                 f"{quantity(self.reports, 'report')}, by region: {regions}",
@@ -111,7 +111,7 @@ class PlaceCounts(AnswerMessage):
             ),
             previous=filtered_lines(self.learnt, self.places, about="shares", unit="report"),
             privacy=(
-                f"epsilon {' or '.join(map(shown_epsilon, self.privacy.epsilons))} for ever: "
+                f"epsilon {' or '.join(map(shown_epsilon, self.privacy.epsilons))} a lifetime: "
                 f"{self.privacy.assumption}",
                 *self.privacy.sentences,
             ),

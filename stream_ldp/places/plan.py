@@ -60,7 +60,7 @@ class Plan(AnyPlan):
             ("a report", f"{self.bits} bits, {quantity(self.report_bytes, 'byte')} with padding"),
             ("a window and partition", memory(self.state_bytes)),
             (
-                "all reports of a user, for ever",
+                "all reports of a user's lifetime",
                 f"epsilon {' or '.join(map(shown_epsilon, self.epsilons))}, as the user has chosen, for two users of "
                 "the same region",
             ),

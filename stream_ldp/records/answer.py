@@ -87,12 +87,12 @@ class Fit(MessagePart):
 
 
 class Independence(MessagePart):
-    """The product-of-marginals baseline, and whether the reports tell the joint apart from it."""
+    """The product-of-marginals baseline, and a test of whether the joint differs from it."""
 
     marginals: tuple[Distribution, ...] = Field(description="one distribution an axis")
     statistic: Finite = Field(description="likelihood-ratio statistic of the joint over the product")
     p_value: Probability = Field(
-        description="chance of such a statistic without dependence: where it is 0.001, at most so"
+        description="probability of such a statistic without dependence; 0.001 stands for at most 0.001"
     )
     dependent: bool = Field(
         description="whether independence is rejected; where not, the joint is shrunk towards the product"
@@ -105,11 +105,11 @@ class Independence(MessagePart):
     def __str__(self) -> str:
         """Say what the test shows, in words."""
         if self.may_be_function:
-            verdict = "the attributes depend on each other so much that one may be a function of the others"
+            verdict = "the attributes depend so strongly on each other that one may be a function of the others"
         elif self.dependent:
             verdict = "the attributes depend on each other"
         else:
-            verdict = "no dependence can be shown: the attributes may be independent"
+            verdict = "no significant dependence: the attributes may be independent"
         # The test takes 999 samples, so it can say no less.
         return f"{verdict} ({shown_p(self.p_value, least=0.001)})"
 
@@ -331,7 +331,7 @@ class Estimate(AnswerMessage):
             "dependent": "yes" if self.independence.dependent else "no",
         }
         evidence = [f"{quantity(self.reports, 'report')}{self._worth}", self._solved]
-        costs = f"epsilon {shown_epsilon(privacy.per_report)} a report, {shown_epsilon(privacy.for_ever)} for ever"
+        costs = f"epsilon {shown_epsilon(privacy.per_report)} a report, {shown_epsilon(privacy.for_ever)} a lifetime"
         return Judgement(
             facts=facts if linked is None else {"users": f"{linked.users}"} | facts,
             evidence=(
@@ -344,7 +344,7 @@ class Estimate(AnswerMessage):
             else (
                 previous(
                     quantity(temporal.users, "user"),
-                    more=f", and move the answer by {self.distance(np.array(temporal.alone)):.4f}",
+                    more=f" and move the answer by {self.distance(np.array(temporal.alone)):.4f}",
                 ),
             ),
             privacy=(
@@ -367,13 +367,13 @@ class Estimate(AnswerMessage):
         fit, within = self.fit, "within" if self.fit.certified else "NOT within"
         if self.views is None:
             return (
-                f"{fit.method} from {fit.start}, {fit.iterations} iterations; could gain {fit.certificate:.2g} nats "
-                f"at most, {within} tolerance"
+                f"{fit.method} from {fit.start}, {fit.iterations} iterations; at most {fit.certificate:.2g} nats "
+                f"below the maximum likelihood, {within} tolerance"
             )
         asked = sum(1 for view in self.views if view.reports)
         return (
-            f"made of {asked} of {len(self.views)} views, in {fit.iterations} sweeps, the last of which changed it "
-            f"by {fit.certificate:.2g}, {within} tolerance"
+            f"fitted to {asked} of {len(self.views)} views in {fit.iterations} sweeps; the last one changed it by "
+            f"{fit.certificate:.2g}, {within} tolerance"
         )
 
     def score(self, truth: Mapping[CellKey, float]) -> dict[str, Measure]:

@@ -38,7 +38,7 @@ class LossPlan:
     """The privacy loss of some reports of one user.
 
     neighbours: number of attributes in which the records that are not told apart may differ.
-    reports: math.inf for ever.
+    reports: math.inf for the lifetime.
     epsilon: in nats.
     assumption: the records that are not told apart, and what is assumed of several reports, in words.
     """
@@ -98,7 +98,7 @@ class EstimatePlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OtherMechanism:
-    """A mechanism in the place of the collection's, with the same epsilon for ever between any two records.
+    """An alternative to the collection's mechanism, with the same lifetime epsilon between any two records.
 
     kind: its name in a collection file.
     parameters: with which it has that epsilon.
@@ -111,18 +111,20 @@ class OtherMechanism:
     per_report: float
     errors: tuple[float, ...]
 
-    def compared(self, estimates: Sequence[str]) -> str:
-        """Say what it would give in place of the collection's mechanism, whose estimates have these names."""
+    def compared(self, estimates: Sequence[str], *, per_report: float) -> str:
+        """Compare it with the collection's mechanism, whose estimates have these names."""
         better = [name for name, error in zip(estimates, self.errors, strict=True) if error < 1]
-        all_or_none = {0: "none of the estimates", len(estimates): "all estimates"}
-        verdict = all_or_none.get(len(better), ", ".join(better))
+        verdict = {
+            0: "It is better for no estimate: keep the mechanism",
+            len(estimates): "It is better for all estimates, if that price is right",
+        }.get(len(better), f"It is better for {', '.join(better)}")
         least, most = min(self.errors), max(self.errors)
         factor = f"{least:.2f}" if f"{least:.2f}" == f"{most:.2f}" else f"{least:.2f} to {most:.2f}"
         parameters = ", ".join(f"{name}: {value:.4g}" for name, value in self.parameters.items())
         return (
-            f"With `kind: {self.kind}, {parameters}`, and the same epsilon for ever between any two records, "
-            f"standard errors are {factor} of these: it is the better one for {verdict}. One report costs "
-            f"{shown_epsilon(self.per_report)} with it."
+            f"Alternative: `kind: {self.kind}, {parameters}` has the same lifetime epsilon between any two records. "
+            f"Its standard errors are {factor} times these, and one report costs {shown_epsilon(self.per_report)} "
+            f"nats instead of {shown_epsilon(per_report)}. {verdict}."
         )
 
 
@@ -173,13 +175,14 @@ class Plan(AnyPlan):
             ),
         )
         lasting = [loss.epsilon for loss in self.privacy if math.isinf(loss.reports)]
+        once = max(loss.epsilon for loss in self.privacy if loss.reports == 1)
         yield Section(
-            title="Epsilon, while the user's record is constant",
+            title="Epsilon, as long as the user's record does not change",
             columns=("reports of one user", *(loss.assumption for loss in self.privacy if loss.reports == 1)),
             rows=(
                 *(
                     (
-                        "for ever" if math.isinf(reports) else str(reports),
+                        "lifetime" if math.isinf(reports) else str(reports),
                         *(shown_epsilon(loss.epsilon) for loss in self.privacy if loss.reports == reports),
                     )
                     for reports in dict.fromkeys(loss.reports for loss in self.privacy)
@@ -189,7 +192,7 @@ class Plan(AnyPlan):
         )
         yield budget_section(self.budgets, of="reports")
         yield Section(
-            title="Estimates, with the standard error to expect of a cell, by reports in a window",
+            title="Expected standard error of a cell, by reports in a window",
             columns=("estimate", "of", "cells", *(f"{error.reports:,}" for error in self.estimates[0].errors)),
             rows=tuple(
                 (
@@ -202,8 +205,8 @@ class Plan(AnyPlan):
             ),
             notes=(
                 *(
-                    f"{each.name}: the state of a window and partition takes {memory(each.state_bytes)} "
-                    f"{'a report' if each.grows else 'in all'}."
+                    f"{each.name}: a window takes {memory(each.state_bytes)} "
+                    f"of memory for each partition{', and report' if each.grows else ''}."
                     for each in self.estimates
                 ),
                 *(
@@ -212,7 +215,7 @@ class Plan(AnyPlan):
                     for each in self.estimates
                     if each.linked_error is not None
                 ),
-                *(other.compared([each.name for each in self.estimates]) for other in self.others),
+                *(other.compared([each.name for each in self.estimates], per_report=once) for other in self.others),
             ),
         )
 

@@ -136,7 +136,7 @@ class MergeMetrics:
             "windows_unsolved", "Windows whose answer cannot be computed, which hold the collection's finals back."
         )
         self.windows_implausible = create.counter(
-            "windows_implausible", "Final estimates whose reports do not look as the mechanism makes them."
+            "windows_implausible", "Final estimates whose reports fail the plausibility test."
         )
         self.windows_withheld = create.counter(
             "windows_withheld",

@@ -225,11 +225,11 @@ class Ranking(AnswerMessage):
         *earlier, last = self.reports_per_phase
         counts = " + ".join(f"{reports:,}" for reports in (*earlier, last))
         privacy, weight = self.privacy, 0.0 if self.learnt is None else self.learnt.weight
-        lasting = "" if privacy.for_ever is None else f", {shown_epsilon(privacy.for_ever)} for ever"
+        lasting = "" if privacy.for_ever is None else f", {shown_epsilon(privacy.for_ever)} a lifetime"
         return Judgement(
             facts={"epoch": f"{self.epoch}", "phase": f"{self.phase}/{self.phases}"},
             evidence=(
-                *(() if self.complete else ("not the epoch's result yet: candidates and their order may change",)),
+                *(() if self.complete else ("the epoch goes on: candidates and their order may change",)),
                 f"{counts} reports, phase by phase" if earlier else quantity(last, "report"),
             ),
             previous=(previous(f"{quantity(weight, 'report')} of the last phase", periods="epochs"),)

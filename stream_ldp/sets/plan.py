@@ -147,7 +147,7 @@ class Plan(AnyPlan):
                 + ("a day on average" if self.for_ever is None else "on the first day, and then less"),
             ),
         )
-        memoised = () if self.for_ever is None else (("all, for ever", shown_epsilon(self.for_ever)),)
+        memoised = () if self.for_ever is None else (("all, unchanged", shown_epsilon(self.for_ever)),)
         yield Section(
             title="Privacy of a whole set",
             columns=("epochs that a user reports in", "epsilon at most"),
@@ -200,7 +200,7 @@ def summary(collection: ItemCollection) -> str:
     """Describe a collection on one line."""
     method = collection.method
     for_ever = epochs_epsilon(method, epochs=math.inf)
-    memoised = "" if for_ever == math.inf else f", {shown_epsilon(for_ever)} for ever if a set does not change"
+    memoised = "" if for_ever == math.inf else f", {shown_epsilon(for_ever)} a lifetime if a set does not change"
     return (
         f"{collection.items.count:,} items, {method.name} for the top {method.k}, {collection.epochs} epochs of "
         f"{quantity(len(method.phases), 'phase')} at epsilon {shown_epsilon(epoch_epsilon(method))}{memoised}"

@@ -91,7 +91,7 @@ def solve(collection: ItemCollection, task: WindowTask[PhaseSeries, Ranking]) ->
 
 
 def _of_other_epochs(for_ever: float) -> str:
-    return AS_MUCH if for_ever == math.inf else f"for ever, {UNCHANGED_SET}"
+    return AS_MUCH if for_ever == math.inf else f"for a lifetime, if {UNCHANGED_SET}"
 
 
 def _heavy_hitters(collection: ItemCollection, estimate: RankingEstimate) -> tuple[HeavyHitter, ...]:

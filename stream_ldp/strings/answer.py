@@ -151,7 +151,7 @@ class StringRanking(AnswerMessage):
             evidence=(f"{quantity(self.reports, 'report')}: {asked}", by_chance),
             previous=(previous(quantity(weight, "report")),) if weight else (),
             privacy=(
-                f"{self.method} at epsilon {shown_epsilon(self.privacy.for_ever)} for ever: "
+                f"{self.method} at epsilon {shown_epsilon(self.privacy.for_ever)} a lifetime: "
                 f"{self.privacy.assumption}",
                 *self.privacy.sentences,
             ),

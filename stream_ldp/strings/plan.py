@@ -75,7 +75,7 @@ class Plan(AnyPlan):
             ("method", f"{self.method}, by {', '.join(self.randomizers)}"),
             ("a report", f"{self.bits} bits, {quantity(self.report_bytes, 'byte')} with padding"),
             ("each report of a window", quantity(self.state_bytes, "byte")),
-            ("all reports of a user, for ever", f"epsilon {shown_epsilon(self.epsilon)}, about one question"),
+            ("all reports of a user's lifetime", f"epsilon {shown_epsilon(self.epsilon)}, about one question"),
             ("each other string of the user", f"epsilon {shown_epsilon(self.changed)} more, at most"),
         )
         yield Section(

@@ -103,7 +103,7 @@ class Plan(AnyPlan):
         yield self.head(
             ("a report", f"{self.bits} bits, {quantity(self.report_bytes, 'byte')} with padding"),
             ("a window and partition", memory(self.state_bytes)),
-            ("all reports of a user, for ever", f"epsilon {shown_epsilon(self.epsilon)}, between any two records"),
+            ("all reports of a user's lifetime", f"epsilon {shown_epsilon(self.epsilon)}, between any two records"),
             (
                 "of records that differ in one attribute",
                 f"epsilon {shown_epsilon(self.attribute_epsilon)}: each user is asked about one view",

@@ -66,7 +66,7 @@ def test_the_option_for_ever_is_refused_for_an_item_collection(tmp_path: Path) -
 
 def test_a_pipe_gets_the_whole_plan_however_narrow_the_terminal_was(towns_file: Path) -> None:
     done = CliRunner().invoke(app, ["plan", str(towns_file), "--reports", "500"], env={"COLUMNS": "40"})
-    assert "Estimates, with the standard error to expect of a cell" in " ".join(done.stdout.split())
+    assert "Expected standard error of a cell" in " ".join(done.stdout.split())
     assert "…" not in done.stdout
 
 

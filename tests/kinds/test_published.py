@@ -41,7 +41,7 @@ def test_more_reports_hide_a_user_better_and_nothing_exceeds_what_the_service_le
     assert epsilons[0] >= epsilons[1] > epsilons[2] > 0.0
     assert max(epsilons) <= phases * subject.cost + 1e-9
     for each, reports in zip(found, ("1", "20,000", "100,000"), strict=True):
-        for condition in ("readers of finals alone", "trust the service", f"among {reports}", "honest reports"):
+        for condition in ("readers of final answers", "trust the service", f"among {reports}", "honest reports"):
             assert condition in each.assumption
 
 
@@ -78,9 +78,9 @@ def test_the_plan_prints_what_readers_learn_and_its_json_has_it(
     assert found is not None
     assert planned[0]["published"] == json.loads(found.model_dump_json())
     text = output("plan", file, "--reports", 1_000)
-    assert "Whose values are refused" in text
+    assert "Values that a client refuses" in text
     assert all(each in text for each in once.refused)
-    assert "Epsilon for readers of finals alone" in text
+    assert "Epsilon against readers of final answers" in text
     assert f"{math.ceil(found.epsilon * 1_000) / 1_000:.3f}" in text
     assert " ".join(str(found).split()) in " ".join(text.split())
 

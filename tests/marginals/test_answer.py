@@ -42,7 +42,7 @@ def test_a_judgement_has_the_answers_about_each_attribute_and_the_privacy() -> N
     judged = marginals_of(collection_of()).judgement()
     assert judged.evidence[0].startswith("20,000 reports: diet ")
     assert list(judged.facts) == ["diet:reports", "age:reports", "smokes:reports"]
-    assert judged.privacy[0].startswith("epsilon 2.000 for ever: ")
+    assert judged.privacy[0].startswith("epsilon 2.000 a lifetime: ")
     assert judged.previous == ()
 
 

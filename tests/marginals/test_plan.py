@@ -41,7 +41,7 @@ def test_it_says_what_a_report_takes_and_costs() -> None:
 
 def test_its_text_has_the_cost_and_the_error_of_each_attribute() -> None:
     text = text_of(plan(collection_of(), populations=(1_000,)))
-    assert "all reports of a user, for ever | epsilon 2.000, about one question" in text
+    assert "all reports of a user's lifetime | epsilon 2.000, about one question" in text
     assert "age | mean | piecewise, 37 of 101 and coin | 33.3% | " in text
 
 

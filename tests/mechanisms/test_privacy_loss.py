@@ -29,7 +29,7 @@ def test_one_report_is_covered_even_if_the_record_may_change_later() -> None:
 def test_a_loss_names_its_neighbours_and_its_assumption() -> None:
     for_ever = SURVEY.privacy_loss(reports=math.inf)
     assert for_ever.assumption == (
-        "any two records; a user's record does not change, and all reports show the same permanent noise"
+        "any two records, if a user's record does not change, and all reports show the same permanent noise"
     )
     assert SURVEY.privacy_loss().assumption == "any two records"
     assert SURVEY.privacy_loss(neighbours=1).relation == "any two records that differ in at most 1 attribute"

@@ -20,7 +20,7 @@ def test_the_planned_error_of_a_share_is_that_of_a_key_that_few_hold() -> None:
 
 def test_its_text_says_what_a_report_costs() -> None:
     text = text_of(plan(collection_of(), populations=(1_000,)))
-    assert "all reports of a user, for ever | epsilon 2.000, whatever keys are held" in text
+    assert "all reports of a user's lifetime | epsilon 2.000, whatever keys are held" in text
     assert "share who hold a key | " in text
 
 

@@ -24,8 +24,8 @@ def test_a_budget_pays_for_as_many_reports_as_the_mechanism_says_and_no_more(bud
 @pytest.mark.parametrize(
     ("reports", "days", "row"),
     [
-        (math.inf, math.inf, ("4", "all, for ever", "for ever")),
-        (0, 0.0, ("4", "0", "not at all")),
+        (math.inf, math.inf, ("4", "unlimited", "unlimited")),
+        (0, 0.0, ("4", "0", "no report")),
         (1, 10 / 86_400, ("4", "1", "10 seconds")),
         (3, 90 / 86_400, ("4", "3", "90 seconds")),
         (1, 0.1, ("4", "1", "2.4 hours")),

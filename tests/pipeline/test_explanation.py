@@ -26,10 +26,9 @@ def test_every_kind_is_explained_in_three_sentences(answer: Any) -> None:
 def test_the_first_sentence_has_the_largest_number_and_its_interval() -> None:
     what, _, privacy = sentences(estimate_of())
     assert what == (
-        "By 12,345 reports, the largest number is that of bathing no, mobility full: about 30.0 %, "
-        "between 28.0 % and 32.0 %."
+        "By 12,345 reports, the largest number is bathing no, mobility full: about 30.0 %, between 28.0 % and 32.0 %."
     )
-    assert privacy.startswith("What it costs a user: ")
+    assert privacy.startswith("Privacy cost for a user: ")
 
 
 def test_numbers_of_other_units_are_not_compared() -> None:
@@ -63,7 +62,7 @@ def test_numbers_of_other_units_are_not_compared() -> None:
     )
     answer = Mock(reports=9, plausibility=None, cells=lambda: iter(cells), judgement=Judgement)
     assert sentences(answer)[0] == (
-        "By 9 reports, the largest number of diet is that of attribute diet, value fish: about 60 %, "
+        "By 9 reports, the largest number of diet is attribute diet, value fish: about 60 %, "
         "between 40 % and 80 %; "
         "attribute age, quantity mean is about 40.0, between 38.0 and 42.0; "
         "attribute height, quantity mean is about 40.0, between 38.0 and 42.0; `query` has 1 more group."
@@ -72,4 +71,6 @@ def test_numbers_of_other_units_are_not_compared() -> None:
 
 def test_reports_that_do_not_look_honest_are_not_to_be_relied_on() -> None:
     test = Plausibility(statistic=90.0, degrees_of_freedom=1, p_value=1e-9, flagged=True)
-    assert sentences(estimate_of(plausibility=test))[1].endswith("these do not look so: do not rely on it.")
+    assert sentences(estimate_of(plausibility=test))[1].endswith(
+        "These reports do not look honest: do not rely on it."
+    )

@@ -58,8 +58,8 @@ def test_a_final_states_the_bound_of_its_reports_and_its_conditions() -> None:
     assert found.epsilon == shuffled_epsilon(2.0, reports=10_000, delta=DELTA) < 2.0
     assert found.delta == DELTA
     assert found.assumption == (
-        "for readers of finals alone who trust the service, of a user who reports once among 10,000 honest reports: "
-        "any two records"
+        "against readers of final answers who trust the service, for a user who reports once among 10,000 honest "
+        "reports: any two records"
     )
 
 

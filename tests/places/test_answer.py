@@ -31,9 +31,12 @@ def test_a_judgement_has_the_reports_by_region_and_the_epsilons() -> None:
     judged = COUNTS.judgement()
     assert judged.evidence[0].startswith("500 reports, by region: everywhere ")
     assert len(judged.evidence) == 2
-    assert judged.privacy[0].startswith("epsilon 0.500 or 2.000 for ever: ")
+    assert judged.privacy[0].startswith("epsilon 0.500 or 2.000 a lifetime: ")
 
 
 def test_weights_are_told_with_what_they_assume() -> None:
     weighted = counts_of(collection_of("epsilon: [0.5, 2]"), 100)
-    assert "right only if the choice of epsilon has nothing to do with the place" in weighted.judgement().evidence[1]
+    assert (
+        "which is unbiased only if the choice of epsilon is independent of the place"
+        in weighted.judgement().evidence[1]
+    )

@@ -87,11 +87,11 @@ def test_a_judgement_has_the_fit_the_dependence_and_the_privacy() -> None:
     judged = estimate_of().judgement()
     assert judged.evidence == (
         "12,345 reports",
-        "lremh from previous, 7 iterations; could gain 1e-07 nats at most, within tolerance",
+        "lremh from previous, 7 iterations; at most 1e-07 nats below the maximum likelihood, within tolerance",
         "the attributes depend on each other (p < 0.001)",
     )
     assert judged.facts == {"certified": "yes", "dependent": "yes"}
-    assert judged.privacy == ("epsilon 1.500 a report, 7.800 for ever: the record does not change",)
+    assert judged.privacy == ("epsilon 1.500 a report, 7.800 a lifetime: the record does not change",)
     assert judged.previous == ()
 
 
@@ -105,21 +105,21 @@ def test_a_judgement_has_what_speaks_against_an_estimate() -> None:
     ).judgement()
     assert doubtful.evidence == (
         "12,345 reports, worth 20,000 of different users in one window",
-        "em from uniform, 1 iterations; could gain 3.2 nats at most, NOT within tolerance",
-        "no dependence can be shown: the attributes may be independent (p = 0.42)",
+        "em from uniform, 1 iterations; at most 3.2 nats below the maximum likelihood, NOT within tolerance",
+        "no significant dependence: the attributes may be independent (p = 0.42)",
     )
     assert doubtful.facts == {"certified": "no", "dependent": "no"}
 
 
 def test_a_judgement_says_of_which_views_an_estimate_is_made() -> None:
     views = (View(attributes=("bathing",), reports=3), View(attributes=("mobility",), reports=0))
-    assert "made of 1 of 2 views, in 7 sweeps" in estimate_of(views=views).judgement().evidence[1]
+    assert "fitted to 1 of 2 views in 7 sweeps" in estimate_of(views=views).judgement().evidence[1]
 
 
 def test_a_judgement_says_what_previous_windows_contribute_if_they_do() -> None:
     alone = [[0.15, 0.2, 0.25], [0.0, 0.15, 0.25]]
     temporal = Temporal(alone=alone, users=1_234.5, drift=0.001, jumped=False, filter=None)
-    sentence = "previous windows weigh as much as 1,234 users, and move the answer by 0.0500"
+    sentence = "previous windows weigh as much as 1,234 users and move the answer by 0.0500"
     assert estimate_of(temporal=temporal).judgement().previous == (sentence,)
     assert estimate_of(temporal=temporal.model_copy(update={"users": 0.0})).judgement().previous == ()
 
@@ -140,8 +140,8 @@ def test_a_judgement_has_what_readers_of_finals_could_learn() -> None:
     published = Published.among("20,000", epsilon=0.1189, delta=1e-8, hidden="any two records")
     known = estimate_of(privacy=Privacy(per_report=1.5, for_ever=7.8, assumption="any", published=published))
     assert known.judgement().privacy[-1] == (
-        "(epsilon, delta) = (0.119, 1e-08) for readers of finals alone who trust the service, of a user who reports "
-        "once among 20,000 honest reports: any two records"
+        "(epsilon, delta) = (0.119, 1e-08) against readers of final answers who trust the service, for a user who "
+        "reports once among 20,000 honest reports: any two records"
     )
 
 

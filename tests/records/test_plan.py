@@ -156,5 +156,6 @@ def test_its_text_says_whose_rows_are_counted_for_an_estimate_among_more_attribu
 
 def test_its_text_compares_another_mechanism_with_the_same_epsilon() -> None:
     text = text_of(plan(JointCollection.parse(TOWNS_TEXT)))
-    assert "With `kind: k-rr, epsilon: " in text
-    assert ": it is the better one for " in text
+    assert "Alternative: `kind: k-rr, epsilon: " in text
+    assert " times these, and one report costs " in text
+    assert "It is better for " in text

@@ -56,7 +56,7 @@ def test_a_judgement_has_the_reports_of_every_phase_and_what_an_epoch_costs() ->
 def test_a_judgement_of_a_running_epoch_says_that_it_is_no_result() -> None:
     running = ranking_of(epoch=7, phase=1, final=False)
     assert running.judgement().evidence == (
-        "not the epoch's result yet: candidates and their order may change",
+        "the epoch goes on: candidates and their order may change",
         "1,000 reports",
     )
     assert running.look.title == "epoch 7 · phase 1 of 2"

@@ -164,7 +164,7 @@ def test_no_method_is_usual_in_place_of_one_to_which_users_answer_again_and_agai
     planned = plan(films("kind: loloha, epsilon: 1, k: 4, set_size: 3"))
     assert planned.usual is None
     assert "without a kind" not in text_of(planned)
-    assert "all, for ever | " in text_of(planned)
+    assert "all, unchanged | " in text_of(planned)
 
 
 def test_its_text_says_what_a_day_costs_and_how_long_a_budget_lasts() -> None:

@@ -10,7 +10,7 @@ def test_a_judgement_has_the_questions_the_candidates_and_the_privacy() -> None:
     judged = ranking_of(collection_of()).judgement()
     assert judged.evidence[0].startswith("20,000 reports: ")
     assert " candidates, " in judged.evidence[1]
-    assert judged.privacy[0].startswith("pem at epsilon 4.000 for ever: ")
+    assert judged.privacy[0].startswith("pem at epsilon 4.000 a lifetime: ")
 
 
 def test_a_ranking_of_nothing_says_why() -> None:

@@ -27,5 +27,5 @@ def test_the_plan_states_size_privacy_and_error() -> None:
 
 def test_its_text_has_the_questions_and_the_cost() -> None:
     text = text_of(plan(collection_of("epsilon: 4, k: 8")))
-    assert "all reports of a user, for ever | epsilon 4.000, about one question" in text
+    assert "all reports of a user's lifetime | epsilon 4.000, about one question" in text
     assert "the whole string | 50.0%" in text

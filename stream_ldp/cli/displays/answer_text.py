@@ -187,11 +187,13 @@ class AnswerText:
         yield from judged.evidence
         yield from judged.previous
         if answer.plausibility is None:
-            yield "whether these reports are honest cannot be tested"
+            yield "no test of these reports can detect crafted ones"
         elif answer.plausibility.flagged:
-            yield f"WARNING: honest reports hardly ever look like this ({shown_p(answer.plausibility.p_value)})"
+            p = shown_p(answer.plausibility.p_value)
+            yield f"WARNING: the plausibility test fails ({p}): some reports may be crafted"
         for each in answer.liars:
-            yield f"{each.liars:.0%} liars can move {each.about or 'a number'} by {each.most:.2g} at most"
+            number = each.about or "a number"
+            yield f"{each.liars:.0%} of users with crafted reports can move {number} by at most {each.most:.2g}"
         yield from judged.privacy
         if measures := self._score():
             told = ", ".join(f"{name} {measure}" for name, measure in measures)

@@ -119,7 +119,7 @@ async def audit_reporter(
     return [
         finding("the file asks for what the reporter asks about, at what it costs", auditor.meaning()),
         finding("every row is the one that the specification makes of user, record, time and noise", rows),
-        finding("the permanent response is the user's own, for ever", permanence),
+        finding("the permanent response is the user's own, for a lifetime", permanence),
         finding("with fresh noise, nothing of a row is the user's for longer than the report", afresh),
         finding("nothing but the rows depends on the record", surroundings),
         finding("a record has what the specification gives it, and nothing else", frames),

@@ -135,9 +135,9 @@ def test_a_silence_is_a_line_with_the_time_that_it_spans() -> None:
 
 def test_a_panel_warns_of_reports_that_do_not_look_honest_and_of_those_that_cannot_be_tested() -> None:
     flagged, untested = (result_of(7, plausibility=each) for each in (FLAGGED, None))
-    assert "WARNING: honest reports hardly ever look like this (p < 1e-06)" in panel(flagged)
+    assert "WARNING: the plausibility test fails (p < 1e-06): some reports may be crafted" in panel(flagged)
     assert "plausible=no" in line(flagged)
-    assert "whether these reports are honest cannot be tested" in panel(untested)
+    assert "no test of these reports can detect crafted ones" in panel(untested)
     assert "plausible=untested" in line(untested)
     assert not any(word in panel(result_of(7)) for word in ("WARNING", "tested"))
 

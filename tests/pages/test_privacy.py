@@ -80,7 +80,7 @@ def test_the_privacy_statement_of_memoised_sets_has_the_methods_own_numbers() ->
         )
     )
     assert svim.users == loloha.users == 100_000
-    stated = f"is {svim.standard_error:.3f}, with `loloha` it is {loloha.standard_error:.3f}"
+    stated = f"is {svim.standard_error:.3f} with `svim` and {loloha.standard_error:.3f} with `loloha`"
     assert stated in text_of(PAGE).replace("\n", " ")
 
 

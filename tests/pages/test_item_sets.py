@@ -11,7 +11,7 @@ from rich.console import Console
 from stream_ldp.cli.displays.answer_text import AnswerText
 from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
 from stream_ldp.pipeline.answer import Published, WindowBounds
-from stream_ldp.pipeline.cells import CellKey
+from stream_ldp.pipeline.cells import LEVEL, CellKey, normal_quantile
 from stream_ldp.sets.answer import EpochPrivacy, HeavyHitter
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.phases import epoch_epsilon
@@ -23,10 +23,17 @@ def test_the_picture_of_a_ranking_is_as_watch_draws_it() -> None:
     (picture,) = blocks("docs/tutorial/item-sets.md", "text")
     collection = example("films.yaml")
     assert isinstance(collection, ItemCollection)
-    rows = re.findall(r"^│ +\d+ +(\w+) +[█-▏]+ +([\d.]+) +([\d.]+) +([\d.]+) +│$", picture, flags=re.MULTILINE)
+    rows = re.findall(
+        r"^│ +\d+ +(\w+) +[█-▏]+ +([\d.]+) +([\d.]+) to ([\d.]+) +([\d.]+) +│$", picture, flags=re.MULTILINE
+    )
     items = [
-        HeavyHitter(rank=rank, item=item, frequency=float(frequency), standard_error=float(error))
-        for rank, (item, frequency, error, _) in enumerate(rows, start=1)
+        HeavyHitter(
+            rank=rank,
+            item=item,
+            frequency=float(frequency),
+            standard_error=(float(largest) - float(least)) / (2 * normal_quantile(LEVEL)),
+        )
+        for rank, (item, frequency, least, largest, _) in enumerate(rows, start=1)
     ]
     (start,) = re.findall(r"─ (\S+)/\S+ ·", picture)
     start_ms = int(datetime.fromisoformat(start).timestamp() * 1000)
@@ -55,7 +62,7 @@ def test_the_picture_of_a_ranking_is_as_watch_draws_it() -> None:
             ),
         ),
     ).model_copy(update={"items": tuple(items)})
-    truth: dict[CellKey, float] = {("", (item,)): float(true) for item, _, _, true in rows}
+    truth: dict[CellKey, float] = {("", (item,)): float(true) for item, *_, true in rows}
     console = Console(file=(file := StringIO()), width=110, color_system=None)
     console.print(AnswerText.of(ranking, truth=truth).panel())
     assert file.getvalue() == picture

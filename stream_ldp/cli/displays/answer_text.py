@@ -122,7 +122,7 @@ class AnswerText:
     def _table(self, rows: int) -> Table:
         """Draw the cells: their rank and names, a bar, and their numbers."""
         cells = [cell for group in self.groups.values() for cell in group]
-        headings = [self.look.number, "± s.e."]
+        headings = [self.look.number, "95 % interval"]
         if with_raw := any(cell.raw is not None for cell in cells):
             headings.append("raw")
         headings += [*self.look.others.values(), *(() if self.truth is None else ("truth",))]
@@ -138,13 +138,14 @@ class AnswerText:
         for group, members in self.groups.items():
             whole = self._whole(members)
             for rank, cell in enumerate(members[:rows], start=1):
-                numbers = [cell.estimate, cell.standard_error, *((cell.raw,) if with_raw else ())]
                 table.add_row(
                     *self._place(rank, cell),
                     *((plain("" if rank > 1 else group),) if self.look.group else ()),
                     *map(plain, cell.names),
                     _bar(cell.estimate, whole),
-                    *(_number(number, cell) for number in numbers),
+                    _number(cell.estimate, cell),
+                    _interval(cell),
+                    *((_number(cell.raw, cell),) if with_raw else ()),
                     *(f"{cell.others[name]:.2g}" for name in self.look.others),
                     *(() if self.truth is None else (_number(self._true(cell), cell),)),
                 )
@@ -262,6 +263,12 @@ def _bar(number: float, whole: tuple[float, float]) -> Bar:
 def _number(number: float | None, cell: Cell) -> str:
     """Write a number of a cell with the digits that its error allows; nothing for one that is not known."""
     return "" if number is None else f"{number:,.{decimals(cell.standard_error)}f}"
+
+
+def _interval(cell: Cell) -> str:
+    """Write the confidence interval of a cell; nothing where there is none."""
+    ends = cell.interval()
+    return "" if ends is None else f"{_number(ends[0], cell)} to {_number(ends[1], cell)}"
 
 
 def _plausible(answer: Answer) -> str:

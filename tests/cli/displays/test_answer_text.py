@@ -85,7 +85,7 @@ def test_a_panel_has_the_cells_by_their_numbers_with_errors_and_truth() -> None:
     assert "beside the truth: distance 0.0500" in text
     (row,) = (line for line in text.splitlines() if " full " in line and " no " in line)
     assert row.split()[1:3] == ["no", "full"]
-    assert row.split()[-4:-1] == ["0.300", "0.010", "0.250"], "probability, standard error, truth"
+    assert row.split()[-6:-1] == ["0.300", "0.280", "to", "0.320", "0.250"], "probability, interval, truth"
     assert "truth" not in panel(estimate_of())
 
 

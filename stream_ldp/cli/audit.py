@@ -32,6 +32,7 @@ from stream_ldp.kinds import kind_of
 from stream_ldp.mechanisms import OSEntropy, SeededEntropy
 from stream_ldp.mechanisms.notation import EXAMPLES
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -235,6 +236,8 @@ def _run_client(audited: AuditSubject, subject: str, *, through: str | None, as_
     if broken := [each for each in found if each.problem is not None]:
         where = "".join(f"\n  {each.promise}: {each.problem}" for each in broken)
         fail(f"DISPROVED: {len(broken)} of {len(found)} promises of the client{where}")
+    if not as_json:
+        echo(f"All {len(found)} promises of the client hold.")
 
 
 @contextlib.contextmanager
@@ -290,9 +293,11 @@ def _attack(audited: AuditSubject, *, trials: int, confidence: float, seed: int 
     if as_json:
         _print_json({"confidence": confidence, "results": results})
     else:
-        _print_table(f"Lower bounds of epsilon by attack, with confidence {confidence:g} in all rows", results)
+        _print_table(f"Lower bounds of epsilon by attack, all of them valid with confidence {confidence:g}", results)
     if disproved := [each for each in results if each["lower_bound"] > each["epsilon"]]:
         fail(f"DISPROVED: {len(disproved)} of {len(results)} attacks show more than the epsilon that is claimed")
+    if not as_json:
+        echo(f"No lower bound exceeds the claimed epsilon: {quantity(len(results), 'attack')} did not disprove it.")
 
 
 def _print_json(document: dict[str, Any]) -> None:

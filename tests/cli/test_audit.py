@@ -49,7 +49,7 @@ def test_the_table_rounds_an_epsilon_up_and_explains_its_columns(collection: Pat
     result = run(collection, "--exact")
     assert result.exit_code == 0
     assert "A record that does not change" in result.stdout
-    for shown in ("0.537143", "1.074286", "4.394450", "for ever", "1.217624"):
+    for shown in ("0.537143", "1.074286", "4.394450", "lifetime", "1.217624"):
         assert shown in result.stdout
     assert "`if constant` is what so many reports cost" in result.stdout
 
@@ -200,7 +200,7 @@ def test_the_audit_of_a_client_says_which_promise_is_broken(
     assert result.exit_code == 1
     assert "BROKEN" in result.stdout
     assert "DISPROVED: " in result.stderr
-    assert "every row is the one that the specification makes of user, record, time and noise" in result.stderr
+    assert "every row follows the specification, given user, record, time and noise" in result.stderr
 
 
 @pytest.mark.parametrize(

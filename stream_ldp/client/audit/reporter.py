@@ -117,22 +117,22 @@ async def audit_reporter(
         fingerprints={client.fingerprint},
     )
     return [
-        finding("the file asks for what the reporter asks about, at what it costs", auditor.meaning()),
-        finding("every row is the one that the specification makes of user, record, time and noise", rows),
+        finding("the reporter asks and charges what the file states", auditor.meaning()),
+        finding("every row follows the specification, given user, record, time and noise", rows),
         finding("the permanent response is the user's own, for a lifetime", permanence),
-        finding("with fresh noise, nothing of a row is the user's for longer than the report", afresh),
+        finding("fresh noise leaves nothing permanent in a row", afresh),
         finding("nothing but the rows depends on the record", surroundings),
-        finding("a record has what the specification gives it, and nothing else", frames),
+        finding("a Kafka record has what the specification says, and nothing else", frames),
         finding("the ledger charges each report in full, before it leaves", charges),
-        finding("what the user's terms do not allow is not sent", refusals),
+        finding("nothing beyond the user's terms is sent", refusals),
         finding("a user reports in the turns that the secret gives, whatever the record and the clock", turns),
         finding("only the user can read the secret and the ledger", auditor.files()),
         finding("neither the log nor the text of an object has a secret or a record", auditor.texts()),
-        finding("all that is random is the operating system's, and used once", source),
-        finding("rows are as likely as the specification makes them", law, chance=CHANCE),
-        finding("a place in a batch tells nothing of its report", order, chance=CHANCE),
-        finding("batch ids are random and tell nothing of the record", ids, chance=2 * CHANCE),
-        finding("brokers store nothing that tells whose a batch is", pseudonyms(auditor.seen)),
+        finding("all randomness is the operating system's, and used once", source),
+        finding("rows have the specified probabilities", law, chance=CHANCE),
+        finding("the place of a report in its batch is independent of the report", order, chance=CHANCE),
+        finding("batch ids are random and independent of the record", ids, chance=2 * CHANCE),
+        finding("brokers store nothing that identifies the author of a batch", pseudonyms(auditor.seen)),
     ]
 
 

@@ -81,19 +81,19 @@ async def audit_respondent(collection: Any, client: Sets, file: Mapping[str, Any
         order, ids = await users.population()
     return [
         finding("the file asks for what the reporters answer", users.meaning()),
-        finding("who is asked reports once to each phase, whatever the set", users.answers(lasting, restarted)),
+        finding("an asked user reports once to each phase, whatever the set", users.answers(lasting, restarted)),
         finding("nothing but the rows depends on the set", users.surroundings(lasting)),
-        finding("nor after restarts in every window", users.surroundings(restarted)),
+        finding("the same holds after restarts in every window", users.surroundings(restarted)),
         finding("no restart reports to a phase again", users.repeats),
         finding("a row is the method's response to the set", users.rows(restarted)),
-        finding("a row is the one that the specification makes of set, round and words", users.specified()),
-        finding("what is permanent in a row is what the specification makes of the user's secret", users.permanent()),
-        finding("a record has what the specification gives it, and nothing else", users.frames(file)),
+        finding("a row follows the specification, given set, round and words", users.specified()),
+        finding("the permanent part of a row follows the specification, given the secret", users.permanent()),
+        finding("a Kafka record has what the specification says, and nothing else", users.frames(file)),
         finding("the log does not have the user's secret", users.logged()),
         finding("the ledger charges each report exactly, before it leaves", users.mischarged),
-        finding("a population's reports tell nothing of their users' places", order, chance=CHANCE),
+        finding("the order of a population's reports is independent of the users", order, chance=CHANCE),
         finding("batch ids are random", ids, chance=CHANCE),
-        finding("brokers store nothing that tells whose a batch is", pseudonyms(users.seen)),
+        finding("brokers store nothing that identifies the author of a batch", pseudonyms(users.seen)),
     ]
 
 

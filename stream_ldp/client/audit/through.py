@@ -67,16 +67,14 @@ def audit_through(
         audited = _Through(process, collection, client, text=text, window=file["window"], directory=directory)
         return [
             finding("the file asks for what the client asks about, at what it costs", audited.meaning()),
-            finding(
-                "every row is the one that the specification makes of user, record, time and words", audited.rows()
-            ),
-            finding("with fresh noise, nothing of a row is the user's for longer than the report", audited.afresh()),
+            finding("every row follows the specification, given user, record, time and words", audited.rows()),
+            finding("fresh noise leaves nothing permanent in a row", audited.afresh()),
             finding("the permanent response and the ledger are the user's own, over restarts", audited.restarts()),
             finding("nothing but the rows depends on the record", audited.surroundings()),
-            finding("what leaves has what the specification gives it, and nothing else", audited.frames()),
+            finding("a sent record has what the specification says, and nothing else", audited.frames()),
             finding("the ledger charges each report in full", audited.charges()),
             finding("each report is charged before it leaves, whatever happens to the client", audited.crashes()),
-            finding("what the user's terms do not allow is not sent", audited.refusals()),
+            finding("nothing beyond the user's terms is sent", audited.refusals()),
             finding("fresh noise is not the same twice", audited.noise(), chance=CHANCE),
             finding("batch ids are random", audited.ids(), chance=CHANCE),
         ]

@@ -30,12 +30,12 @@ estimates:
 #: What says so of each break.
 CAUGHT = {
     "charges_half": "the ledger charges each report in full",
-    "takes_the_words_of_the_first_value": "every row is the one that the specification makes",
-    "keeps_its_pseudonym_for_ever": "every row is the one that the specification makes",
-    "says_when_to_the_millisecond": "what leaves has what the specification gives it",
-    "says_who_it_is_in_a_header": "what leaves has what the specification gives it",
+    "takes_the_words_of_the_first_value": "every row follows the specification",
+    "keeps_its_pseudonym_for_ever": "every row follows the specification",
+    "says_when_to_the_millisecond": "a sent record has what the specification says",
+    "says_who_it_is_in_a_header": "a sent record has what the specification says",
     "sends_before_it_counts": "each report is charged before it leaves",
-    "takes_any_value": "what the user's terms do not allow is not sent",
+    "takes_any_value": "nothing beyond the user's terms is sent",
     "draws_the_same_noise_again": "fresh noise is not the same twice",
 }
 

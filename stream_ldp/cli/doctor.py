@@ -56,10 +56,9 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as one JSON array.")] = False,
     settings: Settings,
 ) -> None:
-    """Check a set-up, from brokers to packages, and say what to do about each problem.
+    """Examine brokers, topics, access, registry, clocks, groups and packages, and write nothing.
 
-    It looks at brokers, topics, access, registry, clocks, groups and packages, and writes nothing. The exit status is
-    1 if there is a problem; warnings, and what cannot be found out without writing, leave it 0.
+    The exit status is 1 if there is a problem. Warnings, and checks that would have to write, leave it 0.
     """
     run_operation(_doctor(settings, load_collections(files), as_json=as_json))
 

@@ -25,6 +25,11 @@ class Deferred:
         return self.imported()(*arguments, **named)
 
 
+def imported(found: Any) -> Any:
+    """Return an object, imported first if it is deferred."""
+    return found.imported() if isinstance(found, Deferred) else found
+
+
 def deferred(place: str) -> Any:
     """Return a `Deferred` for a field of any type, whose reader imports the object, such as those of a `Kind`."""
     return Deferred(place)

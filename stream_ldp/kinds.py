@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream_ldp.collection import CollectionError
 from stream_ldp.collection.located import keys_of, meant, parse_document, parse_model, place_of, read_text
-from stream_ldp.deferred import Deferred, deferred
+from stream_ldp.deferred import deferred, imported
 from stream_ldp.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -30,9 +30,8 @@ class _Table(UserDict[str, "Kind[Any, Any, Any]"]):
     """Kinds by name, each imported when it is first asked for: who only reports loads no other kind."""
 
     def __getitem__(self, name: str) -> Kind[Any, Any, Any]:
-        kind = self.data[name]
-        found: Kind[Any, Any, Any] = kind.imported() if isinstance(kind, Deferred) else kind
-        return found
+        kind: Kind[Any, Any, Any] = imported(self.data[name])
+        return kind
 
 
 #: Every kind by its name. A file that shows no kind is read as the first.

@@ -31,10 +31,22 @@ def test_the_floors_of_the_architecture_are_those_that_imports_are_held_to() -> 
     assert [floors[floor] for floor in sorted(floors, reverse=True)] == [set(layer.split(" | ")) for layer in layers]
 
 
-#: Tests of a class of the package that are left, by `isinstance`, `issubclass`, `type(...)` and class patterns. Each
-#: may stand where a seam is missing, so there are never more: a new class answers for itself instead. Lower the
-#: number with each that goes.
-MOST_TYPE_TESTS = 40
+#: The tests of a class of the package, by `isinstance`, `issubclass`, `type(...)` and class patterns, and why the
+#: class does not answer for itself there: what is tested comes from outside, or is one of the two things that a log
+#: or a notation may have. Anywhere else a test stands where a seam is missing, and a method belongs on the class.
+TYPE_TESTS = {
+    "cli/record_description.py: Partial": "a record of the partials topic is a partial or a watermark",
+    "cli/subject.py: Mechanism": "a mechanism in one word is of records or of one value",
+    "client/sender.py: Collection": "applications give anything",
+    "client/subscriber.py: Collection": "applications give a collection or its name",
+    "deferred.py: Deferred": "a table has objects and places of objects",
+    "kafka/fetching.py: _Result": "aiokafka keeps results and failures in one place",
+    "mechanisms/frequency_oracle.py: FrequencyOracle": "an audit is given any randomizer; only oracles take sets",
+    "pipeline/merging.py: Watermark": "a record of the partials topic is a partial or a watermark",
+    "pipeline/quarantine.py: Watermark": "a record of the partials topic is a partial or a watermark",
+    "sets/collection.py: ItemSets": "applications give sets or a table of them",
+    "views/spec.py: With": "a collection file may have anything",
+}
 
 
 def type_tests() -> list[str]:
@@ -51,15 +63,15 @@ def type_tests() -> list[str]:
         return name.endswith(("Error", "Exception")) or any(map(is_error, bases.get(name, ())))
 
     return [
-        f"{path.relative_to(REPOSITORY)}:{line}: {name}"
+        f"{path.relative_to(REPOSITORY / 'stream_ldp')}: {name}"
         for path, tree in sorted(trees.items())
-        for line, name in _tested(tree)
+        for name in _tested(tree)
         if name in bases and not is_error(name)
     ]
 
 
-def _tested(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield the line and the name of each class that something is tested for."""
+def _tested(tree: ast.AST) -> Iterator[str]:
+    """Yield the name of each class that something is tested for."""
     for node in ast.iter_child_nodes(tree):
         tested: list[ast.AST] = []
         match node:
@@ -72,10 +84,9 @@ def _tested(tree: ast.AST) -> Iterator[tuple[int, str]]:
             case ast.Compare(left=ast.Call(func=ast.Name(id="type")), comparators=compared):
                 tested = list(compared)
         for each in tested:
-            yield from ((part.lineno, part.id) for part in ast.walk(each) if isinstance(part, ast.Name))
+            yield from (part.id for part in ast.walk(each) if isinstance(part, ast.Name))
         yield from _tested(node)
 
 
-def test_no_more_code_asks_for_the_class_of_something() -> None:
-    found = type_tests()
-    assert len(found) <= MOST_TYPE_TESTS, "\n".join(found)
+def test_only_what_comes_from_outside_is_asked_for_its_class() -> None:
+    assert type_tests() == list(TYPE_TESTS)

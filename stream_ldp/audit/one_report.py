@@ -17,7 +17,7 @@ from stream_ldp.audit.output_distribution import (
     stated_distribution,
 )
 from stream_ldp.audit.several_users import several_users_differences
-from stream_ldp.mechanisms import FrequencyOracle
+from stream_ldp.mechanisms.frequency_oracle import oracle_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,23 +40,21 @@ class OneReport:
 
     def enumerated(self) -> Exact:
         small = in_miniature(self.randomizer)
-        if not isinstance(small, FrequencyOracle) or small.set_slots is None:
-            of = "value" if isinstance(small, FrequencyOracle) else "number"
-            return self._exact(small, of, realised_distribution(small), stated_distribution(small))
-        sets = all_sets(small.size)
-        realised = realised_set_distribution(small, sets, padding=small.set_slots)
-        return self._exact(small, "set", realised, small.stated_sets(sets, padding=small.set_slots))
+        if (oracle := oracle_of(small)) is None or (slots := oracle.set_slots) is None:
+            return self._exact(small, small.input_name, realised_distribution(small), stated_distribution(small))
+        sets = all_sets(oracle.size)
+        realised = realised_set_distribution(oracle, sets, padding=slots)
+        return self._exact(small, "set", realised, oracle.stated_sets(sets, padding=slots))
 
     def _exact(self, small: Randomizer, of: str, realised: OutputDistribution, stated: OutputDistribution) -> Exact:
         as_stated = bool((realised == stated).all())
         differences: list[str] = list(several_users_differences(self.randomizer))
         wide: list[Claim] = []
-        if isinstance(self.randomizer, FrequencyOracle):
+        if (oracle := oracle_of(self.randomizer)) is not None:
             # Only an oracle that knows dummies reports sets.
-            if self.randomizer.inputs > self.randomizer.size:
-                padding = self.randomizer.set_slots or _PADDING
-                differences += oracle_differences(self.randomizer, padding=padding)
-            wide += [claim for claim in [wide_claim(self.randomizer)] if claim is not None]
+            if oracle.inputs > oracle.size:
+                differences += oracle_differences(oracle, padding=oracle.set_slots or _PADDING)
+            wide += [claim for claim in [wide_claim(oracle)] if claim is not None]
         if not as_stated:
             differences.insert(
                 0, f"{type(small).__name__}, one user: its reports of a {of} are not as likely as stated"

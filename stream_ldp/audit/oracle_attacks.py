@@ -17,7 +17,8 @@ import numpy as np
 
 from stream_ldp.audit.attacks import SINGLE_USERS, Attack
 from stream_ldp.audit.lower_bound import CHUNK
-from stream_ldp.mechanisms import FrequencyOracle, Values
+from stream_ldp.mechanisms import Values
+from stream_ldp.mechanisms.frequency_oracle import oracle_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.audit.lower_bound import Histories, System
-    from stream_ldp.mechanisms import Entropy, Randomizer
+    from stream_ldp.mechanisms import Entropy, FrequencyOracle, Randomizer
 
     #: Sets of values, each of shape (items,).
     Sets = tuple[NDArray[np.intp], ...]
@@ -100,8 +101,8 @@ def randomizer_attacks(randomizer: Randomizer, *, noise: Callable[[], Entropy]) 
 
     Unlike those of two values, the outputs of neighbouring numbers are hardly told apart.
     """
-    if isinstance(randomizer, FrequencyOracle):
-        return oracle_attacks(randomizer, noise=noise)
+    if (oracle := oracle_of(randomizer)) is not None:
+        return oracle_attacks(oracle, noise=noise)
     one, other = randomizer.furthest
     pairs = ((np.array([[one]]), np.array([[other]])),)
     of_inputs = InputReports(randomizer=randomizer, noise=noise)
@@ -109,7 +110,8 @@ def randomizer_attacks(randomizer: Randomizer, *, noise: Callable[[], Entropy]) 
         AttackTarget("perturb", of_inputs, pairs),
         AttackTarget("perturb, singly", of_inputs, pairs, singly=True),
     ]
-    return tuple(each.attack(neighbours="any two numbers", reports=1, claimed=randomizer.epsilon) for each in targets)
+    neighbours = f"any two {randomizer.input_name}s"
+    return tuple(each.attack(neighbours=neighbours, reports=1, claimed=randomizer.epsilon) for each in targets)
 
 
 def oracle_attacks(oracle: FrequencyOracle, *, noise: Callable[[], Entropy]) -> tuple[Attack, ...]:

@@ -466,6 +466,11 @@ class Collection(Part):
         raise NotImplementedError
 
     @property
+    def synthesizes(self) -> bool:
+        """Whether synthetic records are published with each final."""
+        return False
+
+    @property
     def links_reports(self) -> bool:
         """Whether the reports of a user carry a pseudonym, so that each is held until its period ends."""
         return False

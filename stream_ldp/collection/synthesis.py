@@ -86,6 +86,10 @@ class SynthesizingCollection(CollectionOfRecords):
         def attributes(self) -> Sequence[Labelled]: ...
 
     @property
+    def synthesizes(self) -> bool:
+        return self.synthesis is not None
+
+    @property
     def whole(self) -> Series:
         """The series whose tasks hold all that records are made from."""
         raise NotImplementedError
@@ -155,9 +159,4 @@ def record_bytes(sizes: Sequence[int]) -> int:
 
 def topics_of(collection: Collection) -> Topics:
     """Return the topics of a collection, beside those that every collection has."""
-    return replace(collection.topics, records=synthesis_of(collection) is not None, rows=collection.rows)
-
-
-def synthesis_of(collection: Collection) -> SynthesisSpec | None:
-    """Return the synthetic records that a collection publishes; None if it publishes none."""
-    return collection.synthesis if isinstance(collection, SynthesizingCollection) else None
+    return replace(collection.topics, records=collection.synthesizes, rows=collection.rows)

@@ -144,12 +144,10 @@ async def check_connection(settings: Settings, *, timeout_seconds: float = TIMEO
         token = settings.sasl_token_file
         why = "it is still starting" if token is None else f"it rejects the token in {token}, or is still starting"
         raise BrokerUnreachable(f"{settings.brokers} answers, but shows no broker: {why}")
-    failures = {}
+    failures: dict[str, _Failure] = {}
     for address in advertised:
-        found = await _ask(address, settings, timeout_seconds)
-        if isinstance(found, BrokerReply):
+        if await _ask(address, settings, timeout_seconds, failures=failures) is not None:
             return
-        failures[address] = found
     error = _unreachable(failures)
     raise type(error)(
         f"{settings.brokers} answers, but tells clients to connect to {', '.join(advertised)} "
@@ -174,10 +172,13 @@ def _require_one_cluster(clusters: dict[str, str | None]) -> None:
 async def _answers(settings: Settings, timeout_seconds: float) -> dict[str, BrokerReply]:
     """Ask all given addresses at once, and return the answers, in the order of the addresses."""
     addresses = list(dict.fromkeys(settings.broker_addresses))
-    asking = [asyncio.create_task(_ask(address, settings, timeout_seconds)) for address in addresses]
+    failures: dict[str, _Failure] = {}
+    asking = [
+        asyncio.create_task(_ask(address, settings, timeout_seconds, failures=failures)) for address in addresses
+    ]
     try:
         for found in asyncio.as_completed(asking):
-            if isinstance(await found, BrokerReply):
+            if await found is not None:
                 await asyncio.wait(asking, timeout=OTHERS_SECONDS)
                 break
         results = {address: task.result() for address, task in zip(addresses, asking, strict=True) if task.done()}
@@ -185,9 +186,9 @@ async def _answers(settings: Settings, timeout_seconds: float) -> dict[str, Brok
         for task in asking:
             task.cancel()
         await asyncio.gather(*asking, return_exceptions=True)
-    answers = {address: found for address, found in results.items() if isinstance(found, BrokerReply)}
+    answers = {address: found for address, found in results.items() if found is not None}
     if not answers:
-        raise _unreachable({address: found for address, found in results.items() if isinstance(found, _Failure)})
+        raise _unreachable({address: failures[address] for address in results})
     return answers
 
 
@@ -198,17 +199,20 @@ def _unreachable(failures: Mapping[str, _Failure]) -> BrokerUnreachable:
     )
 
 
-async def _ask(address: str, settings: Settings, timeout_seconds: float) -> BrokerReply | _Failure:
-    """Ask one address for its cluster."""
+async def _ask(
+    address: str, settings: Settings, timeout_seconds: float, *, failures: dict[str, _Failure]
+) -> BrokerReply | None:
+    """Ask one address for its cluster; one that does not answer has its place among the failures."""
     try:
         async with asyncio.timeout(timeout_seconds):
             return await ask(address, settings.connection_options())
     except UNREACHABLE as error:
         mismatch = await _mismatch(address, settings, timeout_seconds) if _closed(error) else None
-        return _Failure(
+        failures[address] = _Failure(
             why=mismatch or explain(error, settings, timeout_seconds),
             refused=mismatch is not None or any(isinstance(cause, _REFUSALS) for cause in _causes(error)),
         )
+        return None
 
 
 async def _mismatch(address: str, settings: Settings, timeout_seconds: float) -> str | None:

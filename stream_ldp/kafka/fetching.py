@@ -183,8 +183,8 @@ class _Fetcher(Fetcher):  # type: ignore[misc]
         """Make errors of the fetches that have come to what cannot be parsed; return whether there are any."""
         failed = [
             partition
-            for partition, result in self._records.items()
-            if isinstance(result, _Result) and result.failed and (not partitions or partition in partitions)
+            for partition, result in self._results
+            if result.failed and (not partitions or partition in partitions)
         ]
         for partition in failed:
             self._records[partition] = FetchError(error=CannotParse(partition), backoff=0)
@@ -212,9 +212,12 @@ class _Fetcher(Fetcher):  # type: ignore[misc]
     @property
     def _is_behind(self) -> bool:
         """Whether a fetch has brought so much of a partition that more of it waits."""
-        return any(
-            isinstance(result, _Result) and result.nbytes >= _BEHIND_BYTES for result in self._records.values()
-        )
+        return any(result.nbytes >= _BEHIND_BYTES for _, result in self._results)
+
+    @property
+    def _results(self) -> Iterator[tuple[TopicPartition, _Result]]:
+        """The fetches that have brought records, as far as they are not drained."""
+        return ((partition, found) for partition, found in self._records.items() if isinstance(found, _Result))
 
     async def _update_fetch_positions(self, *request: Any) -> bool:
         return await self._outlast(super()._update_fetch_positions(*request))

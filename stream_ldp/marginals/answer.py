@@ -485,7 +485,11 @@ class Marginals(AnswerMessage):
 
     def between(self, low: float, high: float, *, of: Sequence[str] = ()) -> Iterator[Cell]:
         """Iterate over the shares of users from one number to another; see `AnswerMessage`."""
-        numbers = {each.attribute: each.estimate for each in self.attributes if isinstance(each.estimate, Numbers)}
+        numbers = {
+            each.attribute: each.estimate
+            for each in self.attributes
+            if each.estimate is not None and each.estimate.kind == "numbers"
+        }
         for name in of or numbers:
             if name not in numbers:
                 raise ParameterError(

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 class AttributeEstimate(Protocol):
     """What the answers about an attribute say."""
 
+    @property
+    def distribution(self) -> FittedDistribution | None:
+        """The distribution of a number; None where the answers show none."""
+        ...
+
     def message(self, attribute: AskedAttribute) -> Frequencies | Numbers | Outputs:
         """Return it as a part of an answer."""
         ...
@@ -57,6 +62,7 @@ class FrequencyEstimate:
     projected: NDArray[np.float64]
     kept: NDArray[np.bool_]
     others: float | None = None
+    distribution: None = None
 
     def message(self, attribute: AskedAttribute) -> Frequencies:
         return Frequencies(
@@ -124,6 +130,7 @@ class OutputEstimate:
     rank: int
     shares: NDArray[np.float64]
     standard_error: NDArray[np.float64]
+    distribution: None = None
 
     def message(self, attribute: AskedAttribute) -> Outputs:
         return Outputs(

@@ -9,7 +9,6 @@ import numpy as np
 from stream_ldp.evaluation.completion import complete_attributes
 from stream_ldp.evaluation.trial import Evaluation, Measured
 from stream_ldp.marginals.answer import Distribution
-from stream_ldp.marginals.estimates import NumberEstimate
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.cells import LEVEL, normal_quantile
 from stream_ldp.questions.answers import gathered
@@ -69,26 +68,25 @@ def _measure(trial: Trial[SampledCollection]) -> Iterator[Measured]:
         yield Measured(series, metrics, seconds)
     begun = trial.clock()
     shown = [
-        _of_distribution(_attribute(questions, place), estimate.distribution, people[str(place)])
-        for place, estimate in _numbers(questions, sums)
-        if estimate.distribution is not None
+        _of_distribution(_attribute(questions, place), found, people[str(place)])
+        for place, found in _distributions(questions, sums)
     ]
     if shown:
         metrics = {name: float(np.mean([each[name] for each in shown])) for name in shown[0]}
         yield Measured("distribution", metrics, reported + trial.clock() - begun)
 
 
-def _numbers(
+def _distributions(
     questions: QuestionSet[AttributeQuestion], sums: NDArray[np.int64]
-) -> Iterator[tuple[int, NumberEstimate]]:
-    """Estimate the numbers that anybody was asked about."""
+) -> Iterator[tuple[int, FittedDistribution]]:
+    """Estimate the distributions of the numbers that anybody was asked about, where the answers show them."""
     for place in sorted({place for question in questions.questions for place in question.of}):
         if _attribute(questions, place).range is not None and (
             answers := gathered(questions, [(1.0, sums)], of=place)
         ):
-            estimate = answers[0].question.estimate(answers, of=place)
-            if isinstance(estimate, NumberEstimate):
-                yield place, estimate
+            found = answers[0].question.estimate(answers, of=place).distribution
+            if found is not None:
+                yield place, found
 
 
 def _of_distribution(

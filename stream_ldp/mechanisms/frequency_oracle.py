@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms.randomizer import OutputDistribution
+    from stream_ldp.mechanisms.randomizer import OutputDistribution, Randomizer
     from stream_ldp.mechanisms.randomness.entropy import Entropy
 
 
@@ -195,3 +195,8 @@ class FrequencyOracle(ValueRandomizer):
         """Return sums that give every value the frequency 0, int64, shape (counters,)."""
         _, by_chance = self.support
         return np.full(self.counters, round(reports * by_chance), dtype=np.int64)
+
+
+def oracle_of(randomizer: Randomizer) -> FrequencyOracle | None:
+    """Return a randomizer as an oracle, which takes sets as well; None if its reports support no values."""
+    return randomizer if isinstance(randomizer, FrequencyOracle) else None

@@ -42,6 +42,7 @@ class HalfSpaceResponse(Randomizer):
 
     kind: ClassVar[str] = "mean-est"
     example: ClassVar[str] = "dimensions=4,epsilon=1"
+    input_name: ClassVar[str] = "number"
 
     dimensions: int
     epsilon: float

@@ -148,6 +148,15 @@ class Mechanism(ABC):
     def meaning(self) -> list[Any]:
         """All parameters that change the meaning of a report, as plain data."""
 
+    def matched_share(self, *, reports: int) -> float | None:  # noqa: ARG002
+        """Return the share of users who are found again from one period of linked reports to the next.
+
+        reports: of each user in each period, at least 1.
+
+        None where reports cannot be linked.
+        """
+        return None
+
     @abstractmethod
     def permanent(self, values: NDArray[np.intp], source: Entropy) -> Symbols:
         """Draw the permanent symbols of records, shape (n, symbols).

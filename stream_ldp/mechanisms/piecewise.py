@@ -53,6 +53,7 @@ class PiecewiseResponse(Randomizer):
 
     kind: ClassVar[str] = "piecewise"
     example: ClassVar[str] = "steps=6,width=3,epsilon=1"
+    input_name: ClassVar[str] = "number"
 
     steps: int
     width: int

@@ -50,6 +50,7 @@ class Randomizer(ABC):
     """A mechanism that perturbs one of `inputs` inputs, numbered from 0.
 
     kind, example: the parts of its notation in one word, such as `hadamard:size=8,epsilon=1`.
+    input_name: what an input is, in a word.
     epsilon: privacy loss in nats of one report, for any two inputs, as realised; never rounded down.
     """
 
@@ -57,6 +58,7 @@ class Randomizer(ABC):
 
     kind: ClassVar[str]
     example: ClassVar[str]
+    input_name: ClassVar[str] = "value"
     epsilon: float
 
     @property

@@ -14,6 +14,7 @@ from stream_ldp.collection.located import Misplaced
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.bit_counts import BATCH_LIMIT, batch_scores, check
 from stream_ldp.mechanisms.blanket import Blanket
+from stream_ldp.mechanisms.matching import matched_share
 from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec, Symbol, TwoStages, checked_neighbours
 from stream_ldp.mechanisms.privacy_loss import NotCovered, PrivacyLoss, Values
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy, threshold
@@ -260,6 +261,11 @@ class RRLDP(Mechanism):
     def links(self) -> bool:
         """See `Mechanism.links`: without an IRR, all reports of a user are one."""
         return self.p is not None and self.permanent_share < 1.0
+
+    def matched_share(self, *, reports: int) -> float | None:
+        if self.p is None or self.q is None or not self.links:
+            return None
+        return matched_share(self.sizes, f=self.f, p=self.p, q=self.q, reports=reports)
 
     def linked_odds(self, ones: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
         """See `Mechanism.linked_odds`: T ones among the W reports of a bit tell all that the reports tell.

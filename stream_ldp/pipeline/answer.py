@@ -267,8 +267,8 @@ class AnswerMessage(Message):
 
     def with_turns(self, w_event: WEvent) -> Self:
         """Say what turns bound, where it says what reports reveal."""
-        part = getattr(self, "privacy", None)
-        if not isinstance(part, PrivacyPart):
+        part: PrivacyPart | None = getattr(self, "privacy", None)
+        if part is None:
             return self
         return self.model_copy(update={"privacy": part.model_copy(update={"w_event": w_event})})
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from stream_ldp.collection import Collection
-from stream_ldp.deferred import Deferred
+from stream_ldp.deferred import imported
 from stream_ldp.pipeline.answer import AnswerT
 from stream_ldp.pipeline.fewest_users import fewest_users
 from stream_ldp.pipeline.window_task import SeriesT
@@ -331,5 +331,4 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
         return self.reports if self.rounds is None else None
 
     def __getattribute__(self, name: str) -> Any:
-        found = object.__getattribute__(self, name)
-        return found.imported() if isinstance(found, Deferred) else found
+        return imported(object.__getattribute__(self, name))

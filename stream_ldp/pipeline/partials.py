@@ -58,6 +58,23 @@ class Partial:
     end: int
     counts: Statistic
 
+    def key(self, *, writer: str) -> list[Any]:
+        return ["partial", self.collection, self.of, self.pane_ms, self.partition, self.segment, writer]
+
+    @property
+    def header(self) -> dict[str, Any]:
+        return {
+            "pane": [self.pane_ms, self.pane_length_ms],
+            "of": self.of,
+            "segment": self.segment,
+            "end": self.end,
+            "statistic": _NAMES[type(self.counts)],
+        }
+
+    @property
+    def payload(self) -> bytes:
+        return self.counts.to_bytes()
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Watermark:
@@ -76,6 +93,18 @@ class Watermark:
     generation: int
     time_ms: int | None
     topic: TopicIdentity = UNASKED
+
+    def key(self, *, writer: str) -> list[Any]:  # noqa: ARG002
+        return ["watermark", self.collection, self.partition, self.generation]
+
+    @property
+    def header(self) -> dict[str, Any]:
+        known = {} if self.topic == UNASKED else {"topic": self.topic.id, "partitions": self.topic.partitions}
+        return {"watermark": self.time_ms, **known}
+
+    @property
+    def payload(self) -> bytes:
+        return b""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -141,27 +170,14 @@ def encode(record: Partial | Watermark, *, writer: str) -> tuple[bytes, bytes]:
 
     writer: name of one ownership of the source partition.
     """
-    header: dict[str, Any] = {
+    header = {
         "collection": record.collection,
         "fingerprint": record.fingerprint,
         "partition": record.partition,
         "epoch": record.generation,
+        **record.header,
     }
-    if isinstance(record, Watermark):
-        header["watermark"] = record.time_ms
-        if record.topic != UNASKED:
-            header |= {"topic": record.topic.id, "partitions": record.topic.partitions}
-        key = ["watermark", record.collection, record.partition, record.generation]
-        return _json(key), _json(header) + _SEPARATOR
-    header |= {
-        "pane": [record.pane_ms, record.pane_length_ms],
-        "of": record.of,
-        "segment": record.segment,
-        "end": record.end,
-        "statistic": _NAMES[type(record.counts)],
-    }
-    key = ["partial", record.collection, record.of, record.pane_ms, record.partition, record.segment, writer]
-    return _json(key), _json(header) + _SEPARATOR + record.counts.to_bytes()
+    return _json(record.key(writer=writer)), _json(header) + _SEPARATOR + record.payload
 
 
 def decode(value: bytes) -> Partial | Watermark:

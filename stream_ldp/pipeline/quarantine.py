@@ -86,6 +86,11 @@ class LogEntry:
             return self.record.collection
         return None if self.about is None else self.about.collection
 
+    def watermark_of(self, fingerprint: str) -> Watermark | None:
+        """Return its watermark; None if it is a partial, or of another fingerprint."""
+        found = self.record
+        return found if isinstance(found, Watermark) and found.fingerprint == fingerprint else None
+
     @property
     def damaged(self) -> bool:
         """Whether nothing is known of the record, not even its key."""
@@ -176,7 +181,7 @@ class Quarantine:
         for offset, (other, _) in list(self._partials.items()):
             if other.key == entry.key and offset < entry.offset:
                 del self._partials[offset]
-        if isinstance(entry.record, Partial) and entry.about is not None and entry.about.writer is not None:
+        if entry.record is not None and entry.about is not None and entry.about.writer is not None:
             self._writers[entry.record.partition, entry.record.generation] = entry.about.writer
 
     def note_final(self, series: str, start_ms: int) -> None:

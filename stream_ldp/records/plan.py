@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import MECHANISMS, RRLDP
+from stream_ldp.mechanisms import MECHANISMS
+from stream_ldp.mechanisms.matching import USERS
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon, shown_guess
 from stream_ldp.pipeline.budgets import BUDGETS, BudgetPlan, affordable, budget_section, times
 from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS
@@ -18,7 +19,6 @@ from stream_ldp.pipeline.statistics import row_width
 from stream_ldp.pipeline.statistics.row_table import TABLE_BITS
 from stream_ldp.quantity import memory, quantity
 from stream_ldp.records.collection import JointCollection
-from stream_ldp.records.matching import USERS, matched_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -261,9 +261,7 @@ def plan(collection: JointCollection, *, populations: Sequence[int] = POPULATION
         estimates=tuple(_estimate_plan(collection, estimate, populations) for estimate in collection.estimates),
         others=tuple(_others(collection)),
         linked=collection.linking,
-        matched=matched_share(mechanism, reports=collection.most_windows)
-        if collection.linked_ms is not None and isinstance(mechanism, RRLDP)
-        else None,
+        matched=None if collection.linked_ms is None else mechanism.matched_share(reports=collection.most_windows),
     )
 
 

@@ -29,7 +29,6 @@ from stream_ldp.kinds import kind_of
 from stream_ldp.merge_step import MergeStep, next_round, window_records
 from stream_ldp.pipeline.answer import Status, WindowBounds
 from stream_ldp.pipeline.merging import Merge
-from stream_ldp.pipeline.partials import Watermark
 from stream_ldp.pipeline.provisionals import SHARE, Provisionals
 from stream_ldp.pipeline.quarantine import Quarantine, Unsolved
 from stream_ldp.pipeline.rows import rows_of
@@ -273,8 +272,8 @@ class CollectionMerger:
 
     async def _fold(self, entry: LogEntry) -> Unread | None:
         """Apply a record; return it if it cannot be read."""
-        if isinstance(entry.record, Watermark) and entry.record.fingerprint == self.merge.fingerprint:
-            await self._hear_of(entry.record.topic)
+        if (watermark := entry.watermark_of(self.merge.fingerprint)) is not None:
+            await self._hear_of(watermark.topic)
         self._applied = max(self._applied, entry.offset)
         return self._quarantine.apply(self.merge, entry)
 

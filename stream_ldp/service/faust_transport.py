@@ -14,9 +14,10 @@ from aiokafka.errors import KafkaError
 from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread, Consumer, Transport
 from mode.threads import WorkerThread
 
+from stream_ldp.kafka import unreadable
 from stream_ldp.kafka.decompression import MAX_EXPANDED_BYTES, turn_of
 from stream_ldp.kafka.fetching import CannotParse, mend_aiokafka
-from stream_ldp.kafka.unreadable import UnreadableRecord, read_past
+from stream_ldp.kafka.unreadable import read_past
 
 mend_aiokafka()
 
@@ -97,8 +98,9 @@ class _Consumer(Consumer):
         return _Thread(self, loop=self.loop, beacon=self.beacon)
 
     def _to_message(self, tp: TopicPartition, record: Any) -> Any:
-        if isinstance(record, UnreadableRecord):
-            record.headers = ((_FAULT, record.fault.encode()),)
+        fault = unreadable.fault_of(record)
+        if fault is not None:
+            record.headers = ((_FAULT, fault.encode()),)
         return super()._to_message(tp, record)
 
 

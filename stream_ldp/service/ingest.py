@@ -27,7 +27,7 @@ from stream_ldp.kafka.patience import WAITED, passes, patiently
 from stream_ldp.kafka.producer import Record
 from stream_ldp.kafka.round_log import RoundLog
 from stream_ldp.kafka.tracing import links_of, span
-from stream_ldp.kafka.unreadable import UnreadableRecord
+from stream_ldp.kafka.unreadable import fault_of
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.content_type import PARTIAL
@@ -293,9 +293,9 @@ class Ingest(Service):
         state = owned.state
         values = [record.value or b"" for record in records]
         unreadable = {
-            index: Rejected(Reason.UNREADABLE_RECORD, record.fault)
+            index: Rejected(Reason.UNREADABLE_RECORD, fault)
             for index, record in enumerate(records)
-            if isinstance(record, UnreadableRecord)
+            if (fault := fault_of(record)) is not None
         }
         if self._rounds is not None:
             unknown = [each for each in wire.fingerprints(values) if not state.knows(each)]

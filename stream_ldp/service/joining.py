@@ -67,8 +67,8 @@ class Joining:
         begin = await last_merge(self._cluster, self._settings, self._collection)
         closed = ClosedSoFar()
         async for entry in partials_log(name, settings=self._settings, begin=0 if begin is None else begin.partials):
-            if isinstance(entry.record, Watermark) and entry.record.fingerprint == fingerprint:
-                closed.take(entry.record)
+            if (watermark := entry.watermark_of(fingerprint)) is not None:
+                closed.take(watermark)
         return closed
 
     @staticmethod

@@ -126,7 +126,7 @@ class ViewsSpec(Part):
     @property
     def label(self) -> str | None:
         """The attribute that is asked about with each other one; None if there is none."""
-        return self.ask.label if isinstance(self.ask, With) else None
+        return None if isinstance(self.ask, str | tuple) else self.ask.label
 
     @property
     def for_users(self) -> int:
@@ -163,9 +163,9 @@ class ViewsSpec(Part):
             name = "pairs" if self.ask == "pairs" else "attributes"
             views: list[tuple[int, ...]] = [*combinations(range(len(sizes)), 2 if name == "pairs" else 1)]
             return self._of(name, views, attributes)
-        if isinstance(self.ask, With):
-            return self._of(f"with {self.ask.label}", _star(self.ask.label, attributes), attributes)
-        return self._of("given", _positions(self.ask, attributes), attributes)
+        if isinstance(self.ask, tuple):
+            return self._of("given", _positions(self.ask, attributes), attributes)
+        return self._of(f"with {self.ask.label}", _star(self.ask.label, attributes), attributes)
 
     def questions(self, attributes: Sequence[AskedAttribute]) -> QuestionSet[ViewQuestion]:
         """Return a question for each view.

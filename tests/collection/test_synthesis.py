@@ -7,7 +7,13 @@ import json
 import pytest
 
 from stream_ldp.collection import CollectionError
-from stream_ldp.collection.synthesis import WINDOW_BYTES, Synthesis, SynthesisSpec, record_bytes, synthesis_of
+from stream_ldp.collection.synthesis import (
+    WINDOW_BYTES,
+    Synthesis,
+    SynthesisSpec,
+    SynthesizingCollection,
+    record_bytes,
+)
 from stream_ldp.kafka.topics import ROOM_BYTES, SEGMENT_BYTES
 from stream_ldp.kinds import parse_collection
 from tests.client.examples import collection_of
@@ -27,10 +33,12 @@ window: {size: 10s}
 
 def test_a_file_asks_for_records_without_another_fingerprint() -> None:
     plain, asking = parse_collection(JOINT), parse_collection(JOINT + "synthesis: {records: 50, seed: 7}\n")
-    assert synthesis_of(plain) is None
-    assert synthesis_of(asking) == SynthesisSpec(records=50, seed=7, method=Synthesis.AUTO)
+    assert (plain.synthesizes, asking.synthesizes) == (False, True)
+    assert isinstance(asking, SynthesizingCollection)
+    assert asking.synthesis == SynthesisSpec(records=50, seed=7, method=Synthesis.AUTO)
     assert asking.fingerprint == plain.fingerprint
-    assert synthesis_of(collection_of()) is synthesis_of(views_of()) is None
+    assert not collection_of().synthesizes
+    assert not views_of().synthesizes
 
 
 def test_the_bytes_of_a_record_are_the_most_that_it_takes() -> None:

@@ -19,7 +19,6 @@ from stream_ldp.cli.demo.survey import Survey, survey_records
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.one_report import one_report
 from stream_ldp.cli.running import run_client
-from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.embedded import MOCK_NOTICE, EmbeddedBroker, EmbeddedKafka, EmbeddedMock, MissingTool
 from stream_ldp.kafka.producer import Producer
 from stream_ldp.kafka.settings import Settings
@@ -134,7 +133,7 @@ class _Demo:
             self._settings,
             collections,
             metrics=Metrics(collection.name for collection in collections),
-            writers=(lambda _: _Alone(self._settings)) if isinstance(broker, EmbeddedMock) else None,
+            writers=None if broker.has_transactions else lambda _: _Alone(self._settings),
         )
         try:
             with _working(self._console, "Starting a worker ..."):
@@ -173,15 +172,8 @@ class _Demo:
         await asyncio.sleep(seconds)
 
     async def _start(self, worker: Worker, broker: EmbeddedBroker, specs: tuple[TopicSpec, ...]) -> None:
-        await self._make_topics(broker, specs)
+        await broker.create_topics(specs, settings=self._settings)
         await worker.start()
-
-    async def _make_topics(self, broker: EmbeddedBroker, specs: tuple[TopicSpec, ...]) -> None:
-        if isinstance(broker, EmbeddedMock):
-            broker.touch([spec.name for spec in specs])
-            return
-        async with Cluster.connect(self._settings) as cluster:
-            await cluster.create(specs, replication=1)
 
     async def _show(self) -> None:
         """Show the answers as they come: redrawn on a terminal, otherwise the final ones, a line each."""

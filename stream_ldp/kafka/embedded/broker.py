@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from types import TracebackType
-from typing import Self
+from typing import ClassVar, Self
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.topics import TopicSpec
 
 
 class EmbeddedBrokerError(StreamLDPError, RuntimeError):
@@ -18,7 +22,12 @@ class MissingTool(EmbeddedBrokerError):
 
 
 class EmbeddedBroker(ABC):
-    """A broker in a child process, as a context manager: it runs within the block."""
+    """A broker in a child process, as a context manager: it runs within the block.
+
+    has_transactions: whether clients can write in transactions.
+    """
+
+    has_transactions: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -32,6 +41,11 @@ class EmbeddedBroker(ABC):
     @abstractmethod
     def stop(self) -> None:
         """End the child process."""
+
+    async def create_topics(self, specs: Sequence[TopicSpec], *, settings: Settings) -> None:
+        """Create topics, one replica each."""
+        async with Cluster.connect(settings) as cluster:
+            await cluster.create(specs, replication=1)
 
     def __enter__(self) -> Self:
         self.start()

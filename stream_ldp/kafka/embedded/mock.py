@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib.util
 import multiprocessing
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from multiprocessing.connection import Connection
 
 from stream_ldp.kafka.embedded.broker import EmbeddedBroker, EmbeddedBrokerError, MissingTool
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.topics import TopicSpec
 
 #: Seconds for each request to the cluster while it starts: it takes milliseconds on two idle cores; the rest is for a
 #: busy machine.
@@ -26,6 +28,8 @@ class EmbeddedMock(EmbeddedBroker):
 
     It needs confluent-kafka (`pip install 'stream-ldp[demo]'`). Create topics with `touch`.
     """
+
+    has_transactions = False
 
     def __init__(self) -> None:
         if importlib.util.find_spec("confluent_kafka") is None:
@@ -49,6 +53,10 @@ class EmbeddedMock(EmbeddedBroker):
         # Only the child may hold its end, so that we read the end of the file when it dies.
         self._far_end.close()
         self._bootstrap = self._reply()
+
+    async def create_topics(self, specs: Sequence[TopicSpec], *, settings: Settings) -> None:  # noqa: ARG002
+        """Create topics, of 4 partitions each, whatever they should have."""
+        self.touch(spec.name for spec in specs)
 
     def touch(self, topics: Iterable[str]) -> None:
         """Create topics, of 4 partitions each, by asking for them."""

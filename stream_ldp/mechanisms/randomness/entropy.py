@@ -265,8 +265,6 @@ def threshold(probability: float) -> int:
 
 def random_words(n: int, *, entropy: Entropy) -> NDArray[np.uint32]:
     """Draw `n` independent uniform 32-bit words, uint32, shape (n,)."""
-    if isinstance(entropy, WordEntropy):
-        return entropy.words(n).astype("<u4", copy=False)
     return entropy.integers(np.full(n, RESOLUTION)).astype("<u4")
 
 

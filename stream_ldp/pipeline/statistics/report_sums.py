@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from stream_ldp.pipeline.statistics.statistic import Statistic
 
 #: Bytes of a sum in memory.
 SUM_BYTES = 8
@@ -24,7 +26,7 @@ MAX_COUNTERS = 2**22
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
-class ReportSums:
+class ReportSums(Statistic):
     """Sums over reports; the sums of several sources can be added.
 
     reports: number of reports.
@@ -50,6 +52,9 @@ class ReportSums:
             reports += part.reports
             values += part.values
         return cls(reports=reports, values=values)
+
+    def adds_up(self, counters: int, *, possible: Callable[..., bool]) -> bool:
+        return len(self.values) == counters and possible(self.values, reports=np.array(self.reports, dtype=np.int64))
 
     @property
     def nbytes(self) -> int:

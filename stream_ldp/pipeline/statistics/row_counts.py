@@ -7,12 +7,14 @@ have up to one row a report. The value is the same in both cases: it merges by a
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from stream_ldp.pipeline.statistics.statistic import Statistic
 
 _HEADER = struct.Struct("<II")  # bits of a row, number of distinct rows
 _COUNT = np.dtype("<u4")
@@ -25,7 +27,7 @@ def row_width(bits: int) -> int:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
-class RowCounts:
+class RowCounts(Statistic):
     """Distinct packed rows with their counts.
 
     bits: number of bits of a row.
@@ -78,6 +80,16 @@ class RowCounts:
 
     def __add__(self, other: RowCounts) -> RowCounts:
         return RowCounts.sum([self, other], bits=self.bits)
+
+    def counts_rows(self, bits: int, *, valid: Callable[[NDArray[np.uint8]], NDArray[np.bool_]] | None) -> bool:
+        if bits != self.bits:
+            return False
+        if not len(self.rows):
+            return True
+        spare = bits % 8
+        if (self.counts <= 0).any() or (spare and (self.rows[:, -1] >> spare).any()):
+            return False
+        return valid is None or bool(valid(self.rows).all())
 
     def where(self, kept: NDArray[np.bool_]) -> Self:
         """Return some of the distinct rows, with their counts; bool, shape (distinct,)."""

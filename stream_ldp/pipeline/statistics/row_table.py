@@ -7,7 +7,7 @@ merge. As distinct rows, which are sorted, it would take fifty times as long, an
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_ldp.pipeline.statistics.row_counts import RowCounts, row_width
+from stream_ldp.pipeline.statistics.statistic import Statistic
 
 #: Widest rows that are counted in a table: 2^16 counters take 512 KiB in memory, and 30 to 130 KB on the log.
 TABLE_BITS = 16
@@ -26,7 +27,7 @@ _LEVEL = 1  # of Zstandard: counts are noise, of which higher levels find no mor
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
-class RowTable:
+class RowTable(Statistic):
     """How often each row came.
 
     bits: number of bits of a row, 1 to `TABLE_BITS`.
@@ -57,6 +58,14 @@ class RowTable:
                 raise ValueError(f"cannot add counts of {part.bits}-bit rows to counts of {bits}-bit rows")
             total += part.counts
         return cls(bits=bits, counts=total)
+
+    @classmethod
+    def merged(cls, parts: Sequence[RowTable]) -> Sequence[Statistic]:
+        """See `Statistic.merged`: the rows that occur in the tables, added up first."""
+        return (cls.sum(parts).distinct(),)
+
+    def counts_rows(self, bits: int, *, valid: Callable[[NDArray[np.uint8]], NDArray[np.bool_]] | None) -> bool:
+        return bits == self.bits and (valid is None or self.distinct().counts_rows(bits, valid=valid))
 
     @property
     def reports(self) -> int:

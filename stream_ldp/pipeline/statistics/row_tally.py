@@ -40,15 +40,8 @@ class _RowTally:
         self._valid = valid
 
     def fits(self, statistic: Statistic) -> bool:
-        """Decide whether a statistic counts rows of as many bits, each at least once, that are reports."""
-        if not isinstance(statistic, RowCounts) or statistic.bits != self._bits:
-            return False
-        if not len(statistic.rows):
-            return True
-        spare = self._bits % 8
-        if (statistic.counts <= 0).any() or (spare and (statistic.rows[:, -1] >> spare).any()):
-            return False
-        return self._valid is None or bool(self._valid(statistic.rows).all())
+        """See `Tally.fits`; the rows that occur in a table may also stand one by one."""
+        return statistic.counts_rows(self._bits, valid=self._valid)
 
 
 class TableTally(_RowTally):
@@ -77,12 +70,6 @@ class TableTally(_RowTally):
         if not self._sending.is_due(self._reports, closing=closing):
             return {}
         return {0: RowTable.of(self._counts, bits=self._bits)}
-
-    def fits(self, statistic: Statistic) -> bool:
-        """See `Tally.fits`; the rows that occur may also stand one by one."""
-        if isinstance(statistic, RowTable):
-            return statistic.bits == self._bits and (self._valid is None or super().fits(statistic.distinct()))
-        return super().fits(statistic)
 
 
 class SegmentTally(_RowTally):

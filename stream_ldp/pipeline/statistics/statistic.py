@@ -1,26 +1,72 @@
-"""The types of statistics, and the interface of the tallies that count them."""
+"""The interface of statistics, and that of the tallies that count them."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
-
-from stream_ldp.pipeline.statistics.report_sums import ReportSums
-from stream_ldp.pipeline.statistics.row_counts import RowCounts
-from stream_ldp.pipeline.statistics.row_table import RowTable
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
-Statistic = RowCounts | RowTable | ReportSums
+
+class Statistic(ABC):
+    """All that an answer needs of the reports to a pane, from one source."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def reports(self) -> float:
+        """Number of reports, or their total weight."""
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Number of bytes in memory."""
+
+    @abstractmethod
+    def to_bytes(self) -> bytes:
+        """Encode it; equal statistics have equal bytes."""
+
+    @classmethod
+    @abstractmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Decode what `to_bytes` has encoded.
+
+        Raises:
+            ValueError, IndexError, struct.error: the bytes are no such statistic.
+        """
+
+    @classmethod
+    def merged(cls, parts: Sequence[Any]) -> Sequence[Statistic]:
+        """Return the same counts, of statistics of this class, in the form that answers are made from."""
+        return parts
+
+    def counts_rows(self, bits: int, *, valid: Callable[[NDArray[np.uint8]], NDArray[np.bool_]] | None) -> bool:  # noqa: ARG002
+        """Decide whether it counts rows of so many bits, each at least once, that are reports.
+
+        valid: decides which packed rows are reports, bool, shape (n,); None if all of them are.
+        """
+        return False
+
+    def adds_up(self, counters: int, *, possible: Callable[..., bool]) -> bool:  # noqa: ARG002
+        """Decide whether it has sums of so many counters, which its number of reports can have.
+
+        possible: see `Randomizer.possible`.
+        """
+        return False
 
 
-def merged(parts: Sequence[Statistic]) -> tuple[RowCounts | ReportSums, ...]:
+def merged(parts: Sequence[Statistic]) -> tuple[Statistic, ...]:
     """Return the same counts with all tables of rows added up, as the rows that occur in them."""
-    tables = [part for part in parts if isinstance(part, RowTable)]
-    others = tuple(part for part in parts if not isinstance(part, RowTable))
-    return (RowTable.sum(tables).distinct(), *others) if tables else others
+    by_class: dict[type[Statistic], list[Statistic]] = {}
+    for part in parts:
+        by_class.setdefault(type(part), []).append(part)
+    return tuple(each for form, found in by_class.items() for each in form.merged(found))
 
 
 class Tally(Protocol):

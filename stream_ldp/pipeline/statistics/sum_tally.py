@@ -51,6 +51,4 @@ class SumTally:
 
     def fits(self, statistic: Statistic) -> bool:
         """Decide whether a statistic has sums of as many counters, which so many reports can have."""
-        if not isinstance(statistic, ReportSums) or len(statistic.values) != self._oracle.counters:
-            return False
-        return self._oracle.possible(statistic.values, reports=np.array(statistic.reports, dtype=np.int64))
+        return statistic.adds_up(self._oracle.counters, possible=self._oracle.possible)

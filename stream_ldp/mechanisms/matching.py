@@ -7,37 +7,38 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
-    from stream_ldp.mechanisms import RRLDP
+    from numpy.typing import NDArray
 
 #: Users among whom each is looked for: twice as many take four times as long, a second for 500 bits.
 USERS = 400
 
 
-def matched_share(mechanism: RRLDP, *, reports: int, users: int = USERS, seed: int = 0) -> float:
+def matched_share(
+    sizes: Sequence[int], *, f: float, p: float, q: float, reports: int, users: int = USERS, seed: int = 0
+) -> float:
     """Simulate two periods of linked reports, and return the share of users who are matched across them.
 
     An attacker who reads the reports looks, for each user of the first period, for the user of the second whose
     permanent bits are likeliest the same: the one with the largest likelihood ratio of both numbers of ones of each
     bit, as if bits were independent. Users' values are uniform, which is the worst case for a reader.
 
-    mechanism: with an instantaneous response; without it, a single report shows the permanent bits themselves.
+    sizes: number of values of each attribute.
+    f, p, q: the noise, as `RRLDP` has it; p is below q.
     reports: of each user in each period, at least 1.
     users: number of users who report in both periods.
     seed: of the simulation, so that a plan says the same whenever it is printed.
     """
     rng = np.random.default_rng(seed)
-    values = np.column_stack([rng.integers(size, size=users) for size in mechanism.sizes])
-    sizes = np.array(mechanism.sizes)
+    values = np.column_stack([rng.integers(size, size=users) for size in sizes])
     held = values + np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    bits = np.zeros((users, int(sizes.sum())), dtype=np.bool_)
+    bits = np.zeros((users, sum(sizes)), dtype=np.bool_)
     np.put_along_axis(bits, held, values=True, axis=1)
-    bits ^= rng.random(bits.shape) < mechanism.f / 2
-    p, q = mechanism.p or 0.0, 1.0 if mechanism.q is None else mechanism.q
+    bits ^= rng.random(bits.shape) < f / 2
     # P(a permanent bit is 1).
-    share = np.repeat(1 / sizes, sizes)
-    one = share * (1 - mechanism.f / 2) + (1 - share) * mechanism.f / 2
+    share = np.repeat(1 / np.array(sizes), sizes)
+    one = share * (1 - f / 2) + (1 - share) * f / 2
     first, second = (_odds(rng.binomial(reports, np.where(bits, q, p)), reports=reports, p=p, q=q) for _ in range(2))
     scores = np.zeros((users, users))
     for bit, chance in enumerate(one.tolist()):

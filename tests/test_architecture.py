@@ -90,3 +90,15 @@ def _tested(tree: ast.AST) -> Iterator[str]:
 
 def test_only_what_comes_from_outside_is_asked_for_its_class() -> None:
     assert type_tests() == list(TYPE_TESTS)
+
+
+def test_an_oracle_is_one_file_and_a_line_in_the_table() -> None:
+    """Of the kinds, only one that does not offer all oracles names any; the audit's own client is written apart."""
+    named = {
+        str(path.relative_to(REPOSITORY / "stream_ldp"))
+        for path in (REPOSITORY / "stream_ldp").rglob("*.py")
+        if re.search(r'OptimisedUnaryResponse|"oue"', path.read_text(encoding="utf-8"))
+    }
+    kinds = {"pairs/collection.py"}
+    written_apart = {"audit/wire/randomizers.py"}
+    assert named - kinds - written_apart == {"mechanisms/__init__.py", "mechanisms/optimised_unary.py"}

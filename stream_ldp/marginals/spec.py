@@ -1,12 +1,12 @@
 """How users are asked and answers perturbed, as a collection file writes it: a spec for each family of oracles.
 
-Each has the keys of its oracles, and builds them; a new oracle without keys of its own is a word of `PlainSpec`.
+Each has the keys of its oracles, and builds them; an oracle without keys of its own needs no spec.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -21,7 +21,7 @@ from stream_ldp.mechanisms import ChannelResponse, HalfSpaceResponse, RepeatedRe
 from stream_ldp.mechanisms.bloom import MAX_HASHES
 from stream_ldp.mechanisms.channel import exact_rows
 from stream_ldp.mechanisms.piecewise import coin, least_worst_case, square_wave
-from stream_ldp.questions.oracles import epsilon_of_distortion, value_oracle
+from stream_ldp.questions.oracles import VALUE_ORACLES, epsilon_of_distortion, value_oracle
 from stream_ldp.questions.questions import QuestionSet
 
 if TYPE_CHECKING:
@@ -166,15 +166,6 @@ class _EpsilonSpec(SampledSpec):
 
     def value_randomizer(self, attribute: AskedAttribute) -> ValueRandomizer:
         return value_oracle(self.oracle, len(attribute.labels), epsilon=self.epsilon)
-
-
-class PlainSpec(_EpsilonSpec):
-    """The questions by an oracle without a parameter but epsilon.
-
-    epsilon: privacy loss, in nats, that an answer may cost, for any two users.
-    """
-
-    oracle: Literal["k-subset", "oue"]
 
 
 class HadamardSpec(_EpsilonSpec):
@@ -359,6 +350,24 @@ class ChannelSpec(SampledSpec):
                 "value a row"
             )
         return ChannelResponse(table=exact_rows(self.table))
+
+
+#: The specs of oracles that have keys of their own, and of all others, which the table of oracles names.
+_WITH_KEYS = (AutoSpec, DirectSpec, HadamardSpec, HashingSpec, RapporSpec, ChannelSpec)
+if TYPE_CHECKING:
+    _Plain = str
+else:
+    _named = {name for spec in _WITH_KEYS for name in get_args(spec.model_fields["oracle"].annotation)}
+    _Plain = Literal[tuple(sorted(VALUE_ORACLES.keys() - _named))]
+
+
+class PlainSpec(_EpsilonSpec):
+    """The questions by an oracle without a parameter but epsilon.
+
+    epsilon: privacy loss, in nats, that an answer may cost, for any two users.
+    """
+
+    oracle: _Plain
 
 
 #: Every spec, told apart by its oracle.

@@ -38,6 +38,7 @@ class DirectResponse(FrequencyOracle):
     """
 
     kind: ClassVar[str] = "direct"
+    named: ClassVar[tuple[str, ...]] = ("k-rr",)
     example: ClassVar[str] = "size=8,dummies=2,epsilon=1"
 
     size: int

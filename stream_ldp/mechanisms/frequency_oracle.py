@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from fractions import Fraction
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -30,12 +30,25 @@ class FrequencyOracle(ValueRandomizer):
     Users with a set of values report through an oracle too. Most oracles pad the set with dummies to l slots and
     perturb the value of one slot that is drawn; some perturb the whole set.
 
+    named: the words by which a collection file asks for it; none where only a method takes it.
     size: number of values that are estimated, 0 to size - 1. Larger values are dummies.
     """
 
     __slots__ = ()
 
+    named: ClassVar[tuple[str, ...]] = ()
     size: int
+
+    @classmethod
+    def forms(cls, size: int, *, epsilon: float) -> Iterable[Self]:
+        """Return what a file that names it may mean, of which the form of least mean variance is taken.
+
+        epsilon: of a report, in nats.
+
+        Raises:
+            ParameterError: it is not for so many values, or the epsilon is beyond the resolution.
+        """
+        return [cls(size=size, epsilon=epsilon)]  # type: ignore[call-arg]  # oracles with other parameters override it
 
     @property
     @abstractmethod

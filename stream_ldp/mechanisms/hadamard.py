@@ -91,6 +91,7 @@ class HadamardResponse(FrequencyOracle):
     """
 
     kind: ClassVar[str] = "hadamard"
+    named: ClassVar[tuple[str, ...]] = ("hadamard", "s-hist")
     example: ClassVar[str] = "size=8,epsilon=1,hash_bits=1"
 
     size: int
@@ -105,6 +106,11 @@ class HadamardResponse(FrequencyOracle):
             raise ParameterError(f"a hash has 1 to {MAX_HASH_BITS} bits, got hash_bits={self.hash_bits}")
         object.__setattr__(self, "response", self._perturbing())
         object.__setattr__(self, "epsilon", self.response.epsilon)
+
+    @classmethod
+    def forms(cls, size: int, *, epsilon: float) -> Iterable[Self]:
+        """See `FrequencyOracle.forms`: one sign."""
+        return [cls(size=size, epsilon=epsilon, hash_bits=1)]
 
     @classmethod
     def for_value(cls, size: int, *, epsilon: float) -> Iterable[Self]:

@@ -36,6 +36,7 @@ class OptimisedUnaryResponse(UnaryResponse):
     """
 
     kind: ClassVar[str] = "oue"
+    named: ClassVar[tuple[str, ...]] = ("oue",)
     example: ClassVar[str] = "size=8,epsilon=1"
 
     def __post_init__(self) -> None:

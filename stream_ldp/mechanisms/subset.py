@@ -46,6 +46,7 @@ class SubsetResponse(FrequencyOracle):
     """
 
     kind: ClassVar[str] = "k-subset"
+    named: ClassVar[tuple[str, ...]] = ("k-subset",)
     example: ClassVar[str] = "size=8,epsilon=1,members=2"
 
     size: int
@@ -65,8 +66,8 @@ class SubsetResponse(FrequencyOracle):
         object.__setattr__(self, "epsilon", loss_of(self.kept, inside=self.members, outside=others))
 
     @classmethod
-    def near_best(cls, size: int, *, epsilon: float) -> list[Self]:
-        """Return the oracles of which one has the least variance: w = k / (e^epsilon + 1), and one more or less."""
+    def forms(cls, size: int, *, epsilon: float) -> list[Self]:
+        """See `FrequencyOracle.forms`: subsets of w = k / (e^epsilon + 1) values, and of one more or less."""
         middle = size / (math.exp(min(epsilon, _MOST)) + 1)
         found = {min(max(1, math.floor(middle) + step), size - 1) for step in (-1, 0, 1, 2)}
         return [cls(size=size, epsilon=epsilon, members=members) for members in sorted(found)]

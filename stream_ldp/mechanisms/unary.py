@@ -42,6 +42,7 @@ class UnaryResponse(FrequencyOracle):
     """
 
     kind: ClassVar[str] = "unary"
+    named: ClassVar[tuple[str, ...]] = ("rappor",)
     example: ClassVar[str] = "size=8,epsilon=1"
 
     size: int

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import (
-    DirectResponse,
-    FrequencyOracle,
-    HadamardResponse,
-    OptimisedUnaryResponse,
-    SubsetResponse,
-    UnaryResponse,
-)
-from stream_ldp.mechanisms.hadamard import MAX_HASH_BITS
+from stream_ldp.mechanisms import ORACLES, DirectResponse, FrequencyOracle, HadamardResponse, SubsetResponse
 from stream_ldp.mechanisms.subset import MAX_SIZE
 
 
@@ -33,7 +25,7 @@ def value_oracle(name: str, size: int, *, epsilon: float, hash_bits: int | None 
         if name not in ("hadamard", "s-hist"):
             raise ParameterError(f"hash_bits is for oracle hadamard; {name} has none: leave it out")
         return HadamardResponse(size=size, epsilon=epsilon, hash_bits=hash_bits)
-    return min(VALUE_ORACLES[name](size, epsilon), key=lambda oracle: oracle.mean_variance)
+    return min(VALUE_ORACLES[name](size, epsilon=epsilon), key=lambda oracle: oracle.mean_variance)
 
 
 def epsilon_of_distortion(distortion: float, size: int) -> float:
@@ -53,51 +45,23 @@ def epsilon_of_distortion(distortion: float, size: int) -> float:
     return math.log(size - 1) + math.log((1 - distortion) / distortion)
 
 
-def _warner(size: int, epsilon: float) -> list[FrequencyOracle]:
+def _warner(size: int, epsilon: float) -> Iterable[FrequencyOracle]:
     if size != 2:
         raise ParameterError(f"w-rr is for two values, and there are {size}: take k-rr")
-    return [DirectResponse(size=2, epsilon=epsilon)]
+    return DirectResponse.forms(size, epsilon=epsilon)
 
 
-def _direct(size: int, epsilon: float) -> list[FrequencyOracle]:
-    return [DirectResponse(size=size, epsilon=epsilon)]
-
-
-def _subsets(size: int, epsilon: float) -> list[FrequencyOracle]:
-    return list(SubsetResponse.near_best(size, epsilon=epsilon))
-
-
-def _one_sign(size: int, epsilon: float) -> list[FrequencyOracle]:
-    return [HadamardResponse(size=size, epsilon=epsilon, hash_bits=1)]
-
-
-def _all(size: int, epsilon: float) -> Iterable[FrequencyOracle]:
+def _best(size: int, epsilon: float) -> Iterator[FrequencyOracle]:
     """Yield all forms that may be the best. Of two with equal variance, the first has the smaller report."""
-    forms: list[Callable[[], FrequencyOracle]] = [
-        partial(DirectResponse, size=size, epsilon=epsilon),
-        *(
-            partial(HadamardResponse, size=size, epsilon=epsilon, hash_bits=bits)
-            for bits in range(1, MAX_HASH_BITS + 1)
-        ),
-    ]
-    for form in forms:
-        yield form()
+    yield from DirectResponse.for_value(size, epsilon=epsilon)
+    yield from HadamardResponse.for_value(size, epsilon=epsilon)
     if size <= MAX_SIZE:
-        yield from _subsets(size, epsilon)
-
-
-def _unary(size: int, epsilon: float) -> list[FrequencyOracle]:
-    return [UnaryResponse(size=size, epsilon=epsilon)]
+        yield from SubsetResponse.forms(size, epsilon=epsilon)
 
 
 #: The forms of each oracle by the name in a collection file: for a number of values and an epsilon.
-VALUE_ORACLES: dict[str, Callable[[int, float], Iterable[FrequencyOracle]]] = {
-    "auto": _all,
-    "k-rr": _direct,
+VALUE_ORACLES: dict[str, Callable[..., Iterable[FrequencyOracle]]] = {
+    "auto": _best,
     "w-rr": _warner,
-    "k-subset": _subsets,
-    "hadamard": _one_sign,
-    "s-hist": _one_sign,
-    "rappor": _unary,
-    "oue": lambda size, epsilon: [OptimisedUnaryResponse(size=size, epsilon=epsilon)],
+    **{name: oracle.forms for oracle in ORACLES for name in oracle.named},
 }

@@ -64,7 +64,7 @@ def test_numbers_may_be_asked_for_by_a_coin_or_all_at_once() -> None:
             "epsilon: 2, per_report: 1, oracle: hadamard",
             "hadamard has no per_report, which is for auto, k-rr and w-rr: leave it out",
         ),
-        ("distortion: 0.1, per_report: 1", "`per_report` goes with `epsilon`, for ever, and oracle k-rr"),
+        ("distortion: 0.1, per_report: 1", "`per_report` needs a lifetime `epsilon` and oracle k-rr"),
         ("epsilon: 1, ask: pairs", "expected 'attributes'"),
         ("epsilon: 1, k: 3", "unknown key"),
     ],

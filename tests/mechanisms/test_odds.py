@@ -62,7 +62,7 @@ def test_an_epsilon_that_is_said_to_do_does(epsilon: float, made: Callable[[floa
         lambda epsilon: RepeatedResponse(size=3, epsilon=epsilon / 2, for_ever=epsilon),
         lambda epsilon: SetHadamardResponse(size=10, slots=2, epsilon=epsilon, hash_bits=2),
         lambda epsilon: SignResponse(epsilon=epsilon / 2, for_ever=epsilon),
-        lambda epsilon: SubsetResponse.near_best(8, epsilon=epsilon),
+        lambda epsilon: SubsetResponse.forms(8, epsilon=epsilon),
     ],
 )
 def test_an_epsilon_that_overflows_is_refused(epsilon: float, made: Callable[[float], object]) -> None:

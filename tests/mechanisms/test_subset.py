@@ -25,13 +25,13 @@ def test_a_subset_of_one_is_a_direct_response() -> None:
 @pytest.mark.parametrize("size", [2, 3, 16, 200])
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0, 8.0])
 def test_no_other_number_of_members_has_less_variance_than_those_offered(size: int, epsilon: float) -> None:
-    offered = min(noise(each) for each in SubsetResponse.near_best(size, epsilon=epsilon))
+    offered = min(noise(each) for each in SubsetResponse.forms(size, epsilon=epsilon))
     every = min(noise(SubsetResponse(size=size, epsilon=epsilon, members=w)) for w in range(1, size))
     assert offered <= every * (1 + 1e-9)
 
 
 def test_subset_selection_beats_a_direct_response_by_1_21() -> None:
-    best = min(noise(each) for each in SubsetResponse.near_best(16, epsilon=0.5))
+    best = min(noise(each) for each in SubsetResponse.forms(16, epsilon=0.5))
     assert noise(DirectResponse(size=16, epsilon=0.5)) / best > 1.21
 
 

@@ -11,12 +11,13 @@ from stream_ldp.cli.options import same_names
 from stream_ldp.cli.timing import solve_times
 from stream_ldp.collection import CollectionError, shown_duration
 from stream_ldp.kinds import kind_of, load_collection
+from stream_ldp.pipeline.counting_load import counting_loads, too_much
 from stream_ldp.pipeline.solve_time import MAX_VALUES, too_slow
 
 if TYPE_CHECKING:
     from stream_ldp.collection import Collection
 
-#: Reports of a window for which the solves of a large collection are measured.
+#: Reports of a window for which the load of a collection, and the solves of a large one, are worked out.
 REPORTS = 100_000
 
 
@@ -25,7 +26,8 @@ def check(
 ) -> None:
     """Print a line for each correct file, and exit with status 1 if anything is wrong.
 
-    A collection with a large estimate is measured, and a warning says what its solves are too slow for.
+    Warnings say what solves are too slow for, which is measured if an estimate is large, and what counting takes too
+    much of.
     """
     problems: list[str] = []
     correct: dict[str, Collection] = {}
@@ -37,7 +39,7 @@ def check(
         else:
             correct[str(file)] = collection
             echo(f"{file}: ok: {_summary(collection)}")
-            for sentence in [*_too_rare(collection), *_too_slow(collection)]:
+            for sentence in [*_too_rare(collection), *_too_slow(collection), *_too_much(collection)]:
                 echo(f"{file}: warning: {sentence}", err=True)
     if twice := same_names(correct):
         problems.append(twice)
@@ -66,6 +68,12 @@ def _too_slow(collection: Collection) -> list[str]:
         "how long a solve takes is not measured: it may grow with the cube of the values of an attribute, and one "
         f"has more than {MAX_VALUES:,}"
     ]
+
+
+def _too_much(collection: Collection) -> list[str]:
+    """Say what counting takes too much of."""
+    layout = kind_of(collection).layout(collection)
+    return list(too_much(counting_loads(collection, layout, populations=[REPORTS])))
 
 
 def _summary(collection: Collection) -> str:

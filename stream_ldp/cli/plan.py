@@ -18,6 +18,7 @@ from stream_ldp.cli.options import load_collections
 from stream_ldp.cli.timing import solve_section, solve_times
 from stream_ldp.kinds import kind_of, w_event_of
 from stream_ldp.pipeline.budgets import renewing_plans, renewing_section
+from stream_ldp.pipeline.counting_load import counting_loads, counting_section, too_much
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import leverage_section
 from stream_ldp.pipeline.plan import document, refusal_section
@@ -98,6 +99,7 @@ def plan(
     readers = published_plans(collection, kind.published, populations=populations)
     turns = None if collection.rotate is None else turn_plan(collection, w_event_of(collection))
     renewing = renewing_plans(collection, per_turn=kind.per_turn(collection))
+    loads = counting_loads(collection, kind.layout(collection), populations=populations)
     if as_json:
         measured = {
             "meaning": collection.meaning,
@@ -107,6 +109,8 @@ def plan(
             "published": [each.document for each in readers],
             "leverages": [asdict(each) for each in leverages],
             "renewing": [asdict(each) for each in renewing],
+            "counting": [asdict(load) for load in loads],
+            "too_much": list(too_much(loads)),
         }
         if turns is not None:
             measured["w_event"] = [asdict(turns)]
@@ -121,5 +125,6 @@ def plan(
                 refusal_section(collection.refused),
                 leverage_section(leverages),
                 solve_section(collection, times),
+                counting_section(loads),
             ]
         )

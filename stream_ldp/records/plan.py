@@ -17,7 +17,7 @@ from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.plan import Section
 from stream_ldp.pipeline.statistics import row_width
 from stream_ldp.pipeline.statistics.row_table import TABLE_BITS
-from stream_ldp.quantity import memory, quantity
+from stream_ldp.quantity import quantity
 from stream_ldp.records.collection import JointCollection
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 #: Numbers of reports for which the privacy loss is stated: once, twice, daily for a week, a month, a year, for ever.
 REPORTS_PER_USER = (1, 2, 7, 30, 365, math.inf)
 
+_NAMED = 6  # estimates that a line lists
 _COUNT_BYTES = 8  # bytes of a counter in memory
 _SENT_COUNT_BYTES = 4  # bytes of a counter in a partial
 
@@ -205,11 +206,6 @@ class Plan(AnyPlan):
             ),
             notes=(
                 *(
-                    f"{each.name}: a window takes {memory(each.state_bytes)} "
-                    f"of memory for each partition{', and report' if each.grows else ''}."
-                    for each in self.estimates
-                ),
-                *(
                     f"{each.name}: if the same users report in all windows of a period, the error falls to "
                     f"{each.linked_error:.2f} of that of one window."
                     for each in self.estimates
@@ -222,9 +218,11 @@ class Plan(AnyPlan):
 
 def summary(collection: JointCollection) -> str:
     """Describe a collection on one line."""
+    names = [estimate.name for estimate in collection.estimates]
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return (
         f"{quantity(len(collection.attributes), 'attribute')}, {quantity(collection.bits, 'bit')} a report, "
-        f"estimates {', '.join(estimate.name for estimate in collection.estimates)}"
+        f"estimates {', '.join(names[:_NAMED])}{more}"
     )
 
 

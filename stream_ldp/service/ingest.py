@@ -32,6 +32,7 @@ from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.content_type import PARTIAL
 from stream_ldp.pipeline.rejection import Reason, Rejected
+from stream_ldp.pipeline.statistics.sending import flush_seconds
 from stream_ldp.service.dead_letters import dead_letter, refused_of
 from stream_ldp.service.joining import Joining
 from stream_ldp.service.ownership import Ownership
@@ -56,14 +57,6 @@ POLL_MS = 250
 
 #: The most records of one turn. Ten times as many kept the event loop busy, and all else on it waiting, for 400 ms.
 MAX_RECORDS = 2_000
-
-#: The most and the least seconds between two flushes, by which an answer can be later than its window or its `every`.
-#: Each takes three round trips to the brokers, some 20 ms, in which nothing is counted, and its records are read and
-#: merged: under a light load that is most of what a worker does.
-FLUSH_SECONDS, LEAST_FLUSH_SECONDS = 0.5, 0.25
-
-#: Flushes in the shortest `every` of a collection, if that is within these bounds.
-FLUSHES = 4
 
 #: Seconds before a flush at which reports are fetched for it, unless a partition is behind: what comes sooner would
 #: wait here for the flush, and each turn and fetch takes as long as many reports. Brokers answer within it.
@@ -159,8 +152,7 @@ class Ingest(Service):
             if self._kind.rounds is not None
             else None
         )
-        every_s = min(series.every_ms for series in collection.series) / 1_000
-        self._flush_seconds = max(LEAST_FLUSH_SECONDS, min(FLUSH_SECONDS, every_s / FLUSHES))
+        self._flush_seconds = flush_seconds(min(series.every_ms for series in collection.series))
         self._rejections = RejectionLog(collection.name)
         self._outage_seconds = settings.outage_seconds
         self._running = False

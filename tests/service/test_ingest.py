@@ -10,9 +10,9 @@ from aiokafka.errors import CommitFailedError, KafkaConnectionError, KafkaError,
 
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.rejection import Reason
+from stream_ldp.pipeline.statistics.sending import LEAST_FLUSH_SECONDS
 from stream_ldp.service.ingest import (
     CHECK_SECONDS,
-    LEAST_FLUSH_SECONDS,
     LETTER_BYTES,
     MAX_RECORDS,
     POLL_MS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from stream_ldp.pipeline.rejection import Reason, Rejected
+from stream_ldp.pipeline.statistics.sending import FLUSH_SECONDS
 from stream_ldp.service.dead_letters import Refused
-from stream_ldp.service.ingest import FLUSH_SECONDS
 from stream_ldp.service.rejection_log import SUM_SECONDS, RejectionLog
 from tests.service.memory import MemoryKafka
 

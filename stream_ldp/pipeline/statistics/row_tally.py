@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stream_ldp.pipeline.statistics.row_counts import RowCounts, row_width
 from stream_ldp.pipeline.statistics.row_table import TABLE_BITS, RowTable
-from stream_ldp.pipeline.statistics.sending import Sending
+from stream_ldp.pipeline.statistics.sending import RECORD_BYTES, Sending, times_sent
+from stream_ldp.pipeline.statistics.statistic import StatisticLoad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -71,6 +73,17 @@ class TableTally(_RowTally):
             return {}
         return {0: RowTable.of(self._counts, bits=self._bits)}
 
+    def load(self, *, reports: int, flushes: int) -> StatisticLoad:
+        """See `Tally.load`.
+
+        The noise of the counts cannot be compressed: with a mean of m, it has log2(2 pi e (m + 1)) / 2 bits each, the
+        entropy of a normal variable of variance m + 1.
+        """
+        counters = len(self._counts)
+        bits = math.log2(2 * math.pi * math.e * (reports / counters + 1)) / 2
+        times = times_sent(self._counts.nbytes, reports=reports, flushes=flushes)
+        return StatisticLoad(memory=self._counts.nbytes, sent=times * (RECORD_BYTES + math.ceil(counters * bits / 8)))
+
 
 class SegmentTally(_RowTally):
     """Rows of any number of bits, counted in segments.
@@ -105,6 +118,12 @@ class SegmentTally(_RowTally):
         changed = {segment: full or self._current() for segment, full in self._dirty.items()}
         self._dirty.clear()
         return changed
+
+    def load(self, *, reports: int, flushes: int) -> StatisticLoad:
+        """See `Tally.load`: the open segment, which is half full on average, is sent with each flush."""
+        size = row_width(self._bits) + _COUNT_BYTES
+        held = size * min(reports, self._capacity)
+        return StatisticLoad(memory=held, sent=min(flushes, reports) * (RECORD_BYTES + held // 2) + size * reports)
 
     def _current(self) -> RowCounts:
         self._open = [np.concatenate(self._open)]

@@ -1,6 +1,19 @@
-"""The decision whether a statistic that has changed is worth sending."""
+"""The decision when statistics are flushed, and whether one that has changed is worth sending."""
 
 from __future__ import annotations
+
+from functools import lru_cache
+
+#: The most and the least seconds between two flushes, by which an answer can be later than its window or its `every`.
+#: Each takes three round trips to the brokers, some 20 ms, in which nothing is counted, and its records are read and
+#: merged: under a light load that is most of what a worker does.
+FLUSH_SECONDS, LEAST_FLUSH_SECONDS = 0.5, 0.25
+
+#: Flushes in the shortest `every` of a collection, if that is within these bounds.
+FLUSHES = 4
+
+#: Bytes of a partial beside its statistic: its key and header name the collection, the pane and the writer.
+RECORD_BYTES = 300
 
 #: A statistic of at most this many bytes in memory is sent whenever it has changed, a few KB with each flush.
 SMALL_BYTES = 2**16
@@ -38,3 +51,23 @@ class Sending:
         if due:
             self._reports, self._looks = reports, 0
         return due
+
+
+def flush_seconds(every_ms: int) -> float:
+    """Return the seconds between two flushes of a collection.
+
+    every_ms: the shortest time between provisional answers of one of its series.
+    """
+    return max(LEAST_FLUSH_SECONDS, min(FLUSH_SECONDS, every_ms / 1_000 / FLUSHES))
+
+
+@lru_cache
+def times_sent(nbytes: int, *, reports: int, flushes: int) -> int:
+    """Count how often a statistic is sent in a pane whose reports come evenly.
+
+    nbytes: size of the statistic in memory.
+    """
+    sending = Sending(nbytes)
+    return sum(
+        sending.is_due(reports * flush // flushes, closing=flush == flushes) for flush in range(1, flushes + 1)
+    )

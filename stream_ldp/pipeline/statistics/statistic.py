@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 if TYPE_CHECKING:
@@ -69,6 +70,18 @@ def merged(parts: Sequence[Statistic]) -> tuple[Statistic, ...]:
     return tuple(each for form, found in by_class.items() for each in form.merged(found))
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StatisticLoad:
+    """What one statistic of one pane and source partition takes.
+
+    memory: bytes in memory.
+    sent: bytes of all its records on the partials topic.
+    """
+
+    memory: int
+    sent: int
+
+
 class Tally(Protocol):
     """A statistic that is counted as reports come."""
 
@@ -80,6 +93,13 @@ class Tally(Protocol):
         """Return the segments of the statistic that have changed since the last call and are worth sending.
 
         closing: whether this is the last call, which must leave out no report.
+        """
+        ...
+
+    def load(self, *, reports: int, flushes: int) -> StatisticLoad:
+        """Return what the statistic takes in memory and, within a factor of two, on the log.
+
+        reports, flushes: their numbers in the pane.
         """
         ...
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from stream_ldp.pipeline.statistics.report_sums import ReportSums
-from stream_ldp.pipeline.statistics.sending import Sending
+from stream_ldp.pipeline.statistics.sending import RECORD_BYTES, Sending, times_sent
+from stream_ldp.pipeline.statistics.statistic import StatisticLoad
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,6 +49,12 @@ class SumTally:
         if not self._sending.is_due(self._reports, closing=closing):
             return {}
         return {0: ReportSums(reports=self._reports, values=self._values.copy())}
+
+    def load(self, *, reports: int, flushes: int) -> StatisticLoad:
+        """See `Tally.load`: each sum has as many bytes as one of all reports needs."""
+        size = next(size for size in (1, 2, 4, 8) if reports < 2 ** (8 * size - 1))
+        times = times_sent(self._values.nbytes, reports=reports, flushes=flushes)
+        return StatisticLoad(memory=self._values.nbytes, sent=times * (RECORD_BYTES + size * len(self._values)))
 
     def fits(self, statistic: Statistic) -> bool:
         """Decide whether a statistic has sums of as many counters, which so many reports can have."""

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from stream_ldp.pipeline.statistics import RowTable, Statistic, merged, row_tally, row_width, tally_of_rows
 from stream_ldp.pipeline.statistics.row_table import TABLE_BITS
+from stream_ldp.pipeline.statistics.sending import RECORD_BYTES
 from tests.pipeline.statistics.examples import counts_of, packed, reports
 
 
@@ -92,3 +93,17 @@ def test_a_tally_takes_what_it_sends_and_nothing_else(bits: int) -> None:
     one = tally_of_rows(bits, valid=lambda rows: rows[:, 0] == 1)
     assert not one.fits(table)
     assert one.fits(RowTable.of(np.bincount([1], minlength=2**bits), bits=bits))
+
+
+@pytest.mark.parametrize(("bits", "reports", "flushes"), [(5, 3_000, 20), (16, 40_000, 20), (40, 30_000, 5)])
+def test_the_load_of_a_pane_is_about_what_is_sent(bits: int, reports: int, flushes: int) -> None:
+    """At most a tenth less, and twice as much: early partials hold fewer reports than the last."""
+    rows = np.random.default_rng(1).integers(0, 2**bits, size=reports, dtype=np.uint64)
+    packed_rows = rows[:, None].view(np.uint8)[:, : row_width(bits)]
+    tally, sent = tally_of_rows(bits), 0
+    for flush, part in enumerate(np.array_split(packed_rows, flushes), start=1):
+        tally.update(part)
+        changed = tally.take_changed(closing=flush == flushes)
+        sent += sum(RECORD_BYTES + len(statistic.to_bytes()) for statistic in changed.values())
+    load = tally.load(reports=reports, flushes=flushes)
+    assert 0.9 * sent <= load.sent <= 2 * sent

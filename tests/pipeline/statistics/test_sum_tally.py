@@ -65,3 +65,16 @@ def test_sums_do_not_change_after_they_are_taken() -> None:
     taken = tally.take_changed(closing=False)[0]
     tally.update(rows[10:])
     assert taken == ReportSums(reports=10, values=oracle.sums(rows[:10]))
+
+
+def test_the_load_of_a_pane_is_about_what_is_sent() -> None:
+    oracle, rows = oracle_and_rows(1_000, 4_000)
+    tally, sent = SumTally(oracle), 0
+    for part in np.array_split(rows, 8):
+        tally.update(part)
+        sent += sum(
+            sending.RECORD_BYTES + len(each.to_bytes()) for each in tally.take_changed(closing=False).values()
+        )
+    load = tally.load(reports=4_000, flushes=8)
+    assert load.memory == 8 * oracle.counters
+    assert sent <= load.sent <= 2 * sent, "sums are smaller than the number of reports"

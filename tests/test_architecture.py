@@ -92,6 +92,59 @@ def test_only_what_comes_from_outside_is_asked_for_its_class() -> None:
     assert type_tests() == list(TYPE_TESTS)
 
 
+#: The rooms of kinds, and the words of `KINDS` for them.
+ROOMS = {
+    name: place.partition(":")[0].split(".")[1]
+    for name, place in re.findall(
+        r'"(\w+)": deferred\("([\w.:]+)"\)', (REPOSITORY / "stream_ldp/kinds.py").read_text(encoding="utf-8")
+    )
+}
+
+#: Files outside the rooms of kinds with a word of `KINDS`, and what else they mean by it.
+OTHER_MEANINGS = {
+    "cli/evaluate/cases.py": "an argument: sets of attributes",
+    "cli/inputs/draft.py": "the mechanism of a file that `init` writes",
+    "cli/record_description.py": "a topic of synthetic records",
+    "collection/synthesis.py": "a key of a file: how many synthetic records",
+    "ledger/ledger.py": "an option of pydantic",
+    "mechanisms/randomizer.py": "the kind of a cost in a ledger",
+    "questions/collection.py": "the mechanism of a file in a fingerprint",
+    "schemas/asyncapi.py": "a topic of synthetic records",
+}
+
+
+def test_outside_its_room_a_kind_is_named_in_the_table_alone() -> None:
+    """Synthetic records are made of the answers of two kinds, so that its room stands on theirs."""
+    assert len(ROOMS) >= 7
+    package = REPOSITORY / "stream_ldp"
+    elsewhere = {
+        str(path.relative_to(package)): ast.parse(path.read_text(encoding="utf-8"))
+        for path in package.rglob("*.py")
+        if path.relative_to(package).parts[0] not in {*ROOMS.values(), "synthesis", "audit"}
+    }
+    named = {path for path, tree in elsewhere.items() if any(map(_names_a_kind, ast.walk(tree)))}
+    assert named == {"kinds.py", *OTHER_MEANINGS}
+
+
+def _names_a_kind(node: ast.AST) -> bool:
+    match node:
+        case ast.Constant(value=str(text)):
+            return text in ROOMS or bool(re.match(rf"stream_ldp\.({'|'.join(ROOMS.values())})\b", text))
+        case ast.ImportFrom(module=str(module)):
+            return bool(re.match(rf"stream_ldp\.({'|'.join(ROOMS.values())})\b", module))
+    return False
+
+
+def test_the_page_names_a_kind_in_its_own_file_and_one_line() -> None:
+    static = REPOSITORY / "stream_ldp/page/static"
+    table = (static / "kinds.js").read_text(encoding="utf-8")
+    for path in static.glob("*.js"):
+        if path.name != "kinds.js":
+            imported = re.findall(r'from "\./(\w+)\.js"', path.read_text(encoding="utf-8"))
+            assert not {*ROOMS} & {*imported}, path.name
+    assert len(re.findall("export .*", table)) == len(table.strip().splitlines()) - 1
+
+
 def test_an_oracle_is_one_file_and_a_line_in_the_table() -> None:
     """Of the kinds, only one that does not offer all oracles names any; the audit's own client is written apart."""
     named = {

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from stream_ldp.audit.audited import Claim, Exact
+from stream_ldp.audit.comparison import compared, outputs_of
 from stream_ldp.audit.oracle_attacks import randomizer_attacks
 from stream_ldp.audit.oracle_reports import oracle_differences, wide_claim
 from stream_ldp.audit.output_distribution import (
@@ -47,18 +49,20 @@ class OneReport:
         return self._exact(small, "set", realised, oracle.stated_sets(sets, padding=slots))
 
     def _exact(self, small: Randomizer, of: str, realised: OutputDistribution, stated: OutputDistribution) -> Exact:
-        as_stated = bool((realised == stated).all())
-        differences: list[str] = list(several_users_differences(self.randomizer))
+        what = f"{type(small).__name__}.perturb, one user, {of}"
+        found = (
+            difference
+            for held in range(len(stated))
+            for difference in compared(f"{what} {held}", outputs_of(realised, held), outputs_of(stated, held))
+        )
+        # The first says where; others follow from it.
+        differences = [*islice(found, 1), *several_users_differences(self.randomizer)]
         wide: list[Claim] = []
         if (oracle := oracle_of(self.randomizer)) is not None:
             # Only an oracle that knows dummies reports sets.
             if oracle.inputs > oracle.size:
                 differences += oracle_differences(oracle, padding=oracle.set_slots or _PADDING)
             wide += [claim for claim in [wide_claim(oracle)] if claim is not None]
-        if not as_stated:
-            differences.insert(
-                0, f"{type(small).__name__}, one user: its reports of a {of} are not as likely as stated"
-            )
         return Exact(
             title=f"One report of a {of}",
             claims=[

@@ -10,7 +10,6 @@ of the domain. How a slot of a set is drawn is enumerated for sets of all these 
 from __future__ import annotations
 
 import itertools
-import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.audit.audited import Claim
+from stream_ldp.audit.comparison import compared, independent
 from stream_ldp.audit.enumerate import distribution
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from stream_ldp.audit.comparison import Outputs
     from stream_ldp.mechanisms import Entropy, FrequencyOracle
-
-    #: Probabilities of what is sent.
-    Outputs = dict[bytes, Fraction]
 
 #: Most outcomes of one decision that are all played (of those with more, only the outer ones are), and the number of
 #: ways in which the decisions that come first are given. With so many, an oracle takes some seconds.
@@ -146,14 +144,5 @@ def _of_several_users(oracle: FrequencyOracle) -> Iterator[str]:
         values = np.array([value for each in held for value in each], dtype=np.int64)
         return distribution(lambda entropy: small.perturb_sets(offsets, values, padding=1, entropy=entropy).tobytes())
 
-    together = reports(*_TOGETHER)
-    alone = [reports(held).items() for held in _TOGETHER]
-    product = {
-        b"".join(row for row, _ in ways): math.prod((chance for _, chance in ways), start=Fraction(1))
-        for ways in itertools.product(*alone)
-    }
-    if together != product:
-        yield (
-            f"{type(oracle).__name__}.perturb_sets, {len(_TOGETHER)} users in a call: their reports are not those of "
-            "each user alone, or not independent"
-        )
+    what = f"{type(oracle).__name__}.perturb_sets, {len(_TOGETHER)} users in a call"
+    yield from compared(what, reports(*_TOGETHER), independent([reports(held) for held in _TOGETHER]))

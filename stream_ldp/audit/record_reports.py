@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stream_ldp.audit.comparison import compared, independent
 from stream_ldp.audit.enumerate import distribution, played
 from stream_ldp.audit.enumeration import Enumeration, realised_reports, stated_reports
 from stream_ldp.mechanisms import SECRET_BYTES, GivenWords, SeededEntropy
@@ -26,10 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from stream_ldp.audit.comparison import Outputs
     from stream_ldp.mechanisms import Entropy, Mechanism, PermanentWords
-
-    #: Probabilities of the packed rows of a call.
-    Rows = dict[bytes, Fraction]
 
 #: Users of the calls that are compared draw for draw, and the number of calls of each kind.
 _USERS = (1, 2, 100)
@@ -79,7 +78,8 @@ def _of_stages(mechanism: Mechanism, realised: Enumeration) -> Iterator[str]:
 def _of_one_user(small: Mechanism) -> Iterator[str]:
     realised = realised_reports(small)
     for record, stated in stated_reports(small).items():
-        yield from _compared(small, f"one user, record {record}, no permanent words", realised[record], stated)
+        what = f"{_name(small)}.perturb, one user, record {record}, no permanent words"
+        yield from compared(what, realised[record], stated)
 
 
 def _of_memoised_users(small: Mechanism) -> Iterator[str]:
@@ -88,15 +88,16 @@ def _of_memoised_users(small: Mechanism) -> Iterator[str]:
         for symbols, words in _permanent_responses(small, record):
             found = _distribution(small, [record], [words])
             place = f"one user, record {record}, permanent response {symbols}"
-            yield from _compared(small, place, found, _responses(small, symbols))
+            yield from compared(f"{_name(small)}.perturb, {place}", found, _responses(small, symbols))
 
 
 def _of_several_users(small: Mechanism) -> Iterator[str]:
     alone = stated_reports(small)
     for records in itertools.product(itertools.product(*map(range, small.sizes)), repeat=2):
         found = _distribution(small, records, None)
-        stated = _product([alone[record] for record in records])
-        yield from _compared(small, f"two users in a call, records {records}, no permanent words", found, stated)
+        stated = independent([alone[record] for record in records])
+        what = f"{_name(small)}.perturb, two users in a call, records {records}, no permanent words"
+        yield from compared(what, found, stated)
 
 
 def _of_several_memoised_users(small: Mechanism) -> Iterator[str]:
@@ -105,9 +106,9 @@ def _of_several_memoised_users(small: Mechanism) -> Iterator[str]:
         first, second = (_permanent_responses(small, record) for record in records)
         for one, other in zip(first, [*second[1:], second[0]], strict=True):
             found = _distribution(small, records, [one[1], other[1]])
-            stated = _product([_responses(small, one[0]), _responses(small, other[0])])
+            stated = independent([_responses(small, one[0]), _responses(small, other[0])])
             place = f"two users in a call, records {records}, permanent responses {one[0]} and {other[0]}"
-            yield from _compared(small, place, found, stated)
+            yield from compared(f"{_name(small)}.perturb, {place}", found, stated)
 
 
 def _at_full_width(mechanism: Mechanism) -> Iterator[str]:
@@ -159,7 +160,7 @@ def _of_words(mechanism: Mechanism, words: PermanentWords) -> Iterator[str]:
 
 def _distribution(
     mechanism: Mechanism, records: Sequence[Sequence[int]], words: Sequence[NDArray[np.uint32]] | None
-) -> Rows:
+) -> Outputs:
     given = None if words is None else np.stack(words)
 
     def rows(entropy: Entropy) -> bytes:
@@ -180,11 +181,11 @@ def _permanent_responses(
     return played(permanent)
 
 
-def _responses(mechanism: Mechanism, permanent: Sequence[int]) -> Rows:
+def _responses(mechanism: Mechanism, permanent: Sequence[int]) -> Outputs:
     """Return P(report | permanent symbols) as the mechanism states it."""
     stages = [symbol.stages for symbols in mechanism.stated() for symbol in symbols]
     rows = [each.response[symbol] for each, symbol in zip(stages, permanent, strict=True)]
-    outputs: Rows = {}
+    outputs: Outputs = {}
     for sent in itertools.product(*(range(len(row)) for row in rows)):
         chance = math.prod((row[each] for row, each in zip(rows, sent, strict=True)), start=Fraction(1))
         if chance:
@@ -192,30 +193,10 @@ def _responses(mechanism: Mechanism, permanent: Sequence[int]) -> Rows:
     return outputs
 
 
-def _product(users: Sequence[Rows]) -> Rows:
-    """Return the probabilities of the rows of independent users, one after another."""
-    return {
-        b"".join(row for row, _ in ways): math.prod((chance for _, chance in ways), start=Fraction(1))
-        for ways in itertools.product(*(each.items() for each in users))
-    }
-
-
 def _of_two_values(mechanism: Mechanism, *, attributes: int) -> Mechanism:
     sizes = (2,) * min(attributes, len(mechanism.sizes))
     smaller: Mechanism = replace(mechanism, sizes=sizes)  # type: ignore[type-var]  # every mechanism is a dataclass
     return smaller
-
-
-def _compared(mechanism: Mechanism, place: str, found: Rows, stated: Rows) -> Iterator[str]:
-    """Yield the report whose probability differs most from the stated one, if one does."""
-    if found == stated:
-        return
-    zero = Fraction(0)
-    worst = max({*found, *stated}, key=lambda row: abs(found.get(row, zero) - stated.get(row, zero)))
-    yield (
-        f"{_name(mechanism)}.perturb, {place}: it sends the row {worst.hex()} with probability "
-        f"{float(found.get(worst, zero)):.6g}, and states {float(stated.get(worst, zero)):.6g}"
-    )
 
 
 def _width(enumeration: Enumeration) -> tuple[int, ...]:

@@ -6,18 +6,17 @@ decisions of several users are kept apart would not show there.
 
 from __future__ import annotations
 
-import itertools
-import math
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.audit.comparison import compared, independent
 from stream_ldp.audit.enumerate import distribution
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from stream_ldp.audit.comparison import Outputs
     from stream_ldp.mechanisms import Randomizer
 
 #: Most probabilities of one user's reports where those of two users are enumerated: the square of what one takes.
@@ -36,16 +35,9 @@ def several_users_differences(randomizer: Randomizer) -> Iterator[str]:
     while small.inputs * 2**small.bits > _MAX_ENTRIES and small.small() != small:
         small = small.small()
 
-    def reports(*inputs: int) -> dict[bytes, Fraction]:
+    def reports(*inputs: int) -> Outputs:
         return distribution(lambda entropy: small.perturb(np.array(inputs), entropy=entropy).tobytes())
 
     held = (0, small.inputs - 1)
-    product = {
-        b"".join(row for row, _ in ways): math.prod((chance for _, chance in ways), start=Fraction(1))
-        for ways in itertools.product(*(reports(each).items() for each in held))
-    }
-    if reports(*held) != product:
-        yield (
-            f"{type(randomizer).__name__}.perturb, {len(held)} users in a call: their reports are not those of each "
-            "user alone, or not independent"
-        )
+    what = f"{type(randomizer).__name__}.perturb, {len(held)} users in a call"
+    yield from compared(what, reports(*held), independent([reports(each) for each in held]))

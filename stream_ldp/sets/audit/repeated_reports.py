@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from stream_ldp.audit.comparison import compared
 from stream_ldp.audit.enumerate import UnknownDistribution, distribution
 from stream_ldp.audit.output_distribution import all_sets, largest_loss
 from stream_ldp.mechanisms import LolohaResponse, SeededEntropy
@@ -27,12 +28,10 @@ from stream_ldp.sets.sampling import memoised_reports, respond
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from stream_ldp.audit.comparison import Outputs
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.mechanisms.loloha import Permanent
     from stream_ldp.sets.phases import Inquiry, Method
-
-    #: Probabilities of what is sent.
-    Outputs = dict[bytes, Fraction]
 
     Drawn = TypeVar("Drawn")
 
@@ -154,11 +153,10 @@ def repeated_differences(method: Method) -> Iterator[str]:
         small, padding = _in_miniature(oracle, inquiry, items=4)
         for held in all_sets(4):
             permanent = distribution(partial(_permanent, small, held, padding))
-            if distribution(partial(_sent, small, [held] * 2, padding)) != _refreshed(small, permanent, reports=2):
-                yield (
-                    f"phase {inquiry.phase}: memoised_reports, 2 reports of a set of {len(held)} items: they do not "
-                    "show one permanent response, each through fresh noise of its own"
-                )
+            both = distribution(partial(_sent, small, [held] * 2, padding))
+            what = f"phase {inquiry.phase}: memoised_reports, 2 of one permanent response to {len(held)} items"
+            if wrong := list(compared(what, both, _refreshed(small, permanent, reports=2))):
+                yield from wrong
                 break
         small = oracle.resized(2, padding=1, epsilon=oracle.epsilon)
         two_signs = largest_loss(

@@ -5,6 +5,7 @@ A new kind is a package with a `stream_ldp.pipeline.kind.Kind`, and an entry in 
 
 from __future__ import annotations
 
+import json
 from collections import UserDict
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -121,7 +122,26 @@ def parse_collection(text: str, *, source: str = "<collection>") -> Collection:
     Raises:
         CollectionError: something in the text is wrong.
     """
-    root, document = parse_document(text, source=source)
+    return _parsed(*parse_document(text, source=source), source=source)
+
+
+def collection_of_document(document: Mapping[str, Any], *, source: str) -> Collection:
+    """Return the collection of a `Collection.document`, such as a registration has.
+
+    source: what error messages call it.
+
+    Raises:
+        CollectionError: something in it is wrong, or means something else to this release.
+    """
+    # Its nodes, which have the places; what they hold is text, as in a file, where a document has numbers.
+    root, _ = parse_document(json.dumps(document), source=source)
+    collection = _parsed(root, document, source=source)
+    if collection.document != document:
+        raise CollectionError([f"{source}: another release has written it, and means something else by it"])
+    return collection
+
+
+def _parsed(root: Any, document: Mapping[str, Any], *, source: str) -> Collection:
     kind = kind_of_document(root, document, source=source)
     collection: Collection = parse_model(kind.collection, root, document, source=source)
     return collection

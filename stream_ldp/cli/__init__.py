@@ -172,7 +172,7 @@ class _Root(Commands):
         ),
         "topics": Command(
             Deferred("stream_ldp.cli.topics:app"),
-            "Create and list the topics that collections need, and say which access rules a user needs.",
+            "Create and list the topics that collections need, register and retire collections, print access rules.",
             panel="Operate",
             example="topics create survey.yaml",
         ),

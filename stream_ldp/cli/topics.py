@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,6 +22,9 @@ from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.registry import NEW_NAME, Registration, read_registry, register
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import DAY_MS, ExistingTopic, TopicSpec, topic_specs
+from stream_ldp.kinds import collection_of_document
+from stream_ldp.printable import printable
+from stream_ldp.service.pausing import StillServed, paused, retirement_now
 from stream_ldp.service.preflight import CHANGE_TOPIC, preflight
 
 if TYPE_CHECKING:
@@ -32,7 +36,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 
 @app.command()
-@with_settings(TOPICS)
+@with_settings((*TOPICS, "group"))
 def create(
     files: CollectionFiles,
     *,
@@ -50,8 +54,8 @@ def create(
     """Create every topic that the collections need, and register the collections.
 
     The command can be run again at any time. It leaves an existing topic as it is, and fails if the topic is
-    unsuitable. A registered collection may change its windows and estimates while no worker runs, but not the meaning
-    of its reports.
+    unsuitable. A registered collection may change its windows and estimates, but not the meaning of its reports:
+    workers without a file pause it meanwhile, others have to be stopped first. One that is retired is served again.
     """
     run_operation(_create(settings, load_collections(files), partitions, replication))
 
@@ -61,6 +65,28 @@ def create(
 def list_(files: CollectionFiles, *, settings: Settings) -> None:
     """Show the topics that the collections need and those that exist; fail if a worker could not start with them."""
     run_operation(_list(settings, load_collections(files)))
+
+
+@app.command()
+@with_settings((*TOPICS, "group"))
+def retire(
+    names: Annotated[list[str], typer.Argument(metavar="NAME", help="Names of collections that are registered.")],
+    *,
+    settings: Settings,
+) -> None:
+    """Retire collections: open windows are answered at once, and what clients still report does not count.
+
+    It becomes dead letters, of reason `retired`. Topics and answers stay; `topics create` has a collection served
+    again, and then `dead-letters replay` sends the letters again.
+    """
+    run_operation(_retire(settings, names))
+
+
+@app.command()
+@with_settings(TOPICS)
+def registry(*, settings: Settings) -> None:
+    """Show the collections that are registered, and whether they are served."""
+    run_operation(_registry(settings))
 
 
 @app.command()
@@ -101,21 +127,49 @@ async def _create(
         ]
         if conflicts:
             fail("\n".join([*conflicts, f"  -> {NEW_NAME}"]))
-        for each in wanted:
-            known = registry.get(each.name)
-            if known not in (None, each) and await cluster.members(settings.group_names.ingest(each.name)):
-                fail(
-                    f"collection {each.name} has changed since it was registered, and workers of it are running: "
-                    f"{known.differences(each)}\n  -> stop all of its workers first, or both versions would count"
-                )
         missing = [spec for spec in specs if spec.name not in existing]
         await cluster.create(missing, replication=replication or await cluster.usual_replication())
-    _show(specs, existing, absent="created")
-    if problems := [what for spec in specs for what in spec.problems(existing)]:
-        fail("\n".join([*problems, f"  -> {CHANGE_TOPIC}"]))
-    await register(settings, [each for each in wanted if registry.get(each.name) != each])
-    for each in wanted:
-        echo(_registered(each, registry.get(each.name)))
+        _show(specs, existing, absent="created")
+        if problems := [what for spec in specs for what in spec.problems(existing)]:
+            fail("\n".join([*problems, f"  -> {CHANGE_TOPIC}"]))
+        await register(settings, [each for each in wanted if each.name not in registry])
+        for each, collection in zip(wanted, collections.values(), strict=True):
+            known = registry.get(each.name)
+            if known not in (None, each):
+                try:
+                    async with paused(cluster, settings, known, collection):
+                        await register(settings, [each])
+                except StillServed as error:
+                    what = f"collection {each.name} has changed since it was registered: {known.differences(each)}"
+                    fail(f"{what}\n{error}")
+            echo(_registered(each, known))
+
+
+async def _retire(settings: Settings, names: Sequence[str]) -> None:
+    registry = await read_registry(settings)
+    if unknown := [name for name in names if name not in registry]:
+        fail(f"not registered: {', '.join(unknown)}\n  -> see what is: stream-ldp topics registry {settings.flags()}")
+    async with Cluster.connect(settings) as cluster:
+        for known in map(registry.__getitem__, names):
+            if known.retirement is not None and not known.paused:
+                echo(f"Collection {known.name} was retired already.")
+                continue
+            collection = collection_of_document(known.document, source=f"registration of {known.name}")
+            async with paused(cluster, settings, known, collection):
+                retirement = await retirement_now(cluster, settings, known.name)
+                await register(settings, [replace(known, paused=False, retirement=retirement)])
+            echo(f"Collection {known.name} is retired: what is reported from now on becomes dead letters.")
+
+
+async def _registry(settings: Settings) -> None:
+    found = await read_registry(settings)
+    table = Table(box=box.SIMPLE)
+    table.add_column("collection", no_wrap=True)
+    table.add_column("state", no_wrap=True)
+    table.add_column("fingerprint", no_wrap=True)
+    for name, each in sorted(found.items()):
+        table.add_row(printable(name), each.state, each.fingerprint.hex())
+    print_whole(Console(highlight=False), table)
 
 
 async def _list(settings: Settings, collections: Mapping[str, Collection]) -> None:
@@ -142,10 +196,9 @@ def _registered(here: Registration, known: Registration | None) -> str:
         return f"Collection {here.name} is registered, with fingerprint {here.fingerprint.hex()}."
     if known == here:
         return f"Collection {here.name} was registered already."
-    return (
-        f"Collection {here.name} is registered anew: {known.differences(here)}. "
-        "Stop every worker that runs with the old file."
-    )
+    if known.document == here.document:
+        return f"Collection {here.name} was {known.state}, and is served again."
+    return f"Collection {here.name} is registered anew: {known.differences(here)}."
 
 
 def _show(specs: Sequence[TopicSpec], existing: Mapping[str, ExistingTopic], *, absent: str) -> None:

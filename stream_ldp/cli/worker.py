@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from aiokafka.errors import KafkaError
 
 from stream_ldp import __version__
-from stream_ldp.cli.arguments import CollectionFiles
 from stream_ldp.cli.descriptors import EACH_COLLECTION, LEAST, require_descriptors
 from stream_ldp.cli.logs import begin_log
 from stream_ldp.cli.options import WORKER, load_collections, with_settings
@@ -27,12 +27,23 @@ log = logging.getLogger(__name__)
 
 @with_settings(WORKER)
 def worker(
-    files: CollectionFiles,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[COLLECTION]...",
+            help="Collection files; without any, all collections of the registry, as they come and go.",
+            dir_okay=False,
+            show_default=False,
+        ),
+    ] = None,
     *,
     verbose: Annotated[bool, typer.Option("--verbose", help="Also log what the Kafka clients do.")] = False,
     settings: Settings,
 ) -> None:
     """Run one worker.
+
+    Without a file it follows the registry: a collection is begun, changed and retired without a restart, by `topics
+    create` and `topics retire`, and one that cannot be served waits while the others go on.
 
     Workers share the work: start at most as many as a reports topic has partitions. Each checks its topics first and
     exits at once if one is missing. The exit status is 0 after a stop, 1 if the worker could not go on, and 2 if the
@@ -42,10 +53,11 @@ def worker(
     if not verbose:
         # Faust's threads end with the exceptions that the worker itself has been told.
         threading.excepthook = _note_end
-    collections = load_collections(files)
+    collections = load_collections(files or [])
     require_descriptors(LEAST + EACH_COLLECTION * len(collections))
     names = [collection.name for collection in collections.values()]
-    log.info("release %s works on %s", __version__, ", ".join(names), extra={"collections": names})
+    served = ", ".join(names) or "all collections of the registry"
+    log.info("release %s works on %s", __version__, served, extra={"collections": names})
     begin_tracing(settings, service="stream-ldp-worker")
     try:
         run(serve(settings, collections))

@@ -498,6 +498,8 @@ class Collection(Part):
     def document(self) -> dict[str, Any]:
         """The whole collection as plain data, equal for equal collections however they are written."""
         found = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        if self.window.idle_timeout_ms is None:
+            found["window"]["idle_timeout"] = "never"  # where nothing would be the default
         return found if self.rows else {name: part for name, part in found.items() if name != "rows"}
 
     @property

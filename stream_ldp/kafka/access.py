@@ -45,7 +45,7 @@ COMMANDS = {
     Role.READER: ("query", "watch --finals", "page --finals", "synthesize --published", "export", "explain"),
     Role.WATCHER: ("query --provisional", "watch", "page"),
     Role.ANALYST: ("replay", "synthesize"),
-    Role.DEPLOYER: ("topics create", "topics list", "topics acls"),
+    Role.DEPLOYER: ("topics create", "topics list", "topics retire", "topics registry", "topics acls"),
     Role.OPERATOR: (
         "doctor",
         "dead-letters list",
@@ -147,6 +147,8 @@ def rules_of(
             yield from _on_topics(read, names.collections)
             yield from _on_topics(write, names.collections)
             yield _on_all(Resource.GROUP, groups.prefix, Operation.DESCRIBE)
+            # To shut out workers that have not seen a change.
+            yield AccessRule(resource=Resource.TRANSACTIONAL_ID, name=answers, operation=write)
         case Role.OPERATOR:
             for operation in (read, configs):
                 yield _on_all(Resource.TOPIC, names.prefix, operation)

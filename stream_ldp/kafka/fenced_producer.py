@@ -47,12 +47,12 @@ class Fenced(StreamLDPError, RuntimeError):
 
 
 class ExclusiveWriter(Protocol):
-    """What writes to a topic as long as nobody else has taken it; see `FencedProducer`.
+    """What writes to a topic as long as nobody else has taken it; see `FencedProducer`."""
 
-    held: whether it has taken the topic, and does not know of another that has since.
-    """
-
-    held: bool
+    @property
+    def held(self) -> bool:
+        """Whether it has taken the topic, and does not know of another that has since."""
+        raise NotImplementedError
 
     async def take(self) -> None:
         """Take the topic."""

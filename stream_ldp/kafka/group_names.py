@@ -48,6 +48,11 @@ class GroupNames:
         return f"{self.merges}.{served}"
 
     @property
+    def merge_registered(self) -> str:
+        """Name the group of the workers that merge all collections of the registry, whichever those are."""
+        return f"{self.merges}.registered"
+
+    @property
     def merges(self) -> str:
         """What the names of all groups of `merge` begin with, up to a dot."""
         # No collection's name begins with an underscore: with the rule for all of these groups, the workers of one

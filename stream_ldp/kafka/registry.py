@@ -1,7 +1,7 @@
 """Keep the registry: a compacted topic that holds what each collection's name means.
 
 Every producer and worker of a name has to agree on the meaning of a report. A name is registered once, and its
-fingerprint never changes; windows and estimates may, when no worker is running.
+fingerprint never changes; windows and estimates may, while it is paused, so that nobody counts it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.kafka.topics import MAX_RECORD_BYTES
 from stream_ldp.pipeline.content_type import REGISTRATION
+from stream_ldp.pipeline.retirement import Retirement
 from stream_ldp.printable import printable
 
 if TYPE_CHECKING:
@@ -55,11 +56,15 @@ class Registration:
 
     fingerprint: the collection's fingerprint, which changes with the meaning of a report.
     document: the whole collection, as plain data.
+    paused: whether nobody may count it now, since it is being changed.
+    retirement: where its log ends, if it is retired.
     """
 
     name: str
     fingerprint: bytes
     document: Mapping[str, Any]
+    paused: bool = False
+    retirement: Retirement | None = None
 
     @classmethod
     def of(cls, collection: Collection) -> Self:
@@ -79,7 +84,14 @@ class Registration:
             case {"version": version} if version != VERSION:
                 raise ValueError(f"it has version {version}, this release reads {VERSION}")
             case {"fingerprint": str(fingerprint), "document": dict(document)}:
-                return cls(name=key.decode(), fingerprint=bytes.fromhex(fingerprint), document=document)
+                retired = content.get("retired")
+                return cls(
+                    name=key.decode(),
+                    fingerprint=bytes.fromhex(fingerprint),
+                    document=document,
+                    paused=content.get("paused") is True,
+                    retirement=None if retired is None else Retirement.of_fields(retired),
+                )
         raise ValueError("it is no object with a fingerprint and a document")
 
     @property
@@ -90,7 +102,19 @@ class Registration:
     @property
     def value(self) -> bytes:
         """Value of the record, JSON."""
-        return json.dumps({"fingerprint": self.fingerprint.hex(), "document": self.document}).encode()
+        content: dict[str, Any] = {"fingerprint": self.fingerprint.hex(), "document": self.document}
+        if self.paused:
+            content["paused"] = True
+        if self.retirement is not None:
+            content["retired"] = self.retirement.fields
+        return json.dumps(content).encode()
+
+    @property
+    def state(self) -> str:
+        """Whether it is counted, in a word."""
+        if self.paused:
+            return "paused"
+        return "served" if self.retirement is None else "retired"
 
     def differences(self, here: Registration) -> str:
         """Describe the differences between this registration and another of the same name."""

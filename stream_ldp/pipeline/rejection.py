@@ -44,10 +44,12 @@ class Reason(StrEnum):
     """The batch is in order, but there are as many of its window and partition as a worker may remember."""
     TOO_MANY_LINKED = "too_many_linked"
     """The batch is in order, but its window and partition have as many linked reports as workers may hold."""
+    RETIRED = "retired"
+    """The collection had been retired before the batch came."""
 
     @property
     def curable(self) -> bool:
-        """Whether the same bytes may count later: with another release, file, clock or round."""
+        """Whether the same bytes may count later: with another release, file, clock, round or registration."""
         return self in _CURABLE
 
 
@@ -59,6 +61,7 @@ _CURABLE = frozenset(
         Reason.PAST_TIME,
         Reason.CLOSED_PHASE,
         Reason.LATE,
+        Reason.RETIRED,
     }
 )
 

@@ -16,10 +16,11 @@ import numpy as np
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.open_pane import OpenPane, PaneLimits
 from stream_ldp.pipeline.partials import Partial, Watermark
+from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.topic_identity import UNASKED, TopicIdentity
 from stream_ldp.pipeline.verdicts import NEVER, Verdict, judge_times, rejections
-from stream_ldp.pipeline.windows import closes_at, panes_closed
+from stream_ldp.pipeline.windows import closes_at, pane_of, panes_closed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.layout import Layout
-    from stream_ldp.pipeline.rejection import Rejected
 
 #: Fingerprints that are kept from one call of `count` to the next: more than there are rounds with open windows, and
 #: few enough to compare each of them with every batch.
@@ -82,6 +82,7 @@ class SourcePartition:
         generation: int = 1,
         max_batches: int | None = None,
         max_linked: int | None = None,
+        end: int | None = None,
     ) -> None:
         """Begin at `checkpoint`, or at offset `start` if nothing is committed yet.
 
@@ -92,6 +93,7 @@ class SourcePartition:
         max_batches: most batches of a pane, whose ids it remembers; further ones are refused. None for no limit.
         max_linked: most reports of a pane, where the collection links them; batches with further ones are refused.
             None for no limit.
+        end: offset of the first record that does not count, since the collection had been retired; None if it is not.
         generation: number of this ownership, unless that of the checkpoint is already as high. The time of day is a
             good choice: it is above all earlier ones, even if their commits have been deleted.
         """
@@ -117,6 +119,7 @@ class SourcePartition:
             )
         )
         self._claimed = False
+        self._end = end
         self._limits = PaneLimits(
             batches=sys.maxsize if max_batches is None else max_batches,
             linked=sys.maxsize if max_linked is None or not collection.links_reports else max_linked,
@@ -156,6 +159,11 @@ class SourcePartition:
         self._layouts[layout.fingerprint] = layout
 
     @property
+    def finished(self) -> bool:
+        """Whether no later record can count: its windows close without a wait for one."""
+        return self._end is not None and self.position >= self._end
+
+    @property
     def open_panes(self) -> int:
         """Number of panes that are open."""
         return len(self._panes)
@@ -176,6 +184,13 @@ class SourcePartition:
         unreadable: why not, by the index of the record.
         """
         window, layouts = self._collection.window, list(self._layouts.values())
+        if self._end is not None:
+            retired = Rejected(Reason.RETIRED, "the collection had been retired before it came")
+            unreadable = {
+                index: retired if offset >= self._end else unreadable[index]
+                for index, offset in enumerate(offsets)
+                if offset >= self._end or index in unreadable
+            }
         if unreadable:
             records = [b"" if index in unreadable else record for index, record in enumerate(records)]
         decoded = wire.decode(records, formats=self._layouts)
@@ -193,9 +208,10 @@ class SourcePartition:
         for oldest in rounds[:-MAX_LAYOUTS]:
             del self._layouts[oldest]
 
-        self._watermark = self._watermark_of_data = timed.watermark_ms
-        self._watermark_if_idle = NEVER
-        self._silent_ms = 0.0
+        if not self.finished:  # else nothing is accepted, and an advance holds whatever still comes
+            self._watermark = self._watermark_of_data = timed.watermark_ms
+            self._watermark_if_idle = NEVER
+            self._silent_ms = 0.0
         news = offset >= self._news_from
         self.position = int(offset[-1]) + 1
         self._news_from = max(self._news_from, self.position)
@@ -245,6 +261,8 @@ class SourcePartition:
         time for which a worker was suspended, and make it take its partitions for idle.
         """
         self._silent_ms += elapsed_ms
+        if self.finished:
+            return not self.replaying
         idle_ms = self._collection.window.idle_timeout_ms
         return idle_ms is not None and self._silent_ms >= idle_ms and not self.replaying
 
@@ -267,6 +285,10 @@ class SourcePartition:
         target = NEVER if others_ms is None else others_ms
         if self._watermark_of_data != NEVER and window.idle_timeout_ms is not None:
             target = max(target, self._watermark_of_data + int(self._silent_ms) - window.idle_timeout_ms)
+        if self._watermark_of_data != NEVER and self.finished:
+            # The last window that its newest report is part of ends a window's length after its pane begins.
+            last = pane_of(self._watermark_of_data, window) + window.size_ms - window.pane_ms
+            target = max(target, closes_at(last, window))
         # An advance that closes no pane is not worth a commit.
         if panes_closed(target, window) > panes_closed(self._watermark, window):
             self._watermark_if_idle = target

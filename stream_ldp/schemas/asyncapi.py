@@ -131,11 +131,11 @@ def _operations() -> dict[str, tuple[str, str, str]]:
         "sendDeadLetters": ("send", "dead-letters", "A worker puts what it refuses aside"),
         "sendRounds": ("send", "rounds", "A worker publishes what the next phase asks"),
         "receiveRounds": ("receive", "rounds", "A worker counts reports to rounds that it has read"),
-        "sendRegistration": ("send", "collections", "A worker registers its collections when it starts"),
+        "sendRegistration": ("send", "collections", "`topics create` and `topics retire` register collections"),
         "receiveRegistrations": (
             "receive",
             "collections",
-            "A worker and each client compare their collection with it",
+            "Workers serve what is registered; a worker with a file, and each client, compare theirs with it",
         ),
     }
     for name in answers:
@@ -241,6 +241,20 @@ def _binary_messages() -> _Json:
                 "properties": {
                     "fingerprint": _FINGERPRINT,
                     "document": {"type": "object", "description": "the whole collection, as plain data"},
+                    "paused": {"const": True, "description": "while it is changed, and nobody may count it"},
+                    "retired": {
+                        "type": "object",
+                        "description": "where the log of a retired collection ends for workers",
+                        "properties": {
+                            "topic": {"type": "string", "description": "id of the reports topic"},
+                            "ends": {
+                                "type": "array",
+                                "description": "offset, in each partition, of the first record that does not count",
+                                "items": {"type": "integer", "minimum": 0},
+                            },
+                        },
+                        "required": ["topic", "ends"],
+                    },
                 },
                 "required": ["fingerprint", "document"],
             },

@@ -17,11 +17,8 @@ from stream_ldp.service.faust_transport import MAX_RECORDS, WorkerTransport, fau
 from stream_ldp.service.ownership import MAX_POLL_INTERVAL_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from faust.types.auth import CredentialsT
 
-    from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.service.merger import Merger
 
@@ -39,13 +36,14 @@ _OFF: dict[str, Any] = {
 }
 
 
-def faust_app(settings: Settings, collections: Sequence[Collection], merger: Merger, *, datadir: str) -> Any:
+def faust_app(settings: Settings, merger: Merger, *, group: str, datadir: str) -> Any:
     """Make an app whose only agent passes the partials to the merger, and which assigns partitions to the merger.
 
+    group: name of the consumer group of the workers that share the merging; see `GroupNames.merge`.
     datadir: an existing directory. Faust creates one even if it stores nothing, by default in the current directory.
     """
     app = faust.App(
-        settings.group_names.merge(collection.name for collection in collections),
+        group,
         broker=[f"kafka://{address}" for address in settings.broker_addresses],
         broker_credentials=_credentials(settings),
         broker_client_id=settings.client_id,

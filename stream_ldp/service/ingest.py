@@ -40,7 +40,7 @@ from stream_ldp.service.rejection_log import SUM_SECONDS, RejectionLog
 from stream_ldp.service.topics_watch import TopicsWatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from aiokafka import TopicPartition
     from aiokafka.admin import AIOKafkaAdminClient
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.producer import Producer
     from stream_ldp.kafka.settings import Settings
+    from stream_ldp.pipeline.retirement import Retirement
     from stream_ldp.service.metrics import Metrics
 
 log = logging.getLogger(__name__)
@@ -103,9 +104,12 @@ class Ingest(Service):
         metrics: Metrics,
         clock: Callable[[], float] = time.monotonic,
         now_ms: Callable[[], int] = _now_ms,
+        retirement: Retirement | None = None,
+        is_current: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
         """Prepare for one collection.
 
+        retirement, is_current: see `Ownership`.
         clock: monotonic time, in seconds.
         now_ms: time of day, in milliseconds since 1970-01-01 UTC.
         """
@@ -129,6 +133,8 @@ class Ingest(Service):
             joining=joining,
             metrics=metrics.ingest,
             now_ms=now_ms,
+            retirement=retirement,
+            is_current=is_current,
         )
         self._topics = TopicsWatch(
             follows=[self._topic, self._dead_letters_topic],
@@ -266,7 +272,7 @@ class Ingest(Service):
         idle = [
             partition
             for partition, owned in partitions.items()
-            if partition not in fetched and owned.state.observe_silence(passed_ms)
+            if (partition not in fetched or owned.state.finished) and owned.state.observe_silence(passed_ms)
         ]
         if self._clock() >= self._checked_at + CHECK_SECONDS:
             await self._check_broker(idle)
@@ -372,7 +378,7 @@ class Ingest(Service):
         self._seen = seen
         for partition in partitions.keys() & set(idle):
             state = partitions[partition].state
-            if ends[partition] == state.position:
+            if state.finished or ends[partition] == state.position:
                 others = [
                     checkpoint.watermark_ms
                     for other, checkpoint in commits.items()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mode import Service
 
@@ -13,7 +14,6 @@ from stream_ldp.service.collection_merger import CollectionMerger
 from stream_ldp.service.solver import Solver
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable, Iterable
 
     from stream_ldp.collection import Collection
@@ -25,6 +25,14 @@ if TYPE_CHECKING:
     from stream_ldp.service.metrics import Metrics
 
 log = logging.getLogger(__name__)
+
+
+class _Merged(NamedTuple):
+    """A collection that is merged: what writes its finals, and what is told that its merging has failed."""
+
+    collection: Collection
+    writer: Callable[[Collection], ExclusiveWriter]
+    failed: Callable[[Exception], None] | None = None
 
 
 class Merger(Service):
@@ -49,53 +57,106 @@ class Merger(Service):
         writers: makes what writes the final answers of a collection.
         """
         super().__init__()
-        self._collections = {collection.name: collection for collection in collections}
+        self._collections: dict[str, _Merged] = {
+            collection.name: _Merged(collection, writers) for collection in collections
+        }
         self._settings = settings
         self._producer = producer
-        self._writers = writers
         self._cluster = cluster
         self._metrics = metrics
         self._solver = Solver(metrics=metrics.solve)
-        self._assigned = False
+        # The partitions of the partials topic that are this worker's; None before the first assignment.
+        self._partitions: set[int] | None = None
         self._owned: dict[str, CollectionMerger] = {}
         self._running: dict[str, asyncio.Future[None]] = {}
 
     def problems(self) -> list[str]:
         """Say why the merger is not ready; empty when it is."""
-        if not self._assigned:
+        if self._partitions is None:
             return [f"waiting for partitions of {self._settings.topic_names.partials}"]
         return [problem for each in self._owned.values() for problem in each.problems()]
 
     async def take_over(self, partitions: set[int]) -> None:
         """Begin to merge the collections of these partitions of the partials topic."""
-        self._assigned = True
-        for name, collection in self._collections.items():
-            if self._partition_of(name) in partitions and name not in self._owned:
-                self._owned[name] = owned = CollectionMerger(
-                    collection,
-                    settings=self._settings,
-                    producer=self._producer,
-                    writer=self._writers(collection),
-                    cluster=self._cluster,
-                    solver=self._solver,
-                    metrics=self._metrics,
-                )
-                log.info("%s: merges its windows", name, extra={"collection": name})
-                self._running[name] = self.add_future(owned.run(stopping=lambda: self.should_stop))
+        self._partitions = (self._partitions or set()) | partitions
+        for name in self._collections:
+            if self._partition_of(name) in partitions:
+                self._begin(name)
 
     async def give_up(self, partitions: set[int]) -> None:
         """Stop merging the collections of these partitions, and forget their windows."""
+        if self._partitions is not None:
+            self._partitions -= partitions
         for name in [name for name in self._owned if self._partition_of(name) in partitions]:
-            del self._owned[name]
-            log.info("%s: gives up its windows", name, extra={"collection": name})
-            for gauge in (self._metrics.merge.records_holding, self._metrics.merge.windows_unsolved):
-                gauge.labels(name).set(0)
+            self._end(name)
+
+    def serve(
+        self,
+        collection: Collection,
+        *,
+        writer: Callable[[Collection], ExclusiveWriter],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        """Merge one more collection from now on, whenever its partition is this worker's.
+
+        writer: makes what writes its final answers.
+        failed: called with what ends its merging, which then concerns no other collection.
+        """
+        self._collections[collection.name] = _Merged(collection, writer, failed)
+        if self._partition_of(collection.name) in (self._partitions or ()):
+            self._begin(collection.name)
+
+    async def dismiss(self, name: str) -> None:
+        """Merge a collection no more; when this returns, nothing of it is written any more."""
+        del self._collections[name]
+        if name in self._owned:
+            running = self._end(name)
+            await asyncio.wait([running])
+
+    def _begin(self, name: str) -> None:
+        if name in self._owned:
+            return
+        merged = self._collections[name]
+        self._owned[name] = owned = CollectionMerger(
+            merged.collection,
+            settings=self._settings,
+            producer=self._producer,
+            writer=merged.writer(merged.collection),
+            cluster=self._cluster,
+            solver=self._solver,
+            metrics=self._metrics,
+        )
+        log.info("%s: merges its windows", name, extra={"collection": name})
+        self._running[name] = self.add_future(self._run(name, owned))
+
+    async def _run(self, name: str, owned: CollectionMerger) -> None:
+        try:
+            await owned.run(stopping=lambda: self.should_stop)
+        except Exception as error:  # noqa: BLE001  as above
+            self._tell(name, error)
+
+    def _tell(self, name: str, error: Exception) -> None:
+        """Hand a failure to whoever looks after the collection alone; without anybody, it ends the worker."""
+        merged = self._collections.get(name)
+        if merged is None:
+            return  # It has been dismissed meanwhile.
+        if merged.failed is None:
+            raise error
+        merged.failed(error)
+
+    def _end(self, name: str) -> asyncio.Future[None]:
+        owned = self._owned.pop(name)
+        log.info("%s: gives up its windows", name, extra={"collection": name})
+        for gauge in (self._metrics.merge.records_holding, self._metrics.merge.windows_unsolved):
+            gauge.labels(name).set(0)
+        with contextlib.suppress(KeyError):
+            self._metrics.merge.last_final.remove(name)
+        for series in owned.merge.collection.series:
             with contextlib.suppress(KeyError):
-                self._metrics.merge.last_final.remove(name)
-            for series in self._collections[name].series:
-                with contextlib.suppress(KeyError):
-                    self._metrics.merge.window_plausibility.remove(name, series.name)
-            self._running.pop(name).cancel()
+                self._metrics.merge.window_plausibility.remove(name, series.name)
+        running = self._running.pop(name)
+        running.cancel()
+        return running
 
     async def apply(self, entry: LogEntry) -> None:
         """Give a record of the partials topic to the collections that it is about, or may be about.
@@ -108,7 +169,10 @@ class Merger(Service):
         """
         for name, owned in list(self._owned.items()):
             if self._partition_of(name) == entry.partition and entry.collection in (None, name):
-                await owned.apply(entry)
+                try:
+                    await owned.apply(entry)
+                except Exception as error:  # noqa: BLE001  whoever looks after the collection decides
+                    self._tell(name, error)
 
     async def on_stop(self) -> None:
         """Stop all merges."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
 
 from prometheus_client import (
@@ -48,14 +48,28 @@ class _Creator:
     """
 
     def __init__(self, collections: Iterable[str], registry: CollectorRegistry) -> None:
-        self._collections = tuple(collections)
+        self._collections = list(collections)
         self._registry = registry
+        # What begins the metrics of a collection.
+        self._begin: list[Callable[[str], object]] = []
+
+    def know(self, collection: str) -> None:
+        """Let the metrics of one more collection begin at zero."""
+        self._collections.append(collection)
+        for begin in self._begin:
+            begin(collection)
+
+    def _of_each(self, begin: Callable[[str], object]) -> None:
+        self._begin.append(begin)
+        for collection in self._collections:
+            begin(collection)
 
     def counter(self, name: str, help_: str, **values: Iterable[str]) -> Counter:
         """Create a counter of each collection, and of each of the values of one further label if there is one."""
         counter = Counter(name, help_, ("collection", *values), namespace=_NAMESPACE, registry=self._registry)
-        for known in itertools.product(self._collections, *values.values()):
-            counter.labels(*known)
+        self._of_each(
+            lambda collection: [counter.labels(collection, *known) for known in itertools.product(*values.values())]
+        )
         return counter
 
     def gauge(self, name: str, help_: str, *labels: str) -> Gauge:
@@ -69,8 +83,7 @@ class _Creator:
     def gauge_from_zero(self, name: str, help_: str) -> Gauge:
         """Create a gauge of each collection."""
         gauge = self.gauge(name, help_)
-        for collection in self._collections:
-            gauge.labels(collection)
+        self._of_each(gauge.labels)
         return gauge
 
     def gauge_by_finality(self, name: str, help_: str) -> Gauge:
@@ -85,8 +98,7 @@ class _Creator:
         histogram = Histogram(
             name, help_, ("collection",), namespace=_NAMESPACE, registry=self._registry, buckets=buckets
         )
-        for collection in self._collections:
-            histogram.labels(collection)
+        self._of_each(histogram.labels)
         return histogram
 
 
@@ -214,7 +226,7 @@ class Metrics:
 
     ingest, merge, solve: the metrics of the parts.
     records_passed_over: of the topics that workers write; ingest reads one of them, the merge the others.
-    broker_connected: of the whole worker.
+    broker_connected, collection_waiting: of the whole worker.
     """
 
     def __init__(self, collections: Iterable[str], *, registry: CollectorRegistry | None = None) -> None:
@@ -223,13 +235,16 @@ class Metrics:
         collections: names of the collections that the worker serves.
         """
         self.registry = registry if registry is not None else CollectorRegistry()
-        self._collections = tuple(collections)
+        self._collections = dict.fromkeys(collections)
         ProcessCollector(registry=self.registry)
         build = Info("build", "Release.", namespace=_NAMESPACE, registry=self.registry)
         build.info({"version": version("stream-ldp"), "python": platform.python_version()})
-        create = _Creator(self._collections, self.registry)
+        self._create = create = _Creator(self._collections, self.registry)
         self.broker_connected = create.gauge_of(
             (), "broker_connected", "1 while a broker answers, 0 while none does."
+        )
+        self.collection_waiting = create.gauge(
+            "collection_waiting", "1 while a registered collection is not served, since it is paused or has failed."
         )
         self.records_passed_over = create.counter(
             "records_passed_over",
@@ -239,6 +254,12 @@ class Metrics:
         self.ingest = IngestMetrics(create)
         self.merge = MergeMetrics(create)
         self.solve = SolveMetrics(create)
+
+    def know(self, collection: str) -> None:
+        """Begin the metrics of a collection, if they have not begun."""
+        if collection not in self._collections:
+            self._collections[collection] = None
+            self._create.know(collection)
 
     def forget_owned(self) -> None:
         """Show of partitions and windows, which peers may own by now, what a worker shows that owns none."""

@@ -25,12 +25,13 @@ from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.source_partition import SourcePartition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.cluster import Cluster
     from stream_ldp.kafka.producer import Record
     from stream_ldp.kafka.settings import Settings
+    from stream_ldp.pipeline.retirement import Retirement
     from stream_ldp.pipeline.topic_identity import TopicIdentity
     from stream_ldp.service.joining import Joining
     from stream_ldp.service.metrics import IngestMetrics
@@ -93,11 +94,16 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         joining: Joining,
         metrics: IngestMetrics,
         now_ms: Callable[[], int],
+        retirement: Retirement | None = None,
+        is_current: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
         """Prepare for one collection.
 
         joining: lets partitions join that nobody has counted yet.
         now_ms: time of day, in milliseconds since 1970-01-01 UTC, which numbers the generations.
+        retirement: where its log ends, if it is retired.
+        is_current: asked after each assignment, whether the collection is still the registered one: see
+            `stream_ldp.service.roster`. It always is, if not given.
         """
         self.partitions: dict[TopicPartition, Owned] = {}
         # At a rebalance, until it is known who owns them next.
@@ -116,6 +122,8 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         self._identity: TopicIdentity | None = None
         self._metrics = metrics
         self._now_ms = now_ms
+        self._retirement = retirement
+        self._is_current = is_current
         self._consumer: Any = None
 
     async def start(self) -> None:
@@ -200,7 +208,8 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         assigned = self._consumer.assignment()
         self._drop(self.partitions.keys() - assigned)
         new = sorted(assigned - self.partitions.keys())
-        if not new:
+        # After the assignment: whoever has changed the collection has waited until no member was left.
+        if not new or not (self._is_current is None or await self._is_current()):
             return
         topic = await self._topic_now(new)
         commits = {each: commit for each, commit in (await self.commits()).items() if commit.is_of(topic)}
@@ -250,6 +259,9 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
                 generation=generation,
                 max_batches=self._settings.max_batches,
                 max_linked=self._settings.max_linked,
+                end=None
+                if self._retirement is None
+                else self._retirement.end(partition.partition, topic_id=topic.id),
             )
             self.partitions[partition] = Owned(state)
             self._seek(partition, state.position)

@@ -71,6 +71,21 @@ async def preflight(settings: Settings, collections: Mapping[str, Collection]) -
     return {name: topic.partitions for name, topic in existing.items()}
 
 
+async def check_topics(settings: Settings, collection: Collection) -> None:
+    """Check the topics of a collection that is registered.
+
+    Raises:
+        BrokerUnreachable, SettingsError: no broker can be reached.
+        ClusterError: this user may not describe a topic.
+        PreflightError: a topic is missing or unsuitable.
+    """
+    specs = topic_specs([collection], prefix=settings.topic_prefix, partials_partitions=settings.partials_partitions)
+    async with Cluster.connect(settings) as cluster:
+        existing = await cluster.topics([spec.name for spec in specs])
+    if problems := list(topic_problems(specs, existing, create_command(settings, [f"{collection.name}.yaml"]))):
+        raise PreflightError(problems)
+
+
 async def check_fences(settings: Settings, collections: Iterable[Collection]) -> None:
     """Check that this user can publish final answers of the collections: nobody else needs to.
 
@@ -109,8 +124,10 @@ def registry_problems(
             yield Problem(what=f"collection {here.name} is not registered", cure=f"register it: {create}")
         elif known.fingerprint != here.fingerprint:
             yield Problem(what=known.conflict(here), cure=NEW_NAME)
+        elif known.state != here.state:
+            yield Problem(what=f"collection {here.name} is {known.state}", cure=f"to have it served: {create}")
         elif known != here:
             yield Problem(
                 what=f"collection {here.name} has changed since it was registered: {known.differences(here)}",
-                cure=f"stop all of its workers, then register it again: {create}",
+                cure=f"stop the workers that have its file, then register it again: {create}",
             )

@@ -35,6 +35,7 @@ from stream_ldp.service.ingest import Ingest
 from stream_ldp.service.merger import Merger
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.service.preflight import check_fences, preflight
+from stream_ldp.service.roster import Roster
 from stream_ldp.service.unfinished import unfinished
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class Worker:
     ) -> None:
         """Make the parts.
 
+        collections: those that it serves; none to serve all of the registry, as they come and go.
         writers: makes what writes the final answers of a collection, if not a fenced producer.
         """
         self._settings = settings
@@ -92,14 +94,30 @@ class Worker:
         )
         self._admin = AIOKafkaAdminClient(**settings.client_options(), request_timeout_ms=settings.request_timeout_ms)
         self._cluster = Cluster(self._admin)
-        self._merge_group = settings.group_names.merge(each.name for each in collections)
+        groups = settings.group_names
+        self._merge_group = (
+            groups.merge(each.name for each in collections) if collections else groups.merge_registered
+        )
+        writers = writers or self._fenced_producer
         self._merger = Merger(
             collections,
             settings=settings,
             producer=self._producer,
-            writers=writers or self._fenced_producer,
+            writers=writers,
             cluster=self._cluster,
             metrics=metrics,
+        )
+        self._roster = (
+            None
+            if collections
+            else Roster(
+                settings,
+                admin=self._admin,
+                producer=self._producer,
+                merger=self._merger,
+                writers=writers,
+                metrics=metrics,
+            )
         )
         self._ingests = [
             Ingest(
@@ -112,7 +130,7 @@ class Worker:
             for collection in collections
         ]
         self._datadir = tempfile.TemporaryDirectory(prefix="stream-ldp-")
-        self._app = faust_app(settings, collections, self._merger, datadir=self._datadir.name)
+        self._app = faust_app(settings, self._merger, group=self._merge_group, datadir=self._datadir.name)
         self._started = False
 
     def _fenced_producer(self, collection: Collection) -> FencedProducer:
@@ -128,7 +146,7 @@ class Worker:
         # What waits for a broker is not stuck: a restart would not help it, and its wait has an end.
         return [
             f"{ingest.collection.name}: ingest has not turned for {ingest.seconds_since_turn:.0f} s"
-            for ingest in self._ingests
+            for ingest in [*self._ingests, *(() if self._roster is None else self._roster.ingests)]
             if self._started and not ingest.seconds_asking and ingest.seconds_since_turn > LOOP_SECONDS
         ]
 
@@ -143,8 +161,8 @@ class Worker:
         """The event loops beside that of the process."""
         return [self._app.consumer.loop_of_thread] if self._started else []
 
-    def _parts(self) -> list[Merger | Ingest]:
-        return [self._merger, *self._ingests]
+    def _parts(self) -> list[Merger | Ingest | Roster]:
+        return [self._merger, *self._ingests, *(() if self._roster is None else (self._roster,))]
 
     async def start(self) -> None:
         """Load the solvers, connect and join the groups."""
@@ -314,7 +332,7 @@ def may_begin_again(error: Exception, *, connected: bool) -> bool:
 
 
 async def run(settings: Settings, collections: Mapping[str, Collection]) -> None:
-    """Work on collections, which are keyed by their files, until SIGINT or SIGTERM.
+    """Work on collections, which are keyed by their files, until SIGINT or SIGTERM; without any, on all registered.
 
     Raises:
         AccessRefused, SettingsError, ClusterError, RegistryError, PreflightError: see `preflight`, `check_fences`.

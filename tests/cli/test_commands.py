@@ -46,7 +46,7 @@ GROUPS = {
     "inspect": ["collection", "record"],
     "quarantine": ["list", "release"],
     "reset": ["groups", "position", "topics"],
-    "topics": ["create", "list", "acls"],
+    "topics": ["create", "list", "retire", "registry", "acls"],
 }
 
 

@@ -90,15 +90,15 @@ def test_a_registered_name_keeps_its_meaning_and_another_version_is_refused(sett
     assert asyncio.run(read_registry(settings)) == registered
 
 
-def test_changed_windows_are_registered_with_the_warning_to_stop_all_workers(settings: Settings, file: Path) -> None:
+def test_changed_windows_are_registered_once_nobody_counts_the_collection(settings: Settings, file: Path) -> None:
     assert _run(settings, "create", file).exit_code == 0
     file.write_text(CARE.replace("60s", "30s"))
     refused = _run(settings, "list", file)
     assert refused.exit_code == 1
-    assert "stop all of its workers" in refused.stderr
+    assert "stop the workers that have its file" in refused.stderr
     result = _run(settings, "create", file)
     assert result.exit_code == 0, result.stderr
-    assert "Stop every worker that runs with the old file." in result.stdout
+    assert "Collection care is registered anew: window.size (registered: 60000; here: 30000)" in result.stdout
     assert asyncio.run(read_registry(settings)) == {"care": Registration.of(JointCollection.load(file))}
 
 

@@ -36,6 +36,7 @@ def test_the_group_that_merges_depends_on_the_collections_and_not_on_their_order
     assert NAMES.merge(["care", "films"]) == NAMES.merge(["films", "care"])
     assert len({NAMES.merge(each) for each in (["care"], ["films"], ["care", "films"])}) == 3
     assert NAMES.merge(["care"]) == "blue._merge.f9ed2b54fd72ac16"
+    assert NAMES.merge_registered == "blue._merge.registered", "whichever those are"
 
 
 @given(prefixes, collections, st.integers(0, 2))

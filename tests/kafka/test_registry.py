@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.registry import Registration, RegistryError, read_registration, read_registry, register
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
+from stream_ldp.pipeline.retirement import Retirement
 from tests.client.examples import collection_of
 
 
@@ -135,3 +137,13 @@ def test_a_conflict_is_told_in_one_line_that_a_terminal_shows() -> None:
     told = theirs.conflict(ours)
     assert told.isprintable()
     assert "a\\nb (registered: \\x1b]0;owned\\x07; here: none)" in told
+
+
+def test_that_a_collection_is_paused_or_retired_is_read_as_it_is_written() -> None:
+    known = Registration.of(collection_of())
+    retired = replace(known, retirement=Retirement(topic_id="a1", ends=(3, 0)))
+    for each, state in ((known, "served"), (retired, "retired"), (replace(retired, paused=True), "paused")):
+        assert Registration.from_record(each.key, each.value) == each
+        assert each.state == state
+    with pytest.raises(ValueError, match="retired nowhere"):
+        Registration.from_record(known.key, known.value[:-1] + b', "retired": {}}')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,9 @@ import pytest
 
 from stream_ldp.client.errors import WrongCollection
 from stream_ldp.client.reporter import Reporter
+from stream_ldp.collection import CollectionError
 from stream_ldp.kafka.registry import Registration
-from stream_ldp.kinds import parse_collection
+from stream_ldp.kinds import collection_of_document, parse_collection
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.terms import Assumption, BudgetExceeded, Terms, TooManyValues
 from stream_ldp.mechanisms import SeededEntropy
@@ -114,7 +116,10 @@ def test_a_registration_says_what_a_name_means_and_how_another_file_differs(
 ) -> None:
     registered = Registration.of(collection)
     assert Registration.from_record(registered.key, registered.value) == registered
-    assert type(collection).model_validate(registered.document).fingerprint == collection.fingerprint
+    again = collection_of_document(json.loads(json.dumps(registered.document)), source="the registry")
+    assert (again.fingerprint, Registration.of(again)) == (collection.fingerprint, registered)
+    with pytest.raises(CollectionError, match="the registry"):
+        collection_of_document({**registered.document, "later": 1}, source="the registry")
     other = Registration.of(parse_collection(subject.text.replace(*subject.another)))
     assert registered.differences(registered) == ""
     assert registered.differences(other).startswith("mechanism.")

@@ -286,3 +286,52 @@ def test_a_flood_of_far_apart_times_leaves_no_more_panes_open_than_the_collectio
         state.count(range(flood * size, (flood + 1) * size), [NOW] * size, records)
         state.take_changes()
         assert state.open_panes <= (window.grace_ms + window.ahead_ms) // window.pane_ms + 2
+
+
+def retired(*, end: int, checkpoint: Checkpoint | None = None) -> SourcePartition:
+    """Make a partition of a collection without an idle timeout that was retired at an offset."""
+    never = JointCollection.parse(TEXT.replace("idle_timeout: 5s", "idle_timeout: never"))
+    state = SourcePartition(never, JointLayout(never), partition=0, end=end, checkpoint=checkpoint)
+    state.take_changes()
+    return state
+
+
+def test_what_comes_after_the_end_of_a_retired_collection_is_refused_whatever_it_is() -> None:
+    state = retired(end=2)
+    records = [batch(NOW, batch_id=0), b"junk", batch(NOW, batch_id=2), b"junk"]
+    counted = state.count(range(4), [NOW] * 4, records)
+    assert counted.reports == 1
+    assert [(index, why.reason) for index, why in counted.rejected] == [
+        (1, Reason.TOO_SHORT),
+        (2, Reason.RETIRED),
+        (3, Reason.RETIRED),
+    ]
+
+
+def test_open_windows_of_a_retired_collection_close_although_reports_still_come() -> None:
+    state = retired(end=1)
+    state.count([0], [NOW], [batch(NOW)])
+    changes = state.take_changes()
+    assert changes is not None
+    assert (changes.checkpoint.offset, state.open_panes) == (0, 1)
+    watermarks = []
+    for offset in range(1, 5):
+        state.count([offset], [NOW], [batch(NOW, batch_id=offset)])
+        assert state.observe_silence(100.0)
+        state.advance_idle(None)
+        if (changes := state.take_changes()) is not None and changes.watermark is not None:
+            watermarks.append(changes.watermark.time_ms)
+    # The window of 10 s that holds it ends, with its grace of 2 s, and nothing advances after that.
+    assert watermarks == [NOW // 10_000 * 10_000 + 12_000]
+    assert state.open_panes == 0
+
+
+def test_a_retired_collection_is_counted_again_alike_after_a_crash() -> None:
+    before = Checkpoint(generation=1, offset=0, position=3, watermark_ms=NOW, watermark_generation=1)
+    state = retired(end=2, checkpoint=before)
+    assert not state.observe_silence(1e9), "it has not read up to its end"
+    counted = state.count(range(3), [NOW] * 3, [batch(NOW, batch_id=each) for each in range(3)])
+    assert (counted.reports, counted.rejected) == (0, []), "an owner before has told of them"
+    changes = state.take_changes()
+    assert changes is not None
+    assert [partial.counts.reports for partial in changes.partials] == [2]

@@ -77,6 +77,8 @@ class Deployment:
     partitions: dict[str, int]
     #: Files of other collections, which workers serve beside this one.
     others: tuple[Path, ...] = ()
+    #: Whether workers are given no file, and follow the registry.
+    follows: bool = False
 
     @classmethod
     async def create(
@@ -357,7 +359,7 @@ class WorkerProcess(ServiceProcess):
             [
                 *program,
                 "worker",
-                *map(str, deployment.files),
+                *map(str, () if deployment.follows else deployment.files),
                 *("--brokers", deployment.settings.brokers),
                 *("--topic-prefix", deployment.settings.topic_prefix),
                 *("--admin-port", str(port)),

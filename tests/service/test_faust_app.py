@@ -9,7 +9,6 @@ import pytest
 
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.service.faust_app import faust_app
-from tests.client.examples import collection_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -19,25 +18,11 @@ if TYPE_CHECKING:
     from stream_ldp.service.merger import Merger
 
 
-def test_workers_of_the_same_collections_share_the_merging_and_others_do_not(tmp_path: Path) -> None:
-    """Workers of one name read the partials between them; one that has other collections would miss its own."""
-    settings = Settings.load(brokers="nowhere:1", group="workers")
-    one, other = collection_of(), collection_of(name="other")
-
-    def name(*collections: Any) -> str:
-        app = faust_app(settings, collections, cast("Merger", None), datadir=str(tmp_path))
-        return str(app.conf.id)
-
-    assert name(one).startswith("workers._merge.")
-    assert name(one, other) == name(other, one)
-    assert len({name(one), name(other), name(one, other)}) == 3
-
-
 def test_consumers_give_up_silent_connections_after_the_longest_fetch(
     tmp_path: Path,
 ) -> None:
     settings = Settings.load(brokers="nowhere:1", rebalance_timeout_ms=20_000)
-    app = faust_app(settings, [collection_of()], cast("Merger", None), datadir=str(tmp_path))
+    app = faust_app(settings, cast("Merger", None), group="merge", datadir=str(tmp_path))
     assert app.conf.broker_request_timeout == settings.request_timeout_ms / 1_000 == 25.0
 
 
@@ -45,7 +30,7 @@ SASL_SSL = {"security_protocol": "SASL_SSL", "sasl_username": "worker", "sasl_pa
 
 
 def credentials(settings: Settings, directory: Path) -> Any:
-    app = faust_app(settings, [collection_of()], cast("Merger", None), datadir=str(directory))
+    app = faust_app(settings, cast("Merger", None), group="merge", datadir=str(directory))
     return app.conf.broker_credentials
 
 
@@ -83,7 +68,7 @@ async def test_a_part_that_fails_for_whatever_reason_ends_the_whole_app(tmp_path
             message = SimpleNamespace(topic="partials", partition=0, offset=7, key=None, value=b"", headers=())
             yield SimpleNamespace(message=message)
 
-    app = faust_app(Settings.load(), [collection_of()], cast("Merger", Broken()), datadir=str(tmp_path))
+    app = faust_app(Settings.load(), cast("Merger", Broken()), group="merge", datadir=str(tmp_path))
     (agent,) = app.agents.values()
     with pytest.raises(ZeroDivisionError):
         await agent.fun(Stream())

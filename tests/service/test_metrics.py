@@ -60,6 +60,18 @@ def test_every_counter_of_every_collection_is_there_before_its_first_event(metri
     assert series == {(name, collection) for name in names for collection in ("care", "films")}
 
 
+def test_a_collection_that_comes_later_has_the_same_series_as_one_that_was_there() -> None:
+    def shown(metrics: Metrics) -> set[tuple[str, tuple[tuple[str, str], ...]]]:
+        return {(each.name, tuple(each.labels.items())) for family in _families(metrics) for each in family.samples}
+
+    later = Metrics(["care"])
+    later.know("films")
+    later.ingest.reports_counted.labels("films").inc(5)
+    later.know("films")
+    assert shown(later) == shown(Metrics(["care", "films"]))
+    assert later.registry.get_sample_value("stream_ldp_reports_counted_total", {"collection": "films"}) == 5.0
+
+
 def test_every_reason_to_reject_has_its_series_at_zero(metrics: Metrics) -> None:
     for reason in Reason:
         labels = {"collection": "care", "reason": reason.value}

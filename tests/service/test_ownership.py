@@ -490,3 +490,21 @@ async def test_a_worker_gives_up_the_partitions_of_a_topic_that_is_deleted_while
     async with asyncio.timeout(30):
         assert not await ownership.commit({memory.all[0]: CHECKPOINT})
     assert ownership.partitions == {}
+
+
+async def test_nothing_is_taken_over_of_a_collection_that_has_been_registered_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Another version of it may be counted beside by now."""
+    memory, current = memory_with_commit(), False
+
+    async def is_current() -> bool:
+        return current
+
+    ownership = await joined(memory, monkeypatch)
+    ownership._is_current = is_current
+    await ownership.take_over()
+    assert (ownership.partitions, ownership.waiting) == ({}, [0])
+    current = True
+    await ownership.take_over()
+    assert list(ownership.partitions) == memory.all

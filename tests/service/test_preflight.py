@@ -170,13 +170,13 @@ async def test_attributes_in_another_order_are_shown_as_another_version(settings
     assert "attributes (registered: bathing, mobility; here: mobility, bathing)" in await _refused(settings, swapped)
 
 
-async def test_changed_windows_or_estimates_need_all_workers_stopped_first(settings: Settings) -> None:
+async def test_changed_windows_or_estimates_need_workers_with_the_file_stopped_first(settings: Settings) -> None:
     await _ready(settings, _care())
     problem, cure = (await _refused(settings, _care(("60s", "30s"), ("name: both", "name: joint")))).splitlines()
     assert problem.startswith("collection care has changed since it was registered: ")
     assert re.search(r"window\.size\S* \(registered: 60000; here: 30000\)", problem)
     assert "estimates (registered: both; here: joint)" in problem
-    assert cure == f"  -> stop all of its workers, then register it again: {_create_command(settings)}"
+    assert cure == f"  -> stop the workers that have its file, then register it again: {_create_command(settings)}"
 
 
 async def test_a_record_that_is_not_a_registration_is_named_by_its_offset_and_passed_over(

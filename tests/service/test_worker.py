@@ -25,7 +25,7 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.rejection import Reason
-from stream_ldp.service import worker
+from stream_ldp.service import pausing, worker
 from stream_ldp.service.replay import compare
 from stream_ldp.service.worker import WorkerCrashed, may_begin_again
 from tests.chaos.proxy import ProxiedKafka, Proxy
@@ -321,9 +321,10 @@ async def test_a_batch_that_a_client_sends_again_because_it_got_no_answer_counts
     assert sum(final.reports for final in finals) == 100
 
 
-async def test_changed_windows_cannot_be_registered_while_a_worker_counts_the_old_ones(
-    deployment: JointDeployment,
+async def test_changed_windows_cannot_be_registered_while_a_worker_with_the_file_counts_the_old_ones(
+    deployment: JointDeployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(pausing, "LEAVE_SECONDS", 3.0)
     changed = deployment.directory / "changed.yaml"
     changed.write_text(deployment.file.read_text().replace("size: 2s", "size: 4s"), encoding="utf-8")
     create = ["topics", "create", str(changed)]
@@ -333,7 +334,8 @@ async def test_changed_windows_cannot_be_registered_while_a_worker_counts_the_ol
         refused = await asyncio.to_thread(CliRunner().invoke, app, create)
         assert refused.exit_code == 1
         assert "window.size (registered: 2000; here: 4000)" in refused.stderr
-        assert "stop all of its workers first" in refused.stderr
+        assert "stop the workers that were started with the collection's file" in refused.stderr
+        assert await worker.problems() == [], "it goes on as before"
         worker.signal(signal.SIGTERM)
         assert await worker.ended() == 0
     done = await asyncio.to_thread(CliRunner().invoke, app, create)

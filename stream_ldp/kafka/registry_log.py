@@ -1,0 +1,64 @@
+"""Follow the registry: what each name is registered as now, and which records of it cannot be read."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from stream_ldp.kafka.log import LogReader
+from stream_ldp.kafka.registry import Registration
+from stream_ldp.printable import printable
+
+if TYPE_CHECKING:
+    from stream_ldp.kafka.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+class RegistryLog:
+    """The registry, read on as it grows.
+
+    registered: the newest registration of each name that can be read.
+    unreadable: why the newest record of a name is none, by the name; what was registered before it holds.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        """Prepare; nothing is read yet."""
+        self.registered: dict[str, Registration] = {}
+        self.unreadable: dict[str, str] = {}
+        self._reader = LogReader(settings.topic_names.collections, settings=settings)
+        # Several parts of a worker ask for its end, and a reader has one position.
+        self._lock = asyncio.Lock()
+
+    async def start(self) -> None:
+        """Connect.
+
+        Raises:
+            KafkaError: the brokers cannot be used.
+        """
+        await self._reader.start()
+
+    async def stop(self) -> None:
+        """Disconnect; may be called without a start."""
+        await self._reader.stop()
+
+    async def read(self) -> None:
+        """Read to where the log ends now: what was written before this call is known when it returns.
+
+        Raises:
+            KafkaError: the brokers cannot be asked.
+        """
+        async with self._lock:
+            if await self._reader.position() > await self._reader.end():
+                await self._reader.seek(0)  # The topic has been made again.
+            async for record in self._reader.read_to_end():
+                name = printable((record.key or b"").decode(errors="replace"))
+                try:
+                    found = Registration.from_record(record.key, record.value)
+                except ValueError as error:
+                    why = f"offset {record.offset} of {record.topic} is not a registration: {error}"
+                    self.unreadable[name] = why
+                else:
+                    self.unreadable.pop(name, None)
+                    self.registered[found.name] = found

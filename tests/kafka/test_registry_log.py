@@ -1,0 +1,38 @@
+"""Tests of the registry as it is followed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from stream_ldp.kafka.memory import MemoryBroker, connected
+from stream_ldp.kafka.registry import Registration
+from stream_ldp.kafka.registry_log import RegistryLog
+from stream_ldp.kafka.settings import Settings
+from tests.client.examples import collection_of
+
+SETTINGS = Settings(brokers="memory:1")
+TOPIC = SETTINGS.topic_names.collections
+
+
+async def test_the_newest_registration_holds_and_a_record_that_is_none_is_named() -> None:
+    broker = MemoryBroker(topics={TOPIC}, now_ms=0)
+    known = Registration.of(collection_of())
+    with connected(broker):
+        registry = RegistryLog(SETTINGS)
+        await registry.start()
+        broker.put(TOPIC, known.value, key=known.key)
+        await registry.read()
+        assert registry.registered == {"care-survey": known}
+        paused = replace(known, paused=True)
+        broker.put(TOPIC, paused.value, key=paused.key)
+        broker.put(TOPIC, b"junk", key=known.key)
+        broker.put(TOPIC, b"junk", key=b"\xff\x1b")
+        await registry.read()
+        assert registry.registered == {"care-survey": paused}, "what was registered before junk holds"
+        assert set(registry.unreadable) == {"care-survey", "\ufffd\\x1b"}
+        assert f"offset 2 of {TOPIC} is not a registration" in registry.unreadable["care-survey"]
+        broker.put(TOPIC, known.value, key=known.key)
+        await registry.read()
+        assert set(registry.unreadable) == {"\ufffd\\x1b"}
+        assert registry.registered == {"care-survey": known}
+        await registry.stop()

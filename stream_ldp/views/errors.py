@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.views.expected import DEPENDENCE
-from stream_ldp.views.fitting import centred
+from stream_ldp.views.margins import centred
 from stream_ldp.views.tables import combined
 
 if TYPE_CHECKING:
@@ -60,7 +60,10 @@ def standard_error(
         for key, (value, information) in combined(repeated, most=2).items()
         if set(key) <= set(order)
     }
-    margins = [told[place,] if (place,) in told else _anything(fit.sizes[place], generator) for place in order]
+    margins = [
+        told[place,] + _off(fit, place, generator) if (place,) in told else _anything(fit.sizes[place], generator)
+        for place in order
+    ]
     pairs = [
         ((axis, other), _moved(fit, (order[axis], order[other]), (margins[axis], margins[other]), told, generator))
         for axis, other in combinations(range(len(order)), 2)
@@ -146,6 +149,12 @@ def _swept(
             sums = found.sum(axis=others, keepdims=True)
             found = found * (target / np.where(sums > 0, sums, 1.0))
     return found
+
+
+def _off(fit: Fit, place: int, generator: np.random.Generator) -> NDArray[np.float64]:
+    """Return what dependence may have moved a margin by, shape (repeats, values)."""
+    noise = math.sqrt(fit.hidden(place)) * generator.standard_normal((_REPEATS, fit.sizes[place]))
+    return np.asarray(noise - noise.mean(axis=1, keepdims=True))
 
 
 def _anything(size: int, generator: np.random.Generator) -> NDArray[np.float64]:

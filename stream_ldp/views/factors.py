@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 #: Most values of all attributes together for which factors are looked for: with as many, it takes seconds.
 MAX_VALUES = 500
 
-#: The edge of the noise's eigenvalues, in units of its estimate: with 1, noise passes for factors where it is large,
-#: and the error of tables of few values grows by up to a sixth; with 1.5, small factors are lost.
-_MARGIN = 1.2
+#: The edge of the noise's eigenvalues, in units of its estimate: with 1, noise passes for factors in one window of
+#: twelve of few attributes; with 1.2, small factors are lost.
+_MARGIN = 1.05
 #: Most steps of the fit, and the relative change at which it ends.
 _STEPS, _CHANGE = 30, 1e-4
 #: Least mean of p (1 - p) over the values of an attribute, so that an attribute of one value does not outweigh all.
@@ -65,14 +65,13 @@ def factors_of(
     observed, precision = np.zeros((values, values)), np.zeros((values, values))
     for (i, j), (table, information) in dependences.items():
         scale = scales[i] * scales[j]
-        # Centring has taken a part of the variance of each cell.
-        free = (1 - 1 / len(margins[i])) * (1 - 1 / len(margins[j]))
         observed[blocks[i], blocks[j]] = scale * table
-        precision[blocks[i], blocks[j]] = information / (free * scale**2)
+        precision[blocks[i], blocks[j]] = information / scale**2
     observed, precision = observed + observed.T, precision + precision.T
     weights = precision / precision.max()
-    # The variance of a cell after weighting is weight^2 / precision.
-    edge = 2 * _MARGIN * math.sqrt(float((weights / precision.max()).sum(axis=1).max()))
+    # The variance of a coefficient after weighting is weight^2 / precision; r values have r - 1 coefficients.
+    coefficients = np.concatenate([np.full(len(margin), 1 - 1 / len(margin)) for margin in margins])
+    edge = 2 * _MARGIN * math.sqrt(float((weights / precision.max() @ coefficients).max()))
     fitted, rank = np.zeros_like(observed), 0
     for _ in range(_STEPS):
         found, vectors = np.linalg.eigh(fitted + weights * (observed - fitted))

@@ -1,10 +1,10 @@
 """The fit: consistent joint distributions of any attributes, from the tables of views.
 
 Margins and pairs are combined over the views by inverse variance. The dependence of a pair, which is the difference
-to the product of its margins, is shrunk towards what the factors of all pairs make it (James and Stein, 1961),
-because the noise of a wide table is more than most dependence. Pairs are then put on the simplex (norm-sub; Wang et
-al., 2020) and fitted to their margins, and any further joint distribution is that of the most entropy with these
-pairs (iterative proportional fitting; Deming and Stephan, 1940).
+to the product of its margins, is shrunk towards what the factors of all pairs make it, as far as all pairs show it to
+be noise (empirical Bayes; Robbins, 1956): the noise of a wide table is more than most dependence. Pairs are then put
+on the simplex (norm-sub; Wang et al., 2020) and fitted to their margins, and any further joint distribution is that
+of the most entropy with these pairs (iterative proportional fitting; Deming and Stephan, 1940).
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import numpy as np
 
 from stream_ldp.mechanisms.simplex import on_simplex
 from stream_ldp.views.factors import Factors, factors_of
+from stream_ldp.views.margins import Margin, centred, margins_of
+from stream_ldp.views.strength import learnt, shown
 from stream_ldp.views.tables import combined
 
 if TYPE_CHECKING:
@@ -28,11 +30,6 @@ if TYPE_CHECKING:
 
     from stream_ldp.views.tables import MarginalTables, ViewTable
 
-#: Weights of the uniform distribution in the mixtures with it that a margin is the likelihood-weighted mean of.
-_UNIFORM_WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
-#: Standard deviations of the noise's squared norm, above its mean, that shrinking takes for noise: with fewer, noise
-#: that passes for dependence costs more than what is lost of the dependence that factors leave.
-_DEVIATIONS = 2.0
 #: Most sweeps of a fit, and where it has converged: the sum of absolute changes in a sweep. A standard error of as
 #: little takes more reports than any window holds.
 _SWEEPS, CHANGE = 60, 1e-7
@@ -83,7 +80,6 @@ class Fit:
         self.tables = tables
         self.sizes = tuple(sizes)
         self._raw = combined(tables, most=2)
-        self._margins: dict[int, NDArray[np.float64]] = {}
         self._pairs: dict[tuple[int, int], Pair] = {}
         self._joints: dict[tuple[int, ...], Joint] = {}
 
@@ -109,20 +105,42 @@ class Fit:
 
     def margin(self, place: int) -> NDArray[np.float64]:
         """Return the distribution of an attribute, shape (values,); uniform where nobody has told it."""
-        if place not in self._margins:
-            raw, information = self._raw.get((place,), (np.full(self.sizes[place], 1 / self.sizes[place]), 0.0))
-            self._margins[place] = _shrunk_margin(raw, information)
         return self._margins[place]
+
+    def hidden(self, place: int) -> float:
+        """Return the expected square of what dependence may have moved a coefficient of a margin by."""
+        return self._told[place].hidden
+
+    @cached_property
+    def _told(self) -> list[Margin]:
+        return margins_of(self._raw, sizes=self.sizes)
+
+    @cached_property
+    def _margins(self) -> list[NDArray[np.float64]]:
+        return [margin.probability for margin in self._told]
 
     @cached_property
     def _factors(self) -> Factors:
-        margins = [self.margin(place) for place in range(len(self.sizes))]
         dependences: dict[tuple[int, ...], tuple[NDArray[np.float64], float]] = {
-            of: (centred(raw - np.outer(margins[of[0]], margins[of[1]])), information)
-            for of, (raw, information) in self._raw.items()
-            if len(of) == 2
+            of: (self._dependence(of), self._raw[of][1]) for of in self.pairs
         }
-        return factors_of(dependences, margins)
+        return factors_of(dependences, self._margins)
+
+    @cached_property
+    def _kept(self) -> dict[tuple[int, int], float]:
+        """The part of what the factors leave of the dependence of each pair that is no noise."""
+        found = [
+            shown(self._left(of), self._raw[of][1], (self._margins[of[0]], self._margins[of[1]])) for of in self.pairs
+        ]
+        return dict(zip(self.pairs, learnt(found).kept.tolist(), strict=True))
+
+    def _dependence(self, of: tuple[int, int]) -> NDArray[np.float64]:
+        return centred(self._raw[of][0] - np.outer(self._margins[of[0]], self._margins[of[1]]))
+
+    def _left(self, of: tuple[int, int]) -> NDArray[np.float64]:
+        """Return what the factors leave of the dependence of a pair."""
+        dependence = self._dependence(of)
+        return dependence - self._factors.dependences.get(of, np.zeros_like(dependence))
 
     def pair(self, first: int, second: int) -> Pair:
         """Return the joint distribution of two attributes, which somebody has told, at ascending positions.
@@ -131,15 +149,21 @@ class Fit:
             KeyError: nobody has.
         """
         if (first, second) not in self._pairs:
-            raw, information = self._raw[first, second]
-            self._pairs[first, second] = _pair(
-                raw,
-                information,
-                (self.margin(first), self.margin(second)),
-                self._factors,
-                of=(first, second),
-            )
+            self._pairs[first, second] = self._pair((first, second))
         return self._pairs[first, second]
+
+    def _pair(self, of: tuple[int, int]) -> Pair:
+        rows, columns = self._margins[of[0]], self._margins[of[1]]
+        information, rest, kept = self._raw[of][1], self._left(of), self._kept[of]
+        found, share = np.outer(rows, columns) + self._dependence(of) - (1 - kept) * rest, self._factors.share
+        left_open = _left_open(information * float((rest**2).sum()), (len(rows) - 1) * (len(columns) - 1))
+        return Pair(
+            probability=with_margins(on_simplex(found.ravel()).reshape(found.shape), rows, columns),
+            information=information,
+            kept=kept,
+            noise=share + (1 - share) * kept**2,
+            hidden=(1 - share) * (1 - kept) ** 2 * left_open,
+        )
 
     def joint(self, of: Sequence[int]) -> Joint:
         """Return the joint distribution of the most entropy with the pairs of these attributes that are told.
@@ -163,17 +187,6 @@ class Fit:
         ]
         found, sweeps, change = proportional_fit(start, measured)
         return Joint(probability=found, sweeps=sweeps, change=change)
-
-
-def centred(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a table, along its last two axes, less the parts that its rows and its columns have alone."""
-    found: NDArray[np.float64] = (
-        table
-        - table.mean(axis=-1, keepdims=True)
-        - table.mean(axis=-2, keepdims=True)
-        + table.mean(axis=(-2, -1), keepdims=True)
-    )
-    return found
 
 
 def proportional_fit(
@@ -205,48 +218,6 @@ def proportional_fit(
         if change < CHANGE:
             break
     return found / found.sum(), swept, change
-
-
-def _shrunk_margin(raw: NDArray[np.float64], information: float) -> NDArray[np.float64]:
-    """Return the mean of mixtures of the nearest distribution with the uniform, weighted by their likelihood."""
-    nearest = on_simplex(raw)
-    mixtures = np.array([(1 - weight) * nearest + weight / len(raw) for weight in _UNIFORM_WEIGHTS])
-    likelihood = -0.5 * information * ((raw - mixtures) ** 2).sum(axis=1)
-    weights = np.exp(likelihood - likelihood.max())
-    found: NDArray[np.float64] = weights @ mixtures / weights.sum()
-    return found
-
-
-def _pair(
-    raw: NDArray[np.float64],
-    information: float,
-    margins: tuple[NDArray[np.float64], NDArray[np.float64]],
-    factors: Factors,
-    *,
-    of: tuple[int, int],
-) -> Pair:
-    rows, columns = margins
-    product = np.outer(rows, columns)
-    dependence = centred(raw - product)
-    expected = factors.dependences.get(of, np.zeros_like(dependence))
-    rest = dependence - expected
-    freedom = (len(rows) - 1) * (len(columns) - 1)
-    unexplained = information * float((rest**2).sum())
-    kept = _kept(unexplained, freedom)
-    shrunk = on_simplex((product + expected + kept * rest).ravel()).reshape(raw.shape)
-    return Pair(
-        probability=with_margins(shrunk, rows, columns),
-        information=information,
-        kept=kept,
-        noise=factors.share + (1 - factors.share) * kept**2,
-        hidden=(1 - factors.share) * (1 - kept) ** 2 * _left_open(unexplained, freedom),
-    )
-
-
-def _kept(statistic: float, freedom: int) -> float:
-    """Return the part of a table's squared norm, in units of its noise, that is not noise."""
-    noise = freedom + _DEVIATIONS * math.sqrt(2 * freedom)
-    return max(0.0, 1 - noise / statistic) if statistic else 0.0
 
 
 def _left_open(statistic: float, freedom: int) -> float:

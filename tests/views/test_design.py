@@ -20,6 +20,11 @@ def test_few_users_tell_single_attributes_and_many_tell_more() -> None:
     assert names((2,) * 16, epsilon=4.0, users=20_000)[0] == "plane"
 
 
+def test_a_design_that_is_hardly_better_gives_way_to_one_that_loses_less_without_dependence() -> None:
+    assert names((2,) * 17, epsilon=2.0, users=20_000)[0] == "pairs"
+    assert names((2, 3, 5, 7, 9, 11), epsilon=2.0, users=20_000)[0] == "attributes"
+
+
 def test_more_dependence_is_worth_more_noise() -> None:
     sizes = (9, 16, 7, 15, 6, 5, 2, 41)
     assert names(sizes, epsilon=2.0, users=20_000, dependence=0.01)[0] == "attributes"

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from stream_ldp.views.factors import MAX_VALUES, factors_of
-from stream_ldp.views.fitting import centred
+from stream_ldp.views.margins import centred
 
 MARGINS = [np.full(size, 1 / size) for size in (2, 2, 3, 2, 4, 2, 3, 2)]
 PAIRS = list(combinations(range(8), 2))

@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import DirectResponse
-from stream_ldp.views.fitting import Fit, centred, proportional_fit
+from stream_ldp.views.fitting import Fit, proportional_fit
+from stream_ldp.views.margins import centred
 from stream_ldp.views.tables import ViewTable, view_tables
 from tests.views.examples import SIZES, collection_of, joint_of, sums_of, users
 
@@ -52,8 +53,9 @@ def test_noise_alone_is_shrunk_to_independence() -> None:
     product = np.outer([0.3, 0.7], [0.2, 0.3, 0.5])
     noise = 0.01 * np.array([[1, -1, 0], [-1, 1, 0]])
     few, many = pair_fit(product + noise, 200), pair_fit(product + noise, 2_000_000)
-    assert few.pair(0, 1).kept == 0
-    assert few.joint((0, 1)).probability == pytest.approx(np.outer(few.margin(0), few.margin(1)))
+    assert few.pair(0, 1).kept < 0.05
+    independent = np.outer(few.margin(0), few.margin(1))
+    assert few.joint((0, 1)).probability == pytest.approx(independent, abs=1e-3)
     assert many.pair(0, 1).kept > 0.99
     assert many.joint((0, 1)).probability == pytest.approx(product + noise, abs=1e-3)
 

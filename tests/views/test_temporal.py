@@ -87,7 +87,7 @@ def test_a_population_that_changes_all_at_once_is_followed_within_two_windows() 
     assert temporal(jump).jumped
     assert jump.probability == temporal(jump).alone
     truth = TRUTH[:, ::-1]
-    assert after.distance(truth) <= 1.05 * np.abs(np.array(temporal(after).alone) - truth).sum() / 2
+    assert after.distance(truth) <= 1.1 * np.abs(np.array(temporal(after).alone) - truth).sum() / 2
 
 
 def test_the_first_window_is_as_without_a_prior_and_leaves_its_margins_and_pairs() -> None:

@@ -1,0 +1,91 @@
+"""How strong the dependence of each pair of attributes is, learnt from all pairs.
+
+The dependence of one pair is mostly noise, and looks stronger than it is. What all pairs show together says how much:
+the mean squares of their dependences are taken to come from one distribution, a mixture of independence and of some
+strengths, whose weights are the likeliest ones (empirical Bayes; Robbins, 1956). So pairs of attributes of which
+hardly any depend on each other are shrunk to independence, and strong ones among strong ones are left as they are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+#: Strengths of the mixture: squares of a measure of association that is 0 of independent attributes and 1 of two
+#: uniform ones that copy each other (the square of Tschuprow's T, with values weighted as they are frequent).
+_STRENGTHS = np.concatenate([[0.0], np.geomspace(1e-5, 1.0, 16)])
+#: What is known of the weights beforehand: so many pairs, of which this part is independent. With 2 pairs and a half,
+#: independent attributes are up to 4 % farther off; what is gained elsewhere is less than 1 %.
+_PAIRS_BEFORE, _INDEPENDENT = 8.0, 0.8
+#: EM steps to the weights: the likelihood is flat at its top, and what further steps add changes no mean.
+_STEPS = 60
+
+
+class Strength(NamedTuple):
+    """What is known of the dependences of pairs, given the estimates of all, each of shape (pairs,).
+
+    kept: the part of an estimate that is no noise, in [0, 1].
+    square: expected mean square of a coefficient, in units of its noise.
+    """
+
+    kept: NDArray[np.float64]
+    square: NDArray[np.float64]
+
+
+class Shown(NamedTuple):
+    """What one pair shows.
+
+    statistic: the squared norm of its dependence in units of the noise of a coefficient: about chi-square with
+        `freedom` degrees of freedom if the attributes are independent.
+    strongest: mean square of a coefficient, in units of its noise, where the strength is 1.
+    """
+
+    statistic: float
+    freedom: int
+    strongest: float
+
+
+def shown(
+    dependence: NDArray[np.float64],
+    information: float,
+    margins: tuple[NDArray[np.float64], NDArray[np.float64]],
+) -> Shown:
+    """Measure an estimated dependence.
+
+    dependence: table whose rows and columns sum to 0.
+    information: inverse variance of a coefficient.
+    margins: distributions of both attributes.
+    """
+    rows, columns = margins
+    freedom = (len(rows) - 1) * (len(columns) - 1)
+    spread = float((1 - rows @ rows) * (1 - columns @ columns))
+    return Shown(
+        statistic=information * float((dependence**2).sum()),
+        freedom=freedom,
+        strongest=information * spread / max(freedom, 1) ** 1.5,
+    )
+
+
+def learnt(pairs: Sequence[Shown]) -> Strength:
+    """Learn the strengths of all pairs, at least one, and what is known of each given its estimate and all."""
+    statistic, freedom, strongest = (np.array(each, dtype=np.float64)[:, None] for each in zip(*pairs, strict=True))
+    squares = strongest * _STRENGTHS
+    # The norm of normal coefficients, each with a variance of 1 + square.
+    likelihood = -0.5 * (statistic / (1 + squares) + freedom * np.log1p(squares))
+    likelihood = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
+    before = np.full(len(_STRENGTHS), (1 - _INDEPENDENT) / (len(_STRENGTHS) - 1))
+    before[0] = _INDEPENDENT
+    weights = before
+    for _ in range(_STEPS):
+        posterior = likelihood * weights
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        weights = (_PAIRS_BEFORE * before + posterior.sum(axis=0)) / (_PAIRS_BEFORE + len(pairs))
+    kept = squares / (1 + squares)
+    found = kept + kept**2 * statistic / np.maximum(freedom, 1)
+    return Strength((posterior * kept).sum(axis=1), (posterior * found).sum(axis=1))

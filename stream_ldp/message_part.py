@@ -14,4 +14,4 @@ class MessagePart(BaseModel):
     """A message, or a part of one; parts can be given as objects that have their fields as attributes."""
 
     # A later release may add fields; this one must still read its messages.
-    model_config = ConfigDict(frozen=True, extra="ignore", from_attributes=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", from_attributes=True, defer_build=True)

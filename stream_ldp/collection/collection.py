@@ -157,7 +157,7 @@ def one_of(*keys: str) -> Callable[[dict[str, Any]], None]:
 class Part(BaseModel):
     """A part of a collection file."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
 
 
 class Window(Part):

@@ -96,7 +96,7 @@ def day_of(time_ms: int) -> int:
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Account(_Part):
@@ -377,7 +377,7 @@ class Book(_Part):
     model_config = ConfigDict(ser_json_inf_nan="strings")
 
     terms: Terms
-    spending: Spending = Spending()
+    spending: Spending = Field(default_factory=Spending)
 
 
 def check_terms(terms: Terms, before: Spending, after: Spending, *, time_ms: int) -> None:

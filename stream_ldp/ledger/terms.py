@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 from stream_ldp.errors import ParameterError, StreamLDPError
-from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.mechanisms.privacy_loss import UNCHANGED, shown_epsilon
 from stream_ldp.quantity import quantity
 
 #: Lifetime budget in nats if nobody chose one. The best guess between two records or sets, from 50:50, is then never
@@ -62,9 +62,7 @@ class Assumption(StrEnum):
         """The users whom the reports do not distinguish by more than epsilon, in words."""
         match self:
             case Assumption.CONSTANT:
-                return (
-                    "any two records; a user's record does not change, and all reports show the same permanent noise"
-                )
+                return f"any two records, if {UNCHANGED}"
             case Assumption.VALUES:
                 return "any two users whose values change at the same times; when they change is not hidden"
             case Assumption.FRESH:

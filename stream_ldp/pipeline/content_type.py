@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stream_ldp.pipeline import partials, wire
+from stream_ldp.pipeline import wire
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -31,8 +31,8 @@ def _headers(name: str, *, version: int, suffix: str = "") -> Headers:
 BATCH_TYPE = f"{_TYPES}batch"
 #: A batch of reports.
 BATCH = _headers("batch", version=wire.VERSION)
-#: A partial or a watermark.
-PARTIAL = _headers("partial", version=partials.VERSION)
+#: A partial or a watermark; the version is that of `stream_ldp.pipeline.partials`, which clients need not load.
+PARTIAL = _headers("partial", version=1)
 #: What the name of a collection means.
 REGISTRATION = _headers("registration", version=1, suffix="+json")
 #: A cell of a final answer as a flat row.

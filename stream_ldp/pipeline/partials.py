@@ -131,7 +131,7 @@ _Count = Annotated[int, Field(ge=0, lt=2**63)]
 class _Header(BaseModel):
     """The header of a value: from `watermark` to `partitions` of a watermark, and below of a partial."""
 
-    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True, defer_build=True)
 
     version: int = 1
     collection: str
@@ -150,7 +150,7 @@ class _Header(BaseModel):
 
 _KEYS: TypeAdapter[tuple[Any, ...]] = TypeAdapter(
     tuple[str, str, tuple[str, ...], int, int, int, str] | tuple[str, str, int, int],
-    config=ConfigDict(strict=True),
+    config=ConfigDict(strict=True, defer_build=True),
 )
 
 

@@ -25,6 +25,7 @@ from stream_ldp.collection.collection import Collection, Window
 from stream_ldp.kafka.producer import Record
 from stream_ldp.ledger.ledger import Spending
 from stream_ldp.marginals import spec
+from stream_ldp.marginals.cohorts import BucketQuestion
 from stream_ldp.mechanisms import (
     KRR,
     BloomResponse,
@@ -32,6 +33,7 @@ from stream_ldp.mechanisms import (
     HadamardResponse,
     OSEntropy,
     PermanentWords,
+    RepeatedResponse,
     SeededEntropy,
     SubsetResponse,
     loloha,
@@ -64,6 +66,13 @@ window: {size: 10s, grace: 2s, idle_timeout: 5s}
 """
 #: A small collection whose users take turns.
 TURNS = f"{SURVEY.rstrip()}\nrotate: 4\n"
+#: Hashed to buckets, which are answered by k-RR, twice.
+HASHED = """
+collection: health
+mechanism: {kind: sampled, oracle: loloha, epsilon: 2, per_report: 1, buckets: 3, cohorts: 8}
+attributes: [{name: diet, values: [fish, meat, none, soy]}, {name: town, candidates: [york, leeds]}]
+window: {size: 10s, grace: 2s, idle_timeout: 5s}
+"""
 FILTERS = HEALTH.replace("epsilon: 2", "epsilon: 4, oracle: rappor, hashes: 2, p: 0.25, q: 0.75").replace(
     "{name: age, range: [0, 120]},", ""
 )
@@ -293,6 +302,20 @@ def _kind_charges(make: Callable[[Any], Any]) -> Patch:
         monkeypatch.setattr(Reporter, "__init__", init)
 
     return patch
+
+
+def _each_value(original: Any) -> Any:
+    return lambda self, table: [str(value).encode() for value in table[str(self.of[0])]]
+
+
+def _one_answer_of_all_buckets(original: Any) -> Any:
+    """Charge every report as one that shows the same permanent answer."""
+
+    def charges(collection: Any, table: Any, *, tag_key: Any, **options: Any) -> Any:
+        found = original(collection, table, tag_key=tag_key, **options)
+        return tuple(each if each.tag is None else dataclasses.replace(each, tag="0" * 16) for each in found)
+
+    return charges
 
 
 def _charged_for_the_first(original: Any) -> Any:
@@ -552,4 +575,13 @@ MORE: tuple[Break, ...] = (
           patch=_kind_charges(_charged_for_the_first), subject=FEATURES, by=(CLIENT,)),
     Break(number=145, what="an answer tells of items that the round does not ask about",
           patch=_replacing(ItemSets, "restricted", _something_else_as_the_first), subject=BOOKS, by=(EXACT, CLIENT)),
+    Break(number=146, what="an answer about a bucket is drawn anew for each value in it",
+          patch=_replacing(BucketQuestion, "held", _each_value), subject=HASHED, by=(EXACT, CLIENT)),
+    Break(number=147, what="all buckets share one permanent answer",
+          patch=_keyed_as(_number), subject=HASHED, by=(EXACT, CLIENT)),
+    Break(number=148, what="to the ledger, all buckets are one answer",
+          patch=_kind_charges(_one_answer_of_all_buckets), subject=HASHED, by=(CLIENT,)),
+    Break(number=149, what="the bucket is sent without its fresh noise",
+          patch=_replacing(RepeatedResponse, "instantaneous", lambda _: lambda self, rows, *, entropy: rows),
+          subject=HASHED, by=(EXACT, CLIENT)),
 )  # fmt: skip

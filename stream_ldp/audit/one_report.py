@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from stream_ldp.audit.attacks import Attack
+    from stream_ldp.audit.audited import Row
     from stream_ldp.collection import Collection
     from stream_ldp.mechanisms import Entropy, Randomizer
     from stream_ldp.mechanisms.randomizer import OutputDistribution
@@ -81,16 +82,19 @@ class OneReport:
         return randomizer_attacks(self.randomizer, noise=noise)
 
 
-def of_all(found: Sequence[Exact], *, title: str, claims: list[Claim]) -> Exact:
+def of_all(found: Sequence[Exact], *, title: str, claims: list[Claim], changing: list[Row] | None = None) -> Exact:
     """Return the results of a collection whose answers are made by several randomizers.
 
     found: those of each randomizer.
     claims: all claims about the collection, those of its randomizers among them.
+    changing: see `Exact`.
     """
     miniatures = dict.fromkeys(each.miniature for each in found if each.miniature is not None)
     return Exact(
         title=title,
         claims=claims,
+        changing=changing,
+        changes="An answer",
         differences=tuple(dict.fromkeys(difference for each in found for difference in each.differences)),
         wide=[claim for each in found for claim in each.wide],
         miniature=", ".join(miniatures) or None,

@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from stream_ldp.audit.enumerate import distribution
+from stream_ldp.errors import StreamLDPError
 from stream_ldp.mechanisms import FrequencyOracle, Randomizer
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
 from stream_ldp.mechanisms.randomizer import no_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.mechanisms.randomizer import OutputDistribution
@@ -31,6 +34,10 @@ Miniature = TypeVar("Miniature", bound=Randomizer)
 
 #: Most probabilities of a distribution that is enumerated; so many take some seconds.
 MAX_ENTRIES = 2**16
+
+
+class TooManyReports(StreamLDPError, ValueError):
+    """There are too many sequences of reports to enumerate."""
 
 
 def in_miniature(randomizer: Miniature) -> Miniature:
@@ -129,11 +136,72 @@ def repeated_epsilon(randomizer: Randomizer, *, reports: float) -> float:
         UnknownDistribution: the reports cannot be enumerated.
         ValueError: the randomizer is too large.
     """
-    _require_small(randomizer)
-
-    permanent = realised_distribution(randomizer.memoised)
     if reports == math.inf:
-        return epsilon_of(permanent)
+        return epsilon_of(realised_distribution(randomizer.memoised))
+    permanent, fresh = _two_stages(randomizer)
+    # The order of the reports does not matter, so only what they say, and how often, is enumerated.
+    outputs = [
+        permanent @ math.prod((fresh[:, said] for said in history[1:]), start=fresh[:, history[0]])
+        for history in itertools.combinations_with_replacement(range(fresh.shape[1]), int(reports))
+    ]
+    return epsilon_of(np.array(outputs).T)
+
+
+def changing_epsilons(randomizer: Randomizer, *, reports: int) -> tuple[dict[int, float], float]:
+    """Return the enumerated losses of reports of a user whose input may change before each; never rounded down.
+
+    Each input of a user has a memoised response of its own, and an input that comes again shows the same one. All
+    sequences of inputs and of what is sent are enumerated.
+
+    reports: at least 1.
+
+    Returns:
+        For each number of changes, the loss between two users who change at the same times, and to the same inputs as
+        before where the other one does, too; and the loss between any two users, which shows changes as well.
+
+    Raises:
+        TooManyReports: the sequences are too many.
+        UnknownDistribution: the reports cannot be enumerated.
+        ValueError: the randomizer is too large.
+    """
+    if _entries(randomizer) ** reports > MAX_ENTRIES:
+        raise TooManyReports(
+            f"{reports} reports of {randomizer}: at most {MAX_ENTRIES:,} probabilities are enumerated"
+        )
+    permanent, fresh = _two_stages(randomizer)
+    patterns: dict[tuple[int, ...], list[NDArray[np.object_]]] = {}
+    for inputs in itertools.product(range(len(permanent)), repeat=reports):
+        names = {value: name for name, value in enumerate(dict.fromkeys(inputs))}
+        pattern = tuple(names[value] for value in inputs)
+        patterns.setdefault(pattern, []).append(_sequences(permanent, fresh, inputs))
+    alike: dict[int, float] = {}
+    for pattern, users in patterns.items():
+        changes = sum(one != other for one, other in itertools.pairwise(pattern))
+        alike[changes] = max(alike.get(changes, 0.0), epsilon_of(np.array(users)))
+    return alike, epsilon_of(np.array([each for users in patterns.values() for each in users]))
+
+
+def _sequences(
+    permanent: OutputDistribution, fresh: OutputDistribution, inputs: Sequence[int]
+) -> NDArray[np.object_]:
+    """Return the probability of each sequence that is sent for a sequence of inputs, flat, in C order."""
+    sent = fresh.shape[1]
+    found = np.full((1,) * len(inputs), Fraction(1), dtype=object)
+    for value in dict.fromkeys(inputs):
+        places = [place for place, each in enumerate(inputs) if each == value]
+        # P(permanent response), times that of what each report of the value makes of it, summed over the response.
+        chances = permanent[value][:, None]
+        for _ in places:
+            chances = (chances[:, :, None] * fresh[:, None, :]).reshape(len(fresh), -1)
+        shape = [sent if place in places else 1 for place in range(len(inputs))]
+        found = found * chances.sum(axis=0).reshape(shape)
+    return found.reshape(-1)
+
+
+def _two_stages(randomizer: Randomizer) -> tuple[OutputDistribution, OutputDistribution]:
+    """Return P(memoised response | input), and P(report | memoised response), as the code realises both."""
+    _require_small(randomizer)
+    permanent = realised_distribution(randomizer.memoised)
     possible = [int(each) for each in np.flatnonzero((permanent > 0).any(axis=0))]
     width = -(-randomizer.bits // 8)
     rows = {each: np.frombuffer(each.to_bytes(width, "little"), dtype=np.uint8)[None] for each in possible}
@@ -141,13 +209,7 @@ def repeated_epsilon(randomizer: Randomizer, *, reports: float) -> float:
     def sent(response: int) -> Report:
         return lambda entropy: randomizer.instantaneous(rows[response], entropy=entropy).tobytes()
 
-    fresh = realised_with([sent(each) for each in possible], bits=randomizer.bits)
-    # The order of the reports does not matter, so only what they say, and how often, is enumerated.
-    outputs = [
-        permanent[:, possible] @ math.prod((fresh[:, said] for said in history[1:]), start=fresh[:, history[0]])
-        for history in itertools.combinations_with_replacement(range(fresh.shape[1]), int(reports))
-    ]
-    return epsilon_of(np.array(outputs).T)
+    return permanent[:, possible], realised_with([sent(each) for each in possible], bits=randomizer.bits)
 
 
 def all_sets(size: int) -> list[tuple[int, ...]]:

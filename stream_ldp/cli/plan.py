@@ -18,6 +18,7 @@ from stream_ldp.cli.options import load_collections
 from stream_ldp.cli.timing import solve_section, solve_times
 from stream_ldp.kinds import kind_of, w_event_of
 from stream_ldp.pipeline.budgets import renewing_plans, renewing_section
+from stream_ldp.pipeline.changing import CHANGES, change_plans, change_section
 from stream_ldp.pipeline.counting_load import counting_loads, counting_section, too_much
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import leverage_section
@@ -51,6 +52,16 @@ def plan(
         float | None,
         typer.Option(
             help="Epsilon of one report, in nats, to find parameters for; needs --for-ever.",
+            show_default=False,
+        ),
+    ] = None,
+    changes: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--changes",
+            min=0,
+            help="Number of times that a user's value changes in a lifetime, to compare the ways to report it; can "
+            "be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -98,6 +109,8 @@ def plan(
     times, leverages = solve_times(collection, populations=populations), kind.leverages(collection)
     readers = published_plans(collection, kind.published, populations=populations)
     turns = None if collection.rotate is None else turn_plan(collection, w_event_of(collection))
+    values = kind.changing(collection)
+    changed = change_plans(values, changes=changes or CHANGES)
     renewing = renewing_plans(collection, per_turn=kind.per_turn(collection))
     loads = counting_loads(collection, kind.layout(collection), populations=populations)
     if as_json:
@@ -108,6 +121,7 @@ def plan(
             "refused": list(collection.refused),
             "published": [each.document for each in readers],
             "leverages": [asdict(each) for each in leverages],
+            "changing": [asdict(each) for each in changed],
             "renewing": [asdict(each) for each in renewing],
             "counting": [asdict(load) for load in loads],
             "too_much": list(too_much(loads)),
@@ -120,6 +134,7 @@ def plan(
             [
                 *planned.sections(),
                 *([] if turns is None else [turn_section(turns)]),
+                *([change_section(values, changed)] if values else []),
                 renewing_section(renewing),
                 published_section(readers),
                 refusal_section(collection.refused),

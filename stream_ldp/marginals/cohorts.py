@@ -3,7 +3,8 @@
 A cohort is a question: it is drawn whatever the data are, and a report says in the clear which one it is of. What is
 answered is the bucket of the user's value, by k-RR (O-RR; Kairouz, Bonawitz and Ramage, 2016, section 4.1) or as a
 one-hot code whose bits are perturbed (O-RAPPOR, section 4.3: RAPPOR with one hash and without its second noise;
-Erlingsson, Pihur and Korolova, 2014). The server hashes candidates, and solves for their frequencies.
+Erlingsson, Pihur and Korolova, 2014), or by k-RR twice, once and for ever and then for each report (LOLOHA; Arcolezi,
+Pinzon, Palamidessi and Gambs, 2023). The server hashes candidates, and solves for their frequencies.
 """
 
 from __future__ import annotations
@@ -27,7 +28,13 @@ from stream_ldp.marginals.candidates import (
 from stream_ldp.marginals.estimates import FrequencyEstimate
 from stream_ldp.marginals.projection import likely_distribution
 from stream_ldp.marginals.question import AttributeQuestion
-from stream_ldp.mechanisms import BloomResponse, DirectResponse, FrequencyOracle, UnaryResponse
+from stream_ldp.mechanisms import (
+    BloomResponse,
+    DirectResponse,
+    FrequencyOracle,
+    RepeatedResponse,
+    UnaryResponse,
+)
 from stream_ldp.mechanisms.hashing import bucket_of
 from stream_ldp.mechanisms.simplex import on_simplex
 
@@ -47,7 +54,7 @@ COHORT_ORACLES = ("o-rr", "o-rappor")
 COHORTS = 64
 
 #: Most buckets of k-RR, and those of a one-hot code, whose error does not depend on their number.
-_MAX_BUCKETS = 256
+MAX_BUCKETS = 256
 _BITS = 32
 
 
@@ -66,6 +73,13 @@ class BucketQuestion(AttributeQuestion):
 
     def inputs(self, table: Table, *, entropy: Entropy) -> NDArray[np.int64]:  # noqa: ARG002
         """See `Question.inputs`: the buckets of the values."""
+        return self._buckets(table)
+
+    def held(self, table: Table) -> list[bytes]:
+        """See `Question.held`: the buckets, so that a user whose value changes within one repeats the answer."""
+        return [bucket.tobytes() for bucket in self._buckets(table)]
+
+    def _buckets(self, table: Table) -> NDArray[np.int64]:
         column = table[str(self.of[0])]
         if column.dtype.kind == "i":
             held: NDArray[np.int64] = self._inputs_of_labels[column]
@@ -192,5 +206,33 @@ def cohort_oracle(name: str, *, epsilon: float) -> FrequencyOracle:
     """
     if name == "o-rappor":
         return UnaryResponse(size=_BITS, epsilon=epsilon)
-    buckets = min(max(2, round(math.exp(min(epsilon, math.log(_MAX_BUCKETS))) + 1)), _MAX_BUCKETS)
+    buckets = min(max(2, round(math.exp(min(epsilon, math.log(MAX_BUCKETS))) + 1)), MAX_BUCKETS)
     return DirectResponse(size=buckets, epsilon=epsilon)
+
+
+def loloha_oracle(*, epsilon: float, per_report: float, buckets: int | None) -> RepeatedResponse:
+    """Return LOLOHA's response to the bucket of a cohort.
+
+    epsilon: of all reports of one bucket for ever, in nats.
+    per_report: of one report, in nats, which is less.
+    buckets: g; None for as many as have the least variance, q (1 - q) / (p - q)^2 of a rare value, with q = 1 / g and
+        p the probability that a report names the bucket (Arcolezi et al., 2023, equation 5). Their fresh noise is
+        that of two buckets for any g; here it is as little as `per_report` allows.
+
+    Raises:
+        ParameterError: one report may cost as much as all, or an epsilon is beyond the resolution of probabilities.
+    """
+    if buckets is not None:
+        return RepeatedResponse(size=buckets, epsilon=per_report, for_ever=epsilon)
+    best = loloha_oracle(epsilon=epsilon, per_report=per_report, buckets=2)
+    while best.size < MAX_BUCKETS:
+        larger = loloha_oracle(epsilon=epsilon, per_report=per_report, buckets=best.size + 1)
+        if _rare_variance(larger) >= _rare_variance(best):
+            break
+        best = larger
+    return best
+
+
+def _rare_variance(oracle: RepeatedResponse) -> float:
+    p, q = oracle.support[0], 1 / oracle.size
+    return q * (1 - q) / (p - q) ** 2

@@ -40,6 +40,7 @@ SAMPLED = Kind(
     published=deferred("stream_ldp.questions.published:published"),
     leverages=deferred("stream_ldp.marginals.plan:leverages"),
     evaluation=deferred("stream_ldp.marginals.evaluation:EVALUATION"),
+    changing=deferred("stream_ldp.marginals.plan:changing"),
     reports=reports,
     totals=deferred("stream_ldp.marginals.truth:totals"),
     libraries=always("scipy.linalg", "scipy.special"),

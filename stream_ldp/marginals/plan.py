@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stream_ldp.marginals.cohorts import cohort_oracle, loloha_oracle
+from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, RepeatedResponse
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.cells import LEVEL, normal_quantile
+from stream_ldp.pipeline.changing import ChangingValues
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import ErrorPlan, Section
@@ -212,6 +215,37 @@ def _distribution(
 def leverages(collection: SampledCollection) -> tuple[Leverage, ...]:
     """Return what one crafted answer can do to the numbers of each attribute; see `Kind.leverages`."""
     return tuple(_leverage(collection, place) for place in range(len(collection.attributes)))
+
+
+def changing(collection: SampledCollection) -> tuple[ChangingValues, ...]:
+    """List the attributes with values; see `Kind.changing`."""
+    return tuple(
+        _changing(collection, place)
+        for place, attribute in enumerate(collection.attributes)
+        if attribute.values is not None and _about(collection, place)[0][1].estimated == "frequencies"
+    )
+
+
+def _changing(collection: SampledCollection, place: int) -> ChangingValues:
+    attribute, (_, first) = collection.attributes[place], _about(collection, place)[0]
+    randomizer, size = first.randomizer, len(attribute.labels)
+    for_ever, per_report = randomizer.memoised.epsilon, randomizer.epsilon
+    hashes = collection.mechanism_spec.hashes_lists
+    direct: FrequencyOracle
+    hashing: FrequencyOracle
+    if per_report < for_ever:
+        direct = RepeatedResponse(size=size, epsilon=per_report, for_ever=for_ever)
+        hashing = loloha_oracle(epsilon=for_ever, per_report=per_report, buckets=None)
+    else:
+        direct, hashing = DirectResponse(size=size, epsilon=for_ever), cohort_oracle("o-rr", epsilon=for_ever)
+    return ChangingValues(
+        about=attribute.name,
+        values=size,
+        for_ever=for_ever,
+        per_report=per_report,
+        variance=(direct if hashes else randomizer).mean_variance,
+        buckets=(randomizer if hashes else hashing).size,
+    )
 
 
 def _leverage(collection: SampledCollection, place: int) -> Leverage:

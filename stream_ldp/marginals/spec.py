@@ -13,7 +13,14 @@ from pydantic import ConfigDict, Field, model_validator
 from stream_ldp.collection import Part, one_of
 from stream_ldp.errors import ParameterError
 from stream_ldp.marginals.candidates import MAX_COHORTS, require_distinguishable, require_told_apart
-from stream_ldp.marginals.cohorts import COHORTS, BucketQuestion, bloom_oracle, cohort_oracle
+from stream_ldp.marginals.cohorts import (
+    COHORTS,
+    MAX_BUCKETS,
+    BucketQuestion,
+    bloom_oracle,
+    cohort_oracle,
+    loloha_oracle,
+)
 from stream_ldp.marginals.compression import least_epsilon
 from stream_ldp.marginals.numbers import NumberQuestion, SignsQuestion
 from stream_ldp.marginals.values import ValueQuestion
@@ -205,6 +212,42 @@ class HashingSpec(_EpsilonSpec):
         return cohort_oracle(self.oracle, epsilon=self.epsilon), 1
 
 
+class RepeatedHashingSpec(_EpsilonSpec):
+    """The questions about buckets of hashed values, for values that change: LOLOHA (Arcolezi et al., 2023).
+
+    A user has one hash for ever, that of the cohort. The bucket is perturbed by k-RR once and for ever, and what came
+    of it again for each report. A value that changes costs nothing more while it stays in buckets that were reported,
+    and all values of a user cost at most `buckets` times epsilon.
+
+    epsilon: privacy loss, in nats, that all reports of one bucket may cost, for ever.
+    per_report: nats that one report may cost, which is less.
+    buckets: g; where the file does not say, as many as have the least variance.
+    cohorts: number of cohorts of an attribute.
+    """
+
+    oracle: Literal["loloha"]
+    per_report: float = Field(gt=0, allow_inf_nan=False)
+    buckets: int | None = Field(default=None, ge=2, le=MAX_BUCKETS)
+    cohorts: Cohorts = None
+
+    @property
+    def hashes_lists(self) -> bool:
+        return True
+
+    @property
+    def given_cohorts(self) -> int | None:
+        return self.cohorts
+
+    def _questions(self, attributes: Sequence[AskedAttribute]) -> Iterator[AttributeQuestion]:
+        if any(attribute.range is not None for attribute in attributes):
+            raise ParameterError("loloha hashes values: give numbers `bins` in place of a `range`")
+        return super()._questions(attributes)
+
+    @property
+    def bucket_oracle(self) -> tuple[BucketOracle, int]:
+        return loloha_oracle(epsilon=self.epsilon, per_report=self.per_report, buckets=self.buckets), 1
+
+
 class RapporSpec(_EpsilonSpec):
     """The questions by basic RAPPOR or, with hashes, by RAPPOR with Bloom filters in cohorts.
 
@@ -371,7 +414,9 @@ class PlainSpec(_EpsilonSpec):
 
 
 #: Every spec, told apart by its oracle.
-AnySampledSpec = AutoSpec | DirectSpec | PlainSpec | HadamardSpec | HashingSpec | RapporSpec | ChannelSpec
+AnySampledSpec = (
+    AutoSpec | DirectSpec | PlainSpec | HadamardSpec | HashingSpec | RepeatedHashingSpec | RapporSpec | ChannelSpec
+)
 
 
 def with_oracle(options: Any) -> Any:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.pipeline.answer import Published
     from stream_ldp.pipeline.cells import Totals
+    from stream_ldp.pipeline.changing import ChangingValues
     from stream_ldp.pipeline.content_type import Headers
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.leverage import Leverage
@@ -247,6 +248,10 @@ def _never(collection: Collection) -> bool:  # noqa: ARG001
     return False
 
 
+def _no_values(collection: Collection) -> tuple[ChangingValues, ...]:  # noqa: ARG001
+    return ()
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     """A kind of collection.
@@ -275,6 +280,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     plan: works out what a collection costs before it runs.
     published: bounds what readers of final answers alone could learn of a user.
     leverages: says what one crafted report can do to the raw numbers of each series.
+    changing: lists the attributes with values whose answers users repeat, of which a plan says what changes cost.
     totals: sums what is true of some users over them, cell by cell: with a table of the users as the kind's reporters
         take it, by the target of an answer and the key of a cell; cells with a total of 0 may be missing.
     for_budget: finds the collection that spends a given budget, in nats: `for_ever`, and `per_report` or None; raises
@@ -312,6 +318,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     plan: Planner[CollectionT]
     published: PublishedBound[CollectionT]
     leverages: Callable[[CollectionT], tuple[Leverage, ...]]
+    changing: Callable[[CollectionT], tuple[ChangingValues, ...]] = _no_values
     totals: Callable[[CollectionT, Any], Totals]
     for_budget: Callable[..., CollectionT] | None = None
     for_finals: Callable[[CollectionT, Sequence[AnswerT]], tuple[CollectionT, str]] | None = None

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stream_ldp.audit.audited import REPORTS, Claim, Exact
 from stream_ldp.audit.one_report import OneReport, of_all
 from stream_ldp.audit.oracle_attacks import randomizer_attacks
-from stream_ldp.audit.output_distribution import in_miniature, repeated_epsilon
+from stream_ldp.audit.output_distribution import (
+    TooManyReports,
+    changing_epsilons,
+    in_miniature,
+    repeated_epsilon,
+)
+from stream_ldp.ledger.ledger import Spending
+from stream_ldp.ledger.reports import AttributeReport
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from stream_ldp.audit.attacks import Attack
-    from stream_ldp.audit.audited import AuditSubject
-    from stream_ldp.mechanisms import Entropy
+    from stream_ldp.audit.audited import AuditSubject, Row
+    from stream_ldp.mechanisms import Entropy, Randomizer
     from stream_ldp.questions.collection import AskingCollection
+    from stream_ldp.questions.questions import Question
+
+#: Numbers of reports, and inputs at most, for which a user whose input changes is enumerated.
+_CHANGING_REPORTS = (2, 3, 4)
+_CHANGING_INPUTS = 4
 
 
 def subject(collection: AskingCollection) -> AuditSubject:
@@ -33,49 +48,63 @@ class _Sampled:
 
     def enumerated(self) -> Exact:
         # Cohorts share their randomizer.
+        questions = self.collection.questions.questions
         enumerated = {
             each: OneReport(randomizer=each).enumerated()
-            for each in dict.fromkeys(each.randomizer for each in self.collection.questions.questions)
+            for each in dict.fromkeys(each.randomizer for each in questions)
         }
-        found = [enumerated[each.randomizer] for each in self.collection.questions.questions]
-        small = [in_miniature(each.randomizer) for each in self.collection.questions.questions]
+        # The cohorts of an attribute are one row.
+        rows = [
+            (numbers[0], numbers[-1], questions[numbers[0]])
+            for _, run in itertools.groupby(range(len(questions)), key=lambda number: _asked(questions[number]))
+            for numbers in [list(run)]
+        ]
         once = [
             replace(
-                exact.claims[0],
+                enumerated[question.randomizer].claims[0],
                 about={
-                    "question": number,
+                    "question": first if first == last else f"{first} to {last}",
                     "about": " and ".join(attribute.name for attribute in question.attributes),
-                    **exact.claims[0].about,
+                    **enumerated[question.randomizer].claims[0].about,
                 },
                 tight=True,
             )
-            for number, (question, exact) in enumerate(zip(self.collection.questions.questions, found, strict=True))
+            for first, last, question in rows
         ]
         # All reports of a user reveal what they repeat, and no more.
         repeated = [
             OneReport(randomizer=each).enumerated()
-            for each in dict.fromkeys(each.randomizer.memoised for each in self.collection.questions.questions)
+            for each in dict.fromkeys(each.randomizer.memoised for each in questions)
         ]
+        several = [each for each in enumerated if each.charged_by_report]
+        small = {each: in_miniature(each) for each in several}
+        losses = {
+            (each, reports): repeated_epsilon(small[each], reports=reports)
+            for each in several
+            for reports in REPORTS[1:]
+        }
         again = [
             replace(
-                once[number],
-                about={**once[number].about, "reports": reports},
-                claimed=small[number].loss(reports=reports),
-                enumerated=repeated_epsilon(small[number], reports=reports),
+                claim,
+                about={**claim.about, "reports": reports},
+                claimed=small[question.randomizer].loss(reports=reports),
+                enumerated=losses[question.randomizer, reports],
             )
-            for number, question in enumerate(self.collection.questions.questions)
-            if question.randomizer.charged_by_report
+            for claim, (_, _, question) in zip(once, rows, strict=True)
+            if question.randomizer in small
             for reports in REPORTS[1:]
         ]
+        changing = [_changing(each, _about(questions, each)) for each in several]
         whole = Claim(
             about={"question": "any", "about": "any", "neighbours": "any two users", "reports": math.inf},
             claimed=max(each.claims[0].claimed for each in repeated),
             enumerated=max(each.claims[0].enumerated for each in repeated),
         )
         return of_all(
-            found,
+            [*enumerated.values()],
             title="The answers of one user, who answers one question, and repeats the answer",
-            claims=[*once, *again, whole],
+            claims=[*once, *again, *(claim for claims, _ in changing for claim in claims), whole],
+            changing=[row for _, shown in changing for row in shown] or None,
         )
 
     def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:  # noqa: ARG002
@@ -84,3 +113,58 @@ class _Sampled:
             for number, question in enumerate(self.collection.questions.questions)
             for attack in randomizer_attacks(question.randomizer, noise=noise)
         )
+
+
+def _changing(randomizer: Randomizer, about: str) -> tuple[list[Claim], list[Row]]:
+    """Enumerate reports of an input that changes, for as many reports as can be.
+
+    about: the attributes that are answered so, in words.
+
+    Returns:
+        For each number of reports and of changes, what the ledger charges; and what changes show beside it.
+    """
+    small = randomizer
+    while small.inputs > _CHANGING_INPUTS and small.small() != small:
+        small = small.small()
+    cost: Any = small.cost
+    claims, shown = [], []
+
+    def claim(changes: int, reports: float, *, claimed: float, enumerated: float) -> Claim:
+        alike = f"any two users who change at the same times, {quantity(changes, 'change')}"
+        of = {"question": "any", "about": about, "neighbours": alike, "reports": reports}
+        return Claim(about=of, claimed=claimed, enumerated=enumerated)
+
+    # Infinitely many reports of each input show the memoised responses to all inputs, and nothing else.
+    with contextlib.suppress(TooManyReports):
+        for reports in _CHANGING_REPORTS:
+            alike, any_two = changing_epsilons(small, reports=reports)
+            for changes, loss in sorted(alike.items()):
+                charged = _charged(cost, values=min(changes + 1, small.inputs), reports=reports)
+                claims.append(claim(changes, reports, claimed=charged, enumerated=loss))
+            constant = {"neighbours": "any two users", "reports": reports, "if_constant": small.loss(reports=reports)}
+            shown.append({**constant, "enumerated": any_two})
+        alike, _ = changing_epsilons(small.memoised, reports=small.inputs)
+        most = cost.responses_loss(responses=small.inputs, reports=math.inf)
+        claims.append(claim(small.inputs - 1, math.inf, claimed=most, enumerated=alike[small.inputs - 1]))
+    return claims, shown
+
+
+def _asked(question: Question) -> tuple[tuple[int, ...], Randomizer]:
+    return question.of, question.randomizer
+
+
+def _about(questions: Sequence[Question], randomizer: Randomizer) -> str:
+    """Name the attributes that are answered through a randomizer."""
+    names = (each.name for question in questions if question.randomizer == randomizer for each in question.attributes)
+    return ", ".join(dict.fromkeys(names))
+
+
+def _charged(cost: Any, *, values: int, reports: int) -> float:
+    """Return what a ledger charges for reports that show so many permanent answers."""
+    shown = [
+        AttributeReport(
+            collection="", attribute="", responses="", mechanism=cost, tag=str(min(place, values - 1)), times=1
+        )
+        for place in range(reports)
+    ]
+    return Spending().after(shown).epsilon

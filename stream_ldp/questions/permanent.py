@@ -74,7 +74,8 @@ def held_words(collection: HasQuestions, number: int, user: Table, *, key: bytes
     """Return the words of a key for one user's answer to a question, which depend on what the user holds of it.
 
     They are those of `KeyedWords` with person "stream-ldp ans 1" and the data fingerprint || number of the question
-    u16 || for each attribute in question, its number in the list i64, or the number itself f64.
+    u16 || for each attribute in question, its number in the list i64, or the number itself f64; of an attribute whose
+    values are hashed, the bucket i64.
 
     user: a table of the one user.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -68,9 +67,9 @@ class Question(ABC):
         return [list(self.of), self.randomizer.kind, self.randomizer.parameters]
 
     def held(self, table: Table) -> list[bytes]:
-        """Return what each user holds of the attributes in question, as bytes that are equal for equal values."""
+        """Return what each user's permanent answer is made of, as bytes: numbers of values i64, or numbers f64."""
         columns = [table[str(position)] for position in self.of]
-        return [b"".join(map(_bytes_of, values)) for values in zip(*columns, strict=True)]
+        return [b"".join(value.tobytes() for value in values) for values in zip(*columns, strict=True)]
 
 
 QuestionT_co = TypeVar("QuestionT_co", bound=Question, covariant=True)
@@ -320,14 +319,6 @@ class HasQuestions(Protocol):
 
     @property
     def questions(self) -> QuestionSet[Question]: ...
-
-
-def _bytes_of(value: Any) -> bytes:
-    """Return a number as its own bytes, and text as a digest, so that all values of a column have the same length."""
-    if isinstance(value, str):
-        return hashlib.sha256(value.encode()).digest()
-    held: bytes = value.tobytes()
-    return held
 
 
 def _in_order(numbers: NDArray[np.integer]) -> tuple[NDArray[np.intp] | slice, list[tuple[int, slice]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -11,14 +12,23 @@ import pytest
 from scipy.stats import chi2
 
 from stream_ldp.audit.output_distribution import (
+    TooManyReports,
     all_sets,
+    changing_epsilons,
     epsilon_of,
     in_miniature,
     realised_distribution,
     realised_set_distribution,
     stated_distribution,
 )
-from stream_ldp.mechanisms import DirectResponse, HadamardResponse, SeededEntropy, SetHadamardResponse, UnaryResponse
+from stream_ldp.mechanisms import (
+    DirectResponse,
+    HadamardResponse,
+    RepeatedResponse,
+    SeededEntropy,
+    SetHadamardResponse,
+    UnaryResponse,
+)
 from tests.audit import broken
 
 if TYPE_CHECKING:
@@ -144,3 +154,37 @@ def test_a_broken_response_to_sets_is_caught(twin: type[SetHadamardResponse]) ->
     found = realised(oracle)
     assert not np.array_equal(found, oracle.stated_sets(all_sets(4), padding=2))
     assert epsilon_of(found) > oracle.epsilon + 0.01 or twin is broken.FavoursOneHash
+
+
+def test_reports_of_inputs_that_change_are_those_of_every_memoised_answer() -> None:
+    """Brute force: all memoised answers to both inputs, and all three reports, for every pair of histories."""
+    response = RepeatedResponse(size=2, epsilon=1.0, for_ever=2.0)
+    p, a = response.kept / 2**32, response.fresh / 2**32
+
+    def chance(inputs: tuple[int, ...], sent: tuple[int, ...]) -> float:
+        return sum(
+            math.prod(p if kept == value else 1 - p for value, kept in enumerate(answers))
+            * math.prod(a if said == answers[held] else 1 - a for held, said in zip(inputs, sent, strict=True))
+            for answers in itertools.product((0, 1), repeat=2)
+        )
+
+    histories = list(itertools.product((0, 1), repeat=3))
+    ratios = {
+        (one, other): max(math.log(chance(one, sent) / chance(other, sent)) for sent in histories)
+        for one, other in itertools.product(histories, repeat=2)
+    }
+    alike, any_two = changing_epsilons(response, reports=3)
+    assert any_two == pytest.approx(max(ratios.values()))
+    for changes, epsilon in alike.items():
+        opposite = [
+            loss
+            for (one, other), loss in ratios.items()
+            if all(x == 1 - y for x, y in zip(one, other, strict=True))
+            and sum(x != y for x, y in itertools.pairwise(one)) == changes
+        ]
+        assert epsilon == pytest.approx(max(opposite)), changes
+
+
+def test_too_many_reports_of_inputs_that_change_are_refused() -> None:
+    with pytest.raises(TooManyReports, match="6 reports of"):
+        changing_epsilons(RepeatedResponse(size=4, epsilon=1.0, for_ever=2.0), reports=6)

@@ -12,10 +12,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from stream_ldp.audit.output_distribution import epsilon_of, realised_distribution
+from stream_ldp.kinds import kind_of, parse_collection
 from stream_ldp.marginals.compression import least_epsilon
 from stream_ldp.marginals.numbers import worst_variance
 from stream_ldp.mechanisms import HalfSpaceResponse, RepeatedResponse
 from stream_ldp.mechanisms.piecewise import coin, least_worst_case, square_wave
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.pipeline.changing import change_plans
 from stream_ldp.questions.oracles import value_oracle
 from tests.audit import broken
 
@@ -43,6 +46,22 @@ def repeated() -> Iterator[str]:
         response = RepeatedResponse(size=size, epsilon=epsilon, for_ever=for_ever)
         losses = [f"{response.loss(reports=reports):.3f}" for reports in (1, 2, 3, 5, 30, math.inf)]
         yield f"| {size} | {for_ever:g} | {epsilon:g} | {' | '.join(losses)} |"
+
+
+def changing() -> Iterator[str]:
+    """Yield what values that change cost for a lifetime, of 8 values whose buckets are perturbed twice."""
+    collection = parse_collection(
+        "{collection: diets, mechanism: {kind: sampled, oracle: loloha, epsilon: 2, per_report: 1}, "
+        "attributes: [{name: diet, values: [a, b, c, d, e, f, g, h]}], window: {size: 10s}}"
+    )
+    yield (
+        "| changes | refuse | charge by value | `loloha`: at most | on average | its error, at the cost of charging "
+        "by value |"
+    )
+    yield "|---:|---:|---:|---:|---:|---:|"
+    for each in change_plans(kind_of(collection).changing(collection)):
+        costs = (each.refused, each.by_value, each.by_bucket, each.by_bucket_on_average)
+        yield f"| {each.changes} | {' | '.join(map(shown_epsilon, costs))} | {each.error:.2f} |"
 
 
 def channels() -> Iterator[str]:
@@ -123,6 +142,7 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "mean-est": mean_est,
     "harmony": harmony,
     "repeated": repeated,
+    "changing": changing,
     "channels": channels,
 }
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from stream_ldp.marginals.cohorts import (
-    cohort_oracle,
-)
+import numpy as np
+import pytest
+
+from stream_ldp.marginals.cohorts import BucketQuestion, cohort_oracle, loloha_oracle
 from stream_ldp.marginals.question import AttributeQuestion
-from stream_ldp.mechanisms import SeededEntropy, UnaryResponse
+from stream_ldp.mechanisms import RepeatedResponse, SeededEntropy, UnaryResponse
 from stream_ldp.mechanisms.hashing import bucket_of
 from stream_ldp.questions.attributes import AskedAttribute
 from stream_ldp.questions.questions import QuestionSet
@@ -21,7 +22,8 @@ SHARES = {"a.example": 0.4, "b.example": 0.2, "c.example": 0.1}
 def questions_of(
     oracle: str, epsilon: float = 2.0, attribute: AskedAttribute = SITES
 ) -> QuestionSet[AttributeQuestion]:
-    spec = spec_of({"kind": "sampled", "epsilon": epsilon, "oracle": oracle, "cohorts": 16})
+    again = {"per_report": epsilon / 2} if oracle == "loloha" else {}
+    spec = spec_of({"kind": "sampled", "epsilon": epsilon, "oracle": oracle, "cohorts": 16, **again})
     return spec.questions([attribute])
 
 
@@ -40,6 +42,47 @@ def test_k_rr_has_about_as_many_buckets_as_optimised_local_hashing() -> None:
         256,
     ]
     assert isinstance(cohort_oracle("o-rappor", epsilon=1.0), UnaryResponse)
+
+
+def test_loloha_has_as_many_buckets_as_have_the_least_variance() -> None:
+    """Among all of up to 40: of a rare value, whose reports support it with the chance 1 / g."""
+    for epsilon, per_report in ((0.5, 0.1), (1.0, 0.5), (2.0, 1.0), (3.0, 1.5), (5.0, 3.0)):
+        chances = {
+            size: float(RepeatedResponse(size=size, epsilon=per_report, for_ever=epsilon).stated()[0, 0])
+            for size in range(2, 41)
+        }
+        least = min(chances, key=lambda size: (size - 1) / (size * chances[size] - 1) ** 2)
+        assert loloha_oracle(epsilon=epsilon, per_report=per_report, buckets=None).size == least
+
+
+def test_loloha_has_less_variance_than_with_the_fresh_noise_of_two_buckets() -> None:
+    """Arcolezi et al. (2023), algorithm 1 and equation 5: at most a seventh less, and as much with two buckets."""
+    for epsilon, per_report, least in ((0.5, 0.1, 0.99), (2.0, 1.0, 0.86), (4.0, 2.4, 0.86)):
+        a, b = math.exp(epsilon), math.exp(per_report)
+        odds = (a * b - 1) / (a - b)
+        published = []
+        for g in range(2, 41):
+            p1, p2 = a / (a + g - 1), odds / (odds + g - 1)
+            q2 = (1 - p2) / (g - 1)
+            sent = (p2 - q2) / g + q2
+            published.append(sent * (1 - sent) / ((p1 - 1 / g) * (p2 - q2)) ** 2)
+        found = loloha_oracle(epsilon=epsilon, per_report=per_report, buckets=None)
+        p, q = found.support[0], 1 / found.size
+        assert least < q * (1 - q) / (p - q) ** 2 / min(published) < 1 + 1e-6
+
+
+@pytest.mark.parametrize("oracle", ["o-rr", "o-rappor", "loloha"])
+def test_values_of_one_bucket_hold_the_same_and_others_another(oracle: str) -> None:
+    """So a change within a bucket neither shows nor costs, whether a client has the list or only the text."""
+    values = tuple(f"v{number}" for number in range(40))
+    listed = AskedAttribute(name="site", values=values)
+    texts, numbers = np.empty(40, dtype=[("0", "O")]), np.empty(40, dtype=[("0", "<i8")])
+    texts["0"], numbers["0"] = values, range(40)
+    one, two = questions_of(oracle).questions[3], questions_of(oracle, attribute=listed).questions[3]
+    assert isinstance(one, BucketQuestion)
+    buckets = [bucket_of(value, cohort=3, buckets=one.randomizer.size) for value in values]
+    assert one.held(texts) == two.held(numbers) == [bucket.to_bytes(8, "little") for bucket in buckets]
+    assert 1 < len(set(buckets)) < 40
 
 
 def test_questions_about_values_in_a_list_hash_the_values_and_not_their_numbers() -> None:

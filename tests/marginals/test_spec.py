@@ -51,7 +51,7 @@ def test_numbers_may_be_asked_for_by_a_coin_or_all_at_once() -> None:
         ("epsilon: 1, oracle: hadamard, hash_bits: 9", "a hash has 1 to 8 bits"),
         (
             "epsilon: 1, oracle: k-rr, cohorts: 4",
-            "k-rr has no cohorts, which is for auto, o-rr, o-rappor and rappor: leave it out",
+            "k-rr has no cohorts, which is for auto, o-rr, o-rappor, loloha and rappor: leave it out",
         ),
         ("epsilon: 1, oracle: o-rr, hashes: 2", "o-rr has no hashes, which is for rappor: leave it out"),
         ("epsilon: 1, oracle: rappor, hashes: 2, p: 0.25", "takes `hashes`, and both `p` and `q`"),
@@ -62,8 +62,11 @@ def test_numbers_may_be_asked_for_by_a_coin_or_all_at_once() -> None:
         ("epsilon: 2, per_report: 1", "`per_report` is for values in a list"),
         (
             "epsilon: 2, per_report: 1, oracle: hadamard",
-            "hadamard has no per_report, which is for auto, k-rr and w-rr: leave it out",
+            "hadamard has no per_report, which is for auto, k-rr, w-rr and loloha: leave it out",
         ),
+        ("epsilon: 2, per_report: 1, oracle: loloha", "loloha hashes values: give numbers `bins`"),
+        ("epsilon: 2, oracle: loloha", "per_report"),
+        ("epsilon: 2, per_report: 1, oracle: loloha, buckets: 1", "greater than or equal to 2"),
         ("distortion: 0.1, per_report: 1", "`per_report` needs a lifetime `epsilon` and oracle k-rr"),
         ("epsilon: 1, ask: pairs", "expected 'attributes'"),
         ("epsilon: 1, k: 3", "unknown key"),

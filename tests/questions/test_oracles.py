@@ -18,7 +18,7 @@ EPSILONS = [0.1, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 9.0]
 
 def test_a_file_may_name_every_oracle_and_no_other() -> None:
     named = {word for spec in get_args(AnySampledSpec) for word in get_args(spec.model_fields["oracle"].annotation)}
-    assert named == {*VALUE_ORACLES, *COHORT_ORACLES, "channel"}
+    assert named == {*VALUE_ORACLES, *COHORT_ORACLES, "loloha", "channel"}
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 16, 64, 256, 1_000, 4_096])

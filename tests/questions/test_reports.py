@@ -9,7 +9,7 @@ import pytest
 
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.ledger.ledger_file import PrivacyLedger
-from stream_ldp.ledger.terms import Assumption, Terms
+from stream_ldp.ledger.terms import Assumption, Terms, TooManyValues
 from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
@@ -126,3 +126,36 @@ async def test_two_values_are_charged_for_the_worst_sharing_of_their_reports(bro
         assert ledger.spending.epsilon == response.epsilon
         await sender.report({"diet": "2"})
         assert ledger.spending.epsilon == pytest.approx(2 * response.epsilon)
+
+
+async def test_a_value_that_changes_costs_nothing_more_until_it_leaves_its_buckets(broker: FakeBroker) -> None:
+    """Of 40 values in 3 buckets, all together cost three times what one does, and a few reports of them less."""
+    values = [f"v{number}" for number in range(40)]
+    collection = SampledCollection.parse(
+        "collection: diets\n"
+        "mechanism: {kind: sampled, oracle: loloha, epsilon: 2, per_report: 1, buckets: 3, cohorts: 30}\n"
+        f"attributes: [{{name: diet, values: {values}}}]\nwindow: {{size: 10s}}\n"
+    )
+    (number,) = asked(collection, secrets=[SECRET]).tolist()
+    question = collection.questions.questions[number]
+    buckets = question.inputs(collection.table([(value,) for value in range(40)]), entropy=SeededEntropy(0)).tolist()
+    first, same, other = 0, buckets.index(buckets[0], 1), next(v for v in range(40) if buckets[v] != buckets[0])
+    response = question.randomizer
+    agreed = Terms(budget=6, assumption=Assumption.VALUES, max_values=3)
+    ledger = PrivacyLedger.in_memory(secret=SECRET, terms=agreed)
+    async with Reporter(collection, settings=SETTINGS, secret=SECRET, ledger=ledger) as sender:
+        await sender.report({"diet": values[first]})
+        assert ledger.spending.epsilon == response.epsilon
+        await sender.report({"diet": values[same]})
+        assert ledger.spending.epsilon == response.loss(reports=2)
+        await sender.report({"diet": values[other]})
+        assert ledger.spending.epsilon == pytest.approx(response.loss(reports=2) + response.epsilon)
+        for value in values * 3:
+            await sender.report({"diet": value})
+    assert 5.9 < ledger.spending.epsilon <= 3 * response.memoised.epsilon <= 6
+    constant = PrivacyLedger.in_memory(secret=SECRET, terms=Terms())
+    async with Reporter(collection, settings=SETTINGS, secret=SECRET, ledger=constant) as sender:
+        await sender.report({"diet": values[first]})
+        await sender.report({"diet": values[same]})
+        with pytest.raises(TooManyValues, match="'diet' has had another value"):
+            await sender.report({"diet": values[other]})

@@ -204,6 +204,13 @@ attributes:
 window: {size: 60s}
 """,
     """
+collection: changing
+mechanism:
+  {kind: sampled, ask: attributes, mean: auto, epsilon: 2, oracle: loloha, per_report: 1, buckets: 4, cohorts: 32}
+attributes: [{name: diet, values: [meat, fish, plants]}]
+window: {size: 60s}
+""",
+    """
 collection: hashed
 mechanism: {kind: sampled, ask: attributes, mean: auto, epsilon: 2, oracle: hadamard, hash_bits: 2}
 attributes: [{name: diet, values: [meat, fish, plants]}]

@@ -1,8 +1,7 @@
 /** The values of attributes: in a list, in bins of numbers, numbers of a range, and texts (docs/wire.md, 1 and 17). */
 
-import { f64, i64, utf8 } from "./bytes.js";
+import { f64, i64 } from "./bytes.js";
 import { CollectionError, DataError } from "./errors.js";
-import { sha256 } from "./sha256.js";
 
 /** Length of a name, and what it may not hold: control characters, and halves of a pair, which UTF-8 does not have. */
 const MAX_NAME = 200;
@@ -197,10 +196,6 @@ export class AnyText {
     const text = textOf(value, `attribute "${this.name}": the given value`) ?? this.missing;
     if (text === undefined) throw new DataError(`attribute "${this.name}": the value is missing`);
     return text.toWellFormed();
-  }
-
-  held(text) {
-    return sha256(utf8(text));
   }
 
   textOf(text) {

@@ -71,8 +71,6 @@ class Sampled(AskedInTurn):
 
     def _held(self, place: int, record: Mapping[str, Json]) -> bytes:
         name, domain = self.domains[place]
-        if domain is None:
-            return hashlib.sha256(self._text(place, record).encode()).digest()
         if isinstance(domain[0], str):
             return struct.pack("<q", self.attributes[place].number_of(record[name]))
         return struct.pack("<d", self._number(place, record))
@@ -84,24 +82,28 @@ class Sampled(AskedInTurn):
         b = min(math.floor(y), m - 1)
         return b + (next(words) < round((y - b) * WHOLE))
 
+    def _buckets(self, number: int, record: Mapping[str, Json]) -> list[int]:
+        """The buckets of a question with a cohort."""
+        (place,), kind, parameters, cohort = self.questions[number]
+        attribute = self.attributes[place]
+        if self.domains[place][1] is None:
+            text = self._text(place, record)
+        else:
+            text = attribute.values[attribute.number_of(record[attribute.name])]
+        h = parameters[1] if kind == "bloom" else 1
+        return [
+            int.from_bytes(
+                hashlib.blake2b(struct.pack("<I", h * cohort + i) + text.encode(), digest_size=8).digest(),
+                "little",
+            )
+            % parameters[0]
+            for i in range(h)
+        ]
+
     def _input(self, number: int, record: Mapping[str, Json], words: Words) -> int:
         of, kind, parameters, *cohort = self.questions[number]
         if cohort:
-            (place,), (cohort_number,) = of, cohort
-            attribute = self.attributes[place]
-            if self.domains[place][1] is None:
-                text = self._text(place, record)
-            else:
-                text = attribute.values[attribute.number_of(record[attribute.name])]
-            h = parameters[1] if kind == "bloom" else 1
-            buckets = [
-                int.from_bytes(
-                    hashlib.blake2b(struct.pack("<I", h * cohort_number + i) + text.encode(), digest_size=8).digest(),
-                    "little",
-                )
-                % parameters[0]
-                for i in range(h)
-            ]
+            buckets = self._buckets(number, record)
             return sum(1 << bucket for bucket in set(buckets)) if kind == "bloom" else buckets[0]
         if kind == "piecewise":
             return self._rounded(of[0], record, parameters[0], words)
@@ -218,7 +220,13 @@ class Sampled(AskedInTurn):
 
     def _data(self, asked: int, record: Held) -> bytes:
         """The fingerprint, the question, and what the user holds of it."""
-        held = b"".join(self._held(place, record) for place in self.questions[asked][0])
+        of, _, parameters, *cohort = self.questions[asked]
+        if cohort:
+            held = struct.pack(
+                "<q", sum(each * parameters[0] ** i for i, each in enumerate(self._buckets(asked, record)))
+            )
+        else:
+            held = b"".join(self._held(place, record) for place in of)
         return self.fingerprint + struct.pack("<H", asked) + held
 
 

@@ -1,6 +1,6 @@
 /** Sampled collections, and those of views: each user answers one question about an attribute or a few (section 17). */
 
-import { joined, u32, utf8 } from "../bytes.js";
+import { i64, joined, u32, utf8 } from "../bytes.js";
 import { blake2b } from "../blake2b.js";
 import { costOfReports } from "../costs.js";
 import { NumberedRows, Questions, ROUNDING, questionOf } from "../questions.js";
@@ -128,10 +128,13 @@ export class Kind extends Questions {
   }
 
   #shows(number, values) {
-    return this.shows(
-      number,
-      joined(...this.questions[number].of.map((place) => this.attributes[place].held(values[place]))),
-    );
+    const { of, cohort, randomizer } = this.questions[number];
+    if (cohort === undefined) {
+      return this.shows(number, joined(...of.map((place) => this.attributes[place].held(values[place]))));
+    }
+    // Values that share their buckets share the answer.
+    const buckets = this.#buckets(this.questions[number], values);
+    return this.shows(number, i64(buckets.reduceRight((sum, bucket) => sum * randomizer.inputs + bucket, 0)));
   }
 
   row(values, { secret, words }) {
@@ -142,14 +145,20 @@ export class Kind extends Questions {
     return this.rows.row(number, randomizer, randomizer.again(words, answer));
   }
 
-  #input({ of, cohort, randomizer }, values, words) {
+  /** Return the bucket of a value by each hash of a cohort. */
+  #buckets({ of: [place], cohort, randomizer: { kind, parameters, inputs } }, values) {
+    const text = this.attributes[place].textOf(values[place]);
+    const hashes = kind === "bloom" ? parameters.hashes : 1;
+    return Array.from({ length: hashes }, (_, i) => bucketOf(hashes * cohort + i, text, inputs));
+  }
+
+  #input(question, values, words) {
+    const { of, cohort, randomizer } = question;
     const { kind, parameters } = randomizer;
     const [first] = of;
     if (cohort !== undefined) {
-      const text = this.attributes[first].textOf(values[first]);
-      if (kind !== "bloom") return bucketOf(cohort, text, randomizer.inputs);
-      const { hashes, bits } = parameters;
-      return Array.from({ length: hashes }, (_, i) => bucketOf(hashes * cohort + i, text, bits));
+      const buckets = this.#buckets(question, values);
+      return kind === "bloom" ? buckets : buckets[0];
     }
     const scaled = (place) => this.attributes[place].scaled(values[place]);
     if (kind === "piecewise") return rounded(words, scaled(first), parameters.steps);

@@ -157,13 +157,20 @@ final class AskingCollection extends TurnCollection {
   /** Returns all that an answer is made of: the fingerprint, the question, and what is held. */
   private byte[] madeOf(Question question, Object[] held) {
     Bytes.Writer data = Bytes.writer().bytes(ownFingerprint()).u16(question.number);
+    if (question.cohort >= 0) {
+      // Values that share their buckets share the answer.
+      long[] buckets = bucketsOf(question, held);
+      long number = 0;
+      for (int i = buckets.length - 1; i >= 0; i--) {
+        number = number * question.randomizer.parameter(0) + buckets[i];
+      }
+      return data.i64(number).all();
+    }
     for (int place : question.of) {
       if (held[place] instanceof Integer) {
         data.i64((Integer) held[place]);
-      } else if (held[place] instanceof Double) {
-        data.i64(Double.doubleToLongBits((Double) held[place]));
       } else {
-        data.bytes(Bytes.sha256(Bytes.utf8((String) held[place])));
+        data.i64(Double.doubleToLongBits((Double) held[place]));
       }
     }
     return data.all();
@@ -218,11 +225,20 @@ final class AskingCollection extends TurnCollection {
     return Long.remainderUnsigned(Bytes.i64(digest, 0), question.randomizer.parameter(0));
   }
 
+  /** Returns the bucket of each hash of a question with a cohort. */
+  private long[] bucketsOf(Question question, Object[] held) {
+    long hashes = question.randomizer.kind.equals("bloom") ? question.randomizer.parameter(1) : 1;
+    long[] buckets = new long[(int) hashes];
+    for (int i = 0; i < buckets.length; i++) {
+      buckets[i] = bucketOf(question, hashes * question.cohort + i, held);
+    }
+    return buckets;
+  }
+
   private byte[] filterOf(Question question, Object[] held) {
     byte[] filter = new byte[Bytes.bytesOf(question.randomizer.bits())];
-    long hashes = question.randomizer.parameter(1);
-    for (long i = 0; i < hashes; i++) {
-      Bytes.setBit(filter, (int) bucketOf(question, hashes * question.cohort + i, held));
+    for (long bucket : bucketsOf(question, held)) {
+      Bytes.setBit(filter, (int) bucket);
     }
     return filter;
   }

@@ -1,0 +1,165 @@
+"""What values that change cost a user for a lifetime, in each way to report them, and the section of a plan about it.
+
+Today's two ways are to refuse a value that has changed, and to charge each value that is reported. Where values are
+hashed to g buckets, each bucket is charged (LOLOHA; Arcolezi et al., 2023), so that all values together cost at most
+g times what one does, with a larger error.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from stream_ldp.errors import ParameterError
+from stream_ldp.mechanisms import DirectResponse, RepeatedResponse
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.pipeline.plan import Section
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+#: Numbers of changes for which a plan compares the ways, unless it is told others.
+CHANGES = (0, 1, 2, 5, 20)
+
+#: Most buckets, and most changes, among which the better way is sought.
+_MOST_BUCKETS = 64
+_MOST_CHANGES = 1_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChangingValues:
+    """Values of an attribute whose answers a user repeats, and what they cost.
+
+    about: name of the attribute.
+    values: k, their number.
+    for_ever: nats that all reports of one value, or bucket, cost.
+    per_report: nats that one report costs; as much as `for_ever` where every report repeats the same answer.
+    variance: of a share of 1 / k where each value is charged, times the number of answers.
+    buckets: g of the collection, or as many as have the least variance where it does not hash.
+    """
+
+    about: str
+    values: int
+    for_ever: float
+    per_report: float
+    variance: float
+    buckets: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChangePlan:
+    """What a user with so many changes costs in each way, in nats for a lifetime.
+
+    changes: each to a value that the user has not had, as long as there is one.
+    refused: where a changed value is refused, so that nothing is reported after the first change.
+    by_value: where each value is charged.
+    by_bucket: the most where each bucket is charged.
+    by_bucket_on_average: the mean of that over hashes.
+    error: the standard error of the best hashing at the lifetime cost of `by_value`, as a part of that error.
+    """
+
+    about: str
+    changes: int
+    refused: float
+    by_value: float
+    by_bucket: float
+    by_bucket_on_average: float
+    error: float
+
+
+def change_plans(of: Iterable[ChangingValues], *, changes: Sequence[int] = CHANGES) -> tuple[ChangePlan, ...]:
+    """Compare the ways for each attribute and number of changes."""
+    return tuple(_change_plan(each, count) for each in of for count in changes)
+
+
+def change_section(of: Sequence[ChangingValues], plans: Sequence[ChangePlan]) -> Section:
+    """Say what values that change cost, and which way is better when."""
+    fresh = max((each.per_report for each in of), default=0.0)
+    return Section(
+        title="Values that change: nats for a lifetime, and the better way",
+        columns=(
+            "attribute",
+            "changes",
+            "refuse",
+            "charge by value",
+            "hash: at most",
+            "on average",
+            "its error, at the cost of charging by value",
+        ),
+        rows=tuple(
+            (
+                each.about,
+                str(each.changes),
+                shown_epsilon(each.refused),
+                shown_epsilon(each.by_value),
+                shown_epsilon(each.by_bucket),
+                shown_epsilon(each.by_bucket_on_average),
+                f"{each.error:.2f}",
+            )
+            for each in plans
+        ),
+        notes=(
+            *(_verdict(each) for each in of),
+            "To refuse a value that has changed ends the user's reports. To charge by value or by bucket is the "
+            "assumption `values`. What a change itself shows is not counted: reports of another value, or bucket, "
+            "have other noise. A change within a bucket shows nothing.",
+            f"With the assumption `fresh`, changes show nothing, and each report costs {shown_epsilon(fresh)}.",
+        ),
+    )
+
+
+def _change_plan(of: ChangingValues, changes: int) -> ChangePlan:
+    values = min(changes + 1, of.values)
+    return ChangePlan(
+        about=of.about,
+        changes=changes,
+        refused=of.for_ever,
+        by_value=values * of.for_ever,
+        by_bucket=min(values, of.buckets) * of.for_ever,
+        by_bucket_on_average=of.buckets * (1 - (1 - 1 / of.buckets) ** values) * of.for_ever,
+        error=_error(of, values),
+    )
+
+
+def _error(of: ChangingValues, values: int) -> float:
+    """Return the error of the best hashing of so many values at the cost of charging each, as a part of the other."""
+    hashed = min(
+        _hashed_variance(g, of.for_ever * more, of.per_report * more, share=1 / of.values)
+        for g in range(2, _MOST_BUCKETS + 1)
+        for more in [values / min(values, g)]
+    )
+    return math.sqrt(hashed / of.variance)
+
+
+def _hashed_variance(buckets: int, for_ever: float, per_report: float, *, share: float) -> float:
+    """Return the variance of a share f that is estimated from one report of a bucket.
+
+    It is [f p (1 - p) + (1 - f) q (1 - q)] / (p - q)^2 with q = 1 / g (Wang, Blocki, Li and Jha, 2017, equation 1).
+    """
+    try:
+        oracle = (
+            RepeatedResponse(size=buckets, epsilon=per_report, for_ever=for_ever)
+            if per_report < for_ever
+            else DirectResponse(size=buckets, epsilon=for_ever)
+        )
+    except ParameterError:  # beyond the resolution
+        return math.inf
+    (p, _), q = oracle.support, 1 / buckets
+    return (share * p * (1 - p) + (1 - share) * q * (1 - q)) / (p - q) ** 2
+
+
+def _verdict(of: ChangingValues) -> str:
+    counts = (*range(of.values), _MOST_CHANGES)  # more changes reach no more values
+    first = next((changes for changes in counts if _error(of, min(changes + 1, of.values)) < 1), None)
+    if first is None:
+        return (
+            f"{of.about}: charge by value, whatever the number of changes; with so few values, hashing has the "
+            "larger error at the same cost."
+        )
+    if first == 0:
+        return f"{of.about}: hash the values; among so many, the error is smaller even without a change."
+    return (
+        f"{of.about}: from {first} {'change' if first == 1 else 'changes'} on, hashing has the smaller error at the "
+        "same cost; with fewer, charge by value, or refuse where changes are hardly expected."
+    )

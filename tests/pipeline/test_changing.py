@@ -1,0 +1,66 @@
+"""What values that change cost in each way, and which way is better when."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from stream_ldp.kinds import kind_of, parse_collection
+from stream_ldp.pipeline.changing import ChangingValues, change_plans, change_section
+
+
+def changing(mechanism: str, values: int = 8) -> tuple[ChangingValues, ...]:
+    listed = [f"v{number}" for number in range(values)]
+    collection = parse_collection(
+        f"collection: diets\nmechanism: {{kind: sampled, {mechanism}}}\n"
+        f"attributes: [{{name: diet, values: {listed}}}, {{name: town, candidates: [york]}}]\nwindow: {{size: 10s}}\n"
+    )
+    return kind_of(collection).changing(collection)
+
+
+def test_each_way_costs_what_the_ledger_charges_at_most() -> None:
+    (of,) = changing("oracle: loloha, epsilon: 2, per_report: 1, buckets: 3")
+    assert (of.about, of.values, of.buckets) == ("diet", 8, 3)
+    none, one, five, many = change_plans([of], changes=[0, 1, 5, 50])
+    for plan, values, buckets in ((none, 1, 1), (one, 2, 2), (five, 6, 3), (many, 8, 3)):
+        assert plan.refused == pytest.approx(2)
+        assert plan.by_value == pytest.approx(2 * values)
+        assert plan.by_bucket == pytest.approx(2 * buckets)
+        assert plan.by_bucket_on_average == pytest.approx(2 * 3 * (1 - (2 / 3) ** values))
+
+
+def test_the_errors_are_compared_at_the_same_cost_for_a_lifetime() -> None:
+    """Twenty changes among 8 values cost 8 times epsilon by value: two buckets may cost 4 times as much each."""
+    (of,) = changing("oracle: o-rr, epsilon: 0.01")
+    (plan,) = change_plans([of], changes=[20])
+    share, e, more = 1 / 8, math.exp(0.01), math.exp(0.04)
+    p, q = e / (e + 7), 1 / (e + 7)
+    by_value = (share * p * (1 - p) + (1 - share) * q * (1 - q)) / (p - q) ** 2
+    by_bucket = 0.25 / (more / (more + 1) - 0.5) ** 2  # nearly, at so small an epsilon
+    assert plan.error == pytest.approx(math.sqrt(by_bucket / by_value), rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "values", "verdict"),
+    [
+        ("epsilon: 2, per_report: 1, oracle: loloha", 8, "diet: from 2 changes on, hashing has the smaller error"),
+        ("epsilon: 2, per_report: 1, oracle: loloha", 16, "diet: hash the values; among so many"),
+        ("epsilon: 2", 3, "diet: charge by value, whatever the number of changes"),
+    ],
+)
+def test_it_says_which_way_is_better_when(mechanism: str, values: int, verdict: str) -> None:
+    if "loloha" not in mechanism:
+        mechanism += ", oracle: k-rr"
+        listed = ChangingValues(about="diet", values=3, for_ever=2.0, per_report=2.0, variance=0.1, buckets=8)
+        of: tuple[ChangingValues, ...] = (listed,)
+    else:
+        of = changing(mechanism, values)
+    assert change_section(of, change_plans(of)).notes[0].startswith(verdict)
+
+
+def test_kinds_without_values_in_a_list_have_nothing_to_compare() -> None:
+    collection = parse_collection(
+        "collection: films\nmechanism: {kind: gfim, epsilon: 2, k: 3}\nitems: {size: 100}\nwindow: {size: 60s}\n"
+    )
+    assert kind_of(collection).changing(collection) == ()

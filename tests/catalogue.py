@@ -14,6 +14,7 @@ from stream_ldp.mechanisms import (
     FrequencyOracle,
     HadamardResponse,
     HalfSpaceResponse,
+    KSubset,
     LolohaResponse,
     Mechanism,
     OptimisedUnaryResponse,
@@ -33,6 +34,8 @@ OF_RECORDS: list[tuple[Mechanism, type[Mechanism]]] = [
     (RRLDP(sizes=(3, 2), f=0.3), broken.SendsInTheClear),
     (KRR(sizes=(3, 2), attribute_epsilon=2.0), broken.KeepsTooOften),
     (KRR(sizes=(3, 2), attribute_epsilon=2.0, report_epsilon=1.0), broken.SendsWhatItNames),
+    (KSubset(sizes=(4, 2), attribute_epsilon=0.5), broken.HoldsTooOften),
+    (KSubset(sizes=(3, 4), attribute_epsilon=2.0), broken.HoldsTooOften),
 ]
 
 #: Mechanisms for one value or a set of values, each with a broken twin of the same parameters.

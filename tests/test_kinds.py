@@ -100,7 +100,8 @@ window: {size: 60s}
         (
             RECORDS,
             "{kind: svim, epsilon: 2, k: 2}",
-            "'svim' is for collections of sets, and estimates for those of records: expected 'rr-ldp' or 'k-rr'",
+            "'svim' is for collections of sets, and estimates for those of records: expected 'rr-ldp', 'k-rr' or "
+            "'k-subset'",
         ),
         (
             SETS,

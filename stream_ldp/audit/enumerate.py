@@ -1,7 +1,7 @@
 """Exact output distributions: every outcome of every random decision is played, with its exact probability.
 
 Nothing is sampled, and no statement of a mechanism about itself is trusted: its own code runs once for each way in
-which its decisions may turn out. A mechanism takes six kinds of decisions (`stream_ldp.mechanisms.Entropy`); the
+which its decisions may turn out. A mechanism takes seven kinds of decisions (`stream_ldp.mechanisms.Entropy`); the
 client makes them of random words (`WordEntropy`). Each outcome is made by that same code, of words at its edge: the
 last word below a threshold or the first that is not, and for a uniform integer, a word that must be drawn again
 followed by the last that gives the outcome. So an edge that is off by one word shows as another distribution. That
@@ -163,6 +163,18 @@ class _Way:
         return np.array(
             [subset >> place & 1 for each, subset in members for place in range(each.size)], dtype=np.bool_
         )
+
+    def holding(
+        self,
+        own: NDArray[np.integer],
+        *,
+        sizes: NDArray[np.integer],
+        members: NDArray[np.integer],
+        kept: NDArray[np.integer],
+    ) -> NDArray[np.int64]:
+        columns = list(zip(sizes.tolist(), members.tolist(), kept.tolist(), strict=True))
+        each = [_Holding(value, *column) for row in own.tolist() for value, column in zip(row, columns, strict=True)]
+        return self._decided(own.shape, each)
 
     def words(self, n: int) -> NoReturn:
         """Raise UnknownDistribution: what a mechanism would make of raw words cannot be enumerated."""
@@ -362,6 +374,43 @@ class _Subset:
     def made(self, words: GivenWords) -> int:
         members = self.code(words, np.array([self.size]), self.most).tolist()
         return sum(member << place for place, member in enumerate(members))
+
+
+@dataclass(frozen=True, slots=True)
+class _Holding:
+    """A decision for one of the sets of so many members, as a number with a bit for each."""
+
+    own: int
+    size: int
+    members: int
+    kept: int
+
+    @property
+    def outcomes(self) -> int:
+        return math.comb(self.size, self.members)
+
+    def chance(self, outcome: int) -> tuple[int, int]:
+        if self.own in self._chosen(outcome):
+            return self.kept, RESOLUTION * math.comb(self.size - 1, self.members - 1)
+        return RESOLUTION - self.kept, RESOLUTION * math.comb(self.size - 1, self.members)
+
+    @property
+    def code(self) -> Callable[..., Any]:
+        return WordEntropy.holding
+
+    def words(self, outcome: int) -> list[int]:
+        # The last word with which a set holds the own number, at its end, or the first with which it ends before it.
+        chosen = [each for each in self._chosen(outcome) if each != self.own]
+        others = [each for each in range(self.size) if each not in (*chosen, self.own)]
+        order = [*chosen, self.own, *others]
+        return [*(order.index(place) for place in range(self.size)), self.kept - (len(chosen) < self.members)]
+
+    def made(self, words: GivenWords) -> int:
+        sizes, members, kept = (np.array([each]) for each in (self.size, self.members, self.kept))
+        return int(self.code(words, np.array([[self.own]]), sizes=sizes, members=members, kept=kept)[0, 0])
+
+    def _chosen(self, outcome: int) -> tuple[int, ...]:
+        return _combinations(self.size, self.members)[outcome]
 
 
 @lru_cache(maxsize=2**16)

@@ -282,7 +282,11 @@ def _alike(symbols: Sequence[Symbol]) -> bool:
     if len(symbols) == 1:
         (symbol,) = symbols
         stages = symbol.stages
-        return symbol.inputs == tuple(range(size)) and _symmetric(stages.permanent) and _symmetric(stages.response)
+        if symbol.inputs != tuple(range(size)):
+            return False
+        if len(stages.response) == size:
+            return _symmetric(stages.permanent) and _symmetric(stages.response)
+        return stages == _for_ever(stages) and _renamable(stages.permanent)
     one_hot = [tuple(int(value == bit) for value in range(size)) for bit in range(size)]
     return [each.inputs for each in symbols] == one_hot and len({each.stages for each in symbols}) == 1
 
@@ -292,6 +296,15 @@ def _symmetric(rows: tuple[tuple[Fraction, ...], ...]) -> bool:
     stays = {row[place] for place, row in enumerate(rows)}
     changes = {each for place, row in enumerate(rows) for other, each in enumerate(row) if other != place}
     return len(stays) == 1 and len(changes) <= 1
+
+
+def _renamable(rows: tuple[tuple[Fraction, ...], ...]) -> bool:
+    """Decide whether two values can be exchanged by renaming symbols alone, which are sent as they are."""
+    columns = Counter(zip(*rows, strict=True))
+    return all(
+        columns == Counter(zip(*(*rows[:place], rows[place + 1], rows[place], *rows[place + 2 :]), strict=True))
+        for place in range(len(rows) - 1)
+    )
 
 
 def _up_to_renaming(length: int, size: int) -> Iterator[History]:

@@ -14,6 +14,7 @@ from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
 from stream_ldp.mechanisms.hadamard import HadamardResponse
 from stream_ldp.mechanisms.half_space import HalfSpaceResponse
 from stream_ldp.mechanisms.k_rr import KRR, KRRSpec
+from stream_ldp.mechanisms.k_subset import KSubset, KSubsetSpec
 from stream_ldp.mechanisms.loloha import LolohaResponse, SignCost
 from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec
 from stream_ldp.mechanisms.optimised_unary import OptimisedUnaryResponse
@@ -58,6 +59,8 @@ __all__ = [
     "HadamardResponse",
     "HalfSpaceResponse",
     "KRRSpec",
+    "KSubset",
+    "KSubsetSpec",
     "LolohaResponse",
     "Mechanism",
     "MechanismSpec",
@@ -86,7 +89,7 @@ __all__ = [
     "random_words",
 ]
 
-_SPECS = RRLDPSpec | KRRSpec
+_SPECS = RRLDPSpec | KRRSpec | KSubsetSpec
 
 #: Every mechanism for records, as a collection file, an audit and an evaluation write it.
 AnyMechanismSpec = Annotated[_SPECS, Field(discriminator="kind")]

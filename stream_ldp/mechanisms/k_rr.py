@@ -21,7 +21,6 @@ from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec, Symbol, TwoStages, checked_neighbours
 from stream_ldp.mechanisms.odds import loss_of, would_do
 from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
-from stream_ldp.mechanisms.plausibility import UNTESTED, PlausibilityTest
 from stream_ldp.mechanisms.privacy_loss import (
     PRECISION,
     NotCovered,
@@ -326,27 +325,6 @@ class KRR(Mechanism):
         return PrivacyLoss(
             epsilon=epsilon, neighbours=neighbours, attributes=len(self.sizes), reports=reports, values=values
         )
-
-    def plausibility(
-        self,
-        bits: NDArray[np.uint8],  # noqa: ARG002
-        counts: NDArray[np.int64 | np.float64],  # noqa: ARG002
-        attributes: Sequence[int],  # noqa: ARG002
-        *,
-        reports_per_user: float,  # noqa: ARG002
-    ) -> PlausibilityTest:
-        """See `Mechanism.plausibility`: untested, since users' data can make any report as frequent as any other."""
-        return UNTESTED
-
-    def implausible(
-        self,
-        rows: NDArray[np.uint8],  # noqa: ARG002
-        counts: NDArray[np.int64],
-        *,
-        reports_per_user: float | NDArray[np.float64],  # noqa: ARG002
-    ) -> NDArray[np.bool_]:
-        """See `Mechanism.implausible`: no batch is, as in `plausibility`."""
-        return np.zeros(len(counts), dtype=np.bool_)
 
     def _losses(self, reports: float) -> list[Decimal]:
         """Return the loss of so many reports of each attribute, in nats."""

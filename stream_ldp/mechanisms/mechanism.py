@@ -12,6 +12,7 @@ from pydantic import model_validator
 from stream_ldp.collection import Part
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.blanket import Blanket
+from stream_ldp.mechanisms.plausibility import UNTESTED, PlausibilityTest
 from stream_ldp.mechanisms.privacy_loss import PrivacyLoss, Values
 from stream_ldp.mechanisms.randomness.entropy import GivenWords
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms.plausibility import PlausibilityTest
     from stream_ldp.mechanisms.randomness.entropy import Entropy
     from stream_ldp.mechanisms.support import Support
 
@@ -260,32 +260,38 @@ class Mechanism(ABC):
             NotCovered: no formula of the mechanism holds for such values and so many reports.
         """
 
-    @abstractmethod
     def plausibility(
         self,
-        bits: NDArray[np.uint8],
-        counts: NDArray[np.int64 | np.float64],
-        attributes: Sequence[int],
+        bits: NDArray[np.uint8],  # noqa: ARG002
+        counts: NDArray[np.int64 | np.float64],  # noqa: ARG002
+        attributes: Sequence[int],  # noqa: ARG002
         *,
-        reports_per_user: float,
+        reports_per_user: float,  # noqa: ARG002
     ) -> PlausibilityTest:
         """Test whether reports look honest, whatever the users' records are.
+
+        Untested, unless a mechanism has what users' data cannot change.
 
         bits: of the `columns` of these attributes, uint8, shape (n, columns).
         counts: how often each row came, shape (n,).
         reports_per_user: sum m^2 / sum m over users with m reports each in what is checked.
         """
+        return UNTESTED
 
-    @abstractmethod
     def implausible(
-        self, rows: NDArray[np.uint8], counts: NDArray[np.int64], *, reports_per_user: float | NDArray[np.float64]
+        self,
+        rows: NDArray[np.uint8],  # noqa: ARG002
+        counts: NDArray[np.int64],
+        *,
+        reports_per_user: float | NDArray[np.float64],  # noqa: ARG002
     ) -> NDArray[np.bool_]:
-        """Decide which batches no honest client sends, bool, shape (batches,).
+        """Decide which batches no honest client sends, bool, shape (batches,): none, unless a mechanism tests them.
 
         rows: packed reports of all batches, one after another.
         counts: number of reports of each batch, int64, shape (batches,).
         reports_per_user: as for `plausibility`, of all batches or of each.
         """
+        return np.zeros(len(counts), dtype=np.bool_)
 
     @overload
     def design_effect(self, *, reports_per_user: float) -> float: ...

@@ -20,10 +20,12 @@ Built = TypeVar("Built")
 
 _RANDOMIZERS = {randomizer.kind: randomizer for randomizer in RANDOMIZERS}
 
-#: An example of the notation of each kind.
+#: An example of the notation of each mechanism for records, and of each for one value; k-subset is both.
+OF_RECORDS = {kind: f"{kind}:{spec.example},sizes=2x3" for kind, spec in MECHANISMS.items()}
+OF_VALUES = {kind: f"{kind}:{randomizer.example}" for kind, randomizer in _RANDOMIZERS.items()}
 EXAMPLES: dict[str, str] = {
-    **{kind: f"{kind}:{spec.example},sizes=2x3" for kind, spec in MECHANISMS.items()},
-    **{kind: f"{kind}:{randomizer.example}" for kind, randomizer in _RANDOMIZERS.items()},
+    **OF_RECORDS,
+    **{kind: example for kind, example in OF_VALUES.items() if kind not in OF_RECORDS},
 }
 
 
@@ -36,12 +38,12 @@ def read_mechanism(word: str) -> Mechanism | Randomizer:
         ParameterError: the word describes no mechanism; the message says what would be right.
     """
     kind, given = _parts(word)
-    if kind in _RANDOMIZERS:
+    if kind not in MECHANISMS or (kind in _RANDOMIZERS and "sizes" not in given):
         randomizer = _RANDOMIZERS[kind]
         known = {field.name: field for field in fields(randomizer) if field.init}  # type: ignore[arg-type]  # a dataclass
         required = {name for name, field in known.items() if field.default is MISSING}
-        _require(required <= given.keys() <= known.keys(), EXAMPLES[kind])
-        return _built(lambda: TypeAdapter(randomizer).validate_python(given), EXAMPLES[kind])
+        _require(required <= given.keys() <= known.keys(), OF_VALUES[kind])
+        return _built(lambda: TypeAdapter(randomizer).validate_python(given), OF_VALUES[kind])
     _require("sizes" in given, EXAMPLES[kind])
     sizes = given.pop("sizes")
     return _built(lambda: _spec(kind, given).of(sizes=_sizes(sizes)), EXAMPLES[kind])

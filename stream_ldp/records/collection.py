@@ -194,7 +194,7 @@ class JointCollection(SynthesizingCollection):
         if not self.mechanism.links:
             raise Misplaced(
                 "linked needs rr-ldp with p and q: without them all reports of a user are one, and nothing is gained "
-                "by linking them; of k-rr, it is not known what several tell together",
+                "by linking them; of k-rr with per_report, it is not known what several tell together",
                 "linked",
             )
         for index, estimate in enumerate(self.estimates):

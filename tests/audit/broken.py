@@ -21,6 +21,7 @@ from stream_ldp.mechanisms import (
     DirectResponse,
     HadamardResponse,
     HalfSpaceResponse,
+    KSubset,
     LolohaResponse,
     OptimisedUnaryResponse,
     PermanentWords,
@@ -123,6 +124,19 @@ class SendsWhatItNames(KRR):
 
     def instantaneous(self, symbols: Symbols, entropy: Entropy) -> Symbols:
         return symbols
+
+
+class HoldsTooOften(KSubset):
+    """Leaves the user's own value out only half as often as it states."""
+
+    def permanent(self, values: NDArray[np.intp], source: Entropy) -> Symbols:
+        others = np.array(self.sizes) - np.array(self.members)
+        return source.holding(
+            values,
+            sizes=np.array(self.sizes),
+            members=np.array(self.members),
+            kept=RESOLUTION - others * (np.array(self.runs) // 2),
+        )
 
 
 class IgnoresSecret(PermanentWords):

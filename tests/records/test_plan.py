@@ -83,17 +83,21 @@ def test_a_sample_makes_a_budget_last_longer_and_a_day_cheaper() -> None:
 
 
 @pytest.mark.parametrize(("values", "better"), [(2, True), (40, False)])
-def test_k_rr_is_better_for_few_values_and_rr_ldp_for_many_at_the_same_epsilon(values: int, better: bool) -> None:
+def test_k_rr_is_better_for_few_values_only_and_k_subset_for_any_at_the_same_epsilon(
+    values: int, better: bool
+) -> None:
     names = ", ".join(f"v{number}" for number in range(values))
     collection = JointCollection.parse(
         "collection: pair\nmechanism: {kind: rr-ldp, f: 0.5}\nwindow: {size: 60s}\n"
         f"attributes: [{{name: a, values: [{names}]}}, {{name: b, values: [{names}]}}]\n"
         "estimates: [{name: a, of: [a]}, {name: both, of: [a, b]}]\n"
     )
-    (other,) = plan(collection).others
-    assert other.kind == "k-rr"
-    assert other.parameters["epsilon"] == pytest.approx(collection.mechanism.epsilon(reports=math.inf) / 2)
-    assert [error < 1 for error in other.errors] == [better, better]
+    others = {other.kind: other for other in plan(collection).others}
+    assert others.keys() == {"k-rr", "k-subset"}
+    for other in others.values():
+        assert other.parameters["epsilon"] == pytest.approx(collection.mechanism.epsilon(reports=math.inf) / 2)
+    assert [error < 1 for error in others["k-rr"].errors] == [better, better]
+    assert max(others["k-subset"].errors) < 1
 
 
 def test_repeated_reports_have_the_error_of_fewer_users() -> None:

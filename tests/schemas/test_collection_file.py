@@ -136,6 +136,13 @@ linked: 1h
 estimates: [{name: one, of: [answer]}]
 """,
     """
+collection: subsets
+mechanism: {kind: k-subset, epsilon: 1}
+attributes: [{name: answer, values: [no, yes, perhaps]}]
+window: {size: 60s}
+estimates: [{name: one, of: [answer]}]
+""",
+    """
 collection: remembered
 mechanism: {kind: k-rr, epsilon: 2, per_report: 1}
 attributes: [{name: answer, values: [no, yes]}]

@@ -9,6 +9,7 @@ const sets = () => import("./kinds/sets.js");
 const MODULES = {
   "rr-ldp": records,
   "k-rr": records,
+  "k-subset": records,
   gfim: sets,
   "gfim-users": sets,
   ldpminer: sets,

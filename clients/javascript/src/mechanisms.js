@@ -9,6 +9,9 @@ import { RESOLUTION, threshold } from "./words.js";
 /** Beyond this many nats no chance of k-RR is a multiple of 2^-32: e^23 is more than 2^33. */
 const MAX_EPSILON = 23;
 
+/** Most values of an attribute by k-Subset. */
+const MAX_SUBSET_SIZE = 62;
+
 /** RR-LDP: one-hot code, permanent and then instantaneous randomised response (Chu, Long and Liu, 2022). */
 export class RRLDP {
   kind = "rr-ldp";
@@ -84,12 +87,23 @@ export class RRLDP {
 /**
  * Return the least chance of each other value with which k-RR costs at most epsilon, in units of 2^-32.
  *
- * 0 where it is below one of them.
+ * With `members`, it is that of k-Subset to begin at each place without the value. 0 where it is below one of them.
  */
-function runOf(epsilon, size) {
-  const odds = exp(epsilon) + whole(size - 1);
-  const least = whole(RESOLUTION);
+function runOf(epsilon, size, members = 1) {
+  const odds = BigInt(members) * exp(epsilon) + whole(size - members);
+  const least = whole(RESOLUTION + members - 1);
   return least < odds ? 0 : Number((least + odds - 1n) / odds);
+}
+
+/** Return the number of members with which a set of k-Subset says most. */
+function bestMembers(epsilon, size) {
+  const e = exp(Math.min(epsilon, MAX_EPSILON));
+  // A quotient for each number, of which the least is the one before the first that is larger.
+  const above = (w) => (BigInt(w) * e + whole(size - w)) ** 2n;
+  const below = (w) => BigInt(w * (size - w));
+  let members = 1;
+  while (members + 1 < size && above(members + 1) * below(members) < above(members) * below(members + 1)) members++;
+  return members;
 }
 
 /** Return the same of the fresh noise, with which one report of what was kept with a chance costs at most epsilon. */
@@ -189,9 +203,83 @@ export class KRR {
   }
 }
 
+/**
+ * k-Subset: a random set of each attribute's values, the same in every report (Ye and Barg, 2018).
+ *
+ * The values are ordered in a circle by a word each, and one more decides where a run of `members` of them begins.
+ */
+export class KSubset {
+  kind = "k-subset";
+  freshCount = 0;
+  hasInstantaneous = false;
+
+  /** @param {{epsilon: number}} spec @param {number[]} sizes number of values of each attribute */
+  constructor({ epsilon }, sizes) {
+    if (!isPositive(epsilon)) throw new CollectionError("epsilon must be positive and finite");
+    if (Math.max(...sizes) > MAX_SUBSET_SIZE) {
+      throw new CollectionError(`k-subset is for attributes of at most ${MAX_SUBSET_SIZE} values`);
+    }
+    this.epsilon = epsilon;
+    this.sizes = sizes;
+    this.members = sizes.map((size) => bestMembers(epsilon, size));
+    this.runs = sizes.map((size, j) => (epsilon > MAX_EPSILON ? 0 : runOf(epsilon, size, this.members[j])));
+    this.kept = sizes.map((size, j) => RESOLUTION - (size - this.members[j]) * this.runs[j]);
+    if (sizes.some((size, j) => !(this.runs[j] > 0 && this.runs[j] * size < RESOLUTION))) {
+      throw new CollectionError("epsilon is beyond the resolution of 2^-32");
+    }
+    this.bits = sizes.reduce((sum, size) => sum + size, 0);
+    this.width = Math.ceil(this.bits / 8);
+  }
+
+  get meaning() {
+    return this.members.map((members, j) => [members, this.kept[j]]);
+  }
+
+  /** All reports cost the epsilon which the file states. */
+  costs() {
+    return { kind: "answer", epsilon: this.epsilon };
+  }
+
+  get wordCounts() {
+    return this.sizes.map((size) => size + 1);
+  }
+
+  noise(j) {
+    return ["k-subset", this.members[j], this.kept[j]];
+  }
+
+  /** Return the bits of the sets. @param {number[]} values @param {number[][]} words of each attribute */
+  permanent(values, words) {
+    return values.flatMap((value, j) => {
+      const [size, members, kept] = [this.sizes[j], this.members[j], this.kept[j]];
+      const word = words[j][size];
+      const order = Array.from({ length: size }, (_, i) => i).sort((a, b) => words[j][a] - words[j][b] || a - b);
+      const back = word < kept ? (word * members) / kept : members + (word - kept) / this.runs[j];
+      const first = order.indexOf(value) - Math.floor(back) + size;
+      const bits = Array(size).fill(0);
+      for (let i = 0; i < members; i++) bits[order[(first + i) % size]] = 1;
+      return bits;
+    });
+  }
+
+  instantaneous(permanent) {
+    return permanent;
+  }
+
+  /** Return the row of some bits. @param {number[]} bits @returns {Uint8Array} */
+  pack(bits) {
+    return packed(bits, Array(this.bits).fill(1), this.width);
+  }
+
+  /** See `RRLDP.cost`. */
+  cost() {
+    return this.epsilon;
+  }
+}
+
 const isPositive = (number) => typeof number === "number" && number > 0 && number < Infinity;
 
-const MECHANISMS = { "rr-ldp": RRLDP, "k-rr": KRR };
+const MECHANISMS = { "rr-ldp": RRLDP, "k-rr": KRR, "k-subset": KSubset };
 
 /** Make the mechanism that a collection's document names. */
 export const mechanismOf = (spec, sizes) => new MECHANISMS[spec.kind](spec, sizes);

@@ -51,6 +51,10 @@ class Records:
     def is_k_rr(self) -> bool:
         return bool(self.mechanism["kind"] == "k-rr")
 
+    @property
+    def is_k_subset(self) -> bool:
+        return bool(self.mechanism["kind"] == "k-subset")
+
     @cached_property
     def thresholds(self) -> list[int]:
         """t_f, t_p, t_q."""
@@ -58,13 +62,25 @@ class Records:
         return [threshold(given["f"] / 2), threshold(given.get("p", 0.0)), threshold(given.get("q", 1.0))]
 
     @cached_property
+    def members(self) -> list[int]:
+        """w of each attribute: 1, but for k-subset."""
+        if not self.is_k_subset:
+            return [1] * len(self.sizes)
+        with localcontext(prec=80):
+            odds = e_to(self.mechanism["epsilon"])
+            return [min(range(1, r), key=lambda w: (w * odds + r - w) ** 2 / (w * (r - w))) for r in self.sizes]
+
+    @cached_property
     def runs(self) -> list[int]:
         with localcontext(prec=80):
-            return [math.ceil(WHOLE / (e_to(self.mechanism["epsilon"]) + r - 1)) for r in self.sizes]
+            odds = e_to(self.mechanism["epsilon"])
+            shapes = zip(self.sizes, self.members, strict=True)
+            return [math.ceil((WHOLE + w - 1) / (w * odds + r - w)) for r, w in shapes]
 
     @cached_property
     def kept(self) -> list[int]:
-        return [WHOLE - (r - 1) * run for r, run in zip(self.sizes, self.runs, strict=True)]
+        shapes = zip(self.sizes, self.members, self.runs, strict=True)
+        return [WHOLE - (r - w) * run for r, w, run in shapes]
 
     @cached_property
     def fresh(self) -> list[int] | None:
@@ -79,14 +95,16 @@ class Records:
 
     @property
     def chances(self) -> list[Json]:
-        """What the fingerprint of k-rr has for each attribute."""
+        """What the fingerprint of k-rr or k-subset has for each attribute."""
+        if self.is_k_subset:
+            return [list(pair) for pair in zip(self.members, self.kept, strict=True)]
         if self.fresh is None:
             return list(self.kept)
         return [list(pair) for pair in zip(self.kept, self.fresh, strict=True)]
 
     @property
     def meaning(self) -> str:
-        noise = self.chances if self.is_k_rr else self.thresholds
+        noise = self.chances if self.is_k_rr or self.is_k_subset else self.thresholds
         meaning: list[Json] = [
             self.name,
             self.mechanism["kind"],
@@ -118,15 +136,21 @@ class Records:
             if self.is_k_rr:
                 fresh = [] if self.fresh is None else [self.fresh[place]]
                 named += ["k-rr", self.kept[place], *fresh]
+            elif self.is_k_subset:
+                named += ["k-subset", self.members[place], self.kept[place]]
             else:
                 named.append(self.thresholds[0])
             found.append(hashlib.sha256(canonical(named).encode()).digest())
         return found
 
+    @cached_property
+    def word_counts(self) -> list[int]:
+        """The permanent words of each attribute."""
+        return [1 if self.is_k_rr else r + self.is_k_subset for r in self.sizes]
+
     def permanent_words(self, secret: bytes, values: Sequence[int]) -> list[int]:
         found: list[int] = []
-        for context, attribute, value in zip(self.contexts, self.attributes, values, strict=True):
-            count = 1 if self.is_k_rr else len(attribute.values)
+        for context, count, value in zip(self.contexts, self.word_counts, values, strict=True):
             for block in range(-(-count // 16)):
                 length = min(64, 4 * count - 64 * block)
                 data = context + struct.pack("<II", value, block)
@@ -136,6 +160,11 @@ class Records:
 
     def permanent(self, values: Sequence[int], words: Sequence[int]) -> list[int]:
         """The permanent response: bits, or the values that k-rr names."""
+        if self.is_k_subset:
+            left, found = iter(words), list[int]()
+            for v, r, w, kept, run in zip(values, self.sizes, self.members, self.kept, self.runs, strict=True):
+                found += held(v, list(islice(left, r + 1)), w, kept, run)
+            return found
         if self.is_k_rr:
             drawn = zip(values, words, self.sizes, self.kept, self.runs, strict=True)
             return [_other(v, word, r, kept, run) for v, word, r, kept, run in drawn]
@@ -144,6 +173,8 @@ class Records:
 
     def instantaneous(self, permanent: Sequence[int], fresh_words: Sequence[int]) -> list[int]:
         """What is sent, made of fresh words; none are drawn where there is no second noise."""
+        if self.is_k_subset:
+            return list(permanent)
         if self.is_k_rr:
             if self.fresh is None:
                 return list(permanent)
@@ -202,8 +233,7 @@ class Records:
         if self.linked_ms is not None:
             fresh = struct.pack("<II", next(words), next(words)) if key is None else b""
             name = fresh if key is None else self.pseudonym(key, time_ms // self.linked_ms)
-        drawn = len(values) if self.is_k_rr else sum(self.sizes)
-        given = list(islice(words, drawn)) if key is None else self.permanent_words(key, values)
+        given = list(islice(words, sum(self.word_counts))) if key is None else self.permanent_words(key, values)
         named = self.permanent(values, given)
         has_second = self.fresh is not None if self.is_k_rr else "p" in self.mechanism
         return name + self.row(self.instantaneous(named, list(islice(words, len(named))) if has_second else []))
@@ -223,6 +253,8 @@ class Records:
 
     def loss(self, place: int, reports: float) -> float:
         """What so many reports of one value of an attribute cost, in nats."""
+        if self.is_k_subset:
+            return float(self.mechanism["epsilon"])
         if self.is_k_rr:
             if self.fresh is None:
                 return float(self.mechanism["epsilon"])
@@ -253,6 +285,16 @@ class Records:
 
 def _other(value: int, word: int, r: int, kept: int, run: int) -> int:
     return value if word < kept else (value + 1 + (word - kept) // run) % r
+
+
+def held(value: int, words: Sequence[int], w: int, kept: int, run: int) -> list[int]:
+    """The set of k-subset, a bit for each value."""
+    *keys, word = words
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    t = word * w // kept if word < kept else w + (word - kept) // run
+    first = order.index(value) - t
+    chosen = {order[(first + step) % len(order)] for step in range(w)}
+    return [int(place in chosen) for place in range(len(order))]
 
 
 def fresh_chance(kept: int, r: int, per_report: float) -> int:

@@ -1,8 +1,8 @@
-"""Sources of random decisions, and the six kinds of decisions that a mechanism may take.
+"""Sources of random decisions, and the seven kinds of decisions that a mechanism may take.
 
 Every decision is made of 32-bit words that are compared with whole numbers, so that each probability is a multiple of
 2^-32 and exactly a float64: the decoder assumes exactly what the client does. A mechanism never sees a word. So the
-exact output distribution of every mechanism is found by playing all outcomes of these six decisions, with their
+exact output distribution of every mechanism is found by playing all outcomes of these seven decisions, with their
 probabilities (`stream_ldp.audit.enumerate`).
 """
 
@@ -91,6 +91,24 @@ class Entropy(Protocol):
         """
         ...
 
+    def holding(
+        self,
+        own: NDArray[np.integer],
+        *,
+        sizes: NDArray[np.integer],
+        members: NDArray[np.integer],
+        kept: NDArray[np.integer],
+    ) -> NDArray[np.int64]:
+        """Draw sets of the numbers 0 to size - 1 that hold an own one with probability kept / 2^32; shape of `own`.
+
+        All other members are drawn uniformly. Bit v of a set is 1 where v is a member.
+
+        own: shape (n, columns).
+        sizes, members, kept: of each column; 1 <= members < size <= 62, and 2^32 - kept is a multiple of
+            size - members.
+        """
+        ...
+
 
 class WordEntropy(ABC):
     """A source of decisions that makes them of independent uniform 32-bit words."""
@@ -162,6 +180,38 @@ class WordEntropy(ABC):
         chosen = np.ones(sizes.sum(), dtype=np.bool_)
         chosen[np.repeat(sizes > most, sizes)] = words <= np.repeat(last, crowded)
         return chosen
+
+    def holding(
+        self,
+        own: NDArray[np.integer],
+        *,
+        sizes: NDArray[np.integer],
+        members: NDArray[np.integer],
+        kept: NDArray[np.integer],
+    ) -> NDArray[np.int64]:
+        """See `Entropy.holding`: a word for each number, by which they are ordered in a circle, and one that decides.
+
+        A set is a run of neighbours, and the last word decides where it begins: below `kept`, at one of the `members`
+        places from which it reaches the own number, else at one of the others. In both cases each place has as many
+        words as the next, but for one word. So with every order, a set is at most e^epsilon times as likely with one
+        own number as with another, however orders are drawn: equal words, which one of 10^7 orders of 30 numbers has,
+        leave numbers in their place, and as many words are taken for every set.
+        """
+        widths = sizes + 1
+        words = self.words(len(own) * int(widths.sum())).reshape(len(own), int(widths.sum()))
+        drawn = np.empty(own.shape, dtype=np.int64)
+        users = np.arange(len(own))[:, None]
+        for place, (end, size, inside, below) in enumerate(
+            zip(np.cumsum(widths).tolist(), sizes.tolist(), members.tolist(), kept.tolist(), strict=True)
+        ):
+            order = np.argsort(words[:, end - size - 1 : end - 1], axis=1, kind="stable")
+            word = words[:, end - 1].astype(np.int64)
+            run = (RESOLUTION - below) // (size - inside)
+            back = np.where(word < below, word * inside // max(below, 1), inside + (word - below) // max(run, 1))
+            first = np.argmax(order == own[:, [place]], axis=1) - back
+            held = order[users, (first[:, None] + np.arange(inside)) % size]
+            drawn[:, place] = np.left_shift(1, held).sum(axis=1)
+        return drawn
 
     def _distinct_words(self, group: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Draw a word for each member, no two of a group alike; return them, and in ascending order group by group.

@@ -47,6 +47,19 @@ class RequestEntropy(ABC):
     def subsets(self, sizes: NDArray[np.integer], most: int) -> NDArray[np.bool_]:
         return self._answer(lambda source: source.subsets(sizes, most), _request(b"subsets", sizes, np.array(most)))
 
+    def holding(
+        self,
+        own: NDArray[np.integer],
+        *,
+        sizes: NDArray[np.integer],
+        members: NDArray[np.integer],
+        kept: NDArray[np.integer],
+    ) -> NDArray[np.int64]:
+        return self._answer(
+            lambda source: source.holding(own, sizes=sizes, members=members, kept=kept),
+            _request(b"holding", own, sizes, members, kept),
+        )
+
 
 def _request(kind: bytes, *asked: NDArray[np.integer]) -> bytes:
     return kind + b"".join(repr(each.shape).encode() + each.astype(np.int64).tobytes() for each in asked)

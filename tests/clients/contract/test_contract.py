@@ -158,6 +158,31 @@ def test_rows_cost_what_is_charged_by_enumeration_of_what_leaves(client: ClientP
     assert epsilon(laws) == pytest.approx(charged[0], rel=1e-6)
 
 
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 1, 2, 0], [7, 7, 7, 7]], ids=str)
+def test_sets_of_values_cost_what_is_charged_in_whatever_order_they_are(
+    client: ClientProcess, order: list[int]
+) -> None:
+    """The last word decides; those before it order the values, and equal ones leave them in their order."""
+    values = ["a", "b", "c", "d"]
+    file = {
+        **SURVEY,
+        "mechanism": {"kind": "k-subset", "epsilon": 0.5},
+        "attributes": [{"name": "v", "values": values}],
+        "estimates": [{"name": "v", "of": ["v"]}],
+    }
+    collection = opened(client, file)
+    kept, run = 2_673_442_470, 810_762_413
+    words = [*map(fixed, order), between(kept // 2, kept, kept + run)]
+    user = new_user(client, budget=None, fresh=True)
+    laws = [chances(client, collection.name, user, {"v": value}, words) for value in values]
+    assert [sum(law.values()) for law in laws] == [1] * 4
+    assert all(row[0].bit_count() == 2 for law in laws for row in law)
+    user = new_user(client, budget=None, fresh=True)
+    charged = client.report(collection.name, user, {"v": "a"}, time_ms=TIME_MS).spent
+    assert epsilon(laws) <= charged * (1 + 1e-12)
+    assert epsilon(laws) == pytest.approx(charged, rel=1e-6)
+
+
 #: Rows of other kinds whose noise is all fresh: file and place of a vector, what two users hold, and words. Question
 #: and seed depend on nothing that is held, so the law is that of the users who have one of each.
 ANSWERS: dict[str, tuple[str, int, list[dict[str, Any]], list[list[Alike]]]] = {
@@ -231,7 +256,7 @@ def test_rows_of_the_system_s_randomness_have_the_enumerated_chances(client: Cli
 
 
 #: By file of vectors, one whose reports are permanent, and one whose reports have noise of their own, if any has.
-CHARGED = [*((name, 0) for name in OF_RECORDS), ("sampled", 6), ("sampled", 7)]
+CHARGED = [*((name, 0) for name in OF_RECORDS), ("record_reports", 36), ("sampled", 6), ("sampled", 7)]
 
 
 @pytest.mark.parametrize(("name", "place"), CHARGED)

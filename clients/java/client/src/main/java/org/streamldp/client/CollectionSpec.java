@@ -62,6 +62,7 @@ public abstract class CollectionSpec {
       switch (kind) {
         case "rr-ldp":
         case "k-rr":
+        case "k-subset":
           return new RecordCollection(read, meaning);
         case "sampled":
           return new AskingCollection(read, meaning, (List<?>) meant, new Turns(read, 1));

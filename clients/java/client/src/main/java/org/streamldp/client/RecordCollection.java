@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 
-/** Collections of records, with {@code rr-ldp} and {@code k-rr}: sections 1 to 7 of docs/wire.md. */
+/** Collections of records, with {@code rr-ldp}, {@code k-rr} and {@code k-subset}: sections 1 to 7 of docs/wire.md. */
 final class RecordCollection extends TurnCollection {
   private static final String PERMANENT = "stream-ldp prr 1";
   private static final int PSEUDONYM_BYTES = 8;
@@ -236,7 +236,14 @@ final class RecordCollection extends TurnCollection {
     }
 
     static Mechanism of(Document spec, List<Attribute> attributes) {
-      return spec.text("kind").equals("rr-ldp") ? new RrLdp(spec, attributes) : new KRr(spec, attributes);
+      switch (spec.text("kind")) {
+        case "rr-ldp":
+          return new RrLdp(spec, attributes);
+        case "k-subset":
+          return new KSubset(spec, attributes);
+        default:
+          return new KRr(spec, attributes);
+      }
     }
 
     abstract String kind();
@@ -467,6 +474,134 @@ final class RecordCollection extends TurnCollection {
     @Override
     Cost cost(int j) {
       return hasSecondNoise ? Cost.repeated(sizes[j], kept[j], fresh[j]) : Cost.once(epsilon);
+    }
+  }
+
+  /**
+   * k-Subset: a random set of each attribute's values, the same in every report (Ye and Barg, 2018).
+   *
+   * <p>The values are ordered in a circle by a word each, and one more decides where a run of members begins.
+   */
+  private static final class KSubset extends Mechanism {
+    private static final int MOST_VALUES = 62;
+
+    private final double epsilon;
+    private final int[] members;
+    private final long[] kept;
+    private final int bits;
+
+    KSubset(Document spec, List<Attribute> attributes) {
+      super(attributes);
+      epsilon = spec.positive("epsilon");
+      members = new int[sizes.length];
+      kept = new long[sizes.length];
+      BigInteger e = Exact.exp(Math.min(epsilon, KRr.MOST_EPSILON));
+      int sum = 0;
+      for (int j = 0; j < sizes.length; j++) {
+        require(sizes[j] <= MOST_VALUES, "mechanism: k-subset is for attributes of at most 62 values");
+        members[j] = best(e, sizes[j]);
+        int others = sizes[j] - members[j];
+        BigInteger odds = e.multiply(BigInteger.valueOf(members[j])).add(Exact.whole(others));
+        long run =
+            Exact.whole(Exact.WHOLE + members[j] - 1).add(odds).subtract(BigInteger.ONE).divide(odds).longValueExact();
+        kept[j] = Exact.WHOLE - others * run;
+        require(
+            epsilon <= KRr.MOST_EPSILON && run * sizes[j] < Exact.WHOLE && odds.compareTo(Exact.whole(Exact.WHOLE)) <= 0,
+            "mechanism.epsilon: beyond the resolution of 2^-32");
+        sum += sizes[j];
+      }
+      bits = sum;
+    }
+
+    /** Returns the number of members with which a set says most: the one before the first that says less. */
+    private static int best(BigInteger e, int size) {
+      int found = 1;
+      while (found + 1 < size
+          && above(e, size, found + 1).multiply(below(size, found))
+              .compareTo(above(e, size, found).multiply(below(size, found + 1))) < 0) {
+        found++;
+      }
+      return found;
+    }
+
+    private static BigInteger above(BigInteger e, int size, int members) {
+      return e.multiply(BigInteger.valueOf(members)).add(Exact.whole(size - members)).pow(2);
+    }
+
+    private static BigInteger below(int size, int members) {
+      return BigInteger.valueOf((long) members * (size - members));
+    }
+
+    @Override
+    String kind() {
+      return "k-subset";
+    }
+
+    @Override
+    List<?> meaning() {
+      List<Object> found = new ArrayList<>();
+      for (int j = 0; j < sizes.length; j++) {
+        found.add(Arrays.asList(members[j], kept[j]));
+      }
+      return found;
+    }
+
+    @Override
+    List<?> context(int j) {
+      return Arrays.asList("k-subset", members[j], kept[j]);
+    }
+
+    @Override
+    boolean hasSecondNoise() {
+      return false;
+    }
+
+    @Override
+    int width() {
+      return Bytes.bytesOf(bits);
+    }
+
+    @Override
+    int permanentWords() {
+      return bits + sizes.length;
+    }
+
+    @Override
+    int permanentWords(int j) {
+      return sizes[j] + 1;
+    }
+
+    @Override
+    void fill(byte[] row, int from, int[] values, Words permanent, Words fresh) {
+      int bit = from;
+      for (int j = 0; j < values.length; bit += sizes[j], j++) {
+        // The word above the number of its value: sorted, equal words leave values in their order.
+        long[] order = new long[sizes[j]];
+        for (int i = 0; i < order.length; i++) {
+          order[i] = permanent.next() << 6 | i;
+        }
+        Arrays.sort(order);
+        int place = 0;
+        while ((order[place] & 63) != values[j]) {
+          place++;
+        }
+        long word = permanent.next();
+        long back =
+            word < kept[j]
+                ? word * members[j] / kept[j]
+                : members[j] + (word - kept[j]) / ((Exact.WHOLE - kept[j]) / (sizes[j] - members[j]));
+        int first = place - (int) back + sizes[j];
+        long held = 0;
+        for (int i = 0; i < members[j]; i++) {
+          held |= 1L << (order[(first + i) % sizes[j]] & 63);
+        }
+        Bytes.putBits(row, bit, held, sizes[j]);
+      }
+    }
+
+    @Override
+    Cost cost(int j) {
+      return Cost.once(epsilon);
     }
   }
 }

@@ -21,14 +21,17 @@ from stream_ldp.audit.specified_rows import WORDS, OneWord, secrets_of, times_of
 from stream_ldp.audit.wire.batch import read
 from stream_ldp.client.audit.chance import CHANCE, differing_bit, id_problems
 from stream_ldp.client.audit.finding import Finding, finding
-from stream_ldp.client.audit.seen import SystemRandomness, frame_problems, tells
+from stream_ldp.client.audit.seen import SystemRandomness, tells
 from stream_ldp.client.audit.sending import (
+    AGREED,
     SETTINGS,
     START_MS,
     ClientAudit,
     around,
     broker_of,
+    charged,
     differences,
+    mischarged,
     pseudonyms,
 )
 from stream_ldp.client.reporter import Reporter
@@ -58,11 +61,6 @@ if TYPE_CHECKING:
 
 DAY_MS = 86_400_000
 
-#: The most by which a ledger may charge too much, relative to the loss: it may charge what a file asks for, while the
-#: mechanism's probabilities, multiples of 2^-32, lose a little less. And the rounding of doubles.
-_OVERCHARGED = 1e-6
-_ROUNDING = 1e-12
-
 #: Restarts of one user's client, one a day, and the days that are looked for on which a sample asks the user.
 _RESTARTS = 5
 _MAX_DAYS = 100_000
@@ -80,12 +78,11 @@ _WATCHED = 12
 
 #: All terms under which charges are compared, by the number of different records that a user reports.
 _TERMS: tuple[tuple[Terms, int], ...] = (
-    (Terms(budget=math.inf, linked=True), 1),
+    (AGREED, 1),
     (Terms(budget=math.inf, linked=True, assumption=Assumption.VALUES, max_values=2), 2),
     (Terms(budget=math.inf, linked=True, assumption=Assumption.VALUES, max_values=3), 3),
     (Terms(budget=math.inf, linked=True, assumption=Assumption.FRESH), 3),
 )
-_AGREED = _TERMS[0][0]
 
 
 async def audit_reporter(
@@ -110,19 +107,13 @@ async def audit_reporter(
         ]
         refusals, source, turns = await auditor.refusals(), await auditor.source(), await auditor.turns()
         order, law, ids = await auditor.order(), await auditor.law(), await auditor.ids()
-    frames = frame_problems(
-        auditor.seen.sent,
-        topic=SETTINGS.topic_names.reports(collection.name),
-        window=file["window"],
-        fingerprints={client.fingerprint},
-    )
     return [
         finding("the reporter asks and charges what the file states", auditor.meaning()),
         finding("every row follows the specification, given user, record, time and noise", rows),
         finding("the permanent response is the user's own, for a lifetime", permanence),
         finding("fresh noise leaves nothing permanent in a row", afresh),
         finding("nothing but the rows depends on the record", surroundings),
-        finding("a Kafka record has what the specification says, and nothing else", frames),
+        finding("a Kafka record has what the specification says, and nothing else", auditor.frames(file)),
         finding("the ledger charges each report in full, before it leaves", charges),
         finding("nothing beyond the user's terms is sent", refusals),
         finding("a user reports in the turns that the secret gives, whatever the record and the clock", turns),
@@ -254,7 +245,7 @@ class Auditor(ClientAudit):
                     problems: list[str] = problems,
                 ) -> None:
                     owed = self._client.cost(secret, shown, memoises=memoises)
-                    problems += mischarged(_charged(path, secret), owed, reports=len(shown))
+                    problems += mischarged(charged(path, secret), owed, reports=len(shown))
 
                 for day, time_ms in enumerate(times):
                     records = [held[(day + place) % values] for place in range(self._times(1 + day % 3))]
@@ -274,7 +265,7 @@ class Auditor(ClientAudit):
         def on_send(_: object) -> None:
             for secret, path, _ in users:
                 owed = self._client.cost(secret, shown[secret]) if shown[secret] else 0.0
-                problems.extend(mischarged(_charged(path, secret), owed, reports=len(shown[secret])))
+                problems.extend(mischarged(charged(path, secret), owed, reports=len(shown[secret])))
 
         for time_ms in (START_MS, START_MS + self._cycle_ms):
             for (secret, _, _), record in zip(users, held, strict=True):
@@ -294,7 +285,7 @@ class Auditor(ClientAudit):
         PrivacyLedger.open(path, secret=secret, terms=_TERMS[-1][0], change_terms=True)
         await self._series(path, secret, [other] * count, SeededEntropy(0), second_ms)
         owed = before + self._client.cost(secret, [other] * count, memoises=False)
-        return list(mischarged(_charged(path, secret), owed, reports=2 * count))
+        return list(mischarged(charged(path, secret), owed, reports=2 * count))
 
     async def turns(self) -> list[str]:
         """Compare the windows in which users with different records report with the turns of their secrets."""
@@ -379,7 +370,7 @@ class Auditor(ClientAudit):
     def files(self) -> Iterator[str]:
         """Look at who may read the files of a new user."""
         secret_file = self._directory / f"user-{next(self._users)}"
-        load_or_create_user(secret_file, terms=_AGREED)
+        load_or_create_user(secret_file, terms=AGREED)
         for path in (secret_file, ledger_file_of(secret_file)):
             mode = stat.S_IMODE(path.stat().st_mode)
             if mode & (stat.S_IRWXG | stat.S_IRWXO):
@@ -460,7 +451,7 @@ class Auditor(ClientAudit):
         between = self._held[1:-1] or self._held
         return [*ends, *(between[(7 * place + after) % len(between)] for place in range(count))][:count]
 
-    def _user(self, *, terms: Terms = _AGREED) -> tuple[bytes, Path, list[int]]:
+    def _user(self, *, terms: Terms = AGREED) -> tuple[bytes, Path, list[int]]:
         """Return a new user's secret and ledger file, and the times at which the collection asks the user."""
         secret = hashlib.sha256(b"audit %d" % next(self._users)).digest()
         self._secrets.append(secret)
@@ -473,11 +464,6 @@ class Auditor(ClientAudit):
         )
         asked = (time_ms for time_ms in days if self._client.asks(secret, time_ms))
         return secret, self._ledger(secret, terms), list(itertools.islice(asked, _RESTARTS))
-
-    def _ledger(self, secret: bytes, terms: Terms = _AGREED) -> Path:
-        path = self._directory / f"ledger-{next(self._users)}"
-        PrivacyLedger.create(path, secret=secret, terms=terms)
-        return path
 
     async def _series(
         self,
@@ -560,12 +546,3 @@ def _rows(sent: Sequence[Sent]) -> list[bytes]:
 def _used(words: Iterator[int], system: SystemRandomness) -> int:
     """Return the number of words that were taken."""
     return len(system.drawn) // 4 - sum(1 for _ in words)
-
-
-def _charged(path: Path, secret: bytes) -> float:
-    return PrivacyLedger.open(path, secret=secret).spending.epsilon
-
-
-def mischarged(charged: float, owed: float, *, reports: int) -> Iterator[str]:
-    if not owed * (1 - _ROUNDING) <= charged <= owed * (1 + _OVERCHARGED):
-        yield f"after {reports} reports, the ledger has charged {charged!r} nats, not {owed!r}"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +20,17 @@ from stream_ldp.audit.wire.notation import fingerprint_of
 from stream_ldp.client.audit.chance import CHANCE, differing_bit, id_problems
 from stream_ldp.client.audit.finding import Finding, finding
 from stream_ldp.client.audit.repeatable import RepeatableEntropy
-from stream_ldp.client.audit.seen import frame_problems, tells
+from stream_ldp.client.audit.seen import tells
 from stream_ldp.client.audit.sending import (
+    ROUNDING,
     SETTINGS,
     START_MS,
     ClientAudit,
     around,
     broker_of,
+    charged,
     differences,
+    mischarged,
     pseudonyms,
     rows_of,
 )
@@ -36,7 +38,6 @@ from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.memory import connected
 from stream_ldp.kinds import kind_of, rounds_of
 from stream_ldp.ledger.ledger_file import PrivacyLedger
-from stream_ldp.ledger.terms import Terms
 from stream_ldp.mechanisms import SECRET_BYTES
 from stream_ldp.pipeline.statistics import row_width
 
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.memory import Sent
     from stream_ldp.pipeline.kind import RoundMessage
 
-_TERMS = Terms(budget=math.inf)
-
 #: Windows of the audit for each phase, and the secrets among which a user is sought whom every phase asks in one.
 _EPOCHS = 4
 _SECRETS = 2_000
@@ -60,9 +59,6 @@ _POPULATION = 4_096
 
 #: Secrets with which each set is memoised.
 _SECRETS_OF_SETS = 8
-
-#: The rounding of doubles, relative to a cost: a ledger adds exactly.
-_ROUNDING = 1e-12
 
 #: Milliseconds after the beginning of a phase's window at which its round is published.
 _PUBLISHED_MS = 1
@@ -129,17 +125,12 @@ class RoundAuditor(ClientAudit):
         self.repeats: list[str] = []
         self.mischarged: list[str] = []
 
-    def frames(self, file: Mapping[str, Any]) -> Iterator[str]:
-        """Look at everything but the rows of all that was sent."""
-        rounds = [
+    @property
+    def _fingerprints(self) -> set[bytes]:
+        rounds = (
             fingerprint_of(self._client.round_meaning(asked_by(each))) for each in self._rounds if each.phase > 1
-        ]
-        yield from frame_problems(
-            self.seen.sent,
-            topic=SETTINGS.topic_names.reports(self._collection.name),
-            window=file["window"],
-            fingerprints={self._client.fingerprint, *rounds},
         )
+        return {self._client.fingerprint, *rounds}
 
     def specified(self) -> Iterator[str]:
         """Compare rows of fresh words with those that the specification makes of them."""
@@ -173,8 +164,8 @@ class RoundAuditor(ClientAudit):
         lasting: _Runs = {}
         restarted: _Runs = {}
         for held in self._sets():
-            lasting[held] = await self._run(held, self._ledger(), windows[0], windows[-1] + size_ms)
-            path, restarted[held] = self._ledger(), []
+            lasting[held] = await self._run(held, self._ledger(self._secret), windows[0], windows[-1] + size_ms)
+            path, restarted[held] = self._ledger(self._secret), []
             for start_ms in windows:
                 restarted[held] += await self._run(held, path, start_ms, start_ms + size_ms)
                 # The clock is set back, and the topic has the same rounds again.
@@ -272,11 +263,6 @@ class RoundAuditor(ClientAudit):
                 break
         return best
 
-    def _ledger(self) -> Path:
-        path = self._directory / f"ledger-{next(self._users)}"
-        PrivacyLedger.create(path, secret=self._secret, terms=_TERMS)
-        return path
-
     async def _run(self, held: Sequence[int], path: Path, begin_ms: int, end_ms: int) -> list[Sent]:
         """Start a client at one time, end it at another, and return what it sends."""
         broker = broker_of(self._collection)
@@ -310,10 +296,8 @@ class RoundAuditor(ClientAudit):
 
         def on_send(each: Sent) -> None:
             counts[self._round_of(each).phase] += 1
-            charged, owed = PrivacyLedger.open(path, secret=self._secret).spending.epsilon, self._client.cost(counts)
-            if not owed * (1 - _ROUNDING) <= charged <= owed * (1 + _ROUNDING):
-                reports = counts.total()
-                self.mischarged.append(f"after {reports} reports the ledger has charged {charged!r}, not {owed!r}")
+            owed, reports = self._client.cost(counts), counts.total()
+            self.mischarged += mischarged(charged(path, self._secret), owed, reports=reports, more=ROUNDING)
 
         return on_send
 

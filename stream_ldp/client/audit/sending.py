@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from stream_ldp.client.audit.seen import Log
+from stream_ldp.client.audit.seen import Log, frame_problems
 from stream_ldp.kafka.memory import MemoryBroker
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.ledger.ledger_file import PrivacyLedger
+from stream_ldp.ledger.terms import Terms
 from stream_ldp.pipeline.wire import HEADER_BYTES, decode
 
 if TYPE_CHECKING:
@@ -28,6 +31,28 @@ SETTINGS = Settings(brokers="127.0.0.1:9092")
 
 #: The time at which audits begin: 2024-01-01, 00:00 UTC.
 START_MS = 1_704_067_200_000
+
+#: The terms of users who agree to all that a collection asks.
+AGREED = Terms(budget=math.inf, linked=True)
+
+#: The most by which a ledger may charge too much, relative to the loss: it may charge what a file asks for, while the
+#: mechanism's probabilities, multiples of 2^-32, lose a little less. And the rounding of doubles.
+_OVERCHARGED = 1e-6
+ROUNDING = 1e-12
+
+
+def charged(path: Path, secret: bytes) -> float:
+    """Return what a ledger's file has charged, in nats."""
+    return PrivacyLedger.open(path, secret=secret).spending.epsilon
+
+
+def mischarged(spent: float, owed: float, *, reports: int, more: float = _OVERCHARGED) -> Iterator[str]:
+    """Yield how what a ledger has charged differs from the cost of the reports.
+
+    more: the most by which it may be more, relative to the cost.
+    """
+    if not owed * (1 - ROUNDING) <= spent <= owed * (1 + more):
+        yield f"after {reports} reports, the ledger has charged {spent!r} nats, not {owed!r}"
 
 
 def broker_of(collection: Collection) -> MemoryBroker:
@@ -65,6 +90,26 @@ class ClientAudit:
         if self._collection.fingerprint != self._client.fingerprint:
             yield "the collection's fingerprint is not the one that the specification makes of its file"
         yield from self._client.excesses()
+
+    @property
+    def _fingerprints(self) -> set[bytes]:
+        """Fingerprints that batches may have."""
+        return {self._client.fingerprint}
+
+    def frames(self, file: Mapping[str, Any]) -> Iterator[str]:
+        """Look at everything but the rows of all that was sent."""
+        return frame_problems(
+            self.seen.sent,
+            topic=SETTINGS.topic_names.reports(self._collection.name),
+            window=file["window"],
+            fingerprints=self._fingerprints,
+        )
+
+    def _ledger(self, secret: bytes, terms: Terms = AGREED) -> Path:
+        """Return the file of a new ledger."""
+        path = self._directory / f"ledger-{next(self._users)}"
+        PrivacyLedger.create(path, secret=secret, terms=terms)
+        return path
 
     def _taken(self, broker: MemoryBroker) -> list[Sent]:
         """Keep what another broker has seen with the rest, and return it."""

@@ -18,7 +18,7 @@ from stream_ldp.audit.wire.batch import read, rounded_time
 from stream_ldp.audit.wire.notation import Unspecified
 from stream_ldp.client.audit.chance import CHANCE, differing_bit, id_problems
 from stream_ldp.client.audit.finding import Finding, finding
-from stream_ldp.client.audit.reporter import mischarged
+from stream_ldp.client.audit.sending import mischarged
 from stream_ldp.client.process import ClientEnded, ClientFailed, ClientProcess, ClientRefused, Left
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import kind_of

@@ -31,9 +31,9 @@ def test_the_floors_of_the_architecture_are_those_that_imports_are_held_to() -> 
     assert [floors[floor] for floor in sorted(floors, reverse=True)] == [set(layer.split(" | ")) for layer in layers]
 
 
-#: The tests of a class of the package, by `isinstance`, `issubclass`, `type(...)` and class patterns, and why the
-#: class does not answer for itself there: what is tested comes from outside, or is one of the two things that a log
-#: or a notation may have. Anywhere else a test stands where a seam is missing, and a method belongs on the class.
+#: The tests of a class of the package, by `isinstance`, `issubclass`, `type(...)`, class patterns and dispatch, and
+#: why the class does not answer for itself there: what is tested comes from outside, or is one of the two things that
+#: a log or a notation may have. Anywhere else a test stands where a seam is missing: a method belongs on the class.
 TYPE_TESTS = {
     "cli/record_description.py: Partial": "a record of the partials topic is a partial or a watermark",
     "cli/subject.py: Mechanism": "a mechanism in one word is of records or of one value",
@@ -79,6 +79,8 @@ def _tested(tree: ast.AST) -> Iterator[str]:
                 continue
             case ast.Call(func=ast.Name(id="isinstance" | "issubclass"), args=[_, classes]):
                 tested = [classes]
+            case ast.Call(func=ast.Attribute(attr="register"), args=[cls]):
+                tested = [cls]
             case ast.MatchClass(cls=cls):
                 tested = [cls]
             case ast.Compare(left=ast.Call(func=ast.Name(id="type")), comparators=compared):

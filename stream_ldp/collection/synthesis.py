@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, Self
 
 from pydantic import Field, model_validator
 
@@ -72,11 +72,15 @@ class Joint(Protocol):
 class SynthesizingCollection(CollectionOfRecords):
     """A collection whose estimates are enough to make records of.
 
+    marginals: estimates the distributions that records are made from: of the collection, given the task about its
+        `whole`, the previous final of each estimate (`earlier`, by name), and what the spec says to `stop`.
     synthesis: the synthetic records that are published with each final; without it, there are none.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
     """
+
+    marginals: ClassVar[Callable[..., Any]]
 
     synthesis: SynthesisSpec | None = None
 

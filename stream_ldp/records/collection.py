@@ -27,6 +27,7 @@ from stream_ldp.collection import (
 from stream_ldp.collection.located import Misplaced, parse_values, suggestion
 from stream_ldp.collection.synthesis import SynthesisSpec, SynthesizingCollection
 from stream_ldp.collection.values import Edge, encode_value, fill_in_values
+from stream_ldp.deferred import deferred
 from stream_ldp.mechanisms import RESOLUTION, AnyMechanismSpec, Mechanism, PermanentWords
 from stream_ldp.mechanisms.randomness.entropy import threshold
 from stream_ldp.mechanisms.randomness.pseudonym import PSEUDONYM_BITS, pseudonyms, random_pseudonyms
@@ -120,6 +121,7 @@ class JointCollection(SynthesizingCollection):
     """
 
     topics: ClassVar[Topics] = Topics(answers="estimates")
+    marginals = deferred("stream_ldp.synthesis.window:marginals_of_pairs")
 
     mechanism_spec: AnyMechanismSpec = Field(alias="mechanism")
     attributes: tuple[Attribute, ...] = Field(min_length=1)

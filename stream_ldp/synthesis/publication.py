@@ -12,7 +12,6 @@ from stream_ldp.records.answer import Estimate
 from stream_ldp.records.distribution import Axis
 from stream_ldp.synthesis.chunk import SyntheticChunk
 from stream_ldp.synthesis.records import MAX_CELLS, synthesize
-from stream_ldp.synthesis.window import marginals_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,7 +41,7 @@ def synthetic(
     seed: in place of the spec's and the window.
     """
     return synthesize(
-        marginals_of(collection, task, earlier=earlier, stop=spec.stop),
+        collection.marginals(collection, task, earlier=earlier, stop=spec.stop),
         records=spec.records,
         # Each window has draws of its own, or what chance does to one would be done to all.
         seed=(spec.seed, max(0, task.window_ms)) if seed is None else seed,

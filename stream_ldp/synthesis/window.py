@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import singledispatch
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -44,46 +43,26 @@ def all_pairs(collection: JointCollection, *, stop: str | None = None) -> JointC
     return parse_values(JointCollection, fields | {"estimates": estimates, "synthesis": None})
 
 
-@singledispatch
-def marginals_of(
-    collection: SynthesizingCollection,
-    task: WindowTask[Any, Any],  # noqa: ARG001
-    *,
-    earlier: Mapping[str, Any],  # noqa: ARG001
-    stop: str | None = None,  # noqa: ARG001
-) -> MarginalModel:
-    """Estimate the distributions of a window.
-
-    Those of views learn from previous windows as far as the collection's estimates do; those of joint distributions
-    are of every pair, and no window before has estimated all of them.
-
-    task: about the collection's `whole`.
-    earlier: the previous final of each estimate that has one, by the estimate's name.
-    stop: see `SynthesisSpec`.
-    """
-    raise TypeError(f"nothing is registered that makes records of a {type(collection).__name__}")
-
-
-@marginals_of.register(ViewsCollection)
-def _of_views(
+def marginals_of_views(
     collection: ViewsCollection,
     task: WindowTask[Any, Any],
     *,
     earlier: Mapping[str, Any],
     stop: str | None = None,  # noqa: ARG001  views are fitted in one way
 ) -> MarginalModel:
+    """See `SynthesizingCollection.marginals`: they learn from previous windows as far as the estimates do."""
     tables, fit = fitted(collection, task)
     return ViewMarginals(fit=filter_all(collection, task, tables, fit, earlier=earlier))
 
 
-@marginals_of.register(JointCollection)
-def _of_pairs(
+def marginals_of_pairs(
     collection: JointCollection,
     task: WindowTask[Any, Any],
     *,
-    earlier: Mapping[str, Any],  # noqa: ARG001  no window before has estimated every pair
+    earlier: Mapping[str, Any],  # noqa: ARG001
     stop: str | None = None,
 ) -> MarginalModel:
+    """See `SynthesizingCollection.marginals`: those of every pair, which no window before has estimated."""
     asked = all_pairs(collection, stop=stop)
 
     def answer(series: EstimateSpec) -> Estimate:

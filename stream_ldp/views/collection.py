@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from stream_ldp.collection import Topics, require_distinct
 from stream_ldp.collection.located import Misplaced, suggestion
 from stream_ldp.collection.synthesis import SynthesizingCollection
+from stream_ldp.deferred import deferred
 from stream_ldp.errors import ParameterError
 from stream_ldp.questions.collection import AskingCollection
 from stream_ldp.records.collection import AD_HOC, MAX_CELLS, with_estimate
@@ -39,6 +40,7 @@ class ViewsCollection(SynthesizingCollection, AskingCollection):
     """
 
     topics: ClassVar[Topics] = Topics(answers="estimates")
+    marginals = deferred("stream_ldp.synthesis.window:marginals_of_views")
 
     mechanism_spec: ViewsSpec = Field(alias="mechanism")
     estimates: tuple[ViewEstimateSpec, ...] = Field(min_length=1)

@@ -29,7 +29,6 @@ from stream_ldp.pipeline.answer import (
     Status,
     StatusField,
     WindowBounds,
-    answer_key,
 )
 from stream_ldp.pipeline.cells import LEVEL, Cell, normal_quantile
 from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look, filtered_lines
@@ -428,11 +427,6 @@ class Marginals(AnswerMessage):
     def series(self) -> str:
         """Name of the only series."""
         return "marginals"
-
-    @property
-    def key(self) -> bytes:
-        """Record key, as `answer_key` makes it."""
-        return answer_key(self.series, self.window, final=self.final)
 
     @property
     def look(self) -> Look:

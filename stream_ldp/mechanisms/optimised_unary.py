@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
@@ -60,12 +59,6 @@ class OptimisedUnaryResponse(UnaryResponse):
     def support(self) -> tuple[float, float]:
         """See `FrequencyOracle.support`: a report supports the values whose bits are 1."""
         return 0.5, (RESOLUTION - self.response.kept) / RESOLUTION
-
-    @property
-    def blanket(self) -> Blanket | None:
-        """See `Randomizer.blanket`: the bits of a dummy, each by itself."""
-        own, any_value = self.support
-        return None if self.size < 2 else Blanket.of_support(own=own, any_value=any_value, both=any_value**2)
 
     def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
         own = checked_values(values)[:, None] == np.arange(self.size)

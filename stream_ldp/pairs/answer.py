@@ -23,7 +23,6 @@ from stream_ldp.pipeline.answer import (
     Status,
     StatusField,
     WindowBounds,
-    answer_key,
 )
 from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look
@@ -106,11 +105,6 @@ class PairEstimates(AnswerMessage):
                 *self.privacy.sentences,
             ),
         )
-
-    @property
-    def key(self) -> bytes:
-        """Record key, as `answer_key` makes it."""
-        return answer_key(self.series, self.window, final=self.final)
 
     def cells(self) -> Iterator[Cell]:
         """Iterate over the shares of users who hold the keys, and the means."""

@@ -210,6 +210,11 @@ class AnswerMessage(Message):
     __str__ = __repr__
 
     @property
+    def key(self) -> bytes:
+        """Record key, as `answer_key` makes it."""
+        return answer_key(self.series, self.window, final=self.final)
+
+    @property
     def settled(self) -> bool:
         """Whether it says what its kind is asked for, and no later answer replaces it."""
         return self.final

@@ -22,7 +22,6 @@ from stream_ldp.pipeline.answer import (
     Status,
     StatusField,
     WindowBounds,
-    answer_key,
 )
 from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look, filtered_lines
@@ -116,11 +115,6 @@ class PlaceCounts(AnswerMessage):
                 *self.privacy.sentences,
             ),
         )
-
-    @property
-    def key(self) -> bytes:
-        """Record key, as `answer_key` makes it."""
-        return answer_key(self.series, self.window, final=self.final)
 
     def cells(self) -> Iterator[Cell]:
         """Iterate over the counts of the places; beside each, what is learnt is a share of all users."""

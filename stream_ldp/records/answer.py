@@ -24,7 +24,6 @@ from stream_ldp.pipeline.answer import (
     Status,
     StatusField,
     WindowBounds,
-    answer_key,
 )
 from stream_ldp.pipeline.cells import LEVEL
 from stream_ldp.pipeline.judgement import Judgement, Look, Measure, previous
@@ -379,11 +378,6 @@ class Estimate(AnswerMessage):
     def score(self, truth: Mapping[CellKey, float]) -> dict[str, Measure]:
         true = [truth.get(("", names), 0.0) for names in product(*(axis.values for axis in self.axes))]
         return {"distance": Measure(value=self.distance(np.array(true).reshape(self.shape)))}
-
-    @property
-    def key(self) -> bytes:
-        """Record key, as `answer_key` makes it."""
-        return answer_key(self.series, self.window, final=self.final)
 
     def distance(self, truth: NDArray[np.float64]) -> float:
         """Compute the average variation distance to another distribution (Chu, Long and Liu, 2022, eq. 12).

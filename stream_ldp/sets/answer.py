@@ -23,7 +23,6 @@ from stream_ldp.pipeline.answer import (
     Status,
     StatusField,
     WindowBounds,
-    answer_key,
 )
 from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.judgement import Judgement, Look, Measure, found, previous
@@ -277,8 +276,3 @@ class Ranking(AnswerMessage):
         """Fingerprint of the batches that report to the next phase, as `Round.fingerprint`; None after the last."""
         inquiry = self.next_inquiry
         return None if inquiry is None else inquiry.fingerprint(self.fingerprint, epoch=self.epoch)
-
-    @property
-    def key(self) -> bytes:
-        """Record key, as `answer_key` makes it."""
-        return answer_key(self.series, self.window, final=self.final)

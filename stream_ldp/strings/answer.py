@@ -22,7 +22,6 @@ from stream_ldp.pipeline.answer import (
     Status,
     StatusField,
     WindowBounds,
-    answer_key,
 )
 from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look, found, previous
@@ -159,11 +158,6 @@ class StringRanking(AnswerMessage):
 
     def score(self, truth: Mapping[CellKey, float]) -> dict[str, Measure]:
         return {"found": found((cell.key for cell in self.cells()), truth)}
-
-    @property
-    def key(self) -> bytes:
-        """Record key, as `answer_key` makes it."""
-        return answer_key(self.series, self.window, final=self.final)
 
     def cells(self) -> Iterator[Cell]:
         """Iterate over the strings that stand out, most frequent first."""

@@ -14,10 +14,10 @@ from fastapi import FastAPI, HTTPException
 from fastapi import Path as InPath
 from pydantic import BaseModel
 
-from stream_ldp import Reporter, ReportRefused, Settings, Terms, load_collection, load_or_create_user
+from stream_ldp import Reporter, ReportRefused, Settings, Terms, UserDatabase, load_collection
 
 HERE = Path(__file__).parent
-USERS = Path.home() / ".care-survey" / "users"
+USERS = Path.home() / "care-survey.sqlite"
 
 
 class Answer(BaseModel):
@@ -28,6 +28,7 @@ class Answer(BaseModel):
 @asynccontextmanager
 async def reporting(app: FastAPI) -> AsyncIterator[None]:
     """Keep one connection to the brokers for all requests."""
+    app.state.users = UserDatabase(USERS)
     async with Reporter(load_collection(HERE / "survey.yaml"), settings=Settings.load()) as app.state.reporter:
         yield
 
@@ -38,11 +39,11 @@ app = FastAPI(lifespan=reporting)
 @app.post("/answers/{user}")
 async def answer(user: Annotated[str, InPath(pattern="^[a-z0-9-]{1,64}$")], given: Answer) -> dict[str, float]:
     """Report a user's answer, and return the user's spent budget in nats."""
-    secret, ledger = load_or_create_user(USERS / user / "secret", terms=Terms(budget=2.0))
+    secrets, ledgers = app.state.users.load_or_create([user], terms=Terms(budget=2.0))
     refused: list[ReportRefused] = []
     await app.state.reporter.report_many(
-        [given.model_dump()], secrets=[secret], ledgers=[ledger], on_refused=lambda _, why: refused.append(why)
+        [given.model_dump()], secrets=secrets, ledgers=ledgers, on_refused=lambda _, why: refused.append(why)
     )
     if refused:
         raise HTTPException(403, str(refused[0]))
-    return {"spent": ledger.spending.epsilon}
+    return {"spent": ledgers[0].spending.epsilon}

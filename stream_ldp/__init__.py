@@ -4,8 +4,8 @@ An application does five things:
 
 * `load_collection` reads a collection file, which says what is reported and how it is perturbed; `parse_collection`
   takes its text.
-* `load_or_create_user` loads a user's secret, and the ledger of what the user's reports have cost. `Terms` are what
-  the user agrees to.
+* `load_or_create_user` loads a user's secret, and the ledger of what the user's reports have cost; a `UserDatabase`
+  has those of many users. `Terms` are what the user agrees to.
 * A `Reporter` perturbs what is true of the user, and sends it.
 * A `Subscriber` receives answers as they come.
 * `query` fetches the answers that there are; asynchronous programs call `fetch_answers`.
@@ -53,6 +53,7 @@ _PUBLIC = {
     "ledger.ledger_file": "LooserTerms PrivacyLedger load_or_create_user",
     "ledger.secret": "SecretError load_or_create_secret",
     "ledger.store": "LedgerError",
+    "ledger.user_database": "UserDatabase",
     "ledger.terms": "Assumption BudgetExceeded DayBudgetExceeded LinkingRefused ReportRefused SpanBudgetExceeded "
     "Terms TooManyValues",
     "synthesis.chunk": "SyntheticChunk",

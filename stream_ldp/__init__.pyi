@@ -36,6 +36,7 @@ from stream_ldp.ledger.terms import ReportRefused as ReportRefused
 from stream_ldp.ledger.terms import SpanBudgetExceeded as SpanBudgetExceeded
 from stream_ldp.ledger.terms import Terms as Terms
 from stream_ldp.ledger.terms import TooManyValues as TooManyValues
+from stream_ldp.ledger.user_database import UserDatabase as UserDatabase
 from stream_ldp.marginals.answer import Marginals as Marginals
 from stream_ldp.marginals.collection import SampledCollection as SampledCollection
 from stream_ldp.pairs.answer import PairEstimates as PairEstimates

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,6 +15,7 @@ from stream_ldp.ledger.terms import ReportRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
@@ -54,12 +56,23 @@ def spend_each(
     turn: that of all these users; None where users take no turns.
     receipts: gets the receipts of those that are counted, by place, which have no rows.
     """
-    refused: dict[int, Refusal] = {}
+    places: dict[Callable[[], AbstractContextManager[None]], list[Charge]] = {}
     for charge in charges:
+        places.setdefault(charge.ledger.together or nullcontext, []).append(charge)
+    refused: dict[int, Refusal] = {}
+    for together, of_place in places.items():
+        counted: dict[int, Receipt] = {}
         try:
-            receipts[charge.place] = charge.ledger.spend(charge.reports, time_ms=time_ms, turn=turn)
-        except (ReportRefused, LedgerError) as why:
-            refused[charge.place] = why
+            with together():
+                for charge in of_place:
+                    try:
+                        counted[charge.place] = charge.ledger.spend(charge.reports, time_ms=time_ms, turn=turn)
+                    except (ReportRefused, LedgerError) as why:
+                        refused[charge.place] = why
+        except LedgerError as why:  # nothing of it is written
+            refused |= dict.fromkeys(counted, why)
+        else:
+            receipts |= counted
     return refused
 
 

@@ -23,7 +23,8 @@ from stream_ldp.ledger.store import FileStore, LedgerError, MemoryStore, derived
 from stream_ldp.ledger.terms import LinkingRefused, Terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from contextlib import AbstractContextManager
 
     from stream_ldp.collection.turns import Turn
     from stream_ldp.ledger.ledger import Book, Spending
@@ -108,6 +109,11 @@ class PrivacyLedger:
         """
         terms = terms or Terms()
         return cls(MemoryStore(terms), secret=secret, terms=terms)
+
+    @property
+    def together(self) -> Callable[[], AbstractContextManager[None]] | None:
+        """See `Store.together`."""
+        return self._store.together
 
     @property
     def terms(self) -> Terms:

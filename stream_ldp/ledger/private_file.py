@@ -39,19 +39,34 @@ def read_private(path: Path) -> bytes:
         OSError: it cannot be read, or has become a symbolic link.
     """
     with open(os.open(path, os.O_RDONLY | _FLAGS), "rb") as file:
-        if _POSIX:
-            status = os.fstat(file.fileno())
-            # Where anybody may make files, somebody could have made this one, and know what it holds.
-            if status.st_uid != os.geteuid():
-                raise NotPrivate(
-                    path,
-                    why="it belongs to another account",
-                    cure=f"if its content is yours: chown {os.geteuid()} {path}; otherwise choose another file",
-                )
-            if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-                raise NotPrivate(path, why="others may read it", cure=f"chmod 600 {path}")
-            _require_directory_of(path)
+        _require_private(path, file.fileno())
         return file.read()
+
+
+def require_private(path: Path) -> None:
+    """Check a file that a library opens by its path.
+
+    Raises:
+        NotPrivate, OSError: see `read_private`.
+    """
+    file = os.open(path, os.O_RDONLY | _FLAGS)
+    try:
+        _require_private(path, file)
+    finally:
+        os.close(file)
+
+
+def create_private(path: Path) -> None:
+    """Create an empty file, unless there is one.
+
+    Raises:
+        NotPrivate: anybody may put another file in its place.
+        OSError: it cannot be created.
+    """
+    if _POSIX:
+        _require_directory_of(path)
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | _FLAGS, 0o600))
+    sync_directory(path.parent)
 
 
 def replace_private(path: Path, content: bytes) -> None:
@@ -114,6 +129,23 @@ def sync_directory(path: Path) -> None:
         os.fsync(directory)
     finally:
         os.close(directory)
+
+
+def _require_private(path: Path, file: int) -> None:
+    """Check an open file."""
+    if not _POSIX:
+        return
+    status = os.fstat(file)
+    # Where anybody may make files, somebody could have made this one, and know what it holds.
+    if status.st_uid != os.geteuid():
+        raise NotPrivate(
+            path,
+            why="it belongs to another account",
+            cure=f"if its content is yours: chown {os.geteuid()} {path}; otherwise choose another file",
+        )
+    if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise NotPrivate(path, why="others may read it", cure=f"chmod 600 {path}")
+    _require_directory_of(path)
 
 
 def _require_directory_of(path: Path) -> None:

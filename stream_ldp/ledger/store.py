@@ -20,6 +20,7 @@ from stream_ldp.mechanisms.randomness.user_secret import require_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from stream_ldp.ledger.terms import Terms
@@ -36,7 +37,14 @@ class LedgerError(StreamLDPError, ValueError):
 
 
 class Store(Protocol):
-    """A place that holds the book of one user."""
+    """A place that holds the book of one user.
+
+    together: makes a block inside which updates of this and other stores of one place are written together; None
+        where each is written alone.
+    """
+
+    @property
+    def together(self) -> Callable[[], AbstractContextManager[None]] | None: ...
 
     def read(self) -> Book:
         """Return the book."""
@@ -50,6 +58,8 @@ class Store(Protocol):
 class MemoryStore:
     """A store in memory, for the threads of one process."""
 
+    together = None
+
     def __init__(self, terms: Terms) -> None:
         self._book = Book(terms=terms)
         self._lock = threading.Lock()
@@ -62,13 +72,52 @@ class MemoryStore:
             self._book = change(self._book)
 
 
-class FileStore:
-    """A file of two lines: the book in JSON, and its seal, a keyed digest of the first line."""
+class Sealed:
+    """A book in JSON with its seal, a keyed digest of the JSON."""
+
+    def __init__(self, place: str, *, secret: bytes) -> None:
+        """Prepare the seal.
+
+        place: of the book, for error messages.
+        """
+        self._place = place
+        self._seal_key = derived_key(secret, _SEAL_PERSON)
+
+    def closed(self, book: Book) -> tuple[bytes, bytes]:
+        """Return the JSON of a book, and its seal."""
+        content = book.model_dump_json().encode()
+        return content, self._seal(content)
+
+    def opened(self, content: bytes, seal: bytes) -> Book:
+        """Return the book.
+
+        Raises:
+            LedgerError: it is damaged, of another user, or of another release.
+        """
+        if not hmac.compare_digest(seal, self._seal(content)):
+            raise LedgerError(
+                f"{self._place}: damaged, or the ledger of another secret: what this user has spent is not known\n"
+                f"  -> put back the newest good copy; without one, move it away and make a new one: {_NEW_LEDGER}, "
+                "which does not count what was spent before"
+            )
+        try:
+            return Book.model_validate_json(content)
+        except ValidationError as error:
+            raise LedgerError(f"{self._place}: written by another release, which must be used to go on") from error
+
+    def _seal(self, content: bytes) -> bytes:
+        return hashlib.blake2b(content, key=self._seal_key, digest_size=32).hexdigest().encode()
+
+
+class FileStore(Sealed):
+    """A file of two lines: the book in JSON, and its seal."""
+
+    together = None
 
     def __init__(self, path: Path, *, secret: bytes) -> None:
         # Once: were a link resolved at every access, its update would replace the link by a second ledger.
         self.path = path.resolve()
-        self._seal_key = derived_key(secret, _SEAL_PERSON)
+        super().__init__(str(self.path), secret=secret)
 
     def read(self) -> Book:
         """See `Store.read`.
@@ -89,16 +138,7 @@ class FileStore:
             ) from None
         except OSError as error:
             raise LedgerError(f"{self.path}: {error.strerror}") from error
-        if not hmac.compare_digest(seal.strip(), self._seal(content)):
-            raise LedgerError(
-                f"{self.path}: damaged, or the ledger of another secret: what this user has spent is not known\n"
-                f"  -> put back the newest good copy; without one, move it away and make a new one: {_NEW_LEDGER}, "
-                "which does not count what was spent before"
-            )
-        try:
-            return Book.model_validate_json(content)
-        except ValidationError as error:
-            raise LedgerError(f"{self.path}: written by another release, which must be used to go on") from error
+        return self.opened(content, seal.strip())
 
     def create(self, terms: Terms) -> None:
         """Store a new book, in which nothing is spent.
@@ -135,16 +175,13 @@ class FileStore:
             self._write(change(self.read()))
 
     def _write(self, book: Book) -> None:
-        content = book.model_dump_json().encode()
+        content, seal = self.closed(book)
         try:
-            replace_private(self.path, content + b"\n" + self._seal(content) + b"\n")
+            replace_private(self.path, content + b"\n" + seal + b"\n")
         except NotPrivate as error:
             raise LedgerError(str(error)) from None
         except OSError as error:
             raise LedgerError(f"{self.path}: cannot be written, so nothing was sent: {error.strerror}") from error
-
-    def _seal(self, content: bytes) -> bytes:
-        return hashlib.blake2b(content, key=self._seal_key, digest_size=32).hexdigest().encode()
 
 
 _NEW_LEDGER = "PrivacyLedger.create, or `stream-ldp report --new-ledger`"

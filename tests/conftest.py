@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import shutil
 import sys
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,8 @@ import pytest
 from stream_ldp.kafka.embedded import EmbeddedKafka, MissingTool
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX, OTHER_VARIABLES
-from tests.kafka.shared import kafka_on_request, shared_kafka
+from tests.kafka.secured import SecuredKafka
+from tests.kafka.shared import kafka_on_request, own_kafka, shared_kafka
 from tests.profiles import QUICK
 
 #: Fixtures that tests of several rooms use.
@@ -26,7 +29,6 @@ pytest_plugins = [
     "tests.cli.audits",
     "tests.client.fakes",
     "tests.coins",
-    "tests.kafka.secured",
     "tests.kafka.traced",
 ]
 
@@ -108,6 +110,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files all of whose tests would be: only to import them takes seconds."""
+    return True if "not heavy" in config.option.markexpr and _is_heavy(collection_path) else None
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Number of processes of `-n auto`: three more than cores, since tests on Kafka wait more than they work."""
@@ -143,6 +150,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(key=lambda item: turns[item.path])
 
 
+@cache
 def _is_heavy(file: Path) -> bool:
     place = file.relative_to(TESTS) if file.is_relative_to(TESTS) else file
     return any(str(each) in HEAVY for each in (place, *place.parents))
@@ -163,14 +171,14 @@ def _turns(files: Iterable[Path], *, waiting: set[Path]) -> dict[Path, float]:
 
 
 @pytest.fixture(scope="session")
-def kafka(pytestconfig: pytest.Config) -> Iterator[EmbeddedKafka]:
-    """A real Apache Kafka. Without Java or Maven its tests are skipped, or fail where it is required."""
+def kafka(pytestconfig: pytest.Config) -> Iterator[SecuredKafka]:
+    """A real Apache Kafka. Without Java, Maven or openssl its tests are skipped, or fail where it is required."""
     with ExitStack() as stack:
         try:
             if hasattr(pytestconfig, "workerinput"):
                 broker = shared_kafka(pytestconfig.workerinput["kafka"])
             else:
-                broker = stack.enter_context(EmbeddedKafka())
+                broker = stack.enter_context(own_kafka())
         except MissingTool as missing:
             if os.environ.get("CI") or os.environ.get("STREAM_LDP_REQUIRE_KAFKA") == "1":
                 pytest.fail(f"a real Kafka is required here: {missing}")
@@ -190,6 +198,15 @@ def elsewhere(kafka: EmbeddedKafka, monkeypatch: pytest.MonkeyPatch) -> Iterator
     """Start a broker of another cluster for this test alone; skipped wherever the shared broker is."""
     monkeypatch.setattr("stream_ldp.kafka.embedded.node._CLUSTER_ID", "AAAAAAAAAAAAAAAAAAAAAA")
     with EmbeddedKafka() as broker:
+        yield broker
+
+
+@pytest.fixture
+def changing(kafka: SecuredKafka, tmp_path: Path) -> Iterator[SecuredKafka]:
+    """Start a broker for this test alone, whose passwords and certificates may be changed."""
+    own = tmp_path / "certificates"
+    shutil.copytree(kafka.certificates, own)
+    with SecuredKafka(own) as broker:
         yield broker
 
 

@@ -13,8 +13,6 @@ import pandas as pd
 import pytest
 from aiohttp import web
 from confluent_kafka import Producer
-from fastapi.testclient import TestClient
-from playwright.async_api import async_playwright
 
 from stream_ldp import load_collection
 from stream_ldp.client.sender import now_ms
@@ -86,6 +84,7 @@ def test_a_program_without_a_broker_prints_what_its_users_are_like(
 def test_the_script_reports_an_answer_again_and_refuses_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+
     monkeypatch.setenv("HOME", str(tmp_path))
     with kafka_in_memory(load_collection(EXAMPLES / "survey.yaml")) as kafka:
         main = runpy.run_path(str(EXAMPLES / "script.py"))["main"]
@@ -123,6 +122,8 @@ def test_another_library_reads_final_answers(capsys: pytest.CaptureFixture[str])
 
 
 async def test_the_backend_reports_within_each_users_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fastapi.testclient import TestClient  # noqa: PLC0415  it takes a second to import
+
     monkeypatch.setenv("HOME", str(tmp_path))
     with kafka_in_memory(load_collection(EXAMPLES / "survey.yaml")) as kafka:
         app = runpy.run_path(str(EXAMPLES / "backend.py"))["app"]
@@ -139,6 +140,8 @@ async def test_the_backend_reports_within_each_users_budget(tmp_path: Path, monk
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="the page needs a browser: Debian's chromium")
 async def test_the_page_reports_through_the_gateway_and_shows_the_receipt() -> None:
+    from playwright.async_api import async_playwright  # noqa: PLC0415  as above
+
     survey = load_collection(EXAMPLES / "survey.yaml")
     site = web.Application()
     site.router.add_static("/", REPOSITORY)

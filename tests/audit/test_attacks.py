@@ -62,10 +62,10 @@ def test_an_honest_mechanism_is_not_accused(parameters: dict[str, float]) -> Non
     ("kind", "parameters"),
     [
         (broken.NeverClears, SURVEY),
-        (broken.NeverClears, PERMANENT_ALONE),
+        pytest.param(broken.NeverClears, PERMANENT_ALONE, marks=pytest.mark.long),
         (broken.NeverClearsOneBit, LOW_NOISE),
         (broken.RedrawsPermanent, PERMANENT_ALONE),
-        (broken.RedrawsPermanent, LOW_NOISE),
+        pytest.param(broken.RedrawsPermanent, LOW_NOISE, marks=pytest.mark.long),
     ],
 )
 def test_a_broken_mechanism_is_caught(kind: type[RRLDP], parameters: dict[str, float]) -> None:
@@ -75,13 +75,13 @@ def test_a_broken_mechanism_is_caught(kind: type[RRLDP], parameters: dict[str, f
 @pytest.mark.parametrize(
     ("words", "parameters"),
     [
-        (broken.IgnoresSecret, LOW_NOISE),
+        pytest.param(broken.IgnoresSecret, LOW_NOISE, marks=pytest.mark.long),
         (broken.IgnoresSecret, PERMANENT_ALONE),
         (broken.IgnoresValue, PERMANENT_ALONE),
         (broken.IgnoresAttribute, LOW_NOISE),
-        (broken.IgnoresAttribute, PERMANENT_ALONE),
+        pytest.param(broken.IgnoresAttribute, PERMANENT_ALONE, marks=pytest.mark.long),
         (broken.IgnoresBit, LOW_NOISE),
-        (broken.IgnoresBit, PERMANENT_ALONE),
+        pytest.param(broken.IgnoresBit, PERMANENT_ALONE, marks=pytest.mark.long),
     ],
 )
 def test_permanent_words_that_are_shared_are_caught(
@@ -90,7 +90,10 @@ def test_permanent_words_that_are_shared_are_caught(
     assert is_disproved(plan(RRLDP(sizes=(3, 3), **parameters), 1, words=words))
 
 
-@pytest.mark.parametrize("parameters", [SURVEY, PERMANENT_ALONE, LOW_NOISE])
+@pytest.mark.parametrize(
+    "parameters",
+    [pytest.param(SURVEY, marks=pytest.mark.long), PERMANENT_ALONE, pytest.param(LOW_NOISE, marks=pytest.mark.long)],
+)
 def test_a_generator_that_begins_anew_in_every_process_is_caught(parameters: dict[str, float]) -> None:
     assert is_disproved(plan(RRLDP(sizes=(3, 3), **parameters), 1, noise=broken.reused_generator))
 
@@ -104,6 +107,8 @@ def averaged(sizes: tuple[int, ...], *, words: type[PermanentWords] = PermanentW
     return attack
 
 
+# That they are the same is quickly shown in test_record_reports.py.
+@pytest.mark.long
 def test_words_that_repeat_every_16_bits_are_caught_by_averages_of_30_reports() -> None:
     """Of value 0, bits 0 and 16 are inverted together, and so always differ: each alone tells nothing more."""
     broken_attack = averaged((18,), words=broken.RepeatsABlock)

@@ -28,7 +28,9 @@ def test_the_published_table_is_reproduced(neighbours: int, reports: float, epsi
 
 
 @pytest.mark.parametrize("parameters", RESPONSES)
-@pytest.mark.parametrize("sizes", [(2,), (3,), (2, 3), (4, 2, 3), (2,) * 16, (40, 25)])
+@pytest.mark.parametrize(
+    "sizes", [(2,), (3,), (2, 3), (4, 2, 3), (2,) * 16, (9, 8), pytest.param((40, 25), marks=pytest.mark.long)]
+)
 def test_a_claim_equals_what_is_enumerated(sizes: tuple[int, ...], parameters: dict[str, float]) -> None:
     mechanism = RRLDP(sizes=sizes, **parameters)
     enumeration = Enumeration.realised(mechanism)

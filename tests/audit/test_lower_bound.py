@@ -17,7 +17,7 @@ from tests.audit.test_attacks import LOW_NOISE, PERMANENT_ALONE, SURVEY, plan
 
 
 @pytest.mark.parametrize("parameters", [SURVEY, PERMANENT_ALONE, LOW_NOISE])
-@pytest.mark.parametrize("neighbours", [1, 2])
+@pytest.mark.parametrize("neighbours", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_a_million_reports_come_within_3_percent_of_epsilon(parameters: dict[str, float], neighbours: int) -> None:
     """Over 40 seeds, the bound of two attributes was 0.990 of epsilon, with a deviation of 0.006; the least 0.978."""
     attack = next(each for each in plan(RRLDP(sizes=(2, 3), **parameters), 1) if each.neighbours == neighbours)
@@ -25,7 +25,7 @@ def test_a_million_reports_come_within_3_percent_of_epsilon(parameters: dict[str
     assert 0.97 * attack.claimed <= found.epsilon <= attack.claimed
 
 
-@pytest.mark.parametrize("parameters", [SURVEY, PERMANENT_ALONE])
+@pytest.mark.parametrize("parameters", [SURVEY, pytest.param(PERMANENT_ALONE, marks=pytest.mark.long)])
 def test_a_bound_is_above_epsilon_no_more_often_than_its_confidence_allows(parameters: dict[str, float]) -> None:
     """With 10 % allowed, and about 8 % measured. By chance, more than 43 of 200 are above once in a million."""
     mechanism = RRLDP(sizes=(2,), **parameters)

@@ -47,7 +47,7 @@ OF_SETS = [
     SetHadamardResponse(size=4, slots=1, epsilon=1.0, hash_bits=2),
     SetHadamardResponse(size=4, slots=2, epsilon=0.5, hash_bits=2),
     SetHadamardResponse(size=4, slots=3, epsilon=2.0, hash_bits=2),
-    SetHadamardResponse(size=4, slots=2, epsilon=3.0, hash_bits=3),
+    pytest.param(SetHadamardResponse(size=4, slots=2, epsilon=3.0, hash_bits=3), marks=pytest.mark.long),
 ]
 
 

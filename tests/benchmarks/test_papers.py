@@ -24,7 +24,6 @@ from tests.benchmarks.papers.__main__ import main, measure
 from tests.benchmarks.papers.algorithms import ALGORITHMS
 from tests.benchmarks.papers.figure import Drawn, Figure, Panel, Point, Results, line, shown
 from tests.benchmarks.papers.papers import PAPERS
-from tests.benchmarks.papers.plots import svg
 from tests.benchmarks.papers.stored import load, store
 from tests.benchmarks.papers.study import USERS, Study
 from tests.paths import REPOSITORY
@@ -152,6 +151,8 @@ def test_studies_of_a_few_users_run_from_data_to_tables_and_plot(directory: Path
         assert {row["series"] for row in rows} == {series}
         assert {row["repeats"] for row in rows} == {2}
     found = {name: each.rows for name, each in load(directory / "results").items()}
+    from tests.benchmarks.papers.plots import svg  # noqa: PLC0415  it takes a second to import
+
     panel = _panel(found)
     assert all(point.deviation > 0.0 for each in panel.lines for point in each.points)
     assert ">tiny<" in svg([panel], title="a tiny figure")

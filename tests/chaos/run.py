@@ -138,6 +138,7 @@ class Crew:
                 broken=self._broken,
                 program=None if self._broken else OPEN_WORKER,
                 environment=self.environment,
+                fresh=True,
             )
         elif processes is self.gateways:
             started = self._gateway(before.port if before else self.ports[len(processes)])
@@ -168,6 +169,7 @@ class Crew:
             log=self._read.directory / f"gateway-{len(self.gateways)}.log",
             port=port,
             environment={},
+            fresh=True,
         )
 
     def _subscriber(self) -> ServiceProcess:
@@ -176,6 +178,7 @@ class Crew:
             log=self._read.directory / f"subscriber-{len(self.subscribers)}.log",
             port=0,
             environment={},
+            fresh=True,
         )
 
     def _flags(self) -> list[str]:

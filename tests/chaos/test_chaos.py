@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 RUNS, PART = 200, 10
 
 
+# Quick tests of it are those of workers that are killed, stopped and joined by others, in tests/service.
+@pytest.mark.long
 async def test_finals_are_exact_while_workers_come_and_go(tmp_path: Path, kafka: EmbeddedKafka) -> None:
     events = (
         Event(at=0.5, fault=Fault.JOIN, seconds=0.0, target=0),

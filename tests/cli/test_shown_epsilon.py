@@ -70,7 +70,7 @@ def check_audited(text: str, epsilons: Sequence[float]) -> None:
         assert min(near) >= epsilon, (epsilon, text)
 
 
-@pytest.mark.parametrize("mechanism", RECORDS)
+@pytest.mark.parametrize("mechanism", [pytest.param(RECORDS[0], marks=pytest.mark.long), RECORDS[1]])
 def test_no_command_shows_an_epsilon_of_records_below_the_true_one(mechanism: str, tmp_path: Path) -> None:
     (file := tmp_path / "survey.yaml").write_text(survey(mechanism))
     collection = JointCollection.load(file)
@@ -107,7 +107,7 @@ def test_no_ledger_shows_what_is_spent_below_what_it_is(mechanism: str, tmp_path
     check_shown(str(refusal.value), r"cost (\S+) nats", [refusal.value.cost])
 
 
-@pytest.mark.parametrize("mechanism", SETS)
+@pytest.mark.parametrize("mechanism", [SETS[0], pytest.param(SETS[1], marks=pytest.mark.long)])
 def test_no_command_shows_an_epsilon_of_sets_below_the_true_one(mechanism: str, tmp_path: Path) -> None:
     (file := tmp_path / "films.yaml").write_text(films(mechanism))
     method = ItemCollection.load(file).method

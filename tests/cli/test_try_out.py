@@ -12,13 +12,9 @@ from typer.testing import CliRunner
 from stream_ldp.cli import app
 
 
-def tried(*arguments: object) -> subprocess.CompletedProcess[str]:
-    program = [sys.executable, "-m", "stream_ldp", "try", *map(str, arguments)]
-    return subprocess.run(program, capture_output=True, text=True, check=False, timeout=120)
-
-
 def test_the_survey_is_tried_in_one_command_and_ends_by_itself_after_its_first_answer() -> None:
-    done = tried("--seconds", 0, "--users", 3000)
+    program = [sys.executable, "-m", "stream_ldp", "try", "--seconds", "0", "--users", "3000"]
+    done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     page, record, left, guess, *answers = done.stdout.splitlines()
     assert page.startswith("Page: http://127.0.0.1:")
@@ -33,8 +29,8 @@ def test_the_survey_is_tried_in_one_command_and_ends_by_itself_after_its_first_a
 
 def test_a_file_is_tried_as_init_guesses_it(tmp_path: Path) -> None:
     (file := tmp_path / "people.csv").write_text("age,smokes\n" + "30,no\n40,yes\n,no\n" * 40)
-    done = tried(file, "--seconds", 0, "--users", 500)
-    assert done.returncode == 0, done.stderr
+    done = CliRunner().invoke(app, ["try", str(file), "--seconds", "0", "--users", "500"])
+    assert done.exit_code == 0, done.stderr
     assert "age-smokes final reports=500" in done.stdout
 
 

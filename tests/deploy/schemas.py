@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-import check_jsonschema
 from click.testing import CliRunner
 
 if TYPE_CHECKING:
@@ -14,6 +13,8 @@ if TYPE_CHECKING:
 
 def problems(file: Path, *, schema: str) -> str:
     """Return what the checker says of a file that is not as the schema wants it, and nothing of one that is."""
+    import check_jsonschema  # noqa: PLC0415  it takes a third of a second to import
+
     with warnings.catch_warnings():
         # The schema of compositions names no release of JSON Schema that the checker knows.
         warnings.simplefilter("ignore", DeprecationWarning)

@@ -130,6 +130,7 @@ def test_what_the_image_is_made_of_is_built_by_locked_tools_alone() -> None:
     assert any("-r docker/requirements.lock" in each for each in others)
 
 
+@pytest.mark.long
 def test_the_bill_of_materials_has_every_package_of_the_image(tmp_path: Path) -> None:
     (command,) = re.findall(
         r"^\tbuild/release/bin/(cyclonedx-py .*)$",

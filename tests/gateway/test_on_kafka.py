@@ -15,6 +15,7 @@ from pathlib import Path
 
 import aiohttp
 import numpy as np
+import pytest
 
 from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.embedded import EmbeddedKafka
@@ -81,6 +82,8 @@ async def test_reports_over_http_are_in_the_published_estimate(
             await assert_finals_are_exact(deployment, reports=4_000)
 
 
+# That the watch over its brokers asks for a restart is quickly shown in tests/kafka/test_broker_watch.py.
+@pytest.mark.long
 async def test_a_gateway_whose_password_has_changed_asks_for_a_restart(
     changing: SecuredKafka, tmp_path: Path, prefix: str
 ) -> None:

@@ -7,17 +7,19 @@ import json
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._scram import ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 
-from stream_ldp.kafka.embedded import EmbeddedKafka
+from stream_ldp.kafka.access import Role
+from stream_ldp.kafka.embedded import EmbeddedKafka, MissingTool
 from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX
+
+#: Those who have a password.
+USERS = ("admin", "guest", *Role)
 
 #: That of every user.
 PASSWORD = "geheim"
@@ -39,17 +41,23 @@ def token(user: str, *, expired: bool = False) -> str:
 class SecuredKafka(EmbeddedKafka):
     """An embedded broker with three more ports, where nobody but the administrator may do anything.
 
-    One is for TLS and passwords, one for TLS and certificates of clients. The last sends its clients to a port where
-    nobody listens, as a broker behind a wrong port mapping does.
+    On its first port, nobody says who it is, and everybody may do everything. Of the others, one is for TLS and
+    passwords, one for TLS and certificates of clients. The last sends its clients to a port where nobody listens, as
+    a broker behind a wrong port mapping does.
     """
 
-    def __init__(self, certificates: Path, *, users: Sequence[str] = ("guest",)) -> None:
-        super().__init__()
-        self.users = ("admin", *users)
+    def __init__(
+        self, certificates: Path, *, data: Path | None = None, ports: tuple[int, int, int, int] | None = None
+    ) -> None:
+        """Choose the ports.
+
+        certificates: a folder that `certify` has filled.
+        data, ports: those of a broker that another process runs.
+        """
+        super().__init__(data=data)
         self.certificates = certificates
-        self.secured_port = EmbeddedKafka().port
-        self.mutual_port = EmbeddedKafka().port
-        self.misleading_port = EmbeddedKafka().port
+        self.ports = ports or (self.port, *(EmbeddedKafka().port for _ in range(3)))
+        self.port, self.secured_port, self.mutual_port, self.misleading_port = self.ports
 
     def properties(self) -> dict[str, str]:
         plain = super().properties()
@@ -71,7 +79,7 @@ class SecuredKafka(EmbeddedKafka):
             "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512,OAUTHBEARER",
             "listener.name.sasl_ssl.plain.sasl.jaas.config": (
                 "org.apache.kafka.common.security.plain.PlainLoginModule required "
-                + " ".join(f'user_{user}="{PASSWORD}"' for user in self.users)
+                + " ".join(f'user_{user}="{PASSWORD}"' for user in USERS)
                 + ";"
             ),
             "listener.name.sasl_ssl.oauthbearer.sasl.jaas.config": believing,
@@ -83,7 +91,7 @@ class SecuredKafka(EmbeddedKafka):
         }
 
     def format_arguments(self) -> tuple[str, ...]:
-        scram = (f"SCRAM-SHA-512=[name={user},password={PASSWORD}]" for user in self.users)
+        scram = (f"SCRAM-SHA-512=[name={user},password={PASSWORD}]" for user in USERS)
         return tuple(argument for user in scram for argument in ("--add-scram", user))
 
     def settings(self, user: str, **others: Any) -> dict[str, Any]:
@@ -130,26 +138,29 @@ class SecuredKafka(EmbeddedKafka):
         """Certify the broker, from its next start on, by another authority, which the administrator trusts too."""
         authority = "-CA other-ca.pem -CAkey other.key -CAcreateserial -extfile names"
         openssl(f"x509 -req -in broker.csr {authority} -out broker.crt", directory=self.certificates)
-        self.certify("broker.key", "broker.crt", "other-ca.pem")
+        join(self.certificates, "broker.key", "broker.crt", "other-ca.pem")
         self.authority_file.write_text(
             self.authority_file.read_text() + (self.certificates / "other-ca.pem").read_text()
         )
-
-    def certify(self, *parts: str) -> None:
-        """Write the broker's certificate, of these files."""
-        text = "".join((self.certificates / each).read_text() for each in parts)
-        (self.certificates / "broker.pem").write_text(text)
 
 
 def openssl(arguments: str, *, directory: Path) -> None:
     subprocess.run(["openssl", *arguments.split()], cwd=directory, check=True, capture_output=True)
 
 
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make ca.pem, broker.pem signed by it for 127.0.0.1, admin.pem with an encrypted admin.key, and other-ca.pem."""
-    directory = tmp_path_factory.mktemp("certificates")
+def join(directory: Path, *parts: str) -> None:
+    """Write the broker's certificate, of these files."""
+    (directory / "broker.pem").write_text("".join((directory / each).read_text() for each in parts))
 
+
+def certify(directory: Path) -> Path:
+    """Make ca.pem, broker.pem signed by it for 127.0.0.1, admin.pem with an encrypted admin.key, and other-ca.pem.
+
+    Raises:
+        MissingTool: there is no openssl.
+    """
+    if shutil.which("openssl") is None:
+        raise MissingTool("the broker of the tests needs certificates, which openssl makes: install openssl")
     make = partial(openssl, directory=directory)
     key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256"
     new = f"{key} -nodes"
@@ -160,22 +171,5 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make("x509 -req -in broker.csr -CA ca.pem -CAkey ca.key -CAcreateserial -extfile names -out broker.crt")
     make(f"req {key} -passout pass:{PASSWORD} -subj /CN=admin -keyout admin.key -out admin.csr")
     make("x509 -req -in admin.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out admin.pem")
-    parts = [(directory / name).read_text() for name in ("broker.key", "broker.crt", "ca.pem")]
-    (directory / "broker.pem").write_text("".join(parts))
+    join(directory, "broker.key", "broker.crt", "ca.pem")
     return directory
-
-
-@pytest.fixture(scope="module")
-def secured(kafka: EmbeddedKafka, certificates: Path) -> Iterator[SecuredKafka]:
-    """Start the guarded broker; the shared one is asked for first, for its rule of when to skip and when to fail."""
-    with SecuredKafka(certificates) as broker:
-        yield broker
-
-
-@pytest.fixture
-def changing(kafka: EmbeddedKafka, certificates: Path, tmp_path: Path) -> Iterator[SecuredKafka]:
-    """Start a guarded broker for this test alone, whose passwords and certificates may be changed."""
-    own = tmp_path / "certificates"
-    shutil.copytree(certificates, own)
-    with SecuredKafka(own) as broker:
-        yield broker

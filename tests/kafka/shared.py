@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import tempfile
 from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing.connection import Client, Listener
+from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from stream_ldp.kafka.embedded import EmbeddedBrokerError, EmbeddedKafka
+from stream_ldp.kafka.embedded import EmbeddedBrokerError
+from tests.kafka.secured import SecuredKafka, certify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 @contextmanager
@@ -31,8 +33,22 @@ def kafka_on_request() -> Iterator[str]:
             thread.join()
 
 
+@contextmanager
+def own_kafka() -> Iterator[SecuredKafka]:
+    """Start a broker with certificates of its own.
+
+    Raises:
+        EmbeddedBrokerError: it could not be started.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="certificates-") as directory,
+        SecuredKafka(certify(Path(directory))) as broker,
+    ):
+        yield broker
+
+
 def _serve(listener: Listener) -> None:
-    found: tuple[Path, int] | Exception | None = None
+    found: tuple[Path, Path, tuple[int, ...]] | Exception | None = None
     with ExitStack() as running:
         while True:
             with listener.accept() as asking:
@@ -43,15 +59,15 @@ def _serve(listener: Listener) -> None:
                     continue
                 if found is None:
                     try:
-                        broker = running.enter_context(EmbeddedKafka())
-                        found = broker.data, broker.port
+                        broker = running.enter_context(own_kafka())
+                        found = broker.certificates, broker.data, broker.ports
                     except (EmbeddedBrokerError, OSError) as failed:
                         found = failed
                 with suppress(BrokenPipeError):
                     asking.send(found)
 
 
-def shared_kafka(address: str) -> EmbeddedKafka:
+def shared_kafka(address: str) -> SecuredKafka:
     """Return the broker that runs at the address's process, which is not ours to end or to restart.
 
     Raises:
@@ -62,5 +78,5 @@ def shared_kafka(address: str) -> EmbeddedKafka:
         found = asking.recv()
     if isinstance(found, Exception):
         raise found
-    data, port = found
-    return EmbeddedKafka(data=data, port=port)
+    certificates, data, ports = found
+    return SecuredKafka(certificates, data=data, ports=ports)

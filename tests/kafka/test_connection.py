@@ -32,9 +32,9 @@ estimates: [{name: bathing, of: [bathing]}]
 
 
 @pytest.fixture
-def admitted(secured: SecuredKafka) -> dict[str, Any]:
+def admitted(kafka: SecuredKafka) -> dict[str, Any]:
     """Return the settings of the administrator."""
-    return secured.settings("admin")
+    return kafka.settings("admin")
 
 
 async def _refused(**flags: Any) -> str:
@@ -54,17 +54,15 @@ async def test_topics_can_be_set_up_and_checked_over_tls_with_a_password(
     assert await preflight(settings, {"care.yaml": COLLECTION}) == {spec.name: spec.partitions for spec in specs}
 
 
-async def test_a_client_is_known_by_a_certificate_whose_key_is_encrypted(
-    secured: SecuredKafka, certificates: Path, tmp_path: Path
-) -> None:
+async def test_a_client_is_known_by_a_certificate_whose_key_is_encrypted(kafka: SecuredKafka, tmp_path: Path) -> None:
     file = tmp_path / "password"
     file.write_text(PASSWORD)
     trusting = {
-        "brokers": f"127.0.0.1:{secured.mutual_port}",
+        "brokers": f"127.0.0.1:{kafka.mutual_port}",
         "security_protocol": "SSL",
-        "tls_ca_file": certificates / "ca.pem",
+        "tls_ca_file": kafka.certificates / "ca.pem",
     }
-    own = {"tls_cert_file": certificates / "admin.pem", "tls_key_file": certificates / "admin.key"}
+    own = {"tls_cert_file": kafka.certificates / "admin.pem", "tls_key_file": kafka.certificates / "admin.key"}
     settings = Settings.load(**trusting, **own, tls_key_password_file=file)
     await check_connection(settings)
     async with Cluster.connect(settings) as cluster:
@@ -85,12 +83,12 @@ async def test_a_wrong_password_or_an_unknown_user_is_named_as_the_cause(
 
 
 async def test_what_waiting_does_not_cure_is_told_apart_from_an_outage(
-    admitted: dict[str, Any], certificates: Path
+    admitted: dict[str, Any], kafka: SecuredKafka
 ) -> None:
     for wrong in (
         {"sasl_password": "falsch"},
         {"sasl_mechanism": "SCRAM-SHA-256"},
-        {"tls_ca_file": certificates / "other-ca.pem"},
+        {"tls_ca_file": kafka.certificates / "other-ca.pem"},
     ):
         with pytest.raises(AccessRefused):
             await check_connection(Settings.load(**{**admitted, **wrong}))
@@ -137,9 +135,9 @@ async def test_a_refused_connection_is_closed_before_the_refusal_is_told(
 
 
 async def test_an_untrusted_broker_certificate_is_named_with_the_authorities_in_use(
-    admitted: dict[str, Any], certificates: Path
+    admitted: dict[str, Any], kafka: SecuredKafka
 ) -> None:
-    other = certificates / "other-ca.pem"
+    other = kafka.certificates / "other-ca.pem"
     problem = await _refused(**{**admitted, "tls_ca_file": other})
     assert problem.startswith("TLS: the broker's certificate is not trusted: ")
     assert problem.endswith(f"tls_ca_file is {other}")
@@ -152,8 +150,8 @@ async def test_a_certificate_for_another_host_is_not_trusted(admitted: dict[str,
     assert "not trusted: Hostname mismatch" in problem
 
 
-async def test_tls_on_a_plaintext_port_is_told_at_once(admitted: dict[str, Any], secured: SecuredKafka) -> None:
-    flags = {**admitted, "brokers": secured.bootstrap}
+async def test_tls_on_a_plaintext_port_is_told_at_once(admitted: dict[str, Any], kafka: SecuredKafka) -> None:
+    flags = {**admitted, "brokers": kafka.bootstrap}
     assert await _refused(**flags) == "this port is for plaintext, and security_protocol is SASL_SSL"
     with pytest.raises(AccessRefused):
         await check_connection(Settings.load(**flags))
@@ -188,9 +186,9 @@ async def test_a_missing_password_on_a_tls_port_is_suspected(admitted: dict[str,
     )
 
 
-async def test_a_password_on_a_port_that_takes_none_is_named_as_the_cause(secured: SecuredKafka) -> None:
+async def test_a_password_on_a_port_that_takes_none_is_named_as_the_cause(kafka: SecuredKafka) -> None:
     problem = await _refused(
-        brokers=secured.bootstrap, security_protocol="SASL_PLAINTEXT", sasl_username="admin", sasl_password="geheim"
+        brokers=kafka.bootstrap, security_protocol="SASL_PLAINTEXT", sasl_username="admin", sasl_password="geheim"
     )
     assert problem == "this port accepts no passwords, so security_protocol SASL_PLAINTEXT does not fit it"
 
@@ -261,8 +259,8 @@ async def test_a_silent_server_is_given_up_on_after_the_timeout() -> None:
         await hung_up.wait()
 
 
-async def test_a_broker_that_sends_its_clients_to_a_dead_address_is_named_with_it(secured: SecuredKafka) -> None:
-    misled = f"127.0.0.1:{secured.misleading_port}"
+async def test_a_broker_that_sends_its_clients_to_a_dead_address_is_named_with_it(kafka: SecuredKafka) -> None:
+    misled = f"127.0.0.1:{kafka.misleading_port}"
     with pytest.raises(BrokerUnreachable) as refused:
         await check_connection(Settings.load(brokers=misled))
     assert str(refused.value) == (

@@ -19,11 +19,11 @@ from tests.kafka.secured import PASSWORD, SecuredKafka, token
 MECHANISMS = ("PLAIN", "SCRAM-SHA-512", "OAUTHBEARER")
 
 
-def settings_of(secured: SecuredKafka, mechanism: str, secret: str, directory: Path) -> Settings:
+def settings_of(kafka: SecuredKafka, mechanism: str, secret: str, directory: Path) -> Settings:
     """Return the settings of the administrator, whose password or token is in a file."""
     file = directory / "secret"
     file.write_text(secret)
-    flags: dict[str, Any] = secured.settings("admin", sasl_mechanism=mechanism, sasl_password=None)
+    flags: dict[str, Any] = kafka.settings("admin", sasl_mechanism=mechanism, sasl_password=None)
     if mechanism == "OAUTHBEARER":
         return Settings.load(**{**flags, "sasl_username": None, "sasl_token_file": file})
     return Settings.load(**flags, sasl_password_file=file)
@@ -41,10 +41,10 @@ def forms_of(secret: str) -> list[str]:
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 async def test_no_secret_is_logged_at_any_level(
-    mechanism: str, secured: SecuredKafka, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    mechanism: str, kafka: SecuredKafka, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     secret = token("admin") if mechanism == "OAUTHBEARER" else PASSWORD
-    settings = settings_of(secured, mechanism, secret, tmp_path)
+    settings = settings_of(kafka, mechanism, secret, tmp_path)
     with caplog.at_level(logging.DEBUG, logger="aiokafka"):
         async with Cluster.connect(settings) as cluster:
             assert await cluster.size() == 1
@@ -56,10 +56,10 @@ async def test_no_secret_is_logged_at_any_level(
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 async def test_no_secret_is_in_the_error_that_refuses_it(
-    mechanism: str, secured: SecuredKafka, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    mechanism: str, kafka: SecuredKafka, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     secret = token("admin", expired=True) if mechanism == "OAUTHBEARER" else f"not-{PASSWORD}"
-    settings = settings_of(secured, mechanism, secret, tmp_path)
+    settings = settings_of(kafka, mechanism, secret, tmp_path)
     with caplog.at_level(logging.DEBUG, logger="aiokafka"), pytest.raises(BrokerUnreachable) as refused:
         async with Cluster.connect(settings):
             pass

@@ -6,7 +6,6 @@ import asyncio
 import errno
 import json
 import math
-import multiprocessing
 import os
 import signal
 import stat
@@ -50,6 +49,7 @@ from stream_ldp.sets.item_sets import ItemSets
 from tests.client.examples import collection_of, write_survey
 from tests.client.fakes import FakeBroker
 from tests.client.items import EPOCH, film_round, films
+from tests.forked import PRELOADED, PROCESSES
 from tests.ledger.kills import killed
 from tests.ledger.ledgers import COLLECTION, NOON_MS, SECRET, UNLIMITED, counted, opened, spend
 
@@ -58,9 +58,11 @@ PERMANENT_ONLY = collection_of(mechanism="{kind: rr-ldp, f: 0.25}")
 RECORD = {"bathing": "no", "mobility": "some"}
 OTHER = {"bathing": "no", "mobility": "full"}
 
-#: Processes of their own, from one that has imported all of this once: it takes seconds.
-PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload([__name__])
+
+@pytest.fixture(scope="module", autouse=True)
+def _import_once() -> None:
+    """Let the process from which those of these tests are forked import all of this: it takes seconds."""
+    PROCESSES.set_forkserver_preload([*PRELOADED, __name__])
 
 
 def apart(body: Callable[[Path], None], directory: Path) -> None:

@@ -32,6 +32,7 @@ from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.pipeline.windows import pane_of, windows_of
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.layout import JointLayout
+from tests.forked import Forked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -145,19 +146,26 @@ class Deployment:
         return self.file, *self.others
 
     def worker(
-        self, *, broken: str | None = None, program: Path | None = None, environment: Mapping[str, str] | None = None
+        self,
+        *,
+        broken: str | None = None,
+        program: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        fresh: bool = False,
     ) -> WorkerProcess:
         """Make a worker of this collection.
 
         broken: the rule that it breaks.
         program: the script to run in place of the package's own command line.
         environment: variables beside those of this process.
+        fresh: whether it is not forked from a process that has the package loaded.
         """
-        if program is not None:
-            # Without the folder of the script, which may have modules of the names of Python's own.
-            return WorkerProcess(self, ["-P", str(program)], environment=environment)
-        command = [str(BROKEN_WORKERS), broken] if broken else ["-m", "stream_ldp"]
-        return WorkerProcess(self, command, environment=environment)
+        command = ["-m", "stream_ldp"]
+        if broken is not None:
+            command = [str(BROKEN_WORKERS), broken]
+        elif program is not None:
+            command = [str(program)]
+        return WorkerProcess(self, command, environment=environment, fresh=fresh)
 
     async def records(self, topic: str) -> list[ConsumerRecord]:
         """Return all that a topic holds now."""
@@ -277,19 +285,31 @@ class ServiceProcess:
     """
 
     def __init__(
-        self, command: Sequence[str], *, log: Path, port: int, environment: Mapping[str, str] | None = None
+        self,
+        command: Sequence[str],
+        *,
+        log: Path,
+        port: int,
+        environment: Mapping[str, str] | None = None,
+        fresh: bool = False,
     ) -> None:
-        """Start it; what it says goes to the end of a file."""
+        """Start it; what it says goes to the end of a file.
+
+        environment: variables beside those of this process.
+        fresh: whether it is not forked from a process that has the package loaded.
+        """
         self.expected: int | None = None
         self.port = port
         self._log = log
-        with self._log.open("ab") as output:
-            self.process = subprocess.Popen(
-                [sys.executable, *command],
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=None if environment is None else {**os.environ, **environment},
-            )
+        variables = {**os.environ, **(environment or {})}
+        self.process: Forked | subprocess.Popen[bytes]
+        if fresh:
+            # Without the folder of a script, which may have modules of the names of Python's own.
+            whole = [sys.executable, *(() if command[0] == "-m" else ("-P",)), *command]
+            with log.open("ab") as output:
+                self.process = subprocess.Popen(whole, stdout=output, stderr=subprocess.STDOUT, env=variables)
+        else:
+            self.process = Forked(command, output=log, environment=variables)
 
     def __enter__(self) -> Self:
         return self
@@ -353,6 +373,7 @@ class WorkerProcess(ServiceProcess):
         *,
         environment: Mapping[str, str] | None = None,
         options: Sequence[str] = (),
+        fresh: bool = False,
     ) -> None:
         port = free_port()
         super().__init__(
@@ -368,6 +389,7 @@ class WorkerProcess(ServiceProcess):
             log=deployment.directory / f"worker-{port}.log",
             port=port,
             environment=environment,
+            fresh=fresh,
         )
 
 

@@ -8,7 +8,7 @@ import itertools
 import os
 import re
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -33,7 +33,6 @@ from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import Door, Gateway, Source
 from stream_ldp.kafka.access import COMMANDS, AccessRule, Operation, Resource, Role, access_rules
 from stream_ldp.kafka.cluster import Cluster, ClusterError
-from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.settings_sources import ENVIRONMENT_PREFIX
 from stream_ldp.kafka.topics import topic_specs
@@ -61,15 +60,9 @@ class Refused(StreamLDPError):
     """A command did not do what it is there for."""
 
 
-@pytest.fixture(scope="module")
-def guarded(kafka: EmbeddedKafka, certificates: Path) -> Iterator[SecuredKafka]:
-    with SecuredKafka(certificates, users=list(Role)) as broker:
-        yield broker
-
-
 @pytest.fixture
-def administrator(guarded: SecuredKafka) -> AdminClient:
-    return AdminClient({"bootstrap.servers": guarded.bootstrap})
+def administrator(kafka: SecuredKafka) -> AdminClient:
+    return AdminClient({"bootstrap.servers": kafka.bootstrap})
 
 
 def allow(administrator: AdminClient, role: Role, rules: Sequence[AccessRule]) -> None:
@@ -102,10 +95,10 @@ def allow(administrator: AdminClient, role: Role, rules: Sequence[AccessRule]) -
 
 
 class Installation:
-    """A deployment on the guarded broker, and what each kind of user does there."""
+    """A deployment on the broker, and what each kind of user does there."""
 
-    def __init__(self, deployment: Deployment, guarded: SecuredKafka) -> None:
-        self.deployment, self.guarded = deployment, guarded
+    def __init__(self, deployment: Deployment, kafka: SecuredKafka) -> None:
+        self.deployment, self.kafka = deployment, kafka
         self.numbers = itertools.count()
         #: What has been run, by the names of the commands.
         self.commands: set[str] = set()
@@ -119,10 +112,10 @@ class Installation:
         return access_rules(role, [self.deployment.collection], settings=self.deployment.settings)
 
     def settings(self, role: Role) -> Settings:
-        return Settings.load(**self.guarded.settings(role, topic_prefix=self.deployment.settings.topic_prefix))
+        return Settings.load(**self.kafka.settings(role, topic_prefix=self.deployment.settings.topic_prefix))
 
     def environment(self, role: Role) -> dict[str, str]:
-        given = self.guarded.settings(role, topic_prefix=self.deployment.settings.topic_prefix)
+        given = self.kafka.settings(role, topic_prefix=self.deployment.settings.topic_prefix)
         return {f"{ENVIRONMENT_PREFIX}{name.upper()}": str(value) for name, value in given.items()}
 
     def worker(self, **others: str) -> WorkerProcess:
@@ -422,17 +415,15 @@ class ItemInstallation(Installation):
 
 
 @pytest.fixture
-async def records(tmp_path: Path, guarded: SecuredKafka, prefix: str) -> RecordInstallation:
-    deployment = await JointDeployment.create(
-        tmp_path, brokers=guarded.bootstrap, prefix=prefix, text=RECORDED_SURVEY
-    )
-    return RecordInstallation(deployment, guarded)
+async def records(tmp_path: Path, kafka: SecuredKafka, prefix: str) -> RecordInstallation:
+    deployment = await JointDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix, text=RECORDED_SURVEY)
+    return RecordInstallation(deployment, kafka)
 
 
 @pytest.fixture
-async def items(tmp_path: Path, guarded: SecuredKafka, prefix: str) -> ItemInstallation:
-    deployment = await ItemDeployment.create(tmp_path, brokers=guarded.bootstrap, prefix=prefix, text=FILMS)
-    return ItemInstallation(deployment, guarded)
+async def items(tmp_path: Path, kafka: SecuredKafka, prefix: str) -> ItemInstallation:
+    deployment = await ItemDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix, text=FILMS)
+    return ItemInstallation(deployment, kafka)
 
 
 async def test_the_access_rules_are_enough_for_clients_workers_readers_and_watchers(

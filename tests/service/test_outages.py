@@ -138,7 +138,7 @@ def change_both(broker: SecuredKafka) -> None:
 
 
 # That the watch over a worker's and a gateway's brokers asks for a restart is quickly shown in
-# tests/kafka/test_broker_watch.py, and on a real broker in tests/gateway/test_on_kafka.py.
+# tests/kafka/test_broker_watch.py.
 @pytest.mark.long
 @pytest.mark.parametrize("change", [SecuredKafka.change_password, SecuredKafka.change_authority, change_both])
 async def test_a_worker_whose_password_or_authority_has_changed_asks_for_a_restart_and_can_be_stopped(

@@ -95,7 +95,7 @@ async def test_every_report_counts_in_one_final_and_finals_match_the_offline_est
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux says what a process has loaded")
 async def test_a_worker_is_ready_only_when_its_solvers_are_loaded(by_default: JointDeployment) -> None:
     """Else the first answer would wait for them, and be late, while the worker is ready."""
-    with by_default.worker() as worker:
+    with by_default.worker(fresh=True) as worker:
         await worker.ready()
         loaded = await asyncio.to_thread(Path(f"/proc/{worker.process.pid}/maps").read_text)
         assert "sklearn/linear_model" in loaded
@@ -132,7 +132,7 @@ async def test_the_same_kill_loses_reports_if_the_read_position_is_committed_ins
 
 
 async def test_a_stopped_worker_exits_with_0_and_hands_over_without_loss(deployment: JointDeployment) -> None:
-    with deployment.worker() as first:
+    with deployment.worker(fresh=True) as first:
         await first.ready()
         await play(deployment, users=10_000, seconds=2)
         first.signal(signal.SIGTERM)

@@ -43,17 +43,14 @@ async def _read(bootstrap: str, topic: str) -> list[bytes]:
 
 @pytest.mark.usefixtures("kafka")
 def test_a_broker_keeps_its_records_when_it_is_killed_and_under_new_ports(tmp_path: Path) -> None:
-    """Restarted, it keeps its address as well."""
+    """That it keeps its address when it is restarted, and its records when it is stopped, other tests rely on."""
     with EmbeddedKafka(data=tmp_path) as first:
-        before = first.bootstrap
-        asyncio.run(_create(before, "kept"))
-        asyncio.run(_produce(before, "kept", b"acknowledged"))
-        first.restart()
-        assert first.bootstrap == before
-        asyncio.run(_produce(before, "kept", b"stopped in good order"))
-    with EmbeddedKafka(data=tmp_path) as second:
-        assert second.bootstrap != before
-        assert asyncio.run(_read(second.bootstrap, "kept")) == [b"acknowledged", b"stopped in good order"]
+        asyncio.run(_create(first.bootstrap, "kept"))
+        asyncio.run(_produce(first.bootstrap, "kept", b"acknowledged"))
+        first.kill()
+        with EmbeddedKafka(data=tmp_path) as second:
+            assert second.bootstrap != first.bootstrap
+            assert asyncio.run(_read(second.bootstrap, "kept")) == [b"acknowledged"]
 
 
 def test_a_broker_uses_the_archive_of_its_classes_from_its_first_start(kafka: EmbeddedKafka) -> None:
@@ -65,6 +62,14 @@ def test_a_broker_uses_the_archive_of_its_classes_from_its_first_start(kafka: Em
     assert all(f"-XX:SharedArchiveFile={archive.file}" in line for line in brokers)
 
 
+def test_what_guards_a_broker_ends_it_at_once_when_its_parent_is_gone() -> None:
+    with subprocess.Popen(("/bin/sh", "-c", node._GUARD, "sh", "sleep", "600"), stdin=subprocess.PIPE) as guard:
+        assert guard.stdin is not None
+        guard.stdin.close()
+        assert guard.wait(30) == 128 + signal.SIGKILL
+
+
+@pytest.mark.long
 @pytest.mark.usefixtures("kafka")
 def test_no_broker_outlives_a_parent_that_is_killed() -> None:
     program = (

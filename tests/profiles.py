@@ -7,8 +7,8 @@ from hypothesis import settings
 BRIEF, QUICK, FULL = "brief", "quick", "full"
 
 # A slow machine must not decide a test.
-settings.register_profile(QUICK, deadline=None, max_examples=50)
-settings.register_profile(BRIEF, deadline=None, max_examples=20)
+settings.register_profile(QUICK, deadline=None, max_examples=30)
+settings.register_profile(BRIEF, deadline=None, max_examples=10)
 settings.register_profile(FULL, deadline=None)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
+import os
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
@@ -20,7 +22,7 @@ from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.connection import BrokerUnreachable
-from stream_ldp.kafka.embedded import EmbeddedKafka
+from stream_ldp.kafka.embedded import EmbeddedKafka, EmbeddedMock
 from stream_ldp.kafka.registry import Registration, register
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
@@ -176,20 +178,29 @@ async def test_a_restarted_broker_gets_every_report_once_and_a_dead_one_is_given
 
 
 @asynccontextmanager
-async def frozen(broker: EmbeddedKafka) -> AsyncIterator[None]:
+async def frozen(broker: EmbeddedMock) -> AsyncIterator[None]:
     """Stop a broker's process, as a machine that hangs does: its connections stay open."""
-    broker.signal(signal.SIGSTOP)
+    (process,) = (each.pid for each in multiprocessing.active_children() if each.daemon)
+    assert process is not None
+    os.kill(process, signal.SIGSTOP)
     try:
         yield
     finally:
-        broker.signal(signal.SIGCONT)
+        os.kill(process, signal.SIGCONT)
+
+
+@pytest.fixture
+def mock() -> Iterator[EmbeddedMock]:
+    with EmbeddedMock() as broker:
+        yield broker
 
 
 async def test_when_the_broker_freezes_the_next_call_raises_what_is_lost_and_nothing_more_is_sent(
-    mortal: EmbeddedKafka,
+    mock: EmbeddedMock,
 ) -> None:
-    settings = Settings.load(brokers=mortal.bootstrap)
-    await create_topics(settings)
+    settings = Settings.load(brokers=mock.bootstrap)
+    names = settings.topic_names
+    mock.touch([names.reports("care-survey"), names.collections])
     taken = 0
 
     async def report_for_ever() -> None:
@@ -204,7 +215,7 @@ async def test_when_the_broker_freezes_the_next_call_raises_what_is_lost_and_not
         await reporter.__aenter__()
         await reporter.report_many(np.zeros((500, 2), dtype=np.int64), secrets=None)
         assert await reporter.flush() == 500
-        async with frozen(mortal):
+        async with frozen(mock):
             began = time.monotonic()
             with pytest.raises(DeliveryError, match=r"no answer within 2 s") as lost:
                 await report_for_ever()

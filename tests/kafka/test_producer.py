@@ -15,7 +15,7 @@ from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError
 from aiokafka.protocol.produce import ProduceRequest
 
 from stream_ldp.kafka import producer as producer_module
-from stream_ldp.kafka.embedded import EmbeddedKafka
+from stream_ldp.kafka.embedded import EmbeddedMock
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.kafka.settings import Settings
@@ -184,16 +184,13 @@ async def test_aiokafka_has_the_privates_that_a_producer_needs() -> None:
     assert real._closed is True
 
 
-async def test_a_producer_whose_broker_is_gone_is_abandoned_in_time_and_leaves_nothing_behind(
-    mortal: EmbeddedKafka, prefix: str
-) -> None:
-    settings = Settings.load(brokers=mortal.bootstrap)
-    await create(settings, prefix)
-    producer = Producer(settings)
-    await producer.start()
-    await producer.publish([record(prefix, b"arrives")])
-    await asyncio.to_thread(mortal.kill)
-    lost = await producer.send(record(prefix, b"does not"))
+async def test_a_producer_whose_broker_is_gone_is_abandoned_in_time_and_leaves_nothing_behind() -> None:
+    with EmbeddedMock() as broker:
+        broker.touch(["topic"])
+        producer = Producer(Settings.load(brokers=broker.bootstrap))
+        await producer.start()
+        await producer.publish([record("topic", b"arrives")])
+    lost = await producer.send(record("topic", b"does not"))
     async with asyncio.timeout(producer_module.ABANDON_SECONDS + 5):
         await producer.abandon()
     assert not lost.done()

@@ -157,7 +157,7 @@ def test_values_in_a_list_must_all_be_told_apart() -> None:
 RAPPOR = ({"hashes": 2}, {"hashes": 1, "p": 0.25, "q": 0.75})
 
 
-@pytest.mark.parametrize("parameters", RAPPOR, ids=str)
+@pytest.mark.parametrize("parameters", [pytest.param(RAPPOR[0], marks=pytest.mark.long), RAPPOR[1]], ids=str)
 def test_frequencies_by_rappor_are_unbiased_and_their_standard_errors_true(parameters: dict[str, float]) -> None:
     """Of 80 repeats, a right mean is 5 standard errors off for 1 seed in 10^5, a right deviation 30 % for one."""
     spec = spec_of({"kind": "sampled", "epsilon": 6, "oracle": "rappor", "cohorts": 16, **parameters})

@@ -83,7 +83,7 @@ def test_the_expected_error_of_frequencies_is_exactly_that_of_the_answers(oracle
     assert 0 < score["avd"] < 1
 
 
-@pytest.mark.parametrize("oracle", ["o-rr", "o-rappor"])
+@pytest.mark.parametrize("oracle", [pytest.param("o-rr", marks=pytest.mark.long), "o-rappor"])
 def test_the_error_of_frequencies_in_cohorts_is_the_expected_one(oracle: str) -> None:
     """The mean over 300 repeats of 8 squared errors has a deviation of 4.2 %: within 14 % but for 1 seed in 10^3.
 

@@ -78,7 +78,7 @@ def cost(rows: int, answer: Estimate) -> float:
     ("sizes", "mechanism", "reports"),
     [
         ((20, 20), "rr-ldp, f: 0.25", 20_000),  # every report has a row of its own
-        ((6, 6), "rr-ldp, f: 0.25", 1_000_000),  # there are 4,096 rows
+        pytest.param((6, 6), "rr-ldp, f: 0.25", 1_000_000, marks=pytest.mark.long),  # there are 4,096 rows
         ((20, 20), "k-rr, epsilon: 3", 100_000),  # there are 400
     ],
 )

@@ -23,7 +23,10 @@ def twin(kind: type[LolohaResponse]) -> Loloha:
     return method
 
 
-@pytest.mark.parametrize(("epsilon", "for_ever", "set_size"), [(1.0, 2.0, 2), (2.0, 2.2, 1)])
+@pytest.mark.parametrize(
+    ("epsilon", "for_ever", "set_size"),
+    [pytest.param(1.0, 2.0, 2, marks=pytest.mark.long), (2.0, 2.2, 1)],
+)
 def test_repeated_reports_lose_exactly_what_is_claimed_and_charged(
     epsilon: float, for_ever: float, set_size: int
 ) -> None:
@@ -37,7 +40,9 @@ def test_repeated_reports_lose_exactly_what_is_claimed_and_charged(
     assert list(repeated_differences(METHOD)) == []
 
 
-@pytest.mark.parametrize("kind", [broken.RedrawsThePermanentSign, broken.RefreshesNothing])
+@pytest.mark.parametrize(
+    "kind", [pytest.param(broken.RedrawsThePermanentSign, marks=pytest.mark.long), broken.RefreshesNothing]
+)
 def test_a_client_that_draws_afresh_or_not_at_all_loses_more_than_is_claimed(kind: type[LolohaResponse]) -> None:
     assert any(each.enumerated > each.claimed + 1e-9 for each in repeated_losses(twin(kind)))
 

@@ -8,6 +8,7 @@ import itertools
 import os
 import re
 import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -92,6 +93,11 @@ def allow(administrator: AdminClient, role: Role, rules: Sequence[AccessRule]) -
     ]
     for future in administrator.create_acls(bindings).values() if bindings else ():
         future.result(30)
+    # The broker follows what the controller has taken.
+    deadline = time.monotonic() + 30
+    while set(administrator.describe_acls(every).result(30)) != set(bindings):
+        assert time.monotonic() < deadline, "the rules do not hold"
+        time.sleep(0.02)
 
 
 class Installation:

@@ -12,7 +12,6 @@ from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.terms import Terms
-from stream_ldp.records.collection import JointCollection
 from tests.client.examples import collection_of
 
 SECRET = bytes(range(32))
@@ -20,7 +19,7 @@ RECORD = {"bathing": "no", "mobility": "some"}
 SETTINGS = Settings.load(brokers="nowhere:1")
 
 
-def reporter(collection: JointCollection | None = None, **options: Any) -> Reporter:
+def reporter(collection: Any = None, **options: Any) -> Reporter:
     """Make a reporter of a user without a budget, if the test gives no ledger."""
     secret = options.setdefault("secret", SECRET)
     defaults: dict[str, Any] = {"ledger": secret and unlimited(secret), "linger": 3600.0, "clock": lambda: 0}

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 import numpy as np
 import pytest
 
-from stream_ldp.client.reporter import Reporter
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.terms import Assumption, BudgetExceeded, Terms, TooManyValues
 from stream_ldp.mechanisms import SeededEntropy
+from tests.client import reports
 from tests.client.fakes import FakeBroker
-from tests.client.reports import SECRET, SETTINGS, unlimited
+from tests.client.reports import SECRET
 from tests.places.examples import collection_of, users
 
 COLLECTION = collection_of()
+reporter = partial(reports.reporter, COLLECTION)
 RECORD = {"place": "d", "region": "south", "epsilon": "0.5"}
 
 
@@ -23,11 +24,6 @@ RECORD = {"place": "d", "region": "south", "epsilon": "0.5"}
 def broker(broker: FakeBroker) -> FakeBroker:
     broker.topics = {"stream-ldp.visits.reports"}
     return broker
-
-
-def reporter(**options: Any) -> Reporter:
-    defaults: dict[str, Any] = {"secret": SECRET, "ledger": unlimited(SECRET), "linger": 3600.0, "clock": lambda: 0}
-    return Reporter(COLLECTION, settings=SETTINGS, **(defaults | options))
 
 
 async def test_another_epsilon_costs_as_much_more(broker: FakeBroker) -> None:

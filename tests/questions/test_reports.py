@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,11 +15,13 @@ from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
 from stream_ldp.mechanisms.repeated import RepeatedResponse
 from stream_ldp.questions.permanent import asked, permanent_answers
+from tests.client import reports
 from tests.client.fakes import FakeBroker
 from tests.client.reports import SECRET, SETTINGS, unlimited
 from tests.marginals.examples import collection_of, users
 
 COLLECTION = collection_of()
+reporter = partial(reports.reporter, COLLECTION)
 (ASKED,) = asked(COLLECTION, secrets=[SECRET]).tolist()
 ABOUT = COLLECTION.questions.questions[ASKED].attributes[0].name
 RECORD = {"diet": "fish", "age": "41", "smokes": "no"}
@@ -30,11 +32,6 @@ OTHER = {"diet": "meat", "age": "42", "smokes": "yes"}
 def broker(broker: FakeBroker) -> FakeBroker:
     broker.topics = {"stream-ldp.diets.reports"}
     return broker
-
-
-def reporter(**options: Any) -> Reporter:
-    defaults: dict[str, Any] = {"secret": SECRET, "ledger": unlimited(SECRET), "linger": 3600.0, "clock": lambda: 0}
-    return Reporter(COLLECTION, settings=SETTINGS, **(defaults | options))
 
 
 async def test_what_is_not_asked_changes_neither_report_nor_ledger(broker: FakeBroker) -> None:

@@ -33,6 +33,8 @@ async def deployment(tmp_path: Path, kafka: EmbeddedKafka, prefix: str) -> ItemD
     return await ItemDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix, text=FILMS)
 
 
+# tests/kinds/test_on_kafka.py kills one then, too.
+@pytest.mark.long
 async def test_a_worker_killed_in_phase_2_changes_nothing_in_the_finals(deployment: ItemDeployment) -> None:
     """The other takes over and changes nothing either; provisional rankings come now and then."""
     users = Users(deployment=deployment, sets=film_sets(20_000, items=128, seed=SEED), seed=SEED)

@@ -101,6 +101,8 @@ async def test_a_worker_is_ready_only_when_its_solvers_are_loaded(by_default: Jo
         assert "sklearn/linear_model" in loaded
 
 
+# With every kind of collection, tests/kinds/test_on_kafka.py kills one.
+@pytest.mark.long
 async def test_a_worker_killed_halfway_changes_nothing_in_the_finals(deployment: JointDeployment) -> None:
     with deployment.worker() as first, deployment.worker() as second:
         await asyncio.gather(first.ready(), second.ready())

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 import numpy as np
 import pytest
 
-from stream_ldp.client.reporter import Reporter
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.terms import Assumption, LinkingRefused, Terms
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.strings.permanent import asked
+from tests.client import reports
 from tests.client.fakes import FakeBroker
-from tests.client.reports import SECRET, SETTINGS, unlimited
+from tests.client.reports import SECRET, unlimited
 from tests.strings.examples import collection_of, users
 
 COLLECTION = collection_of()
+reporter = partial(reports.reporter, COLLECTION)
 
 
 @pytest.fixture
 def broker(broker: FakeBroker) -> FakeBroker:
     broker.topics = {"stream-ldp.words.reports"}
     return broker
-
-
-def reporter(**options: Any) -> Reporter:
-    defaults: dict[str, Any] = {"secret": SECRET, "ledger": unlimited(SECRET), "linger": 3600.0, "clock": lambda: 0}
-    return Reporter(COLLECTION, settings=SETTINGS, **(defaults | options))
 
 
 async def test_a_string_with_the_same_hash_costs_nothing_more(broker: FakeBroker) -> None:

@@ -10,12 +10,27 @@ from hypothesis import strategies as st
 
 from stream_ldp.mechanisms import RRLDP, SeededEntropy, Support
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.records.estimators import estimator
 
 if TYPE_CHECKING:
-    from stream_ldp.records.estimators import FloatArray
+    from stream_ldp.records.estimators import FloatArray, Solution
 
 #: Small enough to enumerate every report.
 TINY_SIZES = [(2,), (4,), (2, 2), (2, 3), (3, 2, 2)]
+
+
+def solve(
+    method: str,
+    stop: str,
+    counts: RowCounts,
+    channel: Support,
+    sizes: tuple[int, ...],
+    start: FloatArray | None = None,
+) -> Solution:
+    """Estimate the joint of attributes that have one channel, to within 0.001."""
+    return estimator(method, stop=stop, delta=0.001).estimate(
+        counts, sizes=sizes, supports=[channel] * len(sizes), start=start
+    )
 
 
 def likelihood_table(counts: RowCounts, *, sizes: tuple[int, ...], channel: Support) -> FloatArray:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import RRLDP, SeededEntropy, Support
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.records.estimators import Solution, estimator
+from stream_ldp.records.estimators import Solution
 from stream_ldp.records.estimators.likelihood import Likelihood
 from tests.paths import DATA
-from tests.records.estimators.examples import latent
+from tests.records.estimators.examples import latent, solve
 
 METHODS = ("em", "lasso", "lremh")
 FORMS = list(product(METHODS, ("certificate", "paper")))
@@ -33,19 +33,6 @@ def draw(
     mechanism = RRLDP(sizes=joint.shape, f=f, p=0.5 if response else None, q=0.75 if response else None)
     rows = mechanism.perturb(values, entropy=SeededEntropy(seed))
     return RowCounts.of(rows, bits=mechanism.bits), mechanism.channel()
-
-
-def solve(
-    method: str,
-    stop: str,
-    counts: RowCounts,
-    channel: Support,
-    sizes: tuple[int, ...],
-    start: FloatArray | None = None,
-) -> Solution:
-    return estimator(method, stop=stop, delta=0.001).estimate(
-        counts, sizes=sizes, supports=[channel] * len(sizes), start=start
-    )
 
 
 def report_likelihoods(counts: RowCounts, channel: Support, sizes: tuple[int, ...]) -> FloatArray:

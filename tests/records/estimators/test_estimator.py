@@ -12,22 +12,10 @@ import pytest
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import Support
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.records.estimators import FloatArray, Method, Recurrence, Solution, Stop, estimator
+from stream_ldp.records.estimators import FloatArray, Method, Recurrence, Stop, estimator
 from tests.paths import GOLDEN
+from tests.records.estimators.examples import solve
 from tests.records.estimators.reference import CASES, Case, described
-
-
-def solve(
-    form: tuple[Method, Stop],
-    counts: RowCounts,
-    sizes: tuple[int, ...],
-    channel: Support,
-    start: FloatArray | None = None,
-) -> Solution:
-    method, stop = form
-    return estimator(method, stop=stop, delta=0.001).estimate(
-        counts, sizes=sizes, supports=[channel] * len(sizes), start=start
-    )
 
 
 @pytest.mark.parametrize(
@@ -42,7 +30,7 @@ def solve(
 def test_a_start_that_is_no_distribution_is_refused(start: FloatArray, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         solve(
-            (Method.EM, Stop.CERTIFICATE), RowCounts.empty(5), (2, 3), Support.of_bits(one=0.7, zero=0.2), start=start
+            Method.EM, Stop.CERTIFICATE, RowCounts.empty(5), Support.of_bits(one=0.7, zero=0.2), (2, 3), start=start
         )
 
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from stream_ldp.evaluation.distance import average_variation_distance, coverage, width
-from stream_ldp.mechanisms import RRLDP, KRRSpec, SeededEntropy, Support
+from stream_ldp.mechanisms import RRLDP, KRRSpec, SeededEntropy
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import Solution, estimator
 from stream_ldp.records.estimators.em import CertifiedEM
@@ -15,22 +15,9 @@ from stream_ldp.records.estimators.likelihood import Likelihood
 from stream_ldp.records.estimators.prior import Prior
 from stream_ldp.records.estimators.problem import Problem
 from stream_ldp.records.estimators.standard_error import standard_error
-from tests.records.estimators.examples import draw
+from tests.records.estimators.examples import draw, solve
 
 FloatArray = NDArray[np.float64]
-
-
-def solve(
-    method: str,
-    stop: str,
-    counts: RowCounts,
-    channel: Support,
-    sizes: tuple[int, ...],
-    start: FloatArray | None = None,
-) -> Solution:
-    return estimator(method, stop=stop, delta=0.001).estimate(
-        counts, sizes=sizes, supports=[channel] * len(sizes), start=start
-    )
 
 
 @pytest.mark.parametrize("method", ["em", "lremh"])

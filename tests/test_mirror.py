@@ -36,7 +36,6 @@ WITHOUT_TESTS = {
     ),
     "audit/record_mechanism.py": "records/test_audited.py audits mechanisms with a collection and without",
     "cli/demo/part.py": "a protocol",
-    "cli/export/lines.py": "what it prints is read in the tests of the command beside it",
     "cli/export/parquet.py": "what it writes is read in the tests of the command beside it",
     "cli/export/sink.py": "a protocol and its errors",
     "evaluation/trial.py": "protocols, and dataclasses without behaviour",

@@ -36,10 +36,9 @@ from stream_ldp.service.merger import Merger
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.service.preflight import check_fences, preflight
 from stream_ldp.service.roster import Roster
-from stream_ldp.service.unfinished import unfinished
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.fenced_producer import ExclusiveWriter
@@ -426,3 +425,19 @@ def _tell_what_hangs(process: _Process) -> None:
         "not stopped after %.0f s, and ended by force; its peers repeat what it counted; it waited for: %s",
         *(STOP_SECONDS, "; ".join(unfinished(process.tasks()))),
     )
+
+
+def unfinished(tasks: Iterable[asyncio.Task[Any]]) -> list[str]:
+    """Describe each task that has not ended: its coroutine, and the ones that it waits for, down to the innermost.
+
+    It may be called from another thread, since it only looks.
+    """
+    return sorted({" > ".join(_chain(task.get_coro())) for task in tasks if not task.done()})
+
+
+def _chain(coroutine: Any) -> list[str]:
+    names = []
+    while (name := getattr(coroutine, "__qualname__", None)) is not None:
+        names.append(name)
+        coroutine = getattr(coroutine, "cr_await", None)
+    return names

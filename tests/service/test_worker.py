@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -364,3 +365,25 @@ async def test_a_million_reports_survive_a_killed_worker_and_a_zombie(
             second.signal(signal.SIGCONT)
             await playing
             await assert_finals_are_exact(deployment, reports=1_000_000)
+
+
+async def _inner(event: asyncio.Event) -> None:
+    await event.wait()
+
+
+async def _outer(event: asyncio.Event) -> None:
+    await _inner(event)
+
+
+async def test_a_task_that_hangs_is_told_with_all_that_it_waits_for_and_one_that_has_ended_is_not() -> None:
+    event = asyncio.Event()
+    hanging = asyncio.create_task(_outer(event))
+    ended = asyncio.create_task(asyncio.sleep(0))
+    await ended
+    found: list[str] = []
+    looking = threading.Thread(target=lambda: found.extend(worker.unfinished([hanging, ended])))
+    looking.start()
+    looking.join()
+    assert found == ["_outer > _inner > Event.wait"]
+    event.set()
+    await hanging

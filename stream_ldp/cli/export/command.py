@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stream_ldp.cli.arguments import CollectionOrName, EstimateNames, Since, milliseconds
-from stream_ldp.cli.echo import echo
+from stream_ldp.cli.echo import echo, echo_json
 from stream_ldp.cli.export.database import TABLE, DuckDB, Postgres
-from stream_ldp.cli.export.lines import Lines
 from stream_ldp.cli.export.parquet import ParquetFolder
 from stream_ldp.cli.export.sink import SinkAway
 from stream_ldp.cli.failure import fail
@@ -143,3 +143,19 @@ async def _write(sink: Sink, rows: Sequence[Row], *, waits: bool) -> None:
             pause = min(2 * pause, _MAX_PAUSE_SECONDS)
         else:
             return
+
+
+class Lines:
+    """A sink that prints: after a restart, the lines of a window may come again."""
+
+    def open(self) -> None:
+        """Nothing needs to be opened."""
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Print the rows."""
+        for row in rows:
+            echo_json(row.to_json())
+        sys.stdout.flush()
+
+    def close(self) -> None:
+        """Nothing needs to be closed."""

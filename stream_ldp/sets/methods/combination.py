@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from stream_ldp.filtering.shrinkage import DOUBT, FrequencyPrior
 from stream_ldp.sets.methods.larger_sets import Losses, doubted
-from stream_ldp.sets.methods.shrinkage import drawn_together
 from stream_ldp.sets.phases import RankingEstimate
 
 if TYPE_CHECKING:
@@ -48,6 +49,23 @@ def phase_estimate(
     frequency = oracle.estimate(sums, reports=reports)
     error = oracle.standard_errors(frequency, reports=reports)
     return RankingEstimate(items=items, frequency=factor * frequency, standard_error=factor * error)
+
+
+def drawn_together(chosen: RankingEstimate, every: RankingEstimate) -> RankingEstimate:
+    """Return estimates of chosen items, shrunk towards what all items suggest; see `FrequencyPrior`.
+
+    The errors are those of the estimates, and grow: the later phase, whose reports played no part in the choice, then
+    counts for more.
+
+    chosen: the estimates of the best items.
+    every: those of all the items from which they were chosen, with the same reports.
+    """
+    if not np.isfinite(every.standard_error).all() or not every.standard_error.all():
+        return chosen
+    known = FrequencyPrior.learn(every.frequency, every.standard_error)
+    drawn = known.drawn(chosen.frequency, chosen.standard_error)
+    error = np.hypot(chosen.standard_error, DOUBT * drawn.moved)
+    return replace(chosen, frequency=drawn.mean, standard_error=error)
 
 
 def first_candidates(every: RankingEstimate, count: int, *, combine: Combine) -> RankingEstimate:

@@ -93,6 +93,7 @@ def measure_windows(
     returning: float,
     drift: NDArray[np.int64] | None,
     in_turn: Sequence[int] = (),
+    spans: Sequence[NDArray[np.int64]] | None = None,
 ) -> Iterator[Measured]:
     """Estimate window after window, as many users in each as the trial has, and measure each estimate.
 
@@ -104,7 +105,7 @@ def measure_windows(
     in_turn: numbers of users of the windows in turn, if they differ: those of each number are then scored by
         themselves as well.
     returning: share of the users who report in all of them; where they take turns, all do in each of theirs.
-    drift: see `Stream`.
+    drift, spans: see `Stream`.
 
     Raises:
         ParameterError: the collection asks a sample of the users.
@@ -121,6 +122,7 @@ def measure_windows(
         # Where users take turns, all of a window come again after as many.
         returning=returning if collection.rotate is None else 1.0,
         turns=collection.rotate or 1,
+        spans=spans,
     )
     history = _History(collection)
     found: dict[str, list[dict[str, float]]] = {spec.name: [] for spec in collection.estimates}

@@ -50,6 +50,7 @@ class Stream:
     panes: number of panes, at least 2.
     returning: share of the users who are there in every pane.
     turns: number of panes after which those who return come again, and other such users in each pane before.
+    spans: numbers of those rows of the population of whom the new users of each pane are; None for all in each.
     """
 
     population: NDArray[np.int64]
@@ -59,6 +60,7 @@ class Stream:
     panes: int
     returning: float
     turns: int = 1
+    spans: Sequence[NDArray[np.int64]] | None = None
 
     def draw(self, sampling: np.random.SeedSequence, noise: np.random.SeedSequence) -> Iterator[Pane]:
         """Draw the users of each pane, and their reports."""
@@ -74,10 +76,11 @@ class Stream:
             turn = number % self.turns
             before, after, responses, new_responses, moves_at = cohorts[turn]
             has_moved = (moves_at < moved)[:same, None]
+            of_pane = None if self.spans is None else self.population[self.spans[number]].astype(np.intp)
             new = np.where(
                 (rng.random(new_users) < moved)[:, None],
-                rng.choice(last, new_users),
-                rng.choice(first, new_users),
+                rng.choice(last if of_pane is None else of_pane, new_users),
+                rng.choice(first if of_pane is None else of_pane, new_users),
             )
             symbols: Symbols = np.concatenate(
                 [np.where(has_moved, new_responses[:same], responses[:same]), mechanism.permanent(new, entropy)]

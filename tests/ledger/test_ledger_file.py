@@ -28,7 +28,7 @@ from stream_ldp.cli.report import report
 from stream_ldp.client.errors import DeliveryError
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.ledger.ledger import AlreadyReported
+from stream_ldp.ledger.ledger import AlreadyReported, TurnTaken
 from stream_ldp.ledger.ledger_file import LooserTerms, PrivacyLedger, load_or_create_user
 from stream_ldp.ledger.reports import PhaseReport
 from stream_ldp.ledger.secret import SecretError, ledger_file_of, load_or_create_secret
@@ -111,6 +111,28 @@ def test_a_budget_still_holds_after_a_restart(path: Path) -> None:
         spend(opened(path, budget=budget))
     assert refusal.value.cost == COLLECTION.mechanism.epsilon(reports=4) - budget
     assert path.read_bytes() == before
+
+
+def test_a_copy_that_is_put_back_gives_no_other_turn_and_no_other_noise(path: Path) -> None:
+    """What was spent since is forgotten, but turns and permanent noise come of the secret, and not of the ledger."""
+    collection = JointCollection.model_validate({**COLLECTION.document, "rotate": 4})
+    numbers = [number for number in range(100) if collection.has_turn([SECRET], number=number)[0]]
+    ledger = opened(path, budget=math.inf)
+    copy, shown = path.read_bytes(), charges(collection, [(0, 1)], secret=SECRET, tag_key=ledger.tag_key)
+    turn_ms = collection.turn_ms
+
+    def report(number: int) -> float:
+        return ledger.spend(shown, time_ms=number * turn_ms, turn=collection.turn(number)).spent
+
+    once = report(numbers[1])
+    with pytest.raises(TurnTaken):
+        report(numbers[1])
+    path.write_bytes(copy)
+    assert report(numbers[1]) == once  # as if it had never been
+    around = range(numbers[1] - 3, numbers[1] + 4)
+    assert [number for number in around if collection.has_turn([SECRET], number=number)[0]] == [numbers[1]]
+    words = [collection.words.words(SECRET, (0, 1)).tolist() for _ in range(2)]
+    assert words[0] == words[1]
 
 
 def test_a_second_value_is_refused_after_a_restart_unless_it_was_agreed_to(path: Path) -> None:

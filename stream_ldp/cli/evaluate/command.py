@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+import numpy as np
 import typer
 
 from stream_ldp.cli.evaluate.cases import Ways, cases, group_of, read_varied
@@ -18,7 +19,8 @@ from stream_ldp.cli.progress import progress_bar
 from stream_ldp.collection.located import read_text, suggestion
 from stream_ldp.collection.records import Missing
 from stream_ldp.evaluation.experiment import APART, DISTANCE, Experiment, scores
-from stream_ldp.kinds import load_solver, synthetic_of
+from stream_ldp.kinds import kind_of, load_solver, synthetic_of
+from stream_ldp.pipeline.window_evaluation import measure_windows
 from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
@@ -127,6 +129,16 @@ def evaluate(
             show_default="no drift",
         ),
     ] = None,
+    time_column: Annotated[
+        str | None,
+        typer.Option(
+            "--time",
+            metavar="COLUMN",
+            help="Column with a time, a number or a date such as 2026-02-28T09:30: the windows are equal parts of "
+            "its range, and the users of each are drawn from the rows in it, all of them new. With --windows.",
+            show_default="all rows in each window",
+        ),
+    ] = None,
     wanted: Annotated[
         float | None,
         typer.Option(
@@ -155,7 +167,9 @@ def evaluate(
     distance that standard errors let expect over the measured one, 1 where errors are as large as stated. With
     --windows, means are over the last three quarters of the windows, and last_ is the last window alone; before_avd
     is the distance of the previous final, unchanged, and alone_avd that of the window's own reports. Several --users
-    are those of the windows in turn, and windows of each number are scored by themselves as well.
+    are those of the windows in turn, and windows of each number are scored by themselves as well. Of other kinds,
+    without rounds, windows have rmse of the published numbers, as shares of what each can be, before_rmse of the
+    previous final, and coverage.
 
     Frequencies and means: mse of the raw estimates, mse_expected by the formula of their variance, avd of the
     projected ones. Distributions of numbers: wasserstein and quantile as shares of the range, errors of ranges
@@ -166,8 +180,10 @@ def evaluate(
     """
     if (file is None) == (text is None):
         fail("give either a collection file, or its text with --collection", code=2)
-    if windows is None and (returning, drift_by) != (None, None):
-        fail("--returning and --drift-by are for windows: say how many with --windows", code=2)
+    if windows is None and (returning, drift_by, time_column) != (None, None, None):
+        fail("--returning, --drift-by and --time are for windows: say how many with --windows", code=2)
+    if time_column is not None and (returning, drift_by) != (None, None):
+        fail("--time says who the users of each window are: leave out --returning and --drift-by", code=2)
     if wanted is not None and (windows is not None or not 0.0 < wanted < 1.0):
         fail("--wanted is a distance between 0 and 1, of one window", code=2)
     if label is not None and windows is not None:
@@ -212,12 +228,22 @@ def evaluate(
         for case in found
         for population in [table.population(case.collection, item_sets=case.evaluation.item_sets)]
         for measure in [
-            _measure(case, table, windows=windows, in_turn=in_turn, drift_by=drift_by, label=label, ways=random_sets)
+            _measure(
+                case,
+                table,
+                windows=windows,
+                in_turn=in_turn,
+                drift_by=drift_by,
+                time_column=time_column,
+                label=label,
+                ways=random_sets,
+            )
         ]
         for number in numbers
     ]
     results, interrupted = _run(experiments, repeats=repeats, seed=seed, wanted=wanted)
-    settings = {"data": data.name, "repeats": repeats, "seed": seed, "windows": windows, "drift_by": drift_by}
+    settings = {"data": data.name, "repeats": repeats, "seed": seed, "windows": windows}
+    settings |= {"drift_by": drift_by, "time": time_column}
     if as_json:
         echo_results(results, settings={name: value for name, value in settings.items() if value is not None})
     elif results:
@@ -233,6 +259,7 @@ def _measure(
     windows: int | None,
     in_turn: Sequence[int],
     drift_by: str | None,
+    time_column: str | None,
     label: str | None,
     ways: Ways,
 ) -> Measure:
@@ -242,13 +269,18 @@ def _measure(
         return _of_synthetic(collection, evaluation.asked, label=label, ways=ways)
     if windows is None:
         return evaluation.measure
-    if evaluation.windows is None:
-        fail("--windows is for collections of records: leave it out", code=2)
     drift = None if drift_by is None else table.numbers(drift_by)
-    if drift is not None and len(drift) != len(table.population(collection, item_sets=evaluation.item_sets)):
-        fail("--drift-by needs rows that are left out: give attributes a value for what is missing")
-    returning = case.varied["returning"]
-    return partial(evaluation.windows, windows=windows, returning=returning, drift=drift, in_turn=in_turn)
+    numbers = None if time_column is None else table.windows_of(time_column, count=windows)
+    for option, found in (("--drift-by", drift), ("--time", numbers)):
+        if found is not None and len(found) != len(table.population(collection, item_sets=evaluation.item_sets)):
+            fail(f"{option} needs rows that are left out: give attributes a value for what is missing")
+    spans = None if numbers is None else [np.flatnonzero(numbers == number) for number in range(windows)]
+    options: dict[str, Any] = {"windows": windows, "returning": case.varied["returning"], "spans": spans}
+    if evaluation.windows is not None:
+        return partial(evaluation.windows, **options, drift=drift, in_turn=in_turn)
+    if drift is not None or in_turn:
+        fail("--drift-by and several --users are for collections of records: leave them out", code=2)
+    return partial(measure_windows, kind=kind_of(collection), **options)
 
 
 def _of_synthetic(collection: Any, asked: Callable[..., Any], *, label: str, ways: Ways) -> Measure:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -68,6 +70,23 @@ class TableFile:
         rows = read_rows(self.path, [name])
         return np.array([places[value_text(row[name], what=name) or ""] for _, row in rows], dtype=np.int64)
 
+    def windows_of(self, name: str, *, count: int) -> NDArray[np.int64]:
+        """Return the window of each row, from 0, by a column of times, which as many windows share evenly.
+
+        Raises:
+            DataError: a time is neither a number nor a date of ISO 8601, or a window has no row.
+        """
+        what = f"column {name!r}: the time"
+        rows = read_rows(self.path, [name])
+        times = np.array([_seconds(value_text(row[name], what=what), place=place, name=name) for place, row in rows])
+        least, length = times.min(), float(times.max() - times.min()) or 1.0
+        numbers: NDArray[np.int64] = np.minimum((times - least) / length * count, count - 1).astype(np.int64)
+        if len(empty := np.setdiff1d(np.arange(count), numbers)):
+            raise DataError(
+                f"{self.path}: no row has a time in window {int(empty[0]) + 1} of {count}: give fewer --windows"
+            )
+        return numbers
+
     def population(self, collection: Any, *, item_sets: bool) -> Any:
         """Return all users as a collection encodes them; the last ones are kept for the next collection like it."""
         about = collection.items if item_sets else tuple(collection.attributes)
@@ -83,3 +102,20 @@ class TableFile:
             population = encoded.table
         self._read = [(about, population)]
         return population
+
+
+def _seconds(text: str | None, *, place: str, name: str) -> float:
+    """Read a time: a number in any unit, or a date in seconds, which is UTC unless it says otherwise."""
+    try:
+        number = float(text or "")
+    except ValueError:
+        number = math.nan
+    if math.isfinite(number):
+        return number
+    try:
+        moment = datetime.fromisoformat(text or "")
+    except ValueError:
+        raise DataError(
+            f"{place}: column {name!r}: the time is neither a number nor a date such as 2026-02-28T09:30"
+        ) from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

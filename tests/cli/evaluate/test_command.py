@@ -99,6 +99,15 @@ def test_windows_are_compared_by_prior_and_by_the_share_of_returning_users(table
         assert {"avd", "coverage", "width", "last_avd", "last_coverage"} <= set(each["metrics"])
 
 
+@pytest.mark.parametrize(("text", "distance"), [(JOINT, "before_avd"), (VIEWS, "before_rmse")])
+def test_windows_have_the_users_of_their_time(tmp_path: Path, text: str, distance: str) -> None:
+    """In the morning nobody bathes, and in the afternoon everybody does; ages are alike."""
+    rows = [f"x,{'no' if hour < 12 else 'yes'},{hour % 2},2026-01-0{1 + hour // 12}T03:00Z" for hour in range(24)]
+    data = written(tmp_path / "people.csv", "name,bathing,age,when", *rows)
+    (found,) = results(data, "--windows", "2", "--time", "when", "--repeats", "2", "--users", "300", text=text)
+    assert found["metrics"][distance] > 0.4
+
+
 def test_random_sets_of_attributes_are_scored_together(table: Path) -> None:
     found = results(table, "--ways", "1,2", "--repeats", "2")
     assert [each["series"] for each in found] == ["1-way", "2-way"]
@@ -155,7 +164,11 @@ def test_what_is_missing_is_a_value_unless_such_rows_are_refused_or_left_out(tmp
             JOINT,
             "--returning is '1.5': expected numbers from 0 to 1",
         ),
-        (LINES, ("--windows", "2"), VIEWS, "of records"),
+        (LINES, ("--windows", "2", "--drift-by", "age"), VIEWS, "of records"),
+        (LINES, ("--time", "age"), JOINT, "are for windows: say how many with --windows"),
+        (LINES, ("--windows", "2", "--time", "age", "--returning", "0"), JOINT, "--time says who the users"),
+        (LINES, ("--windows", "2", "--time", "name"), JOINT, "neither a number nor a date such as"),
+        (LINES, ("--windows", "5", "--time", "age"), JOINT, "no row has a time in window 2 of 5: give fewer"),
         (LINES, ("--windows", "2", "--label", "age"), JOINT, "--label measures the synthetic records of one window"),
         (
             LINES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,11 +33,41 @@ if TYPE_CHECKING:
 _UNKNOWN = 0.5
 
 
-class Estimator(Protocol):
-    """An estimator of joint distributions.
+def estimator(method: str, *, stop: str, delta: float) -> Estimator:
+    """Find the estimator of a name.
+
+    method: em, lasso or lremh.
+    stop: certificate (ours) or paper (the published form).
+    delta: with stop "paper", end when no cell moves by this much.
+
+    Raises:
+        ValueError: the method or the stop is unknown.
+        ParameterError: the delta is not positive.
+    """
+    name, form = Method(method), Stop(stop)
+    if not 0.0 < delta < math.inf:
+        raise ParameterError(f"delta must be positive, got {delta}")
+    forms: dict[tuple[Method, Stop], FitMethod] = {
+        (Method.EM, Stop.CERTIFICATE): CertifiedEM(),
+        (Method.EM, Stop.PAPER): PaperEM(delta=delta),
+        (Method.LASSO, Stop.CERTIFICATE): PairLasso(),
+        (Method.LASSO, Stop.PAPER): PaperLasso(),
+        (Method.LREMH, Stop.CERTIFICATE): CertifiedLREMH(),
+        (Method.LREMH, Stop.PAPER): PaperLREMH(delta=delta),
+    }
+    return Estimator(method=name, stop=form, fit=forms[name, form])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Estimator:
+    """An estimator of joint distributions: one form of one method, and what all of them have in common.
 
     It is a pure function: the same reports and start give the same solution, bit by bit.
     """
+
+    method: Method
+    stop: Stop
+    fit: FitMethod
 
     def estimate(
         self,
@@ -72,54 +102,6 @@ class Estimator(Protocol):
                 `past` is of another shape.
             ParameterError: there are odds, and the method has no likelihood, or there is a recurrence.
         """
-        ...
-
-
-def estimator(method: str, *, stop: str, delta: float) -> Estimator:
-    """Find the estimator of a name.
-
-    method: em, lasso or lremh.
-    stop: certificate (ours) or paper (the published form).
-    delta: with stop "paper", end when no cell moves by this much.
-
-    Raises:
-        ValueError: the method or the stop is unknown.
-        ParameterError: the delta is not positive.
-    """
-    name, form = Method(method), Stop(stop)
-    if not 0.0 < delta < math.inf:
-        raise ParameterError(f"delta must be positive, got {delta}")
-    forms: dict[tuple[Method, Stop], FitMethod] = {
-        (Method.EM, Stop.CERTIFICATE): CertifiedEM(),
-        (Method.EM, Stop.PAPER): PaperEM(delta=delta),
-        (Method.LASSO, Stop.CERTIFICATE): PairLasso(),
-        (Method.LASSO, Stop.PAPER): PaperLasso(),
-        (Method.LREMH, Stop.CERTIFICATE): CertifiedLREMH(),
-        (Method.LREMH, Stop.PAPER): PaperLREMH(delta=delta),
-    }
-    return _Estimator(method=name, stop=form, fit=forms[name, form])
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Estimator:
-    """An estimator that fits a joint by one form of one method, and adds what all of them have in common."""
-
-    method: Method
-    stop: Stop
-    fit: FitMethod
-
-    def estimate(
-        self,
-        counts: RowCounts,
-        *,
-        sizes: tuple[int, ...],
-        supports: Sequence[Support],
-        start: FloatArray | None = None,
-        past: Past | None = None,
-        recurrence: Recurrence | None = None,
-        odds: FloatArray | None = None,
-        factor: Sequence[FloatArray] | None = None,
-    ) -> Solution:
         if odds is not None and recurrence is not None:
             raise ParameterError("windows of linked reports do not learn from each other")
         if odds is None:

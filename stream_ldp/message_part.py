@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
 
 #: JSON has no word for the others.
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -15,3 +16,13 @@ class MessagePart(BaseModel):
 
     # A later release may add fields; this one must still read its messages.
     model_config = ConfigDict(frozen=True, extra="ignore", from_attributes=True, defer_build=True)
+
+
+class SolverState(MessagePart):
+    """A part that only the solve of a later window reads: it is no part of the text of the message that has it."""
+
+
+StateT = TypeVar("StateT", bound=SolverState)
+
+#: The field of a message that has such a part, or None; see `stream_ldp.pipeline.solver_state`.
+StateField = Annotated[StateT | None, SkipJsonSchema(), Field(exclude=True)]

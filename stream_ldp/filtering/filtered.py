@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from stream_ldp.filtering.local_level import DRIFTS, Level, Noise, filter_known, filter_step
-from stream_ldp.message_part import Finite, MessagePart
+from stream_ldp.message_part import Finite, MessagePart, SolverState, StateField
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -26,7 +26,7 @@ Variance = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _LEAST = 1e-12
 
 
-class Filter(MessagePart):
+class Filter(SolverState):
     """What a final answer leaves to the next one, beside its estimates."""
 
     variances: tuple[Variance, ...] = Field(description="expected squared error of each, without permanent noise")
@@ -52,7 +52,8 @@ class FilteredEstimate(MessagePart):
         "users; null in a first window"
     )
     jumped: bool = Field(description="whether the population has moved as never before; the past is then not used")
-    filter: Filter | None = Field(description="what the next window starts from; null in a provisional answer")
+    #: What the next window starts from; None in a provisional answer.
+    filter: StateField[Filter] = None
 
     @model_validator(mode="after")
     def _as_many_of_each(self) -> Self:

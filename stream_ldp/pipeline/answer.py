@@ -14,6 +14,7 @@ from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.content_type import content_type_of
 from stream_ldp.pipeline.judgement import Judgement, Look
+from stream_ldp.pipeline.solver_state import state_of, with_state
 from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS
 from stream_ldp.quantity import quantity
 
@@ -215,6 +216,22 @@ class AnswerMessage(Message):
         return answer_key(self.series, self.window, final=self.final)
 
     @property
+    def headers(self) -> Headers:
+        """The headers of its record: of a final, also with what the next one starts from."""
+        return super().headers + state_of(self)
+
+    @classmethod
+    def from_record(cls, value: bytes, headers: Sequence[tuple[str, bytes | None]]) -> Self:
+        """Decode an answer with what it leaves to the next one, from the value and the headers of its record.
+
+        `from_bytes` decodes what it says to its readers.
+
+        Raises:
+            ValueError: they are no such message, or have a schema version that this release does not read.
+        """
+        return cls.from_bytes(with_state(value, headers))
+
+    @property
     def settled(self) -> bool:
         """Whether it says what its kind is asked for, and no later answer replaces it."""
         return self.final
@@ -378,6 +395,9 @@ class Answer(Protocol):
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self: ...
+
+    @classmethod
+    def from_record(cls, value: bytes, headers: Sequence[tuple[str, bytes | None]]) -> Self: ...
 
 
 AnswerT = TypeVar("AnswerT", bound=Answer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import product
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from stream_ldp.digits import shown_p
 from stream_ldp.filtering.filtered import FilteredEstimate
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
-from stream_ldp.message_part import Finite, MessagePart
+from stream_ldp.message_part import Finite, MessagePart, SolverState, StateField
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
     Count,
@@ -42,20 +42,8 @@ def _as_list(value: object) -> object:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-def _check_cells(cells: list[Any], shape: tuple[int, ...]) -> None:
-    """Refuse nested lists that are not finite numbers of a shape.
-
-    Raises:
-        ValueError: they are not.
-    """
-    found = np.array(cells)  # raises ValueError where lists of one level differ in length
-    if found.shape != shape:
-        raise ValueError(f"the axes announce cells of shape {shape}, there are {found.shape}")
-    # Text and truth values would be taken for numbers here, and not by a page. Of a list of JSON's long integers,
-    # NumPy makes objects.
-    if found.dtype.kind not in "if" or not np.isfinite(found).all():
-        raise ValueError("a cell is no finite number")
-
+#: A number of each cell of a joint, the last axis changing fastest. Text and truth values are no numbers to a page.
+Cells = tuple[Annotated[float, Field(strict=True, allow_inf_nan=False)], ...]
 
 Distribution = Annotated[tuple[Probability, ...], BeforeValidator(_as_list)]
 
@@ -113,24 +101,23 @@ class Independence(MessagePart):
         return f"{verdict} ({shown_p(self.p_value, least=0.001)})"
 
 
-class JointFilter(MessagePart):
+class JointFilter(SolverState):
     """What a final estimate leaves to the next one; see records/estimators/temporal.py."""
 
-    mean: list[Any] = Field(
+    mean: Cells = Field(
         description="the joint as all reports so far give it, without any prior, so that cells may be below 0, "
-        "nested as the joint is"
+        "in the order of the joint's"
     )
-    variances: list[Any] = Field(description="expected squared error of each coefficient, nested as the joint is")
-    permanent: list[Any] = Field(description="part of the users' permanent noise in each, nested likewise")
-    scores: list[Any] = Field(
+    variances: Cells = Field(description="expected squared error of each coefficient, in this order")
+    permanent: Cells = Field(description="part of the users' permanent noise in each")
+    scores: Cells = Field(
         description="how far behind each coefficient has lately been, in standard deviations, summed over the "
-        "coefficients' functions times the root of the product of the marginals, nested likewise; 0 if nothing is "
-        "known"
+        "coefficients' functions times the root of the product of the marginals; 0 if nothing is known"
     )
     evidence: tuple[Finite, ...] = Field(description="log-likelihood of each drift, up to a constant")
-    population: list[Any] | None = Field(
+    population: Cells | None = Field(
         default=None,
-        description="joint of the population with a prior, nested likewise; null where the estimate is as good",
+        description="joint of the population with a prior; null where the estimate is as good",
     )
     population_variance: Finite | None = Field(
         default=None,
@@ -144,7 +131,7 @@ class JointFilter(MessagePart):
     )
 
 
-class FilteredMarginals(MessagePart):
+class FilteredMarginals(SolverState):
     """What windows tell of the attributes and pairs that a joint distribution is made of, where users tell views."""
 
     of: tuple[tuple[str, ...], ...] = Field(description="each of them, by the names of its attributes")
@@ -157,7 +144,7 @@ class FilteredMarginals(MessagePart):
 class Temporal(MessagePart):
     """What previous windows have contributed to an estimate."""
 
-    alone: list[Any] = Field(description="the probabilities without it, nested likewise")
+    alone: Cells = Field(description="the probabilities without it")
     users: Finite = Field(
         ge=0,
         description="weight of previous windows, in users who report as those of this window do; 0 if they are not "
@@ -167,12 +154,10 @@ class Temporal(MessagePart):
         description="expected squared change of a coefficient from one window to the next; null in a first window"
     )
     jumped: bool = Field(description="whether the population has moved as never before; the past is then not used")
-    filter: JointFilter | None = Field(
-        description="what the next window starts from; null in a provisional estimate, and where users tell views"
-    )
-    views: FilteredMarginals | None = Field(
-        default=None, description="what the next window starts from where users tell views"
-    )
+    #: What the next window starts from; None in a provisional estimate, and where users tell views.
+    filter: StateField[JointFilter] = None
+    #: What it starts from where they do.
+    views: StateField[FilteredMarginals] = None
 
 
 class View(MessagePart):
@@ -234,8 +219,10 @@ class Estimate(AnswerMessage):
         "where reports are linked, of all that the window's users have sent in the period",
     )
     axes: tuple[Axis, ...]
-    probability: list[Any] = Field(description="nested lists, one level an axis; sums to 1")
-    standard_error: list[Any] = Field(description="of each probability, same shape")
+    probability: Cells = Field(
+        description="of each cell, a combination of a value of each axis, the last axis changing fastest; sums to 1"
+    )
+    standard_error: Cells = Field(description="of each probability")
     fit: Fit
     independence: Independence
     plausibility: PlausibilityField = None
@@ -263,15 +250,17 @@ class Estimate(AnswerMessage):
 
     @model_validator(mode="after")
     def _cells_have_the_announced_shape(self) -> Self:
-        nested = [self.probability, self.standard_error]
+        found = [self.probability, self.standard_error]
         if self.temporal is not None:
-            nested.append(self.temporal.alone)
+            found.append(self.temporal.alone)
             left = self.temporal.filter
             if left is not None:
-                nested += [left.mean, left.variances, left.permanent, left.scores]
-                nested += [] if left.population is None else [left.population]
-        for cells in nested:
-            _check_cells(cells, self.shape)
+                found += [left.mean, left.variances, left.permanent, left.scores]
+                found += [] if left.population is None else [left.population]
+        announced = math.prod(self.shape)
+        for cells in found:
+            if len(cells) != announced:
+                raise ValueError(f"the axes announce {announced} cells, there are {len(cells)}")
         sizes = tuple(map(len, self.independence.marginals))
         if sizes != self.shape:
             raise ValueError(f"the axes announce marginals of {self.shape} values, there are {sizes}")
@@ -279,11 +268,11 @@ class Estimate(AnswerMessage):
 
     def joint(self) -> NDArray[np.float64]:
         """Return the probabilities as an array of `shape`."""
-        return np.array(self.probability, dtype=np.float64)
+        return np.array(self.probability, dtype=np.float64).reshape(self.shape)
 
     def standard_errors(self) -> NDArray[np.float64]:
         """Return the standard errors of the probabilities as an array of `shape`."""
-        return np.array(self.standard_error, dtype=np.float64)
+        return np.array(self.standard_error, dtype=np.float64).reshape(self.shape)
 
     def marginal(self, *of: str) -> DerivedDistribution:
         """Return the distribution of some of the attributes alone.
@@ -338,20 +327,17 @@ class Estimate(AnswerMessage):
                 *((str(self.independence),) if len(self.axes) > 1 else ()),
                 *(() if linked is None else (str(linked),)),
             ),
-            previous=()
-            if temporal is None or not temporal.users
-            else (
-                previous(
-                    quantity(temporal.users, "user"),
-                    more=f" and move the answer by {self.distance(np.array(temporal.alone)):.4f}",
-                ),
-            ),
+            previous=() if temporal is None or not temporal.users else (self._previous(temporal),),
             privacy=(
                 f"{costs}: {privacy.assumption}",
                 *(() if linked is None else (linked.privacy,)),
                 *privacy.sentences,
             ),
         )
+
+    def _previous(self, temporal: Temporal) -> str:
+        moved = self.distance(np.array(temporal.alone).reshape(self.shape))
+        return previous(quantity(temporal.users, "user"), more=f" and move the answer by {moved:.4f}")
 
     @property
     def _worth(self) -> str:

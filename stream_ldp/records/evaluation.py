@@ -65,12 +65,8 @@ def measure_joints(
         begun = trial.clock()
         answer = solve(collection, wanted)
         seconds = trial.clock() - begun
-        metrics = joint_metrics(answer.joint(), _errors(answer), _joint(collection, spec, trial.people))
+        metrics = joint_metrics(answer.joint(), answer.standard_errors(), _joint(collection, spec, trial.people))
         yield Measured(spec.name, metrics | _of_fit(answer) | _epsilon(answer), seconds)
-
-
-def _errors(answer: Estimate) -> NDArray[np.float64]:
-    return np.array(answer.standard_error, dtype=np.float64)
 
 
 def _of_fit(answer: Estimate) -> dict[str, float]:
@@ -141,8 +137,8 @@ def measure_windows(
             seconds = trial.clock() - begun
             if number >= _FIRST_SCORED * windows:
                 truth = _joint(collection, spec, pane.people)
-                metrics = joint_metrics(answer.joint(), _errors(answer), truth)
-                metrics["coverage"] = coverage(answer.joint(), _errors(answer), made_of)
+                metrics = joint_metrics(answer.joint(), answer.standard_errors(), truth)
+                metrics["coverage"] = coverage(answer.joint(), answer.standard_errors(), made_of)
                 metrics |= _of_parts(answer, final_before, truth) | {"seconds": seconds}
                 found[spec.name].append(metrics)
                 if in_turn:
@@ -158,7 +154,7 @@ def _of_parts(answer: Estimate, before: Estimate | None, truth: NDArray[np.float
     """Measure the final before a window, and the estimate from the window alone, as estimates of its users."""
     joints = {
         "before_avd": None if before is None else before.joint(),
-        "alone_avd": None if answer.temporal is None else np.array(answer.temporal.alone),
+        "alone_avd": None if answer.temporal is None else np.array(answer.temporal.alone).reshape(answer.shape),
     }
     return {
         name: average_variation_distance(joint, truth)

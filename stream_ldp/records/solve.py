@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -84,8 +84,8 @@ def solve(collection: JointCollection, task: WindowTask[EstimateSpec, Estimate])
         axes=tuple(
             Axis(attribute=attribute.name, values=attribute.values) for attribute in collection.attributes_of(spec)
         ),
-        probability=solution.joint.tolist(),
-        standard_error=solution.standard_error.tolist(),
+        probability=tuple(solution.joint.ravel().tolist()),
+        standard_error=tuple(solution.standard_error.ravel().tolist()),
         fit=solution,
         independence=solution.independence,
         plausibility=plausibility,
@@ -242,11 +242,15 @@ def past(task: WindowTask[EstimateSpec, Estimate], *, sizes: tuple[int, ...]) ->
     if before is None or before.temporal is None or before.temporal.filter is None:
         return None
     left = before.temporal.filter
+    mean, variances, permanent, scores = (
+        np.array(cells, dtype=np.float64).reshape(before.shape)
+        for cells in (left.mean, left.variances, left.permanent, left.scores)
+    )
     found = Past(
-        mean=np.array(left.mean, dtype=np.float64),
-        variances=np.array(left.variances, dtype=np.float64),
-        permanent=np.array(left.permanent, dtype=np.float64),
-        scores=np.array(left.scores, dtype=np.float64),
+        mean=mean,
+        variances=variances,
+        permanent=permanent,
+        scores=scores,
         evidence=np.array(left.evidence, dtype=np.float64),
         population=_population(left, before),
     )
@@ -257,7 +261,11 @@ def _population(left: JointFilter, before: Estimate) -> Population | None:
     """Return what is known of the population's joint: that of the previous final unless the filter has another."""
     if left.population_variance is None or left.population_reports is None:
         return None
-    joint = before.joint() if left.population is None else np.array(left.population, dtype=np.float64)
+    joint = (
+        before.joint()
+        if left.population is None
+        else np.array(left.population, dtype=np.float64).reshape(before.shape)
+    )
     return Population(joint, left.population_variance, left.population_reports)
 
 
@@ -282,7 +290,7 @@ def _temporal(temporal: Solved | None, *, joint: NDArray[np.float64], final: boo
     left = temporal.past
     known = left.population
     return Temporal(
-        alone=temporal.alone.tolist(),
+        alone=tuple(temporal.alone.ravel().tolist()),
         users=temporal.users,
         drift=temporal.drift,
         jumped=temporal.jumped,
@@ -301,8 +309,6 @@ def _temporal(temporal: Solved | None, *, joint: NDArray[np.float64], final: boo
     )
 
 
-def _short(array: NDArray[np.float64], *, digits: int = _DIGITS) -> list[Any]:
-    """Nest the numbers of an array, to some digits, since there can be many."""
-    short = [float(f"{number:.{digits}g}") for number in array.ravel().tolist()]
-    nested: list[Any] = np.array(short).reshape(array.shape).tolist()
-    return nested
+def _short(array: NDArray[np.float64], *, digits: int = _DIGITS) -> tuple[float, ...]:
+    """List the numbers of an array, to some digits, since there can be many."""
+    return tuple(float(f"{number:.{digits}g}") for number in array.ravel().tolist())

@@ -6,6 +6,7 @@ from typing import Any
 
 from stream_ldp.kafka.topics import TopicNames
 from stream_ldp.kinds import KINDS, chunk_class
+from stream_ldp.pipeline.answer import AnswerMessage
 from stream_ldp.pipeline.content_type import (
     BATCH,
     CONTENT_TYPE,
@@ -18,6 +19,7 @@ from stream_ldp.pipeline.content_type import (
 )
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.rows import COLUMNS
+from stream_ldp.pipeline.solver_state import HEADER as STATE_HEADER
 from stream_ldp.schemas.messages import MESSAGES, ROUNDS, message_schema
 
 ASYNCAPI = "3.0.0"
@@ -171,7 +173,7 @@ def _of(message: Any) -> _Json:
     return {
         "contentType": _media(headers),
         "summary": schema["description"],
-        "headers": _header_schema(headers),
+        "headers": _message_headers(message),
         "payload": {
             "schemaFormat": "application/schema+json;version=draft-07",
             "schema": _relocated(payload, f"#/components/messages/{message.__name__}/payload/schema"),
@@ -180,6 +182,14 @@ def _of(message: Any) -> _Json:
             {"headers": {CONTENT_TYPE: _media(headers)}, "payload": example} for example in schema["examples"]
         ],
     }
+
+
+def _message_headers(message: Any) -> _Json:
+    found = _header_schema(content_type_of(message))
+    if issubclass(message, AnswerMessage):
+        told = "of a final: what the solve of the next one starts from, JSON; for workers alone, of any form"
+        found["properties"][STATE_HEADER] = {"type": "string", "description": told}
+    return found
 
 
 def _relocated(schema: Any, root: str) -> Any:

@@ -19,6 +19,7 @@ from stream_ldp.kinds import KINDS, kind_of
 from stream_ldp.merge_step import MergeStep, next_round
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.recount import Recount, answer_before, differences
+from stream_ldp.pipeline.solver_state import with_state
 from stream_ldp.service.dead_letters import DeadLetter
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ async def published_finals(collection: Collection, *, settings: Settings) -> lis
             if record.value is None:
                 continue
             try:
-                answer: Answer = kind.answer.from_bytes(record.value)
+                answer: Answer = kind.answer.from_record(record.value, record.headers)
             except ValueError:
                 continue  # a worker passes it over as well, and says so
             if answer.final and answer.fingerprint == collection.fingerprint.hex():
@@ -301,4 +302,5 @@ def _require(topic: str, settings: Settings, existing: Container[str]) -> None:
 
 
 def _document(answer: Answer) -> Any:
-    return json.loads(answer.to_bytes())
+    """Return what an answer says, and what it leaves to the next one."""
+    return json.loads(with_state(answer.to_bytes(), answer.headers))

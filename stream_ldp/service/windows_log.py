@@ -53,7 +53,7 @@ class AnswersLog:
         answer, asked, why = None, None, fault_of(record) or NO_VALUE
         if record.value is not None:
             try:
-                answer = kind.answer.from_bytes(record.value)
+                answer = kind.answer.from_record(record.value, record.headers)
                 # What another collection asks is of no meaning here.
                 if kind.rounds is not None and answer.final and answer.fingerprint == merge.fingerprint:
                     asked = kind.rounds.after(collection, answer)

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from stream_ldp.filtering.local_level import DRIFTS
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
-from stream_ldp.message_part import Finite, MessagePart
+from stream_ldp.message_part import Finite, MessagePart, SolverState, StateField
 from stream_ldp.pipeline.answer import (
     AnswerMessage,
     Count,
@@ -114,7 +114,7 @@ class FilteredCandidates(MessagePart):
     jumped: bool = Field(description="whether frequencies have moved as never before; the past is then not used")
 
 
-class EarlierEpochs(MessagePart):
+class EarlierEpochs(SolverState):
     """What the result of an epoch leaves to the next one."""
 
     epoch: Integer
@@ -167,9 +167,8 @@ class Ranking(AnswerMessage):
     learnt: FilteredCandidates | None = Field(
         default=None, description="null before the last phase, and with `prior: window`"
     )
-    earlier: EarlierEpochs | None = Field(
-        default=None, description="what earlier epochs have left: after the last phase, this one as well"
-    )
+    #: What earlier epochs have left: after the last phase, this one as well.
+    earlier: StateField[EarlierEpochs] = None
     plausibility: PlausibilityField
     liars: LiarsField = ()
     privacy: EpochPrivacy

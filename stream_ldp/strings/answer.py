@@ -115,7 +115,8 @@ class StringRanking(AnswerMessage):
         "they take has no answers"
     )
     learnt: FilteredStrings | None = Field(
-        default=None, description="what the next window takes from this one; null where nothing can be learnt"
+        default=None,
+        description="what windows tell of what earlier ones have found; null where nothing can be learnt",
     )
     plausibility: PlausibilityField
     liars: LiarsField = ()

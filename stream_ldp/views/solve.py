@@ -68,8 +68,8 @@ def solve(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estima
         reports=task.reports,
         effective_reports=sum(table.reports for table in tables if _is_used(table.of, of)),
         axes=tuple(Axis(attribute=attribute.name, values=attribute.labels) for attribute in attributes),
-        probability=joint.probability.tolist(),
-        standard_error=standard_error(fit, tables, joint.probability, of=of).tolist(),
+        probability=tuple(joint.probability.ravel().tolist()),
+        standard_error=tuple(standard_error(fit, tables, joint.probability, of=of).ravel().tolist()),
         fit=_fit(joint),
         independence=_independence(fit, of),
         plausibility=plausibility,
@@ -148,11 +148,10 @@ def _fit(joint: Joint) -> FitMessage:
 def _temporal(filtered: FilteredFit, *, alone: Joint) -> Temporal:
     coefficients = filtered.learnt.coefficients
     return Temporal(
-        alone=alone.probability.tolist(),
+        alone=tuple(alone.probability.ravel().tolist()),
         users=filtered.users,
         drift=coefficients.drift,
         jumped=coefficients.jumped,
-        filter=None,
         views=filtered.learnt,
     )
 

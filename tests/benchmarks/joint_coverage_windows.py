@@ -98,7 +98,7 @@ def row(populations: Sequence[FloatArray], users: int, noise: int, *, series: in
                 errors.append(np.mean(last.standard_error**2))
                 distances.append(np.mean(off**2))
                 far.append(np.sum(off))
-                far_alone.append(np.sum(np.abs(last.temporal.alone - truth)))
+                far_alone.append(np.sum(np.abs(np.reshape(last.temporal.alone, truth.shape) - truth)))
     by_window = np.mean(covered, axis=0)
     return Row(
         first=float(by_window[0]),

@@ -187,7 +187,9 @@ class Played:
         )
         message = kind_of(collection).answer
         finals = [
-            answer for record in self.logs.of(self._answers) if (answer := message.from_bytes(record.value)).final
+            answer
+            for record in self.logs.of(self._answers)
+            if (answer := message.from_record(record.value, record.headers or ())).final
         ]
         return Found(
             batches=len(log),

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from stream_ldp.collection import Collection, Prior
 from stream_ldp.filtering.filtered import FilteredEstimate, filter_window, places_among, returning_share
 from stream_ldp.filtering.local_level import Noise, Updated, filter_step
+from stream_ldp.pipeline.solver_state import state_of, with_state
 
 
 def updated() -> Updated:
@@ -17,19 +18,25 @@ def updated() -> Updated:
     return filter_step(first.level, np.array([0.25, 0.75]), noise, scale=np.ones(2), reports=100.0)
 
 
+def read(learnt: FilteredEstimate) -> FilteredEstimate:
+    """Read what is learnt again, with what it leaves to the next window."""
+    return FilteredEstimate.model_validate_json(with_state(learnt.model_dump_json().encode(), state_of(learnt)))
+
+
 def test_the_next_window_gets_what_this_one_left_to_the_last_bit() -> None:
     left = updated()
-    level = FilteredEstimate.model_validate_json(FilteredEstimate.of(left, final=True).model_dump_json()).level
+    level = read(FilteredEstimate.of(left, final=True)).level
     assert level is not None
     for name in ("mean", "variances", "permanent", "scores", "evidence"):
         assert getattr(level, name).tobytes() == getattr(left.level, name).tobytes()
 
 
 def test_a_filter_with_fewer_scores_than_estimates_is_refused() -> None:
-    document = FilteredEstimate.of(updated(), final=True).model_dump()
-    document["filter"]["scores"] = [0.0]
+    learnt = FilteredEstimate.of(updated(), final=True)
+    assert learnt.filter is not None
+    short = learnt.filter.model_copy(update={"scores": (0.0,)})
     with pytest.raises(ValidationError, match="differ in number"):
-        FilteredEstimate.model_validate(document)
+        read(learnt.model_copy(update={"filter": short}))
 
 
 def test_a_provisional_answer_leaves_nothing() -> None:

@@ -14,8 +14,11 @@ from stream_ldp.client.answers import fetch_answers
 from stream_ldp.client.errors import UnreadableAnswer
 from stream_ldp.client.subscriber import Subscriber
 from stream_ldp.pipeline.answer import final_of
+from stream_ldp.pipeline.content_type import CONTENT_TYPE, content_type_of
+from stream_ldp.pipeline.solver_state import HEADER
 from tests.cli.displays.examples import shown
 from tests.kinds.users import play
+from tests.read_back import read_back
 
 if TYPE_CHECKING:
     from stream_ldp.pipeline.kind import Kind
@@ -38,13 +41,40 @@ def final(answers: list[Any]) -> Any:
 def test_an_answer_is_read_as_it_was_written(answers: list[Any], collection: Any, kind: Kind[Any, Any, Any]) -> None:
     for answer in answers:
         assert type(answer) is kind.answer
-        assert kind.answer.from_bytes(answer.to_bytes()) == answer
+        assert read_back(answer) == answer
         assert (answer.collection, answer.fingerprint) == (collection.name, collection.fingerprint.hex())
         assert final_of(answer.key) == (answer.series, answer.window.start_ms)
         provisional = answer.model_copy(update={"final": False})
         assert provisional.key == f"{answer.series}|live".encode()
         assert final_of(provisional.key) is None
-        assert answer.headers == provisional.headers != ()
+        assert answer.headers[0] == provisional.headers[0] == content_type_of(kind.answer)[0]
+
+
+def told(answer: Any) -> Any:
+    """Return what an answer says to its readers."""
+    return type(answer).from_bytes(answer.to_bytes())
+
+
+def test_what_only_a_solver_reads_is_in_a_header_and_not_in_the_text(answers: list[Any]) -> None:
+    states = {name: value for answer in answers for name, value in answer.headers if name == HEADER}
+    left = {place.rpartition("/")[2]: part for value in states.values() for place, part in json.loads(value).items()}
+    assert set(left) <= {"filter", "views", "earlier"}
+    for answer in answers:
+        assert not {f'"{word}"' for word in ("filter", "evidence", "earlier", "permanent")} & set(
+            re.findall('"[a-z]+"', answer.to_bytes().decode())
+        )
+        # Nested lists of another depth for each estimate fit no column.
+        assert all(
+            not isinstance(each, list)
+            for name in ("probability", "standard_error")
+            for each in json.loads(answer.to_bytes()).get(name, [])
+        )
+
+
+def test_a_final_that_a_tool_has_copied_without_headers_is_one_that_leaves_nothing(final: Any) -> None:
+    copied = type(final).from_record(final.to_bytes(), ())
+    assert copied == told(final)
+    assert [name for name, _ in copied.headers] == [CONTENT_TYPE]
 
 
 def test_bytes_that_are_no_answer_are_refused(final: Any, kind: Kind[Any, Any, Any]) -> None:
@@ -112,7 +142,7 @@ async def test_a_subscriber_receives_what_is_published_and_names_what_it_cannot_
     memory.broker.put(memory.settings.topic_names.answers(collection), b"{}")
     options: dict[str, Any] = {"settings": memory.settings, "from_beginning": True, "follow": False}
     async with Subscriber(collection.name, kind.answer, **options) as subscriber:
-        assert [await anext(subscriber) for _ in answers] == answers
+        assert [await anext(subscriber) for _ in answers] == [told(answer) for answer in answers]
         with pytest.raises(UnreadableAnswer, match=f"not an answer \\({kind.answer.__name__}\\)"):
             await anext(subscriber)
         with pytest.raises(StopAsyncIteration):
@@ -121,7 +151,7 @@ async def test_a_subscriber_receives_what_is_published_and_names_what_it_cannot_
 
 async def test_the_newest_answers_are_fetched_as_a_table(memory: KafkaInMemory, collection: Any, final: Any) -> None:
     fetched = await fetch_answers(collection.name, settings=memory.settings)
-    assert list(fetched) == [final]
+    assert list(fetched) == [told(final)]
     table = fetched.table().to_pandas()
     cells = list(final.cells())
     assert table["estimate"].tolist() == pytest.approx([cell.estimate for cell in cells])

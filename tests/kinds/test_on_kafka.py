@@ -110,12 +110,12 @@ class Played(Deployment):
 
     async def finals(self) -> dict[int, Any]:
         """Return the final of each window on the log; a second one of the same must have the same bytes."""
-        found: dict[int, bytes] = {}
+        found: dict[int, Any] = {}
         for record in await self.records(self.names.answers(self.collection)):
-            answer = self.kind.answer.from_bytes(record.value)
+            answer = self.kind.answer.from_record(record.value, record.headers)
             if answer.final:
-                assert found.setdefault(answer.window.start_ms, record.value) == record.value, "two contents"
-        return {start: self.kind.answer.from_bytes(value) for start, value in sorted(found.items())}
+                assert found.setdefault(answer.window.start_ms, answer) == answer, "two contents"
+        return dict(sorted(found.items()))
 
     async def final(self, number: int, *, within: float = 90.0) -> None:
         """Wait for the final of a window."""

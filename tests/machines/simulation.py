@@ -30,6 +30,7 @@ from tests.machines.oracle import Advance, Bits, Entry, Replay, replay, window_c
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from stream_ldp.pipeline.content_type import Headers
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
     from stream_ldp.pipeline.window_task import WindowTask
@@ -66,7 +67,7 @@ class Cluster:
     now_ms: int = 1_000
     _appended: int = 0
     _statistics: dict[object, bytes] = field(default_factory=dict)
-    _content: dict[bytes, bytes] = field(default_factory=dict)
+    _content: dict[bytes, tuple[bytes, Headers]] = field(default_factory=dict)
     # Of each partition, the number of its advances and the last replay.
     _replays: dict[int, tuple[int, Replay]] = field(default_factory=dict)
 
@@ -199,8 +200,9 @@ class Cluster:
     def publish(self, estimate: Any, task: WindowTask[Any, Any]) -> None:
         """Publish a final; it has to be the oracle's, and the only one of its window."""
         self.check(task)
-        content = self._content.setdefault(estimate.key, estimate.to_bytes())
-        require(content == estimate.to_bytes(), f"window {task.window_ms} has two finals with other content")
+        written = estimate.to_bytes(), estimate.headers
+        content = self._content.setdefault(estimate.key, written)
+        require(content == written, f"window {task.window_ms} has two finals with other content")
         self.finals.append(estimate)
 
     def check(self, task: WindowTask[Any, Any]) -> None:
@@ -442,6 +444,6 @@ def answer(collection: JointCollection, task: WindowTask[Any, Any]) -> Estimate:
         axes=tuple(
             Axis(attribute=attribute.name, values=attribute.values) for attribute in collection.attributes_of(spec)
         ),
-        probability=joint.tolist(),
-        standard_error=np.zeros(sizes).tolist(),
+        probability=joint.ravel().tolist(),
+        standard_error=[0.0] * joint.size,
     )

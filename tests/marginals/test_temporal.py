@@ -13,6 +13,7 @@ from stream_ldp.marginals.answer import Frequencies, Marginals, Numbers
 from stream_ldp.marginals.solve import solve
 from stream_ldp.pipeline.window_task import WindowTask
 from tests.marginals.examples import collection_of, rows_of, sums_of, users
+from tests.read_back import read_back
 
 if TYPE_CHECKING:
     from stream_ldp.filtering.filtered import FilteredEstimate
@@ -33,7 +34,7 @@ def windows(
             window_ms=10_000 * (number if starts is None else starts[number]),
             final=True,
             windows=((1.0, (sums_of(collection, rows_of(collection, table, seed=5_000 * seed + number)),)),),
-            before=Marginals.from_bytes(solved[-1].to_bytes()) if solved else None,
+            before=read_back(solved[-1]) if solved else None,
         )
         solved.append(solve(collection, task))
     return solved

@@ -37,7 +37,6 @@ def test_what_is_learnt_is_told_with_its_weight_the_largest_first() -> None:
         weight=12.0,
         drift=None,
         jumped=False,
-        filter=None,
     )
     (sentence,) = filtered_lines(learnt, "abcdefgh", about="diet", unit="answer")
     assert sentence.startswith(

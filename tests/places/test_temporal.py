@@ -14,6 +14,7 @@ from stream_ldp.places.answer import PlaceCounts
 from stream_ldp.places.collection import PlaceCollection
 from stream_ldp.places.solve import solve
 from tests.places.examples import SHARES, collection_of, rows_of, sums_of, users
+from tests.read_back import read_back
 
 if TYPE_CHECKING:
     from stream_ldp.filtering.filtered import FilteredEstimate
@@ -31,7 +32,7 @@ def windows(
             window_ms=10_000 * start,
             final=True,
             windows=((1.0, (sums_of(collection, rows_of(collection, people, 5_000 * seed + number)),)),),
-            before=PlaceCounts.from_bytes(solved[-1].to_bytes()) if solved else None,
+            before=read_back(solved[-1]) if solved else None,
         )
         solved.append(solve(collection, task))
     return solved

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_ldp.pipeline.answer import Published
+from stream_ldp.pipeline.solver_state import HEADER
 from stream_ldp.records.answer import Estimate, Fit, Independence, Linked, Privacy, Temporal, View
 from tests.client.examples import estimate_of
 
@@ -49,19 +50,19 @@ def test_what_is_not_an_estimate_is_refused(data: bytes) -> None:
 
 
 def test_cells_that_do_not_fit_their_axes_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"shape \(2, 3\)"):
-        estimate_of(probability=[[1.0]]).joint()
-    with pytest.raises(ValueError, match=r"shape \(2, 3\)"):
-        estimate_of(standard_error=[0.0] * 6).standard_errors()
+    with pytest.raises(ValueError, match="6 cells, there are 1"):
+        estimate_of(probability=[1.0])
+    with pytest.raises(ValueError, match="6 cells, there are 7"):
+        estimate_of(standard_error=[0.0] * 7)
 
 
 @pytest.mark.parametrize(
     "cells",
-    [[["0.1"] * 3] * 2, [[None] * 3] * 2, [[True] * 3] * 2, [[10**30] * 3] * 2, [[0.1] * 3, [0.1] * 2], [{}, {}]],
+    [["0.1"] * 6, [None] * 6, [True] * 6, [float("nan")] * 6, [[0.1] * 3] * 2, [{}] * 6],
 )
 @pytest.mark.parametrize("name", ["probability", "standard_error"])
 def test_cells_that_are_no_numbers_are_refused(name: str, cells: list[Any]) -> None:
-    with pytest.raises(ValueError, match=r"finite number|inhomogeneous|shape"):
+    with pytest.raises(ValueError, match="number"):
         Estimate.from_bytes(message(**{name: cells}))
 
 
@@ -69,12 +70,13 @@ def test_marginals_and_what_is_left_to_the_next_window_have_the_shape_of_the_axe
     sent = json.loads(estimate_of().to_bytes())
     with pytest.raises(ValueError, match=r"marginals of \(2, 3\) values, there are \(2,\)"):
         Estimate.from_bytes(message(independence=sent["independence"] | {"marginals": [[0.5, 0.5]]}))
-    cells = [[0.1] * 3] * 2
-    left = {"mean": cells, "variances": cells, "permanent": [[0.1] * 2] * 2, "scores": cells, "evidence": []}
-    temporal = {"alone": [[0.1] * 3] * 2, "users": 1.0, "drift": None, "jumped": False, "filter": left}
-    with pytest.raises(ValueError, match=r"cells of shape \(2, 3\), there are \(2, 2\)"):
-        Estimate.from_bytes(message(temporal=temporal))
-    assert Estimate.from_bytes(message(temporal=temporal | {"filter": None})).temporal is not None
+    cells = [0.1] * 6
+    left = {"mean": cells, "variances": cells, "permanent": [0.1] * 4, "scores": cells, "evidence": []}
+    temporal = {"alone": cells, "users": 1.0, "drift": None, "jumped": False}
+    value = message(temporal=temporal)
+    with pytest.raises(ValueError, match="6 cells, there are 4"):
+        Estimate.from_record(value, ((HEADER, json.dumps({"/temporal/filter": left}).encode()),))
+    assert Estimate.from_bytes(value).temporal is not None
 
 
 def test_the_distance_between_distributions_is_half_their_absolute_difference() -> None:
@@ -117,8 +119,8 @@ def test_a_judgement_says_of_which_views_an_estimate_is_made() -> None:
 
 
 def test_a_judgement_says_what_previous_windows_contribute_if_they_do() -> None:
-    alone = [[0.15, 0.2, 0.25], [0.0, 0.15, 0.25]]
-    temporal = Temporal(alone=alone, users=1_234.5, drift=0.001, jumped=False, filter=None)
+    alone = (0.15, 0.2, 0.25, 0.0, 0.15, 0.25)
+    temporal = Temporal(alone=alone, users=1_234.5, drift=0.001, jumped=False)
     sentence = "previous windows weigh as much as 1,234 users and move the answer by 0.0500"
     assert estimate_of(temporal=temporal).judgement().previous == (sentence,)
     assert estimate_of(temporal=temporal.model_copy(update={"users": 0.0})).judgement().previous == ()

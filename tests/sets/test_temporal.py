@@ -19,6 +19,7 @@ from stream_ldp.sets.sampling import respond
 from stream_ldp.sets.series import PhaseSeries
 from stream_ldp.sets.solve import solve
 from stream_ldp.sets.temporal import filter_epoch
+from tests.read_back import read_back
 from tests.sets.examples import SIZE_MS, collection_of
 
 #: Each set holds one item, of these shares.
@@ -47,7 +48,7 @@ def epochs(collection: ItemCollection, *, seed: int, count: int = 8) -> list[Ran
                 windows=((1.0, (sums,)),),
                 before=before,
             )
-            before = Ranking.from_bytes(solve(collection, task).to_bytes())
+            before = read_back(solve(collection, task))
         assert before is not None
         results.append(before)
     return results

@@ -11,6 +11,7 @@ from stream_ldp.collection import CollectionError
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.strings.answer import StringRanking
 from stream_ldp.strings.solve import solve
+from tests.read_back import read_back
 from tests.strings.examples import SHARES, WORDS, collection_of, counted, rows_of, users
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def windows(
             window_ms=10_000 * start,
             final=True,
             windows=((1.0, (counted(collection, rows),)),),
-            before=StringRanking.from_bytes(solved[-1].to_bytes()) if solved else None,
+            before=read_back(solved[-1]) if solved else None,
         )
         solved.append(solve(collection, task))
     return solved

@@ -8,10 +8,6 @@ const TRACKS = 6;
 const METHODS = { em: "EM", lasso: "LASSO", lremh: "LREMH", views: "views" };
 const STARTS = { uniform: "the uniform distribution", pairs: "pairs of attributes", factor: "a factor model", lasso: "LASSO", previous: "the previous window" };
 
-function flat(nested) {
-  return Array.isArray(nested) ? nested.flatMap(flat) : [nested];
-}
-
 // All combinations of values, the last axis fastest, as the arrays of an estimate are.
 function cells(axes) {
   return axes.reduce((known, axis) => known.flatMap((before) => axis.values.map((value) => [...before, value])), [[]]);
@@ -92,7 +88,7 @@ export const records = {
 
   figures(answer, tools) {
     const { axes, independence } = answer;
-    const [joint, errors] = [flat(answer.probability), flat(answer.standard_error)];
+    const [joint, errors] = [answer.probability, answer.standard_error];
     const found = [];
     if (axes.length === 1) {
       const rows = axes[0].values.map((name, index) => ({ name, value: joint[index], error: errors[index] }));
@@ -116,7 +112,7 @@ export const records = {
     if (tools.past.length > 1) {
       const names = cells(axes).map((name) => name.join(", "));
       const order = joint.map((_, index) => index).sort((a, b) => joint[b] - joint[a]).slice(0, TRACKS);
-      const past = tools.past.map((each) => [each.window.end_ms, flat(each.probability), flat(each.standard_error)]).filter(([, values]) => values.length === joint.length);
+      const past = tools.past.map((each) => [each.window.end_ms, each.probability, each.standard_error]).filter(([, values]) => values.length === joint.length);
       const tracks = order.map((cell) => ({ name: names[cell], points: past.map(([time, values, spreads]) => [time, values[cell], spreads[cell]]) }));
       found.push(figure("Over the windows", lines("Most frequent cells over the windows", tracks), { wide: true, note: BANDS,
         data: table("windows", ["window ends", ...tracks.map((track) => track.name)], past.map(([time, values, spreads]) => [clock(new Date(time)), ...order.map((cell) => spread(values[cell], spreads[cell]))])) }));

@@ -27,6 +27,7 @@ test-fast: $(VENV)/.installed  ## Run what needs neither a broker nor long; T=te
 	$(TEST) -m "not kafka and not long and not heavy" --hypothesis-profile=brief $(T)
 
 test-all: $(VENV)/.installed  ## Run the suite with the long tests, chaos and soak, and with more examples; it takes hours
+	$(BIN)/pip install --quiet --editable '.[recipes]'
 	$(TEST) -m "" --hypothesis-profile=full
 
 bench: $(VENV)/.installed  ## Measure speed beside plain forms and peers, and how costs grow; needs Java and Maven

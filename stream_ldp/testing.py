@@ -31,7 +31,7 @@ from stream_ldp.merge_step import MergeStep, next_round
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.content_type import REGISTRATION
 from stream_ldp.pipeline.merging import Merge
-from stream_ldp.pipeline.rows import rows_of
+from stream_ldp.pipeline.rows import published_rows
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.pipeline.windows import closes_at, pane_of
 from stream_ldp.service.dead_letters import dead_letter, refused_of
@@ -186,7 +186,7 @@ class _Worker:
             answer = step.solve()
             self._put(self._names.answers(self._collection), answer)
             if self._collection.rows:
-                for row in rows_of(answer):
+                for row in published_rows(answer, self._collection.rows):
                     self._put(self._names.rows(self._collection), row)
             if (asked := next_round(self._collection, answer)) is not None:
                 self._source.learn(asked.layout)

@@ -142,6 +142,9 @@ def _round(value: bytes, collection: Collection) -> Description:
 
 def _row(value: bytes, collection: Collection) -> Description:
     row = json.loads(value)
+    if isinstance(row, dict) and row.keys() == {"schema", "payload"}:
+        times = {name: moment(row["payload"][name]) for name, kind in COLUMNS.items() if kind == "time"}
+        row = row["payload"] | times
     if not isinstance(row, dict) or row.keys() != COLUMNS.keys():
         raise ValueError("not a row of the columns that this release writes")
     told = {"says": f"{row['cell_name']}: {row['estimate']}", "series": row["series"], "window": row["window_start"]}

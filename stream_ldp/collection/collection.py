@@ -118,6 +118,19 @@ DurationOrNever = Annotated[
     Annotated[int, Field(gt=0)] | None,
     BeforeValidator(_milliseconds_or_never, json_schema_input_type=_WrittenPositive | Literal["never"]),
 ]
+
+
+def _rows(value: object) -> object:
+    if isinstance(value, str) and value != "connect":
+        truth = {"true": True, "false": False}.get(value.lower())
+        if truth is None:
+            raise ParameterError(f"expected true, false or connect, got {value[:_SHOWN]!r}")
+        return truth
+    return value
+
+
+#: How finals are published as rows: not, as flat JSON, or as Kafka Connect's JSON, which brings its schema.
+Rows = Annotated[bool | Literal["connect"], BeforeValidator(_rows, json_schema_input_type=bool | Literal["connect"])]
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 #: The share of the users who are asked at a time; None for all of them. Its resolution is that of all probabilities.
 Sample = Annotated[float, Field(ge=2**-32, le=1)] | None
@@ -343,7 +356,8 @@ class Collection(Part):
         reports are linked, the users are counted; elsewhere, `reports_per_user` says how many there are.
     delta: chance that the epsilon which finals state for readers who trust the service does not hold; 10^-8 by
         default.
-    rows: whether each final is published as flat rows as well, one a cell, on a topic of their own.
+    rows: whether each final is published as flat rows as well, one a cell, on a topic of their own; `connect` for
+        rows that bring the schema of Kafka Connect with them.
     rotate: w, number of windows, of item sets of epochs, in which each user reports once; by default, users may
         report in all.
 
@@ -357,7 +371,7 @@ class Collection(Part):
     window: Window
     min_reports: Annotated[int, Field(ge=1)] | None = None
     delta: Annotated[float, Field(ge=MIN_DELTA, le=MAX_DELTA)] | None = None
-    rows: bool = False
+    rows: Rows = False
     rotate: Annotated[int, Field(ge=1)] | None = None
 
     @model_validator(mode="after")

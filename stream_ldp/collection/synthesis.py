@@ -163,4 +163,4 @@ def record_bytes(sizes: Sequence[int]) -> int:
 
 def topics_of(collection: Collection) -> Topics:
     """Return the topics of a collection, beside those that every collection has."""
-    return replace(collection.topics, records=collection.synthesizes, rows=collection.rows)
+    return replace(collection.topics, records=collection.synthesizes, rows=bool(collection.rows))

@@ -37,6 +37,8 @@ PARTIAL = _headers("partial", version=1)
 REGISTRATION = _headers("registration", version=1, suffix="+json")
 #: A cell of a final answer as a flat row.
 ROW = _headers("row", version=1, suffix="+json")
+#: The same with the schema of Kafka Connect.
+CONNECT_ROW = _headers("connect-row", version=1, suffix="+json")
 #: A refused record as it came, with the reason in other headers.
 DEAD_LETTER = _headers("dead-letter", version=1)
 

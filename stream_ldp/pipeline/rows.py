@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from stream_ldp.extras import imported
 from stream_ldp.pipeline.answer import moment
 from stream_ldp.pipeline.cells import LEVEL
-from stream_ldp.pipeline.content_type import ROW
+from stream_ldp.pipeline.content_type import CONNECT_ROW, ROW
 from stream_ldp.spreadsheet import csv_line
 
 if TYPE_CHECKING:
@@ -46,6 +46,30 @@ COLUMNS: Mapping[str, str] = {
 KEY = ("fingerprint", "series", "window_start", "cell_labels")
 
 
+#: The types of Kafka Connect's schemas, those of times with the logical type's name: milliseconds since 1970.
+_CONNECT_TYPES: Mapping[str, Mapping[str, Any]] = {
+    "text": {"type": "string"},
+    "time": {"type": "int64", "name": "org.apache.kafka.connect.data.Timestamp", "version": 1},
+    "integer": {"type": "int64"},
+    "number": {"type": "double"},
+    "truth": {"type": "boolean"},
+}
+
+#: The columns of which a row may have nothing.
+OPTIONAL = frozenset({"estimate", "standard_error", "interval_low", "interval_high", "raw_estimate"})
+
+#: The schema that rows bring with them for Kafka Connect's JsonConverter, the same of all collections.
+CONNECT_SCHEMA: Mapping[str, Any] = {
+    "type": "struct",
+    "name": "stream_ldp.row",
+    "version": 1,
+    "optional": False,
+    "fields": [
+        {"field": name, **_CONNECT_TYPES[kind], "optional": name in OPTIONAL} for name, kind in COLUMNS.items()
+    ],
+}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
     """One cell of a final answer.
@@ -72,6 +96,31 @@ class Row:
     def to_json(self) -> str:
         """Return the row as a flat JSON object on one line."""
         return json.dumps(self.values, ensure_ascii=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConnectRow(Row):
+    """A row as Kafka Connect's JsonConverter reads it with `schemas.enable`: the schema, and the values by it."""
+
+    @property
+    def headers(self) -> Headers:
+        """Headers of the record with this row."""
+        return CONNECT_ROW
+
+    def to_json(self) -> str:
+        """Return schema and payload as a JSON object on one line."""
+        payload = {name: _value(self, name) for name in COLUMNS}
+        times = {name: round(each.timestamp() * 1000) for name, each in payload.items() if isinstance(each, datetime)}
+        return json.dumps({"schema": CONNECT_SCHEMA, "payload": payload | times}, ensure_ascii=False)
+
+
+def published_rows(answer: Answer, rows: bool | str) -> Iterator[Row]:
+    """Return the rows of a final answer as its collection wants them published.
+
+    rows: what the collection's file says of them: `connect` for those with Kafka Connect's schema.
+    """
+    found = rows_of(answer)
+    return (ConnectRow(values=row.values) for row in found) if rows == "connect" else found
 
 
 def rows_of(answer: Answer, *, of: Sequence[str] = (), given: Sequence[str] = ()) -> Iterator[Row]:

@@ -9,6 +9,7 @@ from stream_ldp.kinds import KINDS, chunk_class
 from stream_ldp.pipeline.answer import AnswerMessage
 from stream_ldp.pipeline.content_type import (
     BATCH,
+    CONNECT_ROW,
     CONTENT_TYPE,
     DEAD_LETTER,
     PARTIAL,
@@ -18,7 +19,7 @@ from stream_ldp.pipeline.content_type import (
     content_type_of,
 )
 from stream_ldp.pipeline.rejection import Reason
-from stream_ldp.pipeline.rows import COLUMNS
+from stream_ldp.pipeline.rows import COLUMNS, CONNECT_SCHEMA
 from stream_ldp.pipeline.solver_state import HEADER as STATE_HEADER
 from stream_ldp.schemas.messages import MESSAGES, ROUNDS, message_schema
 
@@ -102,7 +103,9 @@ def _channels() -> _Json:
             _NAMES.answers_of(_COLLECTION, topics.answers), messages, "Final answers, which never change"
         )
         found[f"{topics.answers}-rows"] = _channel(
-            _NAMES.rows_of(_COLLECTION, topics.answers), ["Row"], "Final answers as flat rows, one a cell"
+            _NAMES.rows_of(_COLLECTION, topics.answers),
+            ["Row", "ConnectRow"],
+            "Final answers as flat rows, one a cell",
         )
     found["provisional"] = _channel(
         _NAMES.provisional(_COLLECTION),
@@ -239,6 +242,28 @@ def _binary_messages() -> _Json:
                 "type": "object",
                 "properties": {name: {"type": _ROW_TYPES[kind]} for name, kind in COLUMNS.items()},
                 "required": list(COLUMNS),
+                "additionalProperties": False,
+            },
+        },
+        "ConnectRow": {
+            "contentType": _media(CONNECT_ROW),
+            "summary": "The same row with the schema of Kafka Connect, and times in milliseconds since 1970",
+            "headers": _header_schema(CONNECT_ROW),
+            "payload": {
+                "type": "object",
+                "properties": {
+                    "schema": {"const": CONNECT_SCHEMA},
+                    "payload": {
+                        "type": "object",
+                        "properties": {
+                            name: {"type": "integer"} if kind == "time" else {"type": _ROW_TYPES[kind]}
+                            for name, kind in COLUMNS.items()
+                        },
+                        "required": list(COLUMNS),
+                        "additionalProperties": False,
+                    },
+                },
+                "required": ["schema", "payload"],
                 "additionalProperties": False,
             },
         },

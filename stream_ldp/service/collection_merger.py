@@ -31,7 +31,7 @@ from stream_ldp.pipeline.answer import Status, WindowBounds
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.provisionals import SHARE, Provisionals
 from stream_ldp.pipeline.quarantine import Quarantine, Unsolved
-from stream_ldp.pipeline.rows import rows_of
+from stream_ldp.pipeline.rows import published_rows
 from stream_ldp.service.dead_letters import unread_letter
 from stream_ldp.service.finals import Finals
 from stream_ldp.service.holding import Holding
@@ -518,7 +518,7 @@ class CollectionMerger:
         topic = self._names.rows(self._collection)
 
         def made() -> list[Record]:
-            return [Record.of(row, topic=topic) for row in rows_of(answer)]
+            return [Record.of(row, topic=topic) for row in published_rows(answer, self._collection.rows)]
 
         try:
             records = await asyncio.to_thread(made)

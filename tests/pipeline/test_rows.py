@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from stream_ldp.kinds import KINDS
-from stream_ldp.pipeline.rows import COLUMNS, KEY, rows_of
+from stream_ldp.pipeline.content_type import CONTENT_TYPE
+from stream_ldp.pipeline.rows import COLUMNS, KEY, published_rows, rows_of
 from tests.client.examples import estimate_of
 from tests.client.rankings import result_of
 from tests.marginals.examples import collection_of as sampled
@@ -51,6 +52,21 @@ def test_rows_are_flat_and_each_has_a_key_of_its_own(answer: Any) -> None:
             assert row.values[name] is None or type(row.values[name]) is _TYPES[kind], name
         assert datetime.fromisoformat(row.values["window_start"]).utcoffset() is not None
         assert json.loads(row.to_json()) == dict(row.values)
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: type(answer).__name__)
+def test_a_row_for_kafka_connect_has_the_same_key_and_values_and_its_schema(answer: Any) -> None:
+    java: dict[str, type] = {"string": str, "int64": int, "double": float, "boolean": bool}
+    for row, plain in zip(published_rows(answer, "connect"), published_rows(answer, True), strict=True):
+        assert (row.key, row.values) == (plain.key, plain.values)
+        document = json.loads(row.to_bytes())
+        fields = {each["field"]: each for each in document["schema"]["fields"]}
+        assert list(document["payload"]) == list(fields) == list(COLUMNS)
+        for name, value in document["payload"].items():
+            assert type(value) is java[fields[name]["type"]] or (value is None and fields[name]["optional"]), name
+        moment = datetime.fromtimestamp(document["payload"]["window_start"] / 1000, UTC)
+        assert moment == datetime.fromisoformat(plain.values["window_start"])
+        assert row.headers == ((CONTENT_TYPE, b"application/vnd.sldp.connect-row+json;v=1"),)
 
 
 def test_a_row_has_the_numbers_of_its_cell() -> None:

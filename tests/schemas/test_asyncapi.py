@@ -13,7 +13,7 @@ from jsonschema import Draft7Validator
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.kinds import KINDS, parse_collection
 from stream_ldp.pipeline.content_type import CONTENT_TYPE
-from stream_ldp.pipeline.rows import rows_of
+from stream_ldp.pipeline.rows import published_rows
 from stream_ldp.schemas import FOLDER
 from stream_ldp.schemas.asyncapi import asyncapi
 from tests.schemas.recorded import COLLECTIONS, record
@@ -88,14 +88,15 @@ async def test_what_is_on_the_topics_is_what_the_document_says() -> None:
 
 
 def test_a_row_is_what_the_document_says() -> None:
-    message = DOCUMENT["components"]["messages"]["Row"]
     for kind in KINDS.values():
-        (name,) = DOCUMENT["channels"][f"{kind.collection.topics.answers}-rows"]["messages"]
-        assert name == "Row"
-        for path in (FOLDER / "examples").glob(f"{kind.answer.__name__.lower()}-*.json"):
-            for row in rows_of(kind.answer.from_bytes(path.read_bytes())):
-                Draft7Validator(message["payload"]).validate(json.loads(row.to_bytes()))
-                Draft7Validator(message["headers"]).validate({name: text.decode() for name, text in row.headers})
+        names = DOCUMENT["channels"][f"{kind.collection.topics.answers}-rows"]["messages"]
+        forms: tuple[bool | str, ...] = (True, "connect")
+        for name, form in zip(names, forms, strict=True):
+            message = DOCUMENT["components"]["messages"][name]
+            for path in (FOLDER / "examples").glob(f"{kind.answer.__name__.lower()}-*.json"):
+                for row in published_rows(kind.answer.from_bytes(path.read_bytes()), form):
+                    Draft7Validator(message["payload"]).validate(json.loads(row.to_bytes()))
+                    Draft7Validator(message["headers"]).validate({name: text.decode() for name, text in row.headers})
 
 
 def test_examples_are_messages() -> None:

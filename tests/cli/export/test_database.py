@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import pwd
-import shutil
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -21,58 +15,17 @@ from stream_ldp.cli.export.command import export
 from stream_ldp.cli.export.database import Postgres
 from stream_ldp.cli.export.sink import SinkAway, SinkError
 from stream_ldp.pipeline.rows import rows_of
+from tests.cli.export.postgres import SOON_SECONDS, Server, running
 from tests.client.answer_topics import published
 from tests.client.examples import of_minute
 
-BIN = next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)), None)
 FINALS = [of_minute(minute) for minute in (1, 2, 3)]
-#: Seconds that a server may take to start on a busy machine.
-SOON_SECONDS = 60.0
-
-
-class Server:
-    """A PostgreSQL on a socket of its own, which the user postgres runs where a test is root: it refuses to be."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.url = f"postgresql:///postgres?host={folder}&user=keeper"
-        self._as = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
-        self._run("initdb", "-D", folder / "data", "-U", "keeper", "-A", "trust", "--no-sync", "-E", "UTF8")
-
-    def start(self) -> None:
-        options = f"-k {self.folder} -c listen_addresses='' -c fsync=off"
-        self._run("pg_ctl", "-D", self.folder / "data", "-o", options, "-l", self.folder / "log", "-w", "start")
-
-    def stop(self) -> None:
-        self._run("pg_ctl", "-D", self.folder / "data", "-m", "immediate", "-w", "stop")
-
-    def ask(self, statement: str) -> list[tuple[object, ...]]:
-        with psycopg.connect(self.url) as connection:
-            return list(connection.execute(statement))
-
-    def _run(self, program: str, *arguments: object) -> None:
-        assert BIN is not None
-        subprocess.run(
-            [*self._as, str(BIN / program), *map(str, arguments)],
-            check=True,
-            stdout=subprocess.DEVNULL,
-            cwd="/",
-            timeout=SOON_SECONDS,
-        )
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    if BIN is None:
-        pytest.skip("PostgreSQL keeps the rows: Debian's postgresql")
-    with tempfile.TemporaryDirectory(prefix="pg") as name:
-        folder = Path(name)
-        if os.getuid() == 0:
-            shutil.chown(folder, pwd.getpwnam("postgres").pw_uid)
-        made = Server(folder)
-        made.start()
+    with running() as made:
         yield made
-        made.stop()
 
 
 def test_a_window_is_in_postgresql_once_however_often_it_is_exported(

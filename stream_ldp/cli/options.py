@@ -26,8 +26,10 @@ CLIENT = ("config", *CONNECTION, "client_id", "topic_prefix")
 SERVER = (*CLIENT, "allowed_hosts", "trusted_proxies", "log_format", "log_level")
 #: Settings of a command that creates or lists topics.
 TOPICS = (*CLIENT, "partials_partitions")
-#: Settings of a worker: all but the passwords, which have no flags.
-WORKER = tuple(name for name in Settings.model_fields if name not in SECRETS)
+#: Settings of the page.
+PAGE = (*SERVER, "page_token_file")
+#: Settings of a worker: all but the passwords, which have no flags, and those of the page alone.
+WORKER = tuple(name for name in Settings.model_fields if name not in (*SECRETS, "page_token_file"))
 
 
 def with_settings(names: Iterable[str]) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -11,7 +11,7 @@ from stream_ldp.cli.arguments import CollectionFiles
 from stream_ldp.cli.descriptors import LEAST, require_descriptors
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.logs import begin_log
-from stream_ldp.cli.options import SERVER, load_collections, with_settings
+from stream_ldp.cli.options import PAGE, load_collections, with_settings
 from stream_ldp.cli.running import run_client, until_signal
 from stream_ldp.client.errors import UnreadableAnswer
 from stream_ldp.client.subscriber import Subscriber
@@ -28,12 +28,16 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
 
 
-@with_settings(SERVER)
+@with_settings(PAGE)
 def page(
     files: CollectionFiles,
     *,
     host: Annotated[
-        str, typer.Option(help="Address to serve the page on; everyone who can reach it sees the answers.")
+        str,
+        typer.Option(
+            help="Address to serve the page on; everyone who can reach it sees the answers, or with a token "
+            "(--page-token-file) everyone who has it."
+        ),
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port of the page; 0 for any free one.")] = 8080,
     finals: Annotated[
@@ -60,6 +64,7 @@ def page(
         port=port,
         hosts=Hosts.of(settings.allowed_hosts),
         proxies=Proxies.of(settings.trusted_proxies),
+        token=settings.page_token,
     )
     subscribers = [
         Subscriber(

@@ -82,6 +82,7 @@ _SECRET_FILES = (
     "sasl_password_file",
     "sasl_token_file",
     "admin_token_file",
+    "page_token_file",
 )
 
 
@@ -205,6 +206,11 @@ class Settings(BaseSettings):
         default=None,
         description="File with the bearer token without which the admin port tells no more than 200 or 503.",
     )
+    page_token_file: Path | None = Field(
+        default=None,
+        description="File with the token without which the page shows nothing: a bearer token, or the password "
+        "that a browser asks for, with any name.",
+    )
     allowed_hosts: str = Field(
         default="",
         description="Names, separated by commas, by which the admin port, the gateway and the page may be called, "
@@ -274,6 +280,7 @@ class Settings(BaseSettings):
         "sasl_password_file",
         "sasl_token_file",
         "admin_token_file",
+        "page_token_file",
     )
     @classmethod
     def _files_can_be_read(cls, path: Path | None) -> Path | None:
@@ -284,7 +291,9 @@ class Settings(BaseSettings):
                 raise ValueError(f"{path} cannot be read: {error.strerror}") from error
         return path
 
-    @field_validator("tls_key_password_file", "sasl_password_file", "sasl_token_file", "admin_token_file")
+    @field_validator(
+        "tls_key_password_file", "sasl_password_file", "sasl_token_file", "admin_token_file", "page_token_file"
+    )
     @classmethod
     def _secrets_are_text(cls, path: Path | None) -> Path | None:
         if path is not None:
@@ -295,7 +304,7 @@ class Settings(BaseSettings):
                 raise ValueError(f"{path} is not text in UTF-8") from None
         return path
 
-    @field_validator("admin_token_file")
+    @field_validator("admin_token_file", "page_token_file")
     @classmethod
     def _is_no_empty_token(cls, path: Path | None) -> Path | None:
         if path is not None and not path.read_text(encoding="utf-8").strip():
@@ -412,7 +421,12 @@ class Settings(BaseSettings):
     @property
     def admin_token(self) -> str | None:
         """The token of the admin port; None if it wants none."""
-        return None if self.admin_token_file is None else self.admin_token_file.read_text(encoding="utf-8").strip()
+        return _token(self.admin_token_file)
+
+    @property
+    def page_token(self) -> str | None:
+        """The token of the page; None if everyone may see it."""
+        return _token(self.page_token_file)
 
     @property
     def password(self) -> str | None:
@@ -529,6 +543,10 @@ class Settings(BaseSettings):
 def _warn_of_what_is_sent(what: str) -> None:
     """Warn once in the log of a process."""
     log.warning("the %s goes to the brokers in the clear, as SASL_PLAINTEXT sends it: use SASL_SSL", what)
+
+
+def _token(path: Path | None) -> str | None:
+    return None if path is None else path.read_text(encoding="utf-8").strip()
 
 
 def _in_clear(secret: SecretStr | None, file: Path | None) -> str | None:

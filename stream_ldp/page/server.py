@@ -12,6 +12,7 @@ from stream_ldp.http.hosts import Hosts
 from stream_ldp.http.port import Port, abort
 from stream_ldp.http.proxies import Proxies
 from stream_ldp.http.refusal import Refused
+from stream_ldp.http.token import Token
 from stream_ldp.page.answers import Query, find
 from stream_ldp.page.broadcast import Broadcast, TooSlow
 
@@ -59,6 +60,7 @@ class PageServer:
         port: int,
         hosts: Hosts = Hosts(),  # noqa: B008  it is immutable
         proxies: Proxies = Proxies(),  # noqa: B008  it is immutable
+        token: str | None = None,
         pause: float = PAUSE,
     ) -> None:
         """Prepare for one address.
@@ -66,13 +68,15 @@ class PageServer:
         port: port to open; 0 for any free one.
         hosts: names by which the page may be called; addresses and localhost alone if not given.
         proxies: whom it believes for whom they ask.
+        token: what a request has to bring; see `Token`. None for nothing.
         pause: seconds of silence after which a browser gets a sign of life.
         """
         self._history = history
         self._pause = pause
         self._broadcast = Broadcast()
         self._querying = asyncio.Semaphore(QUERIES)
-        application = web.Application()
+        self._token = Token(text=token, basic=True)
+        application = web.Application(middlewares=[self._guard])
         application.on_response_prepare.append(_add_headers)
         application.on_shutdown.append(self._say_goodbye)
         application.router.add_get("/", _file("index.html"))
@@ -80,6 +84,7 @@ class PageServer:
             resources.files("stream_ldp.page").joinpath("static").iterdir(), key=lambda each: each.name
         ):
             application.router.add_get(f"/static/{path.name}", _file(path.name))
+        application.router.add_get("/livez", _live)
         application.router.add_get("/events", self._events)
         application.router.add_get("/v1/collections/{name}/answers", self._answers)
         self._port = Port(application, host=host, port=port, hosts=hosts, proxies=proxies)
@@ -106,6 +111,21 @@ class PageServer:
         """Take an answer into the history, and send it to all browsers."""
         if (line := self._history.add(answer)) is not None:
             self._broadcast.send(line)
+
+    @web.middleware
+    async def _guard(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        """Let requests with the token in, and those of probes, which are shown nothing."""
+        if request.path != "/livez" and not self._token.admits(request):
+            refused = Refused(
+                401, "unauthorized", "give the token of page_token_file: as a bearer token, or as password"
+            )
+            response = refused.response()
+            for challenge in self._token.challenges:
+                response.headers.add("WWW-Authenticate", challenge)
+            return response
+        return await handler(request)
 
     async def _answers(self, request: web.Request) -> web.Response:
         name, query = request.match_info["name"], Query.parse(request.query)
@@ -169,6 +189,10 @@ def _file(name: str) -> Callable[[web.Request], Awaitable[web.Response]]:
         return web.Response(body=body, content_type=kind, charset="utf-8", headers={"Cache-Control": "no-cache"})
 
     return serve
+
+
+async def _live(_: web.Request) -> web.Response:
+    return web.Response(text="ok\n", headers={"Cache-Control": "no-store"})
 
 
 async def _add_headers(_: web.Request, response: web.StreamResponse) -> None:

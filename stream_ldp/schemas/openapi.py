@@ -350,6 +350,17 @@ def _answers() -> _Json:
     }
 
 
+def _require_token(paths: _Json) -> None:
+    """Say of all paths that they may want the token of the page."""
+    told = "The page has a token (`page_token_file`), and this request does not bring it"
+    for path in paths.values():
+        get = path["get"]
+        get["security"] = [{}, {"token": []}, {"password": []}]
+        get["responses"]["401"] = _answer(told, _ref("Refusal")) | {
+            "headers": {"WWW-Authenticate": {"required": True, "schema": {"type": "string"}}}
+        }
+
+
 def page() -> _Json:
     """Describe the page."""
     static = resources.files("stream_ldp.page").joinpath("static")
@@ -377,11 +388,14 @@ def page() -> _Json:
         paths[f"/static/{name}"] = {
             "get": _get(name.replace(".", "_"), "A part of the page", _answer(name, {"type": "string"}, media=kind))
         }
+    _require_token(paths)
+    lives = _answer("It does", {"type": "string"}, media="text/plain")
+    paths["/livez"] = {"get": _get("livez", "Whether it serves", lives)}
     names = ", ".join(message.__name__ for message in MESSAGES if message not in ROUNDS)
     collection = {"type": "object", "properties": {"kind": {"enum": list(KINDS)}, "window_ms": {"type": "integer"}}}
     return _document(
         "Page",
-        "The live page for browsers. It only reads.",
+        "The live page for browsers. It only reads. With `page_token_file`, all but `/livez` want the token.",
         paths,
         schemas={
             "Refusal": _REFUSAL,
@@ -398,5 +412,9 @@ def page() -> _Json:
                 "required": ["collections", "answers"],
                 "additionalProperties": False,
             },
+        },
+        securitySchemes={
+            "token": {"type": "http", "scheme": "bearer"},
+            "password": {"type": "http", "scheme": "basic", "description": "the token, with any name"},
         },
     )

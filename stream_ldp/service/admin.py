@@ -6,7 +6,6 @@ It has a thread of its own. Each request takes some turns of an event loop, and 
 from __future__ import annotations
 
 import asyncio
-import hmac
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -16,6 +15,7 @@ from aiohttp import web
 from stream_ldp.http.exposition import exposition
 from stream_ldp.http.hosts import Hosts
 from stream_ldp.http.port import Port
+from stream_ldp.http.token import Token
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
@@ -71,7 +71,7 @@ class AdminServer:
             pages have their status alone, which is all that a probe needs. None if nothing has to be brought.
         hosts: names by which the server may be called; addresses and localhost alone if not given.
         """
-        self._token = token
+        self._token = Token(text=token)
         self._health = health
         self._registry = metrics.registry
         application = web.Application()
@@ -118,18 +118,11 @@ class AdminServer:
         self._beat_at = time.monotonic()
         self._beat = self._served.call_later(BEAT_SECONDS, self._live_on)
 
-    def _knows(self, request: web.Request) -> bool:
-        """Decide whether a request brings the token."""
-        if self._token is None:
-            return True
-        brought = request.headers.get("Authorization", "").encode(errors="replace")
-        # In constant time: the time of a comparison must not tell how much of a guess was right.
-        return hmac.compare_digest(brought, f"Bearer {self._token}".encode())
-
     async def _metrics(self, request: web.Request) -> web.Response:
-        if not self._knows(request):
+        if not self._token.admits(request):
             raise web.HTTPUnauthorized(
-                headers={"WWW-Authenticate": "Bearer"}, text="give the token of admin_token_file as a bearer token\n"
+                headers={"WWW-Authenticate": self._token.challenges[0]},
+                text="give the token of admin_token_file as a bearer token\n",
             )
         return exposition(self._registry, request)
 
@@ -147,5 +140,5 @@ class AdminServer:
         return self._health_page(request, problems)
 
     def _health_page(self, request: web.Request, problems: Sequence[str]) -> web.Response:
-        shown = {"problems": list(problems)} if self._knows(request) else {}
+        shown = {"problems": list(problems)} if self._token.admits(request) else {}
         return web.json_response(shown, status=503 if problems else 200)

@@ -68,8 +68,8 @@ SERVING = {
     "stream-ldp-page": Serving(
         port_name="http",
         port=COMMANDS["page"].parameters["port"].default,
-        live="/",
-        ready="/",
+        live="/livez",
+        ready="/livez",
         stop_seconds=1.0,
     ),
 }

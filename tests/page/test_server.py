@@ -171,3 +171,32 @@ async def test_a_browser_that_does_not_read_is_let_go_and_one_that_reads_gets_al
         snapshot = json.loads(read.removeprefix(b"event: snapshot\ndata: "))
         assert snapshot["answers"] == [json.loads(of_minute(1).to_bytes())]
     await page.stop()
+
+
+async def test_with_a_token_nothing_is_shown_without_it(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(0)
+    page = PageServer(History(KNOWN), host="127.0.0.1", port=0, token="geheim")
+    await page.start()
+    page.show(of_minute(1))
+    paths = ("/", "/static/page.js", "/events", "/v1/collections/care-survey/answers", "/nothing")
+    try:
+        async with aiohttp.ClientSession(page.url) as client:
+            for path in paths:
+                for wrong in ({}, {"Authorization": "Bearer falsch"}, {"Authorization": "geheim"}):
+                    async with client.get(path, headers=wrong) as response:
+                        assert response.status == 401
+                        found = response.headers.getall("WWW-Authenticate")
+                        assert [each.split()[0] for each in found] == ["Basic", "Bearer"]
+                        assert "care-survey" not in await response.text()
+            async with client.get("/livez") as response:
+                assert (response.status, await response.text()) == (200, "ok\n")
+            for auth in (
+                {"Authorization": "Bearer geheim"},
+                {"Authorization": aiohttp.encode_basic_auth("me", "geheim")},
+            ):
+                for path in paths[:-1]:
+                    async with client.get(path, headers=auth) as response:
+                        assert response.status == 200
+    finally:
+        await page.stop()
+    assert "geheim" not in caplog.text

@@ -97,7 +97,7 @@ async def test_an_answer_that_somebody_else_wrote_differs() -> None:
         with kafka_in_memory(survey, now_ms=START_MS) as other:
             await report(other, survey, 500)
             forged = wrong.model_copy(update={"reports": 501})
-            other.broker.put(topic, forged.to_bytes(), key=forged.key)
+            other.broker.put(topic, forged.to_bytes(), key=forged.key, headers=forged.headers)
             (found,) = await compare(survey, settings=other.settings)
     assert found.differences == ("reports: published 501, recomputed 500",)
 

@@ -66,10 +66,13 @@ sbom: build/release/.installed  ## Write the bill of materials of the image (Cyc
 	build/release/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --output-file \
 	build/dist/stream-ldp.cdx.json docker/requirements.lock
 
-dist: sbom  ## Build wheel and archive with the locked tools into build/dist, with their digests
+dist: sbom $(VENV)/.installed  ## Build wheel and archive with the locked tools into build/dist, check them, and write their digests
 	$(PYTHON) -m venv build/tools
 	build/tools/bin/pip install --quiet --require-hashes -r docker/build.lock
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) build/tools/bin/python -m build --no-isolation --outdir build/dist .
+	$(BIN)/pip install --quiet --editable '.[release]'
+	$(BIN)/twine check --strict build/dist/*.whl build/dist/*.tar.gz
+	$(BIN)/check-wheel-contents build/dist/*.whl
 	cd build/dist && sha256sum *.whl *.tar.gz *.json >SHA256SUMS
 
 release:  ## Say whether VERSION=0.1.0 is ready to be released; with DO=yes, test, build, tag and push it

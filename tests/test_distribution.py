@@ -28,7 +28,8 @@ def run(*command: object, cwd: Path | None = None) -> str:
 
 def python_of(version: str) -> str | None:
     """Find an interpreter of a version that runs."""
-    found = shutil.which(f"python{version}")
+    kept = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
+    found = shutil.which(f"python{version}") if not kept else str(kept[-1])
     if found is None:
         return None
     asked = subprocess.run(

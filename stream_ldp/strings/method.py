@@ -143,15 +143,17 @@ class TriedStrings:
     symbols: shape (n, length).
     every: counts of the reports that support each of the whole strings out of which they were chosen, by answers that
         have not chosen these; none if there are no such strings.
+    before: number of whole strings that were tried before these, some of them by the same answers.
     """
 
     symbols: NDArray[np.integer]
     every: Supports
+    before: int = 0
 
     @property
     def tried(self) -> int:
         """Number of whole strings out of which they were chosen."""
-        return len(self.every.counts)
+        return len(self.every.counts) + self.before
 
     @cached_property
     def prior(self) -> FrequencyPrior:

@@ -22,11 +22,16 @@ from stream_ldp.strings.method import StringMethod, Supports, TriedStrings
 from stream_ldp.strings.questions import StringQuestion, StringQuestions
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from numpy.typing import NDArray
 
     from stream_ldp.strings.attribute import StringAttribute
     from stream_ldp.strings.method import Windows
     from stream_ldp.strings.questions import StringAnswers
+
+    #: The answers of one group in each window, with the weight of the window.
+    Group = list[tuple[float, StringAnswers]]
 
 #: The most extensions of a beginning. With two letters of 26 at a time in place of one, half of the groups are left,
 #: each with twice the users: 21 of the top 32 in place of 19 (2,000 strings of 6 letters, 10^6 users, epsilon 2).
@@ -43,8 +48,12 @@ _KEPT = 2
 #: Standard errors above 0 of a beginning that is kept.
 _MIN_SCORE = 1.0
 
-#: Answers that are counted at once: 64 beginnings take 1 MB for each bit of their hashes.
-_CHUNK = 2**17
+#: Answers that are counted at once: 64 beginnings then take 256 kB for each bit of their hashes, which stay in the
+#: cache while all endings are tried.
+_CHUNK = 2**15
+
+#: Every other byte of a word.
+_EVERY_OTHER = np.uint64(0x00FF00FF00FF00FF)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,10 +133,15 @@ class Pem(StringMethod):
         groups = self._groups(windows)
         if not all(any(answers.reports for _, answers in group) for group in groups):
             return None
-        beginnings = np.zeros((1, 0), dtype=np.int64)
-        for group, length in zip(groups, self.lengths, strict=True):
+        beginnings, ended = np.zeros((1, 0), dtype=np.int64), 0
+        for place, (group, length) in enumerate(zip(groups, self.lengths, strict=True)):
             endings = self._endings(length - beginnings.shape[1])
-            supports = self._supports(group, beginnings, endings)
+            whole = (endings == END).any(axis=1)
+            supports = self._with_later(
+                self._supports(group, beginnings, endings),
+                [self._supports(*later) for later in self._later(groups, place, beginnings, endings[whole])],
+                np.tile(whole, len(beginnings)),
+            )
             extended = np.concatenate(
                 [np.repeat(beginnings, len(endings), axis=0), np.tile(endings, (len(beginnings), 1))], axis=1
             )
@@ -139,7 +153,9 @@ class Pem(StringMethod):
             if not len(beginnings):
                 nothing = np.zeros((0, self.attribute.length), dtype=np.int64)
                 return TriedStrings(nothing, every.taken(np.zeros(0, dtype=np.intp)))
-        return TriedStrings(beginnings, every)
+            if place + 1 < len(groups):
+                ended += int((extended[possible, -1] == END).sum())
+        return TriedStrings(beginnings, every, before=ended)
 
     def supports(self, windows: Windows, symbols: NDArray[np.integer]) -> Supports:
         """See `StringMethod.supports`: by all groups that tell a string, since a beginning with an end is whole."""
@@ -153,12 +169,31 @@ class Pem(StringMethod):
                 counts[tells] += supports.counts
         return Supports(reports=reports, counts=counts, one=self._one, zero=self._zero)
 
+    def _later(
+        self, groups: Sequence[Group], place: int, beginnings: NDArray[np.int64], endings: NDArray[np.int64]
+    ) -> Iterator[tuple[Group, NDArray[np.int64], NDArray[np.int64]]]:
+        """Iterate over the groups after one, with the endings of strings that have ended filled up for each."""
+        for group, length in zip(groups[place + 1 :], self.lengths[place + 1 :], strict=True):
+            filled = ((0, 0), (0, length - self.lengths[place]))
+            yield group, beginnings, np.pad(endings, filled, constant_values=END)
+
+    def _with_later(self, supports: Supports, later: Sequence[Supports], ended: NDArray[np.bool_]) -> Supports:
+        """Add the answers of later groups about strings that have ended, which they tell as well.
+
+        ended: whether each candidate of `supports` has, in the order of those of `later`.
+        """
+        reports, counts = np.full(len(ended), supports.reports, dtype=np.float64), supports.counts.copy()
+        for each in later:
+            reports[ended] += each.reports
+            counts[ended] += each.counts
+        return Supports(reports=reports, counts=counts, one=self._one, zero=self._zero)
+
     @property
     def lengths(self) -> tuple[int, ...]:
         """Letters of the beginning that each group answers about."""
         return tuple(question.length for question in self.questions.questions)
 
-    def _groups(self, windows: Windows) -> list[list[tuple[float, StringAnswers]]]:
+    def _groups(self, windows: Windows) -> list[Group]:
         """Return the answers of each group."""
         return [
             [(weight, answers.where(answers.numbers == number)) for weight, answers in windows]
@@ -169,9 +204,7 @@ class Pem(StringMethod):
         """Return all sequences of so many symbols, shape (symbols^length, length)."""
         return np.indices([self.attribute.symbols] * length).reshape(length, -1).T
 
-    def _supports(
-        self, group: list[tuple[float, StringAnswers]], beginnings: NDArray[np.integer], endings: NDArray[np.int64]
-    ) -> Supports:
+    def _supports(self, group: Group, beginnings: NDArray[np.integer], endings: NDArray[np.int64]) -> Supports:
         """Count the answers that support each beginning with each ending, the endings of one beginning together."""
         parts = []
         for weight, answers in group:
@@ -217,13 +250,29 @@ def _supporting(
     last = np.zeros((bits, len(endings), target.shape[1]), dtype=np.uint64)
     _extend(last, endings, seeds, position=beginnings.shape[1])
     found = np.empty((len(endings), len(beginnings)), dtype=np.int64)
+    # Rows of whole groups of 8 words, for `_ones`.
+    padded = np.zeros((len(beginnings), -(-target.shape[1] // 8) * 8), dtype=np.uint64)
+    differing, other = padded[:, : target.shape[1]], np.empty_like(first[0])
     for place in range(len(endings)):
-        differing = first[0] ^ last[0, place]
+        np.bitwise_xor(first[0], last[0, place], out=differing)
         for bit in range(1, bits):
-            differing |= first[bit] ^ last[bit, place]
-        found[place] = np.bitwise_count(differing).sum(axis=1, dtype=np.int64)
+            np.bitwise_xor(first[bit], last[bit, place], out=other)
+            np.bitwise_or(differing, other, out=differing)
+        found[place] = _ones(padded)
     # The bits after the last report are 0 in all planes.
     return len(sent) - found
+
+
+def _ones(words: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Count the bits that are 1 in each row, uint64, of at most 4,088 words in a multiple of 8.
+
+    The counts of 8 words make up a word, whose bytes are added up in pairs, as four numbers of 16 bits.
+    """
+    counts = np.bitwise_count(words).view(np.uint64)
+    pairs = (counts & _EVERY_OTHER) + (counts >> np.uint64(8) & _EVERY_OTHER)
+    sums = pairs.sum(axis=1, dtype=np.uint64)
+    found: NDArray[np.int64] = sums[:, None].view(np.uint16).sum(axis=1, dtype=np.int64)
+    return found
 
 
 def _extend(

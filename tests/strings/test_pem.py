@@ -9,7 +9,7 @@ import pytest
 
 from stream_ldp.mechanisms.hashing import hashes
 from stream_ldp.strings.attribute import StringAttribute
-from stream_ldp.strings.pem import Pem, _supporting
+from stream_ldp.strings.pem import Pem, _ones, _supporting
 from tests.strings.examples import WORDS, collection_of, ranking_of, rows_of, users
 
 
@@ -75,6 +75,33 @@ def test_an_estimate_is_unbiased_and_as_far_off_as_it_says() -> None:
         scores.append((supports.frequency[0] - 0.4) / supports.standard_error[0])
     assert abs(np.mean(scores)) < 4 / np.sqrt(40)
     assert 0.6 < np.std(scores) < 1.5
+
+
+def test_short_strings_are_found_by_the_answers_of_all_who_tell_them() -> None:
+    """Seeded. Six short strings of 2.5 % each are 3 standard errors by the answers of one group, and 5 by all."""
+    collection = collection_of("epsilon: 2, k: 8")
+    short = ["be", "of", "the", "and", "you", "not"]
+    rng = np.random.default_rng(12)
+    others = rng.integers(1, 27, (34_000, 6), dtype=np.uint16)
+    common = np.array([collection.string.encode(word) for word in short], dtype=np.uint16)
+    table = collection.table(np.concatenate([np.repeat(common, 1_000, axis=0), others]))
+    answers = collection.method.questions.answers(rows_of(collection, table))
+    found = collection.method.find([(1.0, answers)], k=8)
+    assert found is not None
+    told = {collection.string.decode(symbols) for symbols in found.symbols}
+    assert len(told & set(short)) >= 4
+    tried = collection.method.candidates([(1.0, answers)], k=8)
+    assert tried is not None
+    assert tried.tried > len(tried.every.counts)
+
+
+def test_ones_of_any_number_of_words_are_counted() -> None:
+    rng = np.random.default_rng(13)
+    words = rng.integers(0, 2**64, (3, 512), dtype=np.uint64)
+    for width in (8, 64, 512):
+        expected = np.bitwise_count(words[:, :width]).sum(axis=1, dtype=np.int64)
+        assert np.array_equal(_ones(np.ascontiguousarray(words[:, :width])), expected)
+    assert _ones(np.full((1, 4_088), 2**64 - 1, dtype=np.uint64)).tolist() == [64 * 4_088]
 
 
 def test_nobody_s_strings_are_not_told() -> None:

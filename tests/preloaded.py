@@ -1,8 +1,14 @@
-"""Import what a worker imports, for the process from which tests fork their workers."""
+"""Import what a worker imports until it is ready, for the process from which tests fork their workers."""
+
+import faust.app
+import faust.assignor.partition_assignor
+import faust.tables.objects
+import faust.topics
+import faust.worker  # noqa: F401
 
 import stream_ldp.cli.worker  # noqa: F401
-from stream_ldp.kinds import parse_collection
+from stream_ldp.kinds import load_solver, parse_collection
 from tests.service.harness import SURVEY
 
-# The rest is imported where a collection of its kind is read.
-parse_collection(SURVEY.format(name="survey"))
+# What collections of other kinds need, workers import by themselves.
+load_solver(parse_collection(SURVEY.format(name="survey")))

@@ -45,7 +45,7 @@ def test_the_examples_of_each_decoder_can_be_read(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", READERS)
-@settings(max_examples=examples(300, quick=40))
+@settings(max_examples=examples(300, quick=20))
 @given(data=st.data())
 def test_no_damaged_bytes_crash_a_decoder(name: str, data: st.DataObject) -> None:
     DECODERS[name].check(data.draw(damaged(name)))

@@ -55,6 +55,7 @@ from stream_ldp.mechanisms.privacy_loss import PRECISION
 from stream_ldp.mechanisms.randomness import user_partition
 from stream_ldp.mechanisms.randomness.entropy import WordEntropy
 from stream_ldp.records import collection as record_collection
+from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods import oracle_choice
 from stream_ldp.sets.phases import Phase
 
@@ -85,6 +86,8 @@ mechanism: {kind: gfim, epsilon: 2.345, k: 3, k_max: 8, set_size: 4, split: [0.9
 items: {size: 48}
 window: {size: 10s, grace: 1s, idle_timeout: 2s}
 """
+#: Pairs and triples, which are asked about after the items.
+BASKETS = FILMS.replace("films", "baskets") + "itemsets: {k: 3, sizes: [2, 3]}\n"
 #: As few candidates as amplification shows itself with, since all of their combinations are enumerated.
 FEW_BOOKS = BOOKS.replace("k: 3, k_max: 8", "k: 2, k_max: 4").replace("48", "16")
 MINED = BOOKS.replace("gfim", "ldpminer").replace(", split: [0.9, 0.1]", "")
@@ -335,6 +338,14 @@ def _larger_earlier(original: Any) -> Any:
     return plan
 
 
+def _any_of(original: Any) -> Any:
+    def containing(self: ItemSets, itemsets: Any, *, domain: int) -> ItemSets:
+        held = (self.items[start:end] for start, end in itertools.pairwise(self.offsets.tolist()))
+        return ItemSets.of(np.flatnonzero(np.isin(itemsets, each).any(axis=1)).tolist() for each in held)
+
+    return containing
+
+
 def _other_half(original: Any) -> Any:
     module: Any = respondent
 
@@ -473,6 +484,8 @@ BREAKS: tuple[Break, ...] = (
           subject=BOOKS, by=(CLIENT,)),
     Break(number=27, what="sets of more than 8 items are asked by another group",
           patch=_replacing(Respondent, "_plan", _other_half), subject=BOOKS, by=(CLIENT,)),
+    Break(number=146, what="an itemset counts as held where one of its items is",
+          patch=_replacing(ItemSets, "_containing", _any_of), subject=BASKETS, by=(CLIENT,)),
     Break(number=28, what="silent where no candidate is held", patch=_replacing(Respondent, "_report", _silent),
           subject=BOOKS, by=(CLIENT,)),
     Break(number=29, what="two answers a debit", patch=_replacing(Outbox, "publish", _two_a_debit),

@@ -79,6 +79,6 @@ def asked_by(asked: Any) -> dict[str, Any]:
     return {
         "epoch": asked.epoch,
         "phase": asked.phase,
-        "candidates": list(asked.candidates or ()),
+        "candidates": [list(each) if isinstance(each, tuple) else each for each in asked.candidates or ()],
         "padding": asked.padding,
     }

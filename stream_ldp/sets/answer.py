@@ -27,12 +27,17 @@ from stream_ldp.pipeline.answer import (
 from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.judgement import Judgement, Look, Measure, found, previous
 from stream_ldp.quantity import quantity
-from stream_ldp.sets.phases import Inquiry, RankingEstimate, phase_name
+from stream_ldp.sets.phases import Inquiry, RankingEstimate, candidates_of, phase_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from stream_ldp.pipeline.cells import CellKey
+
+
+def itemset_name(items: Iterable[str]) -> str:
+    """Return the name of an itemset in displays and tables, from those of its items."""
+    return " + ".join(items)
 
 
 class HeavyHitter(MessagePart):
@@ -47,6 +52,18 @@ class HeavyHitter(MessagePart):
         "phase 1 without a set size, and of svim before the last phase, only the order has a meaning",
     )
     standard_error: Finite = Field(ge=0)
+
+
+class FrequentItemset(MessagePart):
+    """One of the most frequent itemsets."""
+
+    rank: Positive = Field(description="1 for the most frequent")
+    items: tuple[str, ...] = Field(description="its items, in the order of the collection's")
+    frequency: float = Field(ge=0, le=1, description="estimated part of the users who hold all of its items")
+    standard_error: Finite = Field(ge=0)
+    by_chance: float = Field(
+        ge=0, le=1, description="the frequency if its items were held independently: the product of theirs"
+    )
 
 
 class Candidate(MessagePart):
@@ -68,19 +85,19 @@ class NextPhase(MessagePart):
     share: Finite = Field(
         gt=0, le=1, description="the candidates' part of all items that were estimated, by their frequencies"
     )
-    candidates: tuple[Count, ...] = Field(description="numbers of the items asked about, ascending")
+    candidates: tuple[Count, ...] | tuple[tuple[Count, ...], ...] = Field(
+        description="numbers of the items asked about, ascending; of itemsets, those of the items of each"
+    )
 
     @classmethod
     def of(cls, inquiry: Inquiry) -> Self:
         """Convert an inquiry about candidates to its part of a message, in canonical order."""
-        asked = inquiry.canonical.candidates
-        candidates = () if asked is None else tuple(asked.tolist())
         return cls(
             padding=inquiry.padding,
             correction=inquiry.correction,
             doubt=inquiry.doubt,
             share=inquiry.share,
-            candidates=candidates,
+            candidates=inquiry.canonical.listed or (),
         )
 
 
@@ -150,6 +167,9 @@ class Ranking(AnswerMessage):
     epoch: Integer
     phase: Positive = Field(description="the epoch's phase to which the window's reports belong")
     phases: Positive = Field(description="of an epoch; after the last, the ranking is the epoch's result")
+    about: Literal["items", "itemsets"] = Field(
+        default="items", description="what the phase asks about; an epoch has a result of each"
+    )
     window: WindowBounds
     status: StatusField = Status.ANSWERED
     final: bool = Field(
@@ -157,11 +177,17 @@ class Ranking(AnswerMessage):
         "result of its epoch"
     )
     complete: bool = Field(
-        description="whether it is the result of its epoch: final, after the last phase, with reports"
+        description="whether it is the result of its epoch: final, after the last phase about items or that about "
+        "itemsets, with reports"
     )
     reports: Count = Field(description="reports counted in the window, each once")
     reports_per_phase: tuple[Count, ...] = Field(description="of the epoch, up to this phase")
-    items: tuple[HeavyHitter, ...] = Field(description="the k best, most frequent first")
+    items: tuple[HeavyHitter, ...] = Field(
+        description="the k best, most frequent first; none where it is of itemsets"
+    )
+    itemsets: tuple[FrequentItemset, ...] = Field(
+        default=(), description="the best, most frequent first; none before the phase that counts them"
+    )
     candidates: tuple[Candidate, ...] = Field(description="all that may yet be among them, best first")
     next_phase: NextPhase | None
     learnt: FilteredCandidates | None = Field(
@@ -197,8 +223,8 @@ class Ranking(AnswerMessage):
 
     @property
     def target(self) -> str:
-        """See `AnswerMessage`: all phases rank the same items."""
-        return "items"
+        """See `AnswerMessage`: all phases about items rank the same, and those about itemsets others."""
+        return self.about
 
     @property
     def turn(self) -> int:
@@ -207,10 +233,26 @@ class Ranking(AnswerMessage):
     @property
     def look(self) -> Look:
         progress = "result" if self.complete else f"phase {self.phase} of {self.phases}"
-        return Look(title=f"epoch {self.epoch} · {progress}", names=("item",), ranked=True)
+        if self.about == "items":
+            return Look(title=f"epoch {self.epoch} · {progress}", names=("item",), ranked=True)
+        return Look(
+            title=f"epoch {self.epoch} · itemsets · {progress}",
+            names=("itemset",),
+            ranked=True,
+            others={"by_chance": "by chance"},
+        )
 
     def cells(self) -> Iterator[Cell]:
-        """Iterate over the best items, most frequent first."""
+        """Iterate over the best items, or itemsets, most frequent first."""
+        for itemset in self.itemsets:
+            name = itemset_name(itemset.items)
+            yield Cell(
+                labels={"epoch": self.epoch, "rank": itemset.rank, "itemset": name},
+                estimate=itemset.frequency,
+                standard_error=itemset.standard_error,
+                others={"by_chance": itemset.by_chance},
+                names=(name,),
+            )
         for item in self.items:
             yield Cell(
                 labels={"epoch": self.epoch, "rank": item.rank, "item": item.item},
@@ -263,7 +305,7 @@ class Ranking(AnswerMessage):
             return None
         return Inquiry(
             phase=self.phase + 1,
-            candidates=np.array(self.next_phase.candidates, dtype=np.int64),
+            candidates=candidates_of(self.next_phase.candidates),
             padding=self.next_phase.padding,
             correction=self.next_phase.correction,
             doubt=self.next_phase.doubt,

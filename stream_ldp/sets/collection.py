@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -27,12 +28,16 @@ from stream_ldp.mechanisms.randomness.entropy import threshold
 from stream_ldp.pipeline.schedule import Epochs, Schedule
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods import AnyMethodSpec
+from stream_ldp.sets.methods.itemsets import MAX_ITEMSETS, MAX_SIZE, SVSM
 from stream_ldp.sets.methods.spec import MAX_DOMAIN, require_domain
 from stream_ldp.sets.methods.user_sample import UserSample
 from stream_ldp.sets.methods.usual import UsualOptions, with_kind
+from stream_ldp.sets.phases import item_phases
 from stream_ldp.sets.series import PhaseSeries
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stream_ldp.sets.phases import Method, Phase
 
 #: Most items with names: names of 200 letters each fill a record of the registry. Larger domains are numbered.
@@ -91,6 +96,33 @@ class Items(Part):
         raise DataError(f"an item of the set is not a whole number from 0 to {self.count - 1}")
 
 
+class Itemsets(Part):
+    """The itemsets that are asked about after the items: two more phases of each epoch, of other users.
+
+    k: number of the most frequent itemsets to find.
+    sizes: numbers of items of an itemset.
+    """
+
+    k: int = Field(ge=1, le=MAX_ITEMSETS)
+    sizes: tuple[int, ...] = Field(default=(2,), min_length=1)
+
+    @field_validator("sizes")
+    @classmethod
+    def _are_of_several_items(cls, sizes: tuple[int, ...]) -> tuple[int, ...]:
+        if not all(2 <= size <= MAX_SIZE for size in sizes):
+            raise ParameterError(
+                f"an itemset has from 2 to {MAX_SIZE} items, and sizes are {_listed(sizes)}: single items are found "
+                "without `itemsets`"
+            )
+        if len(set(sizes)) < len(sizes):
+            raise ParameterError(f"sizes of itemsets must be distinct, and they are {_listed(sizes)}")
+        return tuple(sorted(sizes))
+
+
+def _listed(sizes: Sequence[int]) -> str:
+    return " or ".join(map(str, sizes))
+
+
 class ItemCollection(Collection):
     """A collection of item sets, as a collection file describes it.
 
@@ -101,7 +133,8 @@ class ItemCollection(Collection):
     every: time between two provisional answers of an open window.
     sample: share of the users who are asked in each epoch; all by default.
     prior: what the result of an epoch is held against: nothing (`window`), or the results of previous epochs
-        (`temporal`); by default `temporal` where it is possible.
+        (`temporal`); by default `temporal` where it is possible. Itemsets are estimated from their epoch alone.
+    itemsets: the itemsets that are asked about as well; none by default.
 
     Raises (from `load` and `parse`):
         CollectionError: the file cannot be read, or something in it is wrong.
@@ -115,6 +148,7 @@ class ItemCollection(Collection):
     every_ms: PositiveDuration = Field(alias="every", default=2_000)
     sample: Sample = None
     prior: Prior | None = None
+    itemsets: Itemsets | None = None
 
     @field_validator("method_spec", mode="before", json_schema_input_type=AnyMethodSpec | UsualOptions)
     @classmethod
@@ -127,6 +161,7 @@ class ItemCollection(Collection):
             _ = self.method
         except Misplaced as error:
             raise Misplaced(str(error), "mechanism", *error.place) from error
+        self._check_itemsets()
         for phase in self.method.phases:
             low, high = phase.share
             if low == high:
@@ -175,10 +210,40 @@ class ItemCollection(Collection):
             )
         return self
 
+    def _check_itemsets(self) -> None:
+        if self.itemsets is None:
+            return
+        if self.method.memoising is not None:
+            raise Misplaced(
+                f"reports of {self.method.name} show a permanent response, and itemsets are asked afresh: leave "
+                "itemsets out, or name another kind of mechanism",
+                "itemsets",
+            )
+        k, sizes, largest = self.itemsets.k, self.itemsets.sizes, self.method_spec.set_size or self.items.count
+        if sizes[-1] > largest:
+            raise Misplaced(
+                f"itemsets of {sizes[-1]} items are larger than the sets, of at most {largest}", "itemsets", "sizes"
+            )
+        possible = sum(math.comb(self.method.k, size) for size in sizes)
+        if k > possible:
+            raise Misplaced(
+                f"k is {k}, and the {self.method.k} items that are found make {possible} itemsets of "
+                f"{_listed(sizes)}: lower it, or raise mechanism.k",
+                "itemsets",
+                "k",
+            )
+
     @cached_property
     def method(self) -> Method:
-        """The heavy-hitter method, whose phases ask the sample of the users."""
-        method = self.method_spec.method(domain=self.items.count)
+        """The heavy-hitter method, whose phases ask the sample of the users, with those about itemsets."""
+        method: Method = self.method_spec.method(domain=self.items.count)
+        if self.itemsets is not None:
+            method = SVSM(
+                items=method,
+                itemsets=self.itemsets.k,
+                sizes=self.itemsets.sizes,
+                hash_bits=self.method_spec.hash_bits,
+            )
         return method if self.sample is None else UserSample(method, words=threshold(self.sample))
 
     @cached_property
@@ -210,7 +275,7 @@ class ItemCollection(Collection):
         return tuple(
             PhaseSeries(
                 number=phase.number,
-                phases=len(self.method.phases),
+                item_phases=item_phases(self.method),
                 size_ms=self.window.size_ms,
                 stride=self.schedule.stride,
                 every_ms=self.every_ms,
@@ -224,7 +289,8 @@ class ItemCollection(Collection):
 
         It is [name, kind, phases, l, hash_bits or null, number of items or [name, ...], window size in ms, epochs],
         and a phase is [target, beginning and end of its share, epsilon], with the chances of the permanent and the
-        fresh response at the end, in units of 2^-32, where it memoises. Window size and epochs are part of it, since
+        fresh response at the end, in units of 2^-32, where it memoises, and the sizes of itemsets where it asks about
+        some. Window size and epochs are part of it, since
         they determine which phase of which epoch an event time belongs to; k and the numbers of candidates are not,
         since the rounds say what they change.
         """
@@ -279,4 +345,5 @@ class ItemCollection(Collection):
 
 def _meaning_of(phase: Phase) -> list[Any]:
     memoised = [] if phase.memoised is None else [phase.memoised.permanent, phase.memoised.fresh]
-    return [phase.asked.value, *phase.share, phase.epsilon, *memoised]
+    sizes = [list(phase.sizes)] if phase.sizes else []
+    return [phase.asked.value, *phase.share, phase.epsilon, *memoised, *sizes]

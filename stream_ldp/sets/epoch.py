@@ -10,13 +10,21 @@ from stream_ldp.mechanisms import random_words
 from stream_ldp.sets.sampling import respond
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.sets.item_sets import ItemSets
-    from stream_ldp.sets.phases import Method, RankingEstimate
+    from stream_ldp.sets.phases import Method, Phase, RankingEstimate
 
 
 def run_epoch(method: Method, sets: ItemSets, *, entropy: Entropy) -> RankingEstimate:
-    """Estimate the ranking after all phases; every user reports to each phase that asks them.
+    """Estimate the ranking after all phases; see `run_phases`."""
+    *_, (_, last) = run_phases(method, sets, entropy=entropy)
+    return last
+
+
+def run_phases(method: Method, sets: ItemSets, *, entropy: Entropy) -> Iterator[tuple[Phase, RankingEstimate]]:
+    """Iterate over the phases and the estimate after each; every user reports to each phase that asks them.
 
     sets: items below the method's domain.
     """
@@ -29,6 +37,7 @@ def run_epoch(method: Method, sets: ItemSets, *, entropy: Entropy) -> RankingEst
         rows = respond(method, inquiry, users, entropy=entropy)
         sums = method.oracle(inquiry).sums(rows)
         estimate, following = method.solve(inquiry, sums=sums, reports=len(rows), before=estimate)
+        yield phase, estimate
         if following is None:
-            return estimate
+            return
         inquiry = following

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,10 +10,12 @@ import numpy as np
 from stream_ldp.evaluation.completion import ordered
 from stream_ldp.evaluation.trial import Evaluation, Measured
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.sets.epoch import run_epoch
+from stream_ldp.sets.epoch import run_phases
+from stream_ldp.sets.frequent_itemsets import frequent_itemsets
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods.oracle_choice import telling_size
 from stream_ldp.sets.metrics import coverage, f1_score, mean_squared_error, ndcg, relative_error
+from stream_ldp.sets.phases import itemsets_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.evaluation.trial import KnownTable, Trial
-    from stream_ldp.sets.collection import ItemCollection
+    from stream_ldp.sets.collection import ItemCollection, Itemsets
     from stream_ldp.sets.phases import RankingEstimate
 
 
@@ -52,13 +55,19 @@ def _set_size(mechanism: dict[str, Any], items: dict[str, Any], table: KnownTabl
 
 
 def _measure(trial: Trial[ItemCollection]) -> Iterator[Measured]:
-    """Measure the ranking of an epoch; its seconds are those of all users and the server."""
-    method = trial.collection.method
+    """Measure the ranking of an epoch, and its itemsets; the seconds are those of all users and the server."""
+    method, asked = trial.collection.method, trial.collection.itemsets
     begun = trial.clock()
-    estimate = run_epoch(method, trial.people, entropy=SeededEntropy(trial.noise))
+    estimates = {
+        phase.sizes: estimate
+        for phase, estimate in run_phases(method, trial.people, entropy=SeededEntropy(trial.noise))
+    }
     seconds = trial.clock() - begun
     truth = trial.people.frequencies(method.domain)
-    yield Measured("heavy-hitters", metrics(estimate, truth, k=method.k), seconds)
+    yield Measured("heavy-hitters", metrics(estimates[()], truth, k=method.k), seconds)
+    if asked is not None:
+        found = itemset_metrics(estimates[asked.sizes], trial.people, asked, domain=method.domain)
+        yield Measured("itemsets", found, seconds)
 
 
 def metrics(estimate: RankingEstimate, truth: NDArray[np.float64], *, k: int) -> dict[str, float]:
@@ -75,6 +84,25 @@ def metrics(estimate: RankingEstimate, truth: NDArray[np.float64], *, k: int) ->
         "f1": f1_score(published, truth, k=k),
         "mse": mean_squared_error(frequency, truth, k=k),
         "coverage": coverage(estimate, truth, k=k),
+    }
+
+
+def itemset_metrics(estimate: RankingEstimate, people: ItemSets, asked: Itemsets, *, domain: int) -> dict[str, float]:
+    """Measure published itemsets against those that most of these people hold.
+
+    estimate: of itemsets, best first.
+    domain: a number above every item.
+    """
+    best = frequent_itemsets(people, k=asked.k, sizes=asked.sizes, domain=domain)
+    truth = people.restricted(estimate.items, domain=domain).frequencies(len(estimate.items))
+    published = np.clip(estimate.frequency, 0.0, 1.0)
+    found = itemsets_of(estimate.items)
+    ranks = {itemset: len(best) - place for place, (itemset, _) in enumerate(best)}
+    return {
+        "f1": 2.0 * sum(each in ranks for each in found) / (len(found) + len(best)),
+        "ncr": math.fsum(ranks.get(each, 0) for each in found) / math.fsum(ranks.values()) if ranks else 0.0,
+        "mae": float(np.mean(np.abs(published - truth))),
+        "coverage": float(np.mean(np.abs(estimate.frequency - truth) <= 1.96 * estimate.standard_error)),
     }
 
 

@@ -10,6 +10,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+#: Users whose itemsets are looked up at once: with 1,000 itemsets of three items, in 24 MB.
+_USERS_AT_ONCE = 2**13
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ItemSets:
@@ -55,15 +58,34 @@ class ItemSets:
     def restricted(self, candidates: NDArray[np.int64], *, domain: int) -> Self:
         """Intersect each set with the candidates, and replace every item by its position among them.
 
-        candidates: distinct items below `domain`, shape (c,).
+        candidates: distinct items below `domain`, shape (c,); or itemsets, shape (c, s), with -1 after the items of
+            one of fewer than s: each set is then replaced by the positions of those that it contains, ascending.
         domain: a number above every item.
         """
+        if candidates.ndim == 2:
+            return self._containing(candidates, domain=domain)
         places = np.full(domain, -1, dtype=np.int64)
         places[candidates] = np.arange(len(candidates))
         shared = places[self.items]
         candidate = shared >= 0
         before = np.concatenate(([0], np.cumsum(candidate)))
         return type(self)(before[self.offsets], shared[candidate])
+
+    def _containing(self, itemsets: NDArray[np.int64], *, domain: int) -> Self:
+        items = np.unique(itemsets[itemsets >= 0])
+        among = self.restricted(items, domain=domain)
+        sizes, contained = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+        for start in range(0, len(self), _USERS_AT_ONCE):
+            part = among[start : start + _USERS_AT_ONCE]
+            # The last column is held by everybody: it stands for the items that a smaller itemset does not have.
+            holds = np.zeros((len(part), len(items) + 1), dtype=np.bool_)
+            holds[np.repeat(np.arange(len(part)), part.sizes), part.items] = True
+            holds[:, -1] = True
+            columns = np.where(itemsets < 0, len(items), np.searchsorted(items, itemsets))
+            held = holds[:, columns].all(axis=2)
+            sizes.append(held.sum(axis=1))
+            contained.append(np.nonzero(held)[1])
+        return type(self)(_offsets(np.concatenate(sizes)), np.concatenate(contained))
 
     def frequencies(self, domain: int) -> NDArray[np.float64]:
         """Compute the share of the users who hold each item, float64, shape (domain,); 0 without users."""

@@ -38,7 +38,8 @@ def _after(collection: ItemCollection, ranking: Ranking) -> Round | None:
 
 
 def _about(collection: ItemCollection, asked: Round) -> str:
-    return quantity(collection.items.count if asked.candidates is None else len(asked.candidates), "item")
+    about = "itemset" if collection.method.phases[asked.phase - 1].sizes else "item"
+    return quantity(collection.items.count if asked.candidates is None else len(asked.candidates), about)
 
 
 #: The inquiry of a later phase of an epoch follows from the ranking after the phase before.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -15,8 +16,6 @@ from stream_ldp.mechanisms import RESOLUTION
 from stream_ldp.mechanisms.privacy_loss import round_up
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import FrequencyOracle, LolohaResponse
@@ -30,7 +29,7 @@ class Target(StrEnum):
     """The property of a user's set that a phase asks for."""
 
     ITEM = "item"
-    """The items of the set: one of the padded set, drawn at random, or all of them in one response."""
+    """The items of the set, or the itemsets in it: one of the padded set, drawn at random, or all in one response."""
     COUNT = "count"
     """The number of candidates in the set."""
 
@@ -45,6 +44,7 @@ class Phase:
         once an epoch, at random and independently of their sets, so phases with disjoint shares ask different users.
     epsilon: the most that a report may cost, in nats.
     memoised: cost of reports that show a permanent response of the user's; None where each is made afresh.
+    sizes: numbers of items of the itemsets that it asks about, ascending; empty where it asks about single items.
     """
 
     number: int
@@ -52,6 +52,7 @@ class Phase:
     share: tuple[int, int]
     epsilon: float
     memoised: SignCost | None = None
+    sizes: tuple[int, ...] = ()
 
     def asks(self, words: NDArray[np.uint32]) -> NDArray[np.bool_]:
         """Decide which users, given by their partition words, are asked; bool, of the words' shape."""
@@ -71,7 +72,7 @@ class Inquiry:
 
     phase: number of the phase.
     candidates: the items asked about, int64, shape (c,), in the order in which reports number them; None for the
-        whole domain.
+        whole domain. Of itemsets, shape (c, s): the items of each, ascending, with -1 after those of fewer than s.
     padding: l, number of slots that a set is padded to with dummies before one is drawn.
     correction: factor that corrects for sets with more than `padding` candidates (Wang, Li and Jha, 2018, section
         V-D); 1 if none is estimated.
@@ -90,7 +91,17 @@ class Inquiry:
     @property
     def canonical(self) -> Inquiry:
         """The same inquiry with candidates in ascending order, the only one that clients take; see `Round.check`."""
-        return self if self.candidates is None else replace(self, candidates=np.sort(self.candidates))
+        if self.candidates is None:
+            return self
+        keys = self.candidates.reshape(len(self.candidates), -1).T[::-1]
+        return replace(self, candidates=self.candidates[np.lexsort(keys)])
+
+    @property
+    def listed(self) -> tuple[int, ...] | tuple[tuple[int, ...], ...] | None:
+        """The candidates as plain data: numbers of items, or those of each itemset; None for the whole domain."""
+        if self.candidates is None:
+            return None
+        return tuple(self.candidates.tolist()) if self.candidates.ndim == 1 else itemsets_of(self.candidates)
 
     def fingerprint(self, collection_fingerprint: str, *, epoch: int) -> bytes:
         """Compute the fingerprint of the batches that report to it in an epoch, 16 bytes.
@@ -102,15 +113,14 @@ class Inquiry:
         """
         if self.phase == 1:
             return bytes.fromhex(collection_fingerprint)
-        candidates = [] if self.candidates is None else self.candidates.tolist()
-        return fingerprint_of([collection_fingerprint, epoch, self.phase, candidates, self.padding])
+        return fingerprint_of([collection_fingerprint, epoch, self.phase, self.listed or [], self.padding])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class RankingEstimate:
     """The estimate of a ranking after a phase: the items that are still candidates, best first.
 
-    items: int64, shape (c,).
+    items: int64, shape (c,); of itemsets, shape (c, s), as the candidates of an `Inquiry`.
     frequency: estimated share of the users who hold each, float64, shape (c,); not clipped to [0, 1], so that noise
         averages out. Sets that are larger than the padding of a phase make it too low.
     standard_error: standard error of each frequency, float64, shape (c,).
@@ -172,6 +182,25 @@ class Method(Protocol):
         before: the estimate after the phase before; None in phase 1.
         """
         ...
+
+
+def candidates_of(listed: Sequence[int] | Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    """Return the candidates of an `Inquiry` from plain data, as `Inquiry.listed` has them."""
+    if not any(isinstance(each, Sequence) for each in listed):
+        return np.array(listed, dtype=np.int64)
+    rows = [tuple(each) if isinstance(each, Sequence) else (each,) for each in listed]
+    largest = max(map(len, rows))
+    return np.array([(*row, *[-1] * (largest - len(row))) for row in rows], dtype=np.int64)
+
+
+def itemsets_of(rows: NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
+    """Return itemsets as plain data; `rows` are as the candidates of an `Inquiry`, shape (c, s)."""
+    return tuple(tuple(item for item in row if item >= 0) for row in rows.tolist())
+
+
+def item_phases(method: Method) -> int:
+    """Return the number of phases that ask about single items, the last of which gives their ranking."""
+    return sum(not phase.sizes for phase in method.phases)
 
 
 def phase_name(number: int) -> str:

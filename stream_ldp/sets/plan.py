@@ -62,7 +62,8 @@ class PhasePlan:
     number: 1 for the first.
     part: share of the users who are asked.
     asked: the property of a set that it asks for, item or count.
-    items: number of items asked about.
+    items: number of items, or itemsets, asked about.
+    sizes: numbers of items of the itemsets; empty where it asks about items.
     padding: l, number of slots or items of a set.
     epsilon: cost of a report, in nats.
     oracle: title of the oracle that perturbs it.
@@ -75,6 +76,7 @@ class PhasePlan:
     part: float
     asked: Target
     items: int
+    sizes: tuple[int, ...]
     padding: int
     epsilon: float
     oracle: str
@@ -88,7 +90,9 @@ class PhasePlan:
     def question(self) -> str:
         """What it asks of a set, in words."""
         if self.asked is Target.COUNT:
-            return f"how many of {self.items:,} candidates"
+            return f"how many of {self.items:,} {'itemsets' if self.sizes else 'candidates'}"
+        if self.sizes:
+            return f"itemsets of {' or '.join(map(str, self.sizes))}: {self.items:,}, l = {self.padding}"
         return f"items of {self.items:,}, l = {self.padding}"
 
 
@@ -258,6 +262,7 @@ def _phases(method: Method, users: Sequence[int]) -> Iterator[PhasePlan]:
             part=phase.part,
             asked=phase.asked,
             items=items,
+            sizes=phase.sizes,
             padding=inquiry.padding,
             epsilon=phase.epsilon,
             oracle=oracle.title,

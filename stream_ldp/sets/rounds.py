@@ -8,16 +8,16 @@ and no list of candidates makes a report cost more.
 from __future__ import annotations
 
 import itertools
+import math
 from typing import TYPE_CHECKING, Literal, Self
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.mechanisms.privacy_loss import MAX_EPSILON, shown_epsilon
 from stream_ldp.pipeline.answer import Count, EventTime, Integer, Positive
 from stream_ldp.pipeline.content_type import content_type_of
-from stream_ldp.sets.phases import MAX_CANDIDATES, Inquiry
+from stream_ldp.sets.phases import MAX_CANDIDATES, Inquiry, candidates_of
 
 if TYPE_CHECKING:
     from stream_ldp.pipeline.content_type import Headers
@@ -33,7 +33,8 @@ class Round(BaseModel):
     """One phase of one epoch.
 
     epsilon: what a report costs, in nats, according to the service.
-    candidates: numbers of the items asked about, ascending; None in the first phase, which asks about all.
+    candidates: numbers of the items asked about, ascending; None in the first phase, which asks about all. Of
+        itemsets, the numbers of the items of each, ascending, in the order of these lists.
     padding: number of slots that a set is padded to.
     """
 
@@ -48,7 +49,7 @@ class Round(BaseModel):
     start_ms: EventTime = Field(description="event time at which its window begins")
     end_ms: EventTime = Field(description="event time at which its window ends")
     epsilon: float = Field(gt=0, le=MAX_EPSILON)
-    candidates: tuple[Count, ...] | None
+    candidates: tuple[Count, ...] | tuple[tuple[Count, ...], ...] | None
     padding: Positive
 
     @classmethod
@@ -63,7 +64,7 @@ class Round(BaseModel):
             start_ms=start_ms,
             end_ms=start_ms + collection.schedule.size_ms,
             epsilon=collection.method.phases[inquiry.phase - 1].epsilon,
-            candidates=None if inquiry.candidates is None else tuple(inquiry.candidates.tolist()),
+            candidates=inquiry.listed,
             padding=inquiry.padding,
         )
 
@@ -80,7 +81,7 @@ class Round(BaseModel):
     @property
     def inquiry(self) -> Inquiry:
         """The inquiry that it publishes."""
-        candidates = None if self.candidates is None else np.array(self.candidates, dtype=np.int64)
+        candidates = None if self.candidates is None else candidates_of(self.candidates)
         return Inquiry(phase=self.phase, candidates=candidates, padding=self.padding)
 
     @property
@@ -108,7 +109,9 @@ class Round(BaseModel):
             return cls.model_validate_json(data)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
-            place = ".".join(map(str, first["loc"])) or "record"
+            # Between them stands which of its forms a field was read as.
+            field, *within = first["loc"] or ("record",)
+            place = ".".join(map(str, [field, *(each for each in within if isinstance(each, int))]))
             raise ValueError(f"{place}: {first['msg']}") from error
 
     def check(self, collection: ItemCollection) -> Phase:
@@ -132,21 +135,29 @@ class Round(BaseModel):
             raise RoundRefused(f"phase {self.phase} of epoch {self.epoch} begins at {start_ms} ms and lasts a window")
         if (self.candidates is None) != (self.phase == 1):
             raise RoundRefused("the first phase asks about all items, the later ones about candidates")
-        self._check_candidates(collection)
+        self._check_candidates(collection, phase)
         return phase
 
-    def _check_candidates(self, collection: ItemCollection) -> None:
+    def _check_candidates(self, collection: ItemCollection, phase: Phase) -> None:
         if self.candidates is None:
             if self.padding != collection.method.first().padding:
                 raise RoundRefused(f"pads sets to {self.padding}, the collection to another number")
             return
-        most = min(collection.items.count, MAX_CANDIDATES)
+        possible = sum(math.comb(collection.items.count, size) for size in phase.sizes or (1,))
+        most = min(possible, MAX_CANDIDATES)
         if not 1 <= len(self.candidates) <= most:
             raise RoundRefused(f"{len(self.candidates)} candidates; from 1 to {most}")
+        named = [each if isinstance(each, tuple) else (each,) for each in self.candidates]
+        if any(isinstance(each, tuple) != bool(phase.sizes) for each in self.candidates):
+            raise RoundRefused(f"phase {self.phase} asks about {'itemsets' if phase.sizes else 'single items'}")
+        if not all(len(each) in (phase.sizes or (1,)) for each in named):
+            raise RoundRefused(f"an itemset has another number of items than {' or '.join(map(str, phase.sizes))}")
+        if any(second <= first for each in named for first, second in itertools.pairwise(each)):
+            raise RoundRefused("the items of an itemset are not in ascending order, each of them once")
         # One order: a broker that showed each user another would find the user's reports again by their fingerprint.
-        if any(second <= first for first, second in itertools.pairwise(self.candidates)):
+        if any(second <= first for first, second in itertools.pairwise(named)):
             raise RoundRefused("candidates are not in ascending order, each of them once")
-        if not all(0 <= item < collection.items.count for item in self.candidates):
+        if not all(0 <= item < collection.items.count for each in named for item in each):
             raise RoundRefused(f"a candidate is not one of the items 0 to {collection.items.count - 1}")
         if self.padding > len(self.candidates):
             raise RoundRefused(f"pads sets to {self.padding}, with only {len(self.candidates)} candidates")

@@ -34,7 +34,7 @@ class PhaseSeries:
     """The series of the answers to one phase, a `stream_ldp.collection.Series`.
 
     number: number of the phase, 1 for the first.
-    phases: number of phases of an epoch.
+    item_phases: number of phases of an epoch that ask about single items; those about itemsets come after them.
     size_ms: size of a window, in milliseconds.
     stride: number of windows from the beginning of one epoch to that of the next.
     every_ms: time between two provisional rankings of an open window, in milliseconds.
@@ -42,7 +42,7 @@ class PhaseSeries:
     """
 
     number: int
-    phases: int
+    item_phases: int
     size_ms: int
     stride: int
     every_ms: int
@@ -79,10 +79,11 @@ class PhaseSeries:
     def follows(self, window_ms: int) -> tuple[str, int | None]:
         """Name the answer before: that of the same epoch's phase before, a window earlier.
 
-        The first phase follows the latest result of an epoch, from which nothing is taken but what it has left.
+        The first phase follows the latest ranking of items that is an epoch's result, from which nothing is taken but
+        what it has left.
         """
         if self.number == 1:
-            return phase_name(self.phases), None
+            return phase_name(self.item_phases), None
         return phase_name(self.number - 1), window_ms - self.size_ms
 
 

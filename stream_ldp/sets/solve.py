@@ -10,8 +10,8 @@ import numpy as np
 from stream_ldp.mechanisms.privacy_loss import UNCHANGED_SET
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.statistics import ReportSums
-from stream_ldp.sets.answer import Candidate, EpochPrivacy, HeavyHitter, NextPhase, Ranking
-from stream_ldp.sets.phases import RankingEstimate, epoch_epsilon, epochs_epsilon
+from stream_ldp.sets.answer import Candidate, EpochPrivacy, FrequentItemset, HeavyHitter, NextPhase, Ranking
+from stream_ldp.sets.phases import RankingEstimate, epoch_epsilon, epochs_epsilon, item_phases, itemsets_of
 from stream_ldp.sets.published import AS_MUCH, published_of_phases
 from stream_ldp.sets.temporal import filter_epoch
 
@@ -50,8 +50,10 @@ def solve(collection: ItemCollection, task: WindowTask[PhaseSeries, Ranking]) ->
         )
     else:
         estimate, following = _NO_ITEMS, None
+    items_found = item_phases(method)
+    counts_itemsets = phase.number == schedule.phases > items_found
     learnt = None
-    if collection.is_temporal and phase.number == schedule.phases and sums.reports:
+    if collection.is_temporal and phase.number == items_found and sums.reports:
         estimate, learnt, earlier = filter_epoch(estimate, earlier, epoch=epoch, reports=sums.reports)
     ranking_reports = (*(() if before is None else before.reports_per_phase), sums.reports)
     plausibility = oracle.plausibility(sums.values)
@@ -64,21 +66,18 @@ def solve(collection: ItemCollection, task: WindowTask[PhaseSeries, Ranking]) ->
         epoch=epoch,
         phase=phase.number,
         phases=schedule.phases,
+        about="itemsets" if phase.number > items_found else "items",
         window=WindowBounds(start_ms=task.window_ms, end_ms=task.window_ms + schedule.size_ms),
         final=task.final,
-        complete=task.final and phase.number == schedule.phases,
+        complete=task.final and phase.number in (items_found, schedule.phases),
         reports=sums.reports,
         reports_per_phase=ranking_reports,
-        items=_heavy_hitters(collection, estimate),
-        candidates=tuple(
-            Candidate(number=number, frequency=frequency, standard_error=error)
-            for number, frequency, error in zip(
-                estimate.items.tolist(), estimate.frequency.tolist(), estimate.standard_error.tolist(), strict=True
-            )
-        ),
+        items=_heavy_hitters(collection, estimate) if phase.number <= items_found else (),
+        itemsets=_itemsets(collection, estimate, before) if counts_itemsets and before is not None else (),
+        candidates=() if counts_itemsets else _candidates(estimate),
         next_phase=None if following is None else NextPhase.of(following),
         learnt=learnt,
-        earlier=earlier if collection.is_temporal and task.final else None,
+        earlier=earlier if collection.is_temporal and task.final and phase.number <= items_found else None,
         plausibility=plausibility,
         privacy=EpochPrivacy(
             per_epoch=epoch_epsilon(method),
@@ -87,6 +86,41 @@ def solve(collection: ItemCollection, task: WindowTask[PhaseSeries, Ranking]) ->
             assumption=f"any two sets of items; {_of_other_epochs(for_ever)}",
             published=published_of_phases(collection, ranking_reports) if hides else None,
         ),
+    )
+
+
+def _candidates(estimate: RankingEstimate) -> tuple[Candidate, ...]:
+    return tuple(
+        Candidate(number=number, frequency=frequency, standard_error=error)
+        for number, frequency, error in zip(
+            estimate.items.tolist(), estimate.frequency.tolist(), estimate.standard_error.tolist(), strict=True
+        )
+    )
+
+
+def _itemsets(collection: ItemCollection, estimate: RankingEstimate, before: Ranking) -> tuple[FrequentItemset, ...]:
+    """List the most frequent itemsets, with frequencies clipped to [0, 1].
+
+    before: the answer before, whose candidates are the items that they are made of.
+    """
+    shares = {each.number: min(max(each.frequency, 0.0), 1.0) for each in before.candidates}
+    return tuple(
+        FrequentItemset(
+            rank=rank,
+            items=tuple(map(collection.items.name, items)),
+            frequency=min(max(frequency, 0.0), 1.0),
+            standard_error=error,
+            by_chance=math.prod(shares.get(item, 0.0) for item in items),
+        )
+        for rank, (items, frequency, error) in enumerate(
+            zip(
+                itemsets_of(estimate.items),
+                estimate.frequency.tolist(),
+                estimate.standard_error.tolist(),
+                strict=True,
+            ),
+            start=1,
+        )
     )
 
 

@@ -345,6 +345,13 @@ keys: {names: [alien, brazil, casablanca], range: [0, 5]}
 window: {size: 60s}
 """,
     """
+collection: baskets
+mechanism: {kind: svim, epsilon: 2, k: 5}
+items: {size: 40}
+itemsets: {k: 5, sizes: [2, 3]}
+window: {size: 60s}
+""",
+    """
 collection: squares
 mechanism: {kind: places, epsilon: [1]}
 levels: [4, 4]

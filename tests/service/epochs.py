@@ -15,6 +15,7 @@ from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline import wire
 from stream_ldp.sets.answer import Ranking
 from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.phases import itemsets_of
 from stream_ldp.sets.rounds import Round
 from stream_ldp.sets.sampling import respond
 from stream_ldp.sets.temporal import filter_epoch
@@ -153,13 +154,18 @@ class ItemDeployment(Deployment):
             final = finals[epoch, phase]
             assert final.reports == answer.reports
             assert final.reports_per_phase == tuple(each.reports for each in answers[:phase])
-            expected = answer.estimate if answer.following else self._learnt(answer, finals, epoch=epoch)
+            if answer.following is None and final.about == "itemsets":
+                self._assert_itemsets(final, answer.estimate)
+                continue
+            ranked = final.complete or not answer.following
+            expected = self._learnt(answer, finals, epoch=epoch) if ranked else answer.estimate
             estimate = final.estimate
             np.testing.assert_array_equal(estimate.items, expected.items)
             np.testing.assert_allclose(estimate.frequency, expected.frequency, rtol=0, atol=1e-9)
             np.testing.assert_allclose(estimate.standard_error, expected.standard_error, rtol=0, atol=1e-9)
             names = [self.collection.items.name(item) for item in expected.items[: len(final.items)]]
             assert [each.item for each in final.items] == names
+            assert bool(names) is (final.about == "items")
             if answer.following is None:
                 assert final.complete
                 assert final.next_phase is None
@@ -168,6 +174,16 @@ class ItemDeployment(Deployment):
                 assert rounds[epoch, phase + 1] == Round.of(self.collection, answer.following, epoch=epoch)
         if reports is not None:
             assert sum(answer.reports for answer in answers) == reports
+
+    def _assert_itemsets(self, final: Ranking, expected: RankingEstimate) -> None:
+        """Assert that the last final of an epoch has the itemsets that its reports say."""
+        names = [tuple(map(self.collection.items.name, each)) for each in itemsets_of(expected.items)]
+        assert final.complete
+        assert final.next_phase is None
+        assert [each.items for each in final.itemsets] == names
+        for found, frequency, error in zip(final.itemsets, expected.frequency, expected.standard_error, strict=True):
+            assert abs(found.frequency - min(max(frequency, 0.0), 1.0)) < 1e-9
+            assert abs(found.standard_error - error) < 1e-9
 
     def _learnt(self, answer: Batched, finals: dict[tuple[int, int], Ranking], *, epoch: int) -> RankingEstimate:
         """Add to a last phase what the latest result before the first phase has left."""

@@ -269,3 +269,55 @@ def test_a_sample_asks_a_share_of_the_users_of_each_phase_and_changes_the_finger
 def test_a_sample_in_which_a_phase_asks_nobody_is_refused() -> None:
     (problem,) = problems_of(TEXT + "sample: 3e-10\n")
     assert problem.startswith("films.yaml:5:9: sample: sample is 3e-10: so small that phase 2 asks nobody")
+
+
+WITH_ITEMSETS = TEXT.replace("k: 2, set_size: 5", "k: 4, set_size: 3") + "itemsets: {k: 4, sizes: [2, 3]}\n"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "problem"),
+    [
+        ("[2, 3]", "[2, 4]", "5:25: itemsets.sizes: itemsets of 4 items are larger than the sets, of at most 3"),
+        (
+            "[2, 3]",
+            "[1]",
+            "5:25: itemsets.sizes: an itemset has from 2 to 4 items, and sizes are 1: single items are",
+        ),
+        (
+            "[2, 3]",
+            "[5]",
+            "5:25: itemsets.sizes: an itemset has from 2 to 4 items, and sizes are 5: single items are",
+        ),
+        ("[2, 3]", "[2, 2]", "5:25: itemsets.sizes: sizes of itemsets must be distinct, and they are 2 or 2"),
+        ("[2, 3]", "[]", "5:25: itemsets.sizes"),
+        ("{k: 4, s", "{k: 0, s", "5:15: itemsets.k"),
+        ("{k: 4, s", "{s", "5:11: itemsets.k: this key is required"),
+        (
+            "{k: 4, s",
+            "{k: 11, s",
+            "5:15: itemsets.k: k is 11, and the 4 items that are found make 10 itemsets of 2 or 3: lower it, or "
+            "raise mechanism.k",
+        ),
+        (
+            "gfim",
+            "loloha",
+            "5:11: itemsets: reports of loloha show a permanent response, and itemsets are asked afresh",
+        ),
+        ("itemsets", "itemset", "5:1: itemset: unknown key; did you mean 'itemsets'?"),
+    ],
+)
+def test_itemsets_that_cannot_be_asked_about_are_refused_where_they_stand(
+    right: str, wrong: str, problem: str
+) -> None:
+    (found, *_) = problems_of(WITH_ITEMSETS.replace(right, wrong))
+    assert problem in found
+
+
+def test_itemsets_change_the_fingerprint_by_their_sizes_and_not_by_their_number() -> None:
+    def meaning(**itemsets: object) -> str:
+        return parse_collection(f"{TEXT.replace('k: 2', 'k: 5')}itemsets: {json.dumps(itemsets)}\n").meaning
+
+    assert meaning(k=4, sizes=[2, 3]) == meaning(k=5, sizes=[3, 2]) != meaning(k=4) == meaning(k=4, sizes=[2])
+    assert '["count",1717986918,2233382994,4.0,[2,3]],["item",2233382994,4294967296,4.0,[2,3]]' in meaning(
+        k=4, sizes=[2, 3]
+    )

@@ -59,3 +59,17 @@ def test_the_items_and_an_empty_set_size_are_those_of_the_table(mechanism: dict[
     EVALUATION.complete(document, Sets())
     assert document["items"] == {"names": ["7", "8", "9", "10"]}
     assert mechanism.get("set_size") == size
+
+
+def test_itemsets_are_measured_beside_the_items() -> None:
+    """Seeded; nearly noiseless, with users enough that both itemsets are found."""
+    collection = ItemCollection.parse(
+        "{collection: a, mechanism: {kind: svim, epsilon: 20, k: 3}, items: {size: 4}, window: {size: 1m}, "
+        "itemsets: {k: 2}}"
+    )
+    scores = evaluated(collection, ItemSets.of([[0, 1], [0, 1], [1, 2]]), users=3_000, repeats=2)
+    assert list(scores) == ["heavy-hitters", "itemsets"]
+    found = scores["itemsets"].metrics
+    assert [name for name in found if not name.endswith("_sd")] == ["f1", "ncr", "mae", "coverage"]
+    assert (found["f1"], found["ncr"]) == (1.0, 1.0)
+    assert found["mae"] < 0.05

@@ -47,6 +47,20 @@ def test_a_restricted_set_holds_the_candidate_positions_of_its_items(
     ]
 
 
+ITEMSETS = st.lists(st.lists(st.integers(0, DOMAIN - 1), min_size=1, max_size=3, unique=True).map(sorted), min_size=1)
+
+
+@given(SETS, ITEMSETS)
+def test_a_set_restricted_to_itemsets_holds_the_positions_of_those_within_it(
+    given_sets: list[list[int]], itemsets: list[list[int]]
+) -> None:
+    sets = ItemSets.of(given_sets)
+    candidates = np.array([each + [-1] * (3 - len(each)) for each in itemsets])
+    assert listed(sets.restricted(candidates, domain=DOMAIN)) == [
+        [place for place, itemset in enumerate(itemsets) if set(itemset) <= set(each)] for each in listed(sets)
+    ]
+
+
 def test_frequencies_are_fractions_of_all_users_including_those_who_hold_nothing() -> None:
     sets = ItemSets.of([[0, 2], [2], [], [2, 0, 0]])
     assert sets.frequencies(4).tolist() == [0.5, 0.0, 0.75, 0.0]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.rounds import Round, RoundRefused
 from tests.sets.examples import SIZE_MS, collection_of, inquiry_of, round_of
 
@@ -140,3 +141,42 @@ def test_a_record_with_an_invalid_field_is_not_read_as_a_round(changes: dict[str
 def test_bytes_that_are_no_round_are_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"^record: "):
         Round.from_bytes(data)
+
+
+BASKETS = ItemCollection.parse("""
+collection: baskets
+mechanism: {kind: ldpminer, epsilon: 4, k: 4, set_size: 3}
+items: {size: 16}
+itemsets: {k: 3, sizes: [2, 3]}
+window: {size: 10s, grace: 2s, idle_timeout: 5s}
+""")
+
+
+@pytest.mark.parametrize(
+    ("phase", "candidates", "problem"),
+    [
+        (3, [[0, 1], [0, 1, 2], [4, 9]], None),
+        (4, [[0, 1]], None),
+        (2, [[0, 1]], "phase 2 asks about single items"),
+        (3, [0, 1], "phase 3 asks about itemsets"),
+        (3, [[0, 1, 2, 3]], "another number of items than 2 or 3"),
+        (3, [[0]], "another number of items than 2 or 3"),
+        (3, [[1, 0]], "the items of an itemset are not in ascending order"),
+        (3, [[1, 1]], "the items of an itemset are not in ascending order"),
+        (3, [[0, 2], [0, 1, 2]], "candidates are not in ascending order"),
+        (3, [[0, 1], [0, 1]], "candidates are not in ascending order"),
+        (3, [[0, 16]], "a candidate is not one of the items 0 to 15"),
+    ],
+)
+def test_a_round_about_itemsets_is_taken_only_as_the_collection_asks_about_them(
+    phase: int, candidates: list[Any], problem: str | None
+) -> None:
+    honest = round_of(BASKETS, phase=phase, candidates=[0])
+    content = json.loads(honest.to_bytes()) | {"candidates": candidates}
+    asked = Round.from_bytes(json.dumps(content).encode())
+    if problem is None:
+        assert asked.check(BASKETS).number == phase
+        assert Round.of(BASKETS, asked.inquiry, epoch=asked.epoch) == asked
+        return
+    with pytest.raises(RoundRefused, match=problem):
+        asked.check(BASKETS)

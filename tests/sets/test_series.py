@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.sets.series import PhaseSeries, round_statistic
 
-FIRST, SECOND = (PhaseSeries(number=number, phases=2, size_ms=10_000, stride=2, every_ms=2_000) for number in (1, 2))
+FIRST, SECOND = (
+    PhaseSeries(number=number, item_phases=2, size_ms=10_000, stride=2, every_ms=2_000) for number in (1, 2)
+)
 
 
 @dataclass(frozen=True)

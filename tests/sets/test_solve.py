@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
+from stream_ldp.pipeline.judgement import Measure
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts, Statistic
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.sampling import respond
 from stream_ldp.sets.solve import solve
+from stream_ldp.sets.truth import totals
 from tests.sets.examples import SIZE_MS, collection_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stream_ldp.sets.answer import Ranking
+    from stream_ldp.sets.collection import ItemCollection
 
 #: Little noise, and everybody is asked by the first phase.
 COLLECTION = collection_of("ldpminer", options="k_max: 4, set_size: 2", epsilon=22)
@@ -76,3 +84,59 @@ def test_a_final_states_what_readers_of_the_epochs_finals_could_learn() -> None:
         assert before.privacy.published.delta == DELTA
         assert solve(collection, replace(asked, final=False)).privacy.published is None
     assert losses < before.privacy.per_epoch if before else False
+
+
+def epoch_of(collection: ItemCollection, held: ItemSets) -> Iterator[Ranking]:
+    """Answer phase after phase; all users report to each."""
+    before, method = None, collection.method
+    inquiry: Any = method.first()
+    for series in collection.series:
+        rows = respond(method, inquiry, held, entropy=SeededEntropy(series.number))
+        sums = ReportSums(reports=len(rows), values=method.oracle(inquiry).sums(rows))
+        window_ms = (series.number - 1) * SIZE_MS
+        before = solve(
+            collection,
+            WindowTask(series=series, window_ms=window_ms, final=True, windows=((1.0, (sums,)),), before=before),
+        )
+        yield before
+        inquiry = before.next_inquiry
+
+
+def test_an_epoch_with_itemsets_has_a_result_of_items_and_one_of_itemsets() -> None:
+    """Seeded; nearly noiseless. Half of the users hold 1 and 4 together, the others 1 or 7 alone."""
+    collection = collection_of(options="set_size: 2}\nitemsets: {k: 1, sizes: [2]", epsilon=22)
+    held = ItemSets.of([[1, 4], [1], [1, 4], [7]] * 2_000)
+    answers = list(epoch_of(collection, held))
+    assert [each.complete for each in answers] == [False, False, True, False, True]
+    assert [each.target for each in answers] == ["items"] * 3 + ["itemsets"] * 2
+    assert [len(list(each.cells())) for each in answers] == [2, 2, 2, 0, 1]
+    last = answers[-1]
+    assert last.next_phase is None
+    (cell,) = last.cells()
+    assert (cell.names, cell.labels["itemset"]) == (("1 + 4",), "1 + 4")
+    assert cell.estimate == pytest.approx(0.5, abs=0.05)
+    assert cell.others["by_chance"] == pytest.approx(0.75 * 0.5, abs=0.05)
+    assert last.itemsets[0].items == ("1", "4")
+    assert type(last).from_bytes(last.to_bytes()) == last
+    follows = collection.series[0].follows(10 * SIZE_MS)
+    assert follows == ("phase-3", None), "the next epoch learns from the last ranking of items"
+    assert totals(collection, held)["itemsets", ("", ("1 + 4",))] == 4_000
+    truth = {
+        key: total / len(held) for (target, key), total in totals(collection, held).items() if target == "itemsets"
+    }
+    assert last.score(truth)["found"] == Measure(value=1, of=1)
+
+
+def test_a_window_of_itemsets_without_reports_has_none() -> None:
+    collection = collection_of(options="set_size: 2}\nitemsets: {k: 1, sizes: [2]", epsilon=22)
+    *_, before, _ = epoch_of(collection, ItemSets.of([[1, 4]] * 100))
+    silent: WindowTask[Any, Any] = WindowTask(
+        series=collection.series[4],
+        window_ms=4 * SIZE_MS,
+        final=True,
+        windows=((1.0, ()),),
+        before=before,
+        silent_until_ms=5 * SIZE_MS,
+    )
+    found = solve(collection, silent)
+    assert (found.reports, found.itemsets, found.next_phase) == (0, (), None)

@@ -162,6 +162,11 @@ def test_the_examples_of_the_specification_are_golden_vectors() -> None:
     assert asked["fingerprint"] in SPECIFICATION
     assert str(word["word"]) in SPECIFICATION
     assert vectors("item_batches")[0]["encoded"] in written
+    itemsets = next(vector for vector in vectors("item_reports") if vector["phase"] == 5 and vector["asked"])
+    assert itemsets["meaning"] in SPECIFICATION
+    assert itemsets["fingerprint"] in SPECIFICATION
+    assert itemsets["carried"] in SPECIFICATION
+    assert json.dumps(itemsets["round"]["candidates"], separators=(",", ":")) in SPECIFICATION
     shown = {"hadamard": "659600", "set-hadamard": "6b0c", "direct": "05", "unary": "8801"}
     for kind, row in shown.items():
         assert row in [vector["row"] for vector in vectors("responses") if vector["kind"] == kind]

@@ -72,6 +72,8 @@ class Sets:
         self.size_ms = duration_ms(file["window"]["size"])
         self.epochs: str = file.get("epochs", "sequential")
         self.sample = threshold(number(file.get("sample", 1.0)))
+        asked = file.get("itemsets")
+        self.sizes: list[int] = sorted(int(number(size)) for size in asked.get("sizes", [2])) if asked else []
         self.turns = Turns.of(file, windows=len(self.phases) if self.epochs == "sequential" else 1)
 
     @property
@@ -94,6 +96,10 @@ class Sets:
                 found = [("item", 0, a, epsilon), ("count", a, b, epsilon), ("item", b, WHOLE, epsilon)]
             case _:
                 found = [("item", 0, WHOLE, epsilon)]
+        if self.sizes:
+            a, b = 1717986918, 2233382994
+            found = [(asked, low * a // WHOLE, high * a // WHOLE, each) for asked, low, high, each in found]
+            found += [("count", a, b, epsilon), ("item", b, WHOLE, epsilon)]
         return [
             (asked, low * self.sample // WHOLE, high * self.sample // WHOLE, each) for asked, low, high, each in found
         ]
@@ -110,7 +116,14 @@ class Sets:
 
     @property
     def meaning(self) -> str:
-        phases = [[*phase, *(self.signs if self.kind == "loloha" else ())] for phase in self.phases]
+        phases = [
+            [
+                *phase,
+                *(self.signs if self.kind == "loloha" else ()),
+                *([self.sizes] if self.asks_itemsets(place) else ()),
+            ]
+            for place, phase in enumerate(self.phases, start=1)
+        ]
         items = self.count if self.names is None else self.names
         return canonical(
             [
@@ -139,6 +152,9 @@ class Sets:
             [self.fingerprint.hex(), asked["epoch"], asked["phase"], asked["candidates"], asked["padding"]]
         )
 
+    def asks_itemsets(self, phase: int) -> bool:
+        return bool(self.sizes) and phase > len(self.phases) - 2
+
     def trusts(self, asked: Mapping[str, Json]) -> bool:
         """Rules 1 to 4 of section 10."""
         phase, candidates = asked["phase"], asked["candidates"]
@@ -149,10 +165,18 @@ class Sets:
             and asked["epsilon"] <= self.phases[phase - 1][3]
             and (asked["start_ms"], asked["end_ms"]) == self.bounds_ms(asked["epoch"], phase)
             and len(candidates) > 0
-            and all(0 <= each < self.count for each in candidates)
-            and all(one < other for one, other in pairwise(candidates))
+            and all(isinstance(each, list) == self.asks_itemsets(phase) for each in candidates)
+            and all(len(each) in self.sizes for each in candidates if isinstance(each, list))
+            and all(one < other for each in self.named(candidates) for one, other in pairwise(each))
+            and all(0 <= item < self.count for each in self.named(candidates) for item in each)
+            and all(one < other for one, other in pairwise(self.named(candidates)))
             and 1 <= asked["padding"] <= len(candidates)
         )
+
+    @staticmethod
+    def named(candidates: Sequence[Json]) -> list[list[int]]:
+        """The items of each candidate; a single item is one of itself alone."""
+        return [each if isinstance(each, list) else [each] for each in candidates]
 
     def bounds_ms(self, epoch: int, phase: int) -> tuple[int, int]:
         first = epoch * len(self.phases) if self.epochs == "sequential" else epoch
@@ -173,7 +197,8 @@ class Sets:
     def restricted(self, items: Iterable[int], asked: Mapping[str, Json] | None) -> list[int]:
         if asked is None:
             return sorted(items)
-        return sorted(asked["candidates"].index(item) for item in items if item in asked["candidates"])
+        candidates = self.named(asked["candidates"])
+        return [place for place, each in enumerate(candidates) if set(each) <= set(items)]
 
     def values_of(self, phase: int, asked: Mapping[str, Json] | None) -> tuple[int, int]:
         """n, the number of values, and l."""

@@ -67,14 +67,14 @@ class EpochReports:
 
     def _values(self, inquiry: Inquiry) -> Sets:
         """Return the oracle's numbers of the items that are compared, or of their counts if a count is asked for."""
-        candidates = np.arange(self.method.domain) if inquiry.candidates is None else inquiry.candidates
-        if self.method.phases[inquiry.phase - 1].asked is Target.COUNT:
-            first = np.arange(min(self.method.oracle(inquiry).size, LOOKED_AT))
-            counts = [np.array([np.count_nonzero(np.isin(candidates, each))]) for each in self.compared]
-            return (first[::2], first[1::2], *counts)
         if inquiry.candidates is None:
             return self.compared
-        return tuple(np.flatnonzero(np.isin(candidates, each)) for each in self.compared)
+        among = ItemSets.of(map(np.ndarray.tolist, self.compared))
+        held = among.restricted(inquiry.candidates, domain=self.method.domain)
+        if self.method.phases[inquiry.phase - 1].asked is Target.COUNT:
+            first = np.arange(min(self.method.oracle(inquiry).size, LOOKED_AT))
+            return (first[::2], first[1::2], *held.sizes[:, None])
+        return tuple(np.sort(each) for each in np.split(held.items, held.offsets[1:-1]))
 
 
 def set_attacks(method: Method, *, noise: Callable[[], Entropy]) -> tuple[Attack, ...]:
@@ -84,8 +84,7 @@ def set_attacks(method: Method, *, noise: Callable[[], Entropy]) -> tuple[Attack
         UnknownDistribution: users of one part of the user partition are not asked by the same phases.
     """
     asked = tuple(inquiries(method))
-    last = asked[-1].candidates
-    items = np.arange(method.domain) if last is None else last
+    items = _items(asked[-1], domain=method.domain)
     slots = max(inquiry.padding for inquiry in asked)
     sides = opposite_sets(items, slots=slots)
     epsilons = [phase.epsilon for phase in method.phases]
@@ -108,8 +107,7 @@ def set_attacks(method: Method, *, noise: Callable[[], Entropy]) -> tuple[Attack
     ]
     for inquiry in asked:
         # Of each phase with its own padding: one slot more than it has decides.
-        among = np.arange(method.domain) if inquiry.candidates is None else inquiry.candidates
-        larger = larger_sets(among, slots=inquiry.padding)
+        larger = larger_sets(_items(inquiry, domain=method.domain), slots=inquiry.padding)
         targets = targets_of_larger(
             f"phase {inquiry.phase}, larger sets", of_sets(larger, inquiry), larger, domain=method.domain
         )
@@ -120,4 +118,13 @@ def set_attacks(method: Method, *, noise: Callable[[], Entropy]) -> tuple[Attack
         attack(
             AttackTarget("epoch, singly", of_sets(sides, *asked), pairs, singly=True), claimed=spent, reports=reports
         ),
+    )
+
+
+def _items(inquiry: Inquiry, *, domain: int) -> NDArray[np.int64]:
+    """Return the items that an inquiry is about, each once, int64, shape (c,)."""
+    if inquiry.candidates is None:
+        return np.arange(domain)
+    return (
+        inquiry.candidates if inquiry.candidates.ndim == 1 else np.unique(inquiry.candidates[inquiry.candidates >= 0])
     )

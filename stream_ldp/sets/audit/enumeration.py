@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from stream_ldp.audit.output_distribution import (
 from stream_ldp.mechanisms import RESOLUTION
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.phases import Inquiry, Phase, Target
+from stream_ldp.sets.phases import Inquiry, Phase, Target, candidates_of
 from stream_ldp.sets.rounds import Round
 from stream_ldp.sets.sampling import reports_of
 
@@ -56,6 +56,10 @@ _CANDIDATES = ((5, 4, 3, 2, 1, 0), (4, 1, 3))
 _WHOLE_DOMAIN = 4
 _WHOLE_PADDING = 2
 _WHOLE_CANDIDATES = ((3, 2, 1, 0), (2, 0))
+
+
+#: Items by their numbers, or itemsets by those of their items.
+Candidates = tuple[int, ...] | tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -245,18 +249,23 @@ class _SmallInquiry:
 
     asked: what it wants to know of a user's set.
     items: number of items of the domain, 0 to items - 1.
-    candidates: the items asked about; None for all.
+    candidates: the items, or itemsets, asked about; None for all items.
     padding: number of slots; 1 for a count, which is not padded.
     """
 
     asked: Target
     items: int
-    candidates: tuple[int, ...] | None
+    candidates: Candidates | None
     padding: int
     oracle: FrequencyOracle
 
     def restricted(self) -> list[list[int]]:
-        """Return, for each set, the oracle's numbers of those items that are asked about."""
+        """Return, for each set, the oracle's numbers of those items, or itemsets, that are asked about."""
+        if self.candidates and isinstance(self.candidates[0], tuple):
+            return [
+                [place for place, itemset in enumerate(self.candidates) if set(held).issuperset(cast("Any", itemset))]
+                for held in all_sets(self.items)
+            ]
         places = {item: place for place, item in enumerate(self.candidates or range(self.items))}
         return [[places[item] for item in held if item in places] for held in all_sets(self.items)]
 
@@ -289,7 +298,7 @@ class _SmallInquiry:
             return lambda entropy: reports_of(
                 sets,
                 asked=self.asked,
-                candidates=None if self.candidates is None else np.array(self.candidates, dtype=np.int64),
+                candidates=None if self.candidates is None else candidates_of(self.candidates),
                 domain=self.items,
                 padding=self.padding,
                 oracle=self.oracle,
@@ -307,8 +316,11 @@ class _SmallInquiry:
 def _in_miniature(
     method: Method, inquiry: Inquiry, *, items: int, most_padding: int, lists: Sequence[tuple[int, ...]]
 ) -> Iterator[_SmallInquiry]:
-    asked = method.phases[inquiry.phase - 1].asked
-    candidates: Sequence[tuple[int, ...] | None] = lists
+    phase = method.phases[inquiry.phase - 1]
+    asked = phase.asked
+    candidates: Sequence[Candidates | None] = lists
+    if phase.sizes:
+        candidates = [_itemsets(items, size) for size in phase.sizes]
     paddings = range(1, most_padding + 1)
     if asked is Target.COUNT:
         inquiry, paddings = replace(inquiry, padding=1), range(1, 2)
@@ -321,6 +333,16 @@ def _in_miniature(
             size = (items if named is None else len(named)) + (asked is Target.COUNT)
             small = oracle.resized(size, padding=padding, epsilon=epsilon)
             yield _SmallInquiry(asked=asked, items=items, candidates=named, padding=padding, oracle=small)
+
+
+def _itemsets(items: int, size: int) -> tuple[tuple[int, ...], ...]:
+    """List itemsets within the first and within the last items, so that two disjoint sets can fill many slots.
+
+    There are as many as items at most: the time of an enumeration grows with the number of candidates as fast.
+    """
+    half = min(max(size, items // 2, 3), items)
+    parts = (range(half), range(items - half, items))
+    return tuple(sorted({each for part in parts for each in itertools.combinations(part, size)}))[:items]
 
 
 def _kinds(method: Method, inquiry: Inquiry, paddings: set[int]) -> list[tuple[FrequencyOracle, float]]:

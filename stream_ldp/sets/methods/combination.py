@@ -114,7 +114,8 @@ def _weighted(before: RankingEstimate, now: RankingEstimate, weight: NDArray[np.
 
 def most_frequent(estimate: RankingEstimate, count: int) -> RankingEstimate:
     """Select the `count` items of highest frequency, best first; of equal ones the lower item comes first."""
-    order = np.lexsort((estimate.items, -estimate.frequency))[:count]
+    keys = estimate.items.reshape(len(estimate.items), -1).T[::-1]
+    order = np.lexsort((*keys, -estimate.frequency))[:count]
     return _take(estimate, order)
 
 

@@ -100,22 +100,14 @@ class SVIM:
             candidates = first_candidates(every, self.k_max, combine=combine)
             return candidates, Inquiry(phase=2, candidates=candidates.items, padding=1)
         if inquiry.phase == 2:
-            # Without reports, a set may hold all candidates.
-            asked = Lengths(padding=len(inquiry.candidates), correction=1.0, doubt=0.0)
-            if reports:
-                estimate = oracle.estimate(sums, reports=reports)
-                error = oracle.standard_errors(np.zeros(1), reports=reports)[0]
-                asked = lengths(estimate, error=float(error))
-            return before, Inquiry(phase=3, candidates=inquiry.candidates, **asked._asdict())
+            return before, padded(inquiry, oracle, sums, reports=reports, most=len(inquiry.candidates))
         if not reports:
             return before, None
         now = phase_estimate(inquiry, oracle, sums, reports=reports)
         if self.set_size is not None:
             now, _ = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=self.set_size)
-        # The correction may be wrong by as much as it adds. That error is the same for all items, so it is added
-        # after the combination and does not change its weights.
-        doubt = math.hypot(1.0 - 1.0 / inquiry.correction, inquiry.doubt)
-        return most_frequent(doubted(now, doubt), self.k_max), None
+        # The doubt is the same for all items, so it is added after the combination and does not change its weights.
+        return most_frequent(doubted(now, padding_doubt(inquiry)), self.k_max), None
 
 
 class SvimSpec(MethodSpec):
@@ -137,6 +129,27 @@ class SvimSpec(MethodSpec):
             set_size=self.set_size,
             hash_bits=self.hash_bits,
         )
+
+
+def padded(inquiry: Inquiry, oracle: FrequencyOracle, sums: NDArray[np.int64], *, reports: int, most: int) -> Inquiry:
+    """Return the inquiry about the candidates themselves that follows one about how many of them sets hold.
+
+    oracle, sums: of the reports to the inquiry.
+    most: number of candidates that sets may be thought to hold where nobody reports.
+    """
+    if inquiry.candidates is None:
+        raise ValueError("a phase counts candidates, and this inquiry names none")
+    asked = Lengths(padding=min(most, len(inquiry.candidates)), correction=1.0, doubt=0.0)
+    if reports:
+        estimate = oracle.estimate(sums, reports=reports)
+        error = oracle.standard_errors(np.zeros(1), reports=reports)[0]
+        asked = lengths(estimate, error=float(error))
+    return Inquiry(phase=inquiry.phase + 1, candidates=inquiry.candidates, **asked._asdict())
+
+
+def padding_doubt(inquiry: Inquiry) -> float:
+    """Compute the doubt about frequencies of padded sets: the correction may be wrong by as much as it adds."""
+    return math.hypot(1.0 - 1.0 / inquiry.correction, inquiry.doubt)
 
 
 class Lengths(NamedTuple):

@@ -53,8 +53,8 @@ DIRECTIONS = (
     Direction(
         "frequent patterns (sets of items that are often together)",
         "survey, 5.2",
-        "no",
-        "single items of sets are found (`svim`, `gfim`), pairs and larger sets are not",
+        "yes",
+        "`itemsets: {k: 20, sizes: [2, 3]}`: pairs and triples are guessed from items, and counted by other users",
     ),
     Direction(
         "one perturbation for many queries",

@@ -142,6 +142,31 @@ function phasesOf({ kind, epsilon, split: [first, second] }) {
   }
 }
 
+/** Shares of words of the users who are asked about items, and how many itemsets they hold: section 9. */
+const [ITEMS_END, COUNT_END] = [1717986918, 2233382994];
+
+const MAX_ITEMSET = 4;
+
+/** Return the phases of items and, of other users, of itemsets. */
+function withItemsets(phases, epsilon, sizes) {
+  const part = (word) => Number((BigInt(word) * BigInt(ITEMS_END)) >> 32n);
+  return [
+    ...phases.map(([asks, from, to, each]) => [asks, part(from), part(to), each]),
+    ["count", ITEMS_END, COUNT_END, epsilon, sizes],
+    ["item", COUNT_END, RESOLUTION, epsilon, sizes],
+  ];
+}
+
+/** Decide whether numbers are items, each above the one before it. */
+const ascend = (numbers, count) =>
+  numbers.every((item, i) => isWhole(item, i === 0 ? 0 : numbers[i - 1] + 1, count - 1));
+
+/** Decide whether one list of numbers comes before another. */
+function precedes(one, other) {
+  const at = one.findIndex((each, i) => each !== other[i]);
+  return at === -1 ? one.length < other.length : at < other.length && one[at] < other[at];
+}
+
 /** A round: what one phase of one epoch asks, which a report answers. */
 class Round {
   constructor(collection, { epoch, phase, candidates, padding }) {
@@ -152,8 +177,8 @@ class Round {
     this.closesMs = this.startMs + collection.paneMs - Math.min(MARGIN_MS, Math.floor(collection.paneMs / MARGIN_PART));
     this.key = `${epoch}|${phase}`;
     const { asksCount, epsilon } = collection.phases[phase - 1];
-    /** Place of each candidate; undefined where all items are. */
-    this.places = candidates === undefined ? undefined : new Map(candidates.map((item, place) => [item, place]));
+    /** The items of each candidate, one but of itemsets; undefined where all items are. */
+    this.candidates = candidates?.map((each) => [each].flat());
     this.asksCount = asksCount;
     const size = (candidates?.length ?? collection.count) + Number(asksCount);
     this.parameters = { epsilon, size, slots: padding, t: 0, dummies: 0 };
@@ -186,8 +211,9 @@ class Round {
 
   /** Return the values that a set holds of what is asked about, ascending. */
   restricted(items) {
-    if (this.places === undefined) return items;
-    return items.filter((item) => this.places.has(item)).map((item) => this.places.get(item));
+    if (this.candidates === undefined) return items;
+    const held = new Set(items);
+    return this.candidates.flatMap((each, place) => (each.every((item) => held.has(item)) ? [place] : []));
   }
 
   turn() {
@@ -270,11 +296,15 @@ export class Kind extends Collection {
       throw new CollectionError("sample is a share of the users, above 0 and at most 1");
     }
     const part = (word) => Number((BigInt(word) * BigInt(threshold(sample))) >> 32n);
-    this.phases = phasesOf({ kind: this.kind, epsilon, split: shares }).map(([asks, from, to, each]) => ({
+    const ofItems = phasesOf({ kind: this.kind, epsilon, split: shares });
+    const sizes = this.#sizes(given(document.itemsets));
+    const phases = sizes ? withItemsets(ofItems, epsilon, sizes) : ofItems;
+    this.phases = phases.map(([asks, from, to, each, itemsets]) => ({
       asksCount: asks === "count",
       from: part(from),
       to: part(to),
       epsilon: each,
+      sizes: itemsets,
     }));
     this.epochs = given(document.epochs) ?? "sequential";
     if (!["sequential", "pipelined"].includes(this.epochs)) {
@@ -284,6 +314,15 @@ export class Kind extends Collection {
     if (this.memoises) this.#memoise(epsilon, given(forEver) ?? Math.min(2 * epsilon, MAX_FOR_EVER));
     this.mean(this.#meaning());
     this.width = this.first(0).width;
+  }
+
+  /** Return the sizes of itemsets, ascending; undefined where none are asked about. */
+  #sizes(itemsets) {
+    if (itemsets === undefined) return undefined;
+    const sizes = given(itemsets.sizes) ?? [2];
+    const isRight = Array.isArray(sizes) && sizes.length > 0 && sizes.every((each) => isWhole(each, 2, MAX_ITEMSET));
+    if (!isRight || this.memoises) throw new CollectionError("sizes of itemsets are from 2 to 4, and not of loloha");
+    return [...new Set(sizes)].sort();
   }
 
   #take({ names, size }) {
@@ -316,9 +355,10 @@ export class Kind extends Collection {
   }
 
   #meaning() {
-    const phases = this.phases.map(({ asksCount, from, to, epsilon }) => {
+    const phases = this.phases.map(({ asksCount, from, to, epsilon, sizes }) => {
       const chances = this.memoises ? `,${this.chances.join(",")}` : "";
-      return `["${asksCount ? "count" : "item"}",${from},${to},${decimalOf(epsilon)}${chances}]`;
+      const itemsets = sizes ? `,${JSON.stringify(sizes)}` : "";
+      return `["${asksCount ? "count" : "item"}",${from},${to},${decimalOf(epsilon)}${chances}${itemsets}]`;
     });
     const parts = [this.setSize, this.memoises ? 1 : (this.hashBits ?? null), this.names ?? this.count, this.paneMs];
     const written = [...parts, this.epochs, ...this.turns].map((each) => JSON.stringify(each)).join(",");
@@ -401,9 +441,15 @@ export class Kind extends Collection {
       round.end_ms === round.start_ms + this.paneMs &&
       Array.isArray(candidates) &&
       candidates.length > 0 &&
-      candidates.every((item, i) => isWhole(item, i === 0 ? 0 : candidates[i - 1] + 1, this.count - 1)) &&
+      this.#asksAbout(candidates, this.phases[phase - 1].sizes) &&
       isWhole(padding, 1, candidates.length)
     );
+  }
+
+  #asksAbout(candidates, sizes) {
+    if (sizes === undefined) return ascend(candidates, this.count);
+    const isItemset = (each) => Array.isArray(each) && sizes.includes(each.length) && ascend(each, this.count);
+    return candidates.every((each, i) => isItemset(each) && (i === 0 || precedes(candidates[i - 1], each)));
   }
 
   /** Return a user's partition word of an epoch (section 11). */

@@ -4,6 +4,7 @@ import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -18,6 +19,13 @@ final class SetCollection extends CollectionSpec {
   private static final long MARGIN_PART = 10;
 
   private static final long MOST_MARGIN_MS = 500;
+
+  /** Words of the users who are asked about items, and about how many itemsets they hold: section 9. */
+  private static final long ITEMS_END = 1_717_986_918L;
+
+  private static final long COUNT_END = 2_233_382_994L;
+
+  private static final long MOST_OF_AN_ITEMSET = 4;
 
   private final Method method;
   private final Map<String, Integer> numbers = new HashMap<>();
@@ -43,11 +51,28 @@ final class SetCollection extends CollectionSpec {
     final long end;
     final double epsilon;
 
+    /** Numbers of items of the itemsets it asks about, ascending; none where it asks about single items. */
+    final List<Long> sizes;
+
     Phase(boolean isCount, long from, long end, double epsilon) {
+      this(isCount, from, end, epsilon, Collections.emptyList());
+    }
+
+    Phase(boolean isCount, long from, long end, double epsilon, List<Long> sizes) {
       this.isCount = isCount;
       this.from = from;
       this.end = end;
       this.epsilon = epsilon;
+      this.sizes = sizes;
+    }
+
+    /** The same phase, which asks so many of all words. */
+    Phase of(long words) {
+      return new Phase(isCount, part(from, words), part(end, words), epsilon, sizes);
+    }
+
+    private static long part(long bound, long words) {
+      return BigInteger.valueOf(bound).multiply(BigInteger.valueOf(words)).shiftRight(32).longValueExact();
     }
   }
 
@@ -85,14 +110,36 @@ final class SetCollection extends CollectionSpec {
       isPipelined = document.text("epochs", "sequential").equals("pipelined");
       long asked = Exact.threshold(document.number("sample", 1));
       require(asked > 0 && asked <= Exact.WHOLE, "sample: expected a share of the users, above 0 and at most 1");
-      for (Phase each : phasesOf(spec)) {
-        phases.add(new Phase(each.isCount, part(each.from, asked), part(each.end, asked), each.epsilon));
+      List<Phase> every = new ArrayList<>(phasesOf(spec));
+      if (document.has("itemsets")) {
+        require(!isLoloha, "itemsets: loloha asks about none");
+        every = withItemsets(every, sizesOf(document.object("itemsets")));
+      }
+      for (Phase each : every) {
+        phases.add(each.of(asked));
       }
       turns = new Turns(document, isPipelined ? 1 : phases.size());
     }
 
-    private static long part(long bound, long asked) {
-      return BigInteger.valueOf(bound).multiply(BigInteger.valueOf(asked)).shiftRight(32).longValueExact();
+    private static List<Long> sizesOf(Document itemsets) {
+      TreeSet<Long> sizes = new TreeSet<>();
+      for (Object each : itemsets.has("sizes") ? itemsets.list("sizes") : Arrays.asList(2L)) {
+        boolean isSize = each instanceof Long && (Long) each >= 2 && (Long) each <= MOST_OF_AN_ITEMSET;
+        require(isSize, "itemsets.sizes: expected whole numbers from 2 to 4");
+        sizes.add((Long) each);
+      }
+      require(!sizes.isEmpty(), "itemsets.sizes: expected whole numbers from 2 to 4");
+      return new ArrayList<>(sizes);
+    }
+
+    private List<Phase> withItemsets(List<Phase> ofItems, List<Long> sizes) {
+      List<Phase> found = new ArrayList<>();
+      for (Phase each : ofItems) {
+        found.add(each.of(ITEMS_END));
+      }
+      found.add(new Phase(true, ITEMS_END, COUNT_END, epsilon, sizes));
+      found.add(new Phase(false, COUNT_END, Exact.WHOLE, epsilon, sizes));
+      return found;
     }
 
     private static long permanentOf(double forEver) {
@@ -154,6 +201,9 @@ final class SetCollection extends CollectionSpec {
             new ArrayList<>(Arrays.asList(each.isCount ? "count" : "item", each.from, each.end, each.epsilon));
         if (memoises()) {
           list.addAll(Arrays.asList(permanent, fresh));
+        }
+        if (!each.sizes.isEmpty()) {
+          list.add(each.sizes);
         }
         lists.add(list);
       }
@@ -262,14 +312,14 @@ final class SetCollection extends CollectionSpec {
         return null;
       }
       List<?> given = (List<?>) round.get("candidates");
-      int[] candidates = new int[given.size()];
+      List<Long> sizes = method.phases.get(phase - 1).sizes;
+      int[][] candidates = new int[given.size()][];
       for (int i = 0; i < candidates.length; i++) {
-        long each = (Long) given.get(i);
-        boolean isNext = each >= 0 && each < method.items && (i == 0 || candidates[i - 1] < each);
-        if (!isNext) {
+        candidates[i] = sizes.isEmpty() ? ascending(listOf(given.get(i))) : ascending((List<?>) given.get(i));
+        boolean isAsked = sizes.isEmpty() || sizes.contains((long) candidates[i].length);
+        if (!isAsked || i > 0 && Arrays.compare(candidates[i - 1], candidates[i]) >= 0) {
           return null;
         }
-        candidates[i] = (int) each;
       }
       long slots = (Long) round.get("padding");
       return slots < 1 || slots > candidates.length ? null : new Round(phase, epoch, candidates, slots);
@@ -278,23 +328,44 @@ final class SetCollection extends CollectionSpec {
     }
   }
 
+  /** Returns numbers of items, each above the one before it; throws a ClassCastException where they are none. */
+  private int[] ascending(List<?> given) {
+    int[] items = new int[given.size()];
+    for (int i = 0; i < items.length; i++) {
+      long item = (Long) given.get(i);
+      if (item < 0 || item >= method.items || i > 0 && items[i - 1] >= item) {
+        throw new ClassCastException("no items in ascending order");
+      }
+      items[i] = (int) item;
+    }
+    return items;
+  }
+
   /** What one phase of one epoch asks: all items, or candidates. */
   private final class Round implements Inquiry {
     private final int phase;
     private final long epoch;
-    private final int[] candidates;
+
+    /** The items of each candidate, one but of itemsets; null where all items are. */
+    private final int[][] candidates;
+
     private final long slots;
     private final byte[] carried;
 
-    Round(int phase, long epoch, int[] candidates, long slots) {
+    Round(int phase, long epoch, int[][] candidates, long slots) {
       this.phase = phase;
       this.epoch = epoch;
       this.candidates = candidates;
       this.slots = slots;
-      List<Integer> listed = new ArrayList<>();
+      boolean isOfItemsets = !method.phases.get(phase - 1).sizes.isEmpty();
+      List<Object> listed = new ArrayList<>();
       if (candidates != null) {
-        for (int each : candidates) {
-          listed.add(each);
+        for (int[] each : candidates) {
+          List<Object> items = new ArrayList<>();
+          for (int item : each) {
+            items.add(item);
+          }
+          listed.add(isOfItemsets ? items : items.get(0));
         }
       }
       carried =
@@ -351,11 +422,14 @@ final class SetCollection extends CollectionSpec {
       if (candidates == null) {
         return held;
       }
-      int[] found = new int[held.length];
+      int[] found = new int[candidates.length];
       int count = 0;
-      for (int each : held) {
-        int place = Arrays.binarySearch(candidates, each);
-        if (place >= 0) {
+      for (int place = 0; place < candidates.length; place++) {
+        boolean isHeld = true;
+        for (int item : candidates[place]) {
+          isHeld &= Arrays.binarySearch(held, item) >= 0;
+        }
+        if (isHeld) {
           found[count++] = place;
         }
       }

@@ -1,0 +1,52 @@
+"""Itemsets on a real Kafka: a worker is killed within an epoch, and another answers as if nothing was."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stream_ldp.sets.item_sets import ItemSets
+from tests.service.epochs import ItemDeployment, Users, next_epoch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stream_ldp.kafka.embedded import EmbeddedKafka
+
+BASKETS = """
+collection: {name}
+min_reports: 1
+mechanism: {{kind: ldpminer, epsilon: 6, k: 4, set_size: 4}}
+items: {{names: [bread, milk, eggs, tea, jam, rice, salt, soap]}}
+itemsets: {{k: 4, sizes: [2, 3]}}
+window: {{size: 30s, grace: 200ms, idle_timeout: 400ms}}
+every: 300ms
+"""
+#: Half of the users hold the first three together.
+SETS = ItemSets.of([[0, 1, 2], [0, 3], [0, 1, 2, 7], [4]] * 500)
+
+
+@pytest.mark.long
+@pytest.mark.kafka
+async def test_itemsets_are_those_of_the_reports_after_a_worker_was_killed(
+    tmp_path: Path, kafka: EmbeddedKafka, prefix: str
+) -> None:
+    served = await ItemDeployment.create(tmp_path, brokers=kafka.bootstrap, prefix=prefix, text=BASKETS)
+    users, epoch = Users(deployment=served, sets=SETS, seed=3), next_epoch(served)
+    phases = served.collection.schedule.phases
+    assert phases == 4
+    with served.worker() as worker:
+        await worker.ready()
+        for phase in (1, 2, 3):
+            await users.answer(await served.round(epoch, phase))
+        worker.signal(signal.SIGKILL)
+        await worker.ended()
+    with served.worker() as worker:
+        await worker.ready()
+        await users.answer(await served.round(epoch, 4))
+        last = await served.final(epoch, 4)
+    assert (last.target, last.complete) == ("itemsets", True)
+    assert ("bread", "milk", "eggs") in [each.items for each in last.itemsets]
+    await served.assert_published(epoch, reports=users.told)

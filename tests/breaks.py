@@ -484,7 +484,7 @@ BREAKS: tuple[Break, ...] = (
           subject=BOOKS, by=(CLIENT,)),
     Break(number=27, what="sets of more than 8 items are asked by another group",
           patch=_replacing(Respondent, "_plan", _other_half), subject=BOOKS, by=(CLIENT,)),
-    Break(number=146, what="an itemset counts as held where one of its items is",
+    Break(number=160, what="an itemset counts as held where one of its items is",
           patch=_replacing(ItemSets, "_containing", _any_of), subject=BASKETS, by=(CLIENT,)),
     Break(number=28, what="silent where no candidate is held", patch=_replacing(Respondent, "_report", _silent),
           subject=BOOKS, by=(CLIENT,)),

@@ -42,11 +42,7 @@ def by(audit: str) -> list[Break]:
 
 def test_each_break_has_something_that_catches_it() -> None:
     every = (*BREAKS, *MORE, *READERS)
-<<<<<<< HEAD
     assert len(every) == len({each.number for each in every}) == 105
-=======
-    assert len(every) == len({each.number for each in every}) == 105
->>>>>>> 372d8590 (Collections of item sets find pairs and triples of items that are held together, with standard errors)
     assert [each for each in every if not each.by and each.test is None] == []
 
 

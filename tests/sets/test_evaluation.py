@@ -72,4 +72,4 @@ def test_itemsets_are_measured_beside_the_items() -> None:
     found = scores["itemsets"].metrics
     assert [name for name in found if not name.endswith("_sd")] == ["f1", "ncr", "mae", "coverage"]
     assert (found["f1"], found["ncr"]) == (1.0, 1.0)
-    assert found["mae"] < 0.05
+    assert float(found["mae"]) < 0.05

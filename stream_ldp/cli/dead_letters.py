@@ -215,7 +215,7 @@ async def _letters(
 
 async def _watermarks(settings: Settings, collection: Collection, partitions: int) -> Mapping[int, int]:
     """Return the watermarks that workers have committed, in milliseconds, by partition of the reports topic."""
-    topic, group = settings.topic_names.reports(collection.name), settings.group_names.ingest(collection.name)
+    topic, group = settings.topic_names.reports(collection.name), settings.group_names.ingest
     async with Cluster.connect(settings) as cluster:
         commits = await cluster.commits(group, [TopicPartition(topic, number) for number in range(partitions)])
     checkpoints = {place.partition: Checkpoint.parse(offset, text) for place, (offset, text) in commits.items()}

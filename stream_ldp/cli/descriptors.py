@@ -13,8 +13,8 @@ from stream_ldp.cli.failure import fail
 #: Descriptors of a process that serves: some 20 of its own (the streams, three event loops, ports that listen), and a
 #: connection to each of up to four brokers and to a coordinator for each of five clients that all collections share.
 LEAST = 64
-#: Those of a collection: the connections of three more clients, which count, publish and read the log back.
-EACH_COLLECTION = 16
+#: Those of a collection: the connections of two more clients, which publish and read the log back.
+EACH_COLLECTION = 12
 #: As many as are asked for where the system allows it: a gateway or a page has one for each of its clients.
 WANTED = 4_096
 

@@ -150,23 +150,23 @@ async def _groups(
     collections: Iterable[Collection],
     bounds: Mapping[TopicPartition, tuple[int, int]],
 ) -> tuple[dict[str, GroupFacts], dict[str, str]]:
-    """Describe the groups that count the collections, and say why others cannot be described, by name."""
-    visible = await cluster.groups()
-    groups, hidden = {}, {}
+    """Describe how the group that counts has come with each collection, and say why not, by the collection's name."""
+    groups: dict[str, GroupFacts] = {}
+    hidden: dict[str, str] = {}
+    name = settings.group_names.ingest
+    if name not in await cluster.groups():
+        return groups, hidden
     for collection in collections:
-        name = settings.group_names.ingest(collection.name)
-        if name not in visible:
-            continue
         reports = settings.topic_names.reports(collection.name)
         ends = {place: each for place, each in bounds.items() if place.topic == reports}
         try:
             committed = await cluster.committed(name, list(ends))
-            members = await cluster.members(name)
+            members = await cluster.members(name, of=reports)
         except (KafkaError, ClusterError) as error:
-            hidden[name] = str(error)
+            hidden[collection.name] = str(error)
             continue
         behind = sum(end - committed.get(place, begin) for place, (begin, end) in ends.items())
-        groups[name] = GroupFacts(members=members, behind=behind)
+        groups[collection.name] = GroupFacts(members=members, behind=behind)
     return groups, hidden
 
 

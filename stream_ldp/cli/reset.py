@@ -17,7 +17,7 @@ from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.running import run_operation
-from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.cluster import REFUSED_WHILE_MEMBERS, Cluster
 from stream_ldp.kafka.offsets import offsets_since
 from stream_ldp.kafka.registry import read_registry
 from stream_ldp.kafka.settings import Settings
@@ -74,7 +74,8 @@ def position(
     """Let the next worker of a collection read its reports again from an earlier time.
 
     No report counts twice: what is counted again replaces what was counted. Final answers that are published stay as
-    they are; `replay` computes one again beside it. No worker of the collection may be running.
+    they are; `replay` computes one again beside it. No worker may be running: the group that counts takes no commit
+    from outside meanwhile.
     """
     run_operation(_position(settings, file, int(since.timestamp() * 1_000), yes=yes))
 
@@ -113,7 +114,7 @@ async def _position(settings: Settings, file: Path, since_ms: int, *, yes: bool)
     partitions = await preflight(settings, collections)
     state = await read_state(settings, known, partitions)
     _require_no_members(known, state.members)
-    topic, group = settings.topic_names.reports(known.name), settings.group_names.ingest(known.name)
+    topic, group = settings.topic_names.reports(known.name), settings.group_names.ingest
     begins_ms = _first_window(known, since_ms)
     places = [TopicPartition(topic, each.number) for each in state.sources]
     # A client's clock may be ahead of the broker's, whose time says where a report is.
@@ -128,8 +129,14 @@ async def _position(settings: Settings, file: Path, since_ms: int, *, yes: bool)
         _tell_dry()
         return
     async with Cluster.connect(settings) as cluster:
-        # Without metadata: the next owner begins anew there.
-        await cluster.commit(group, {place: (offset, "") for place, offset in found.items()})
+        try:
+            # Without metadata: the next owner begins anew there.
+            await cluster.commit(group, {place: (offset, "") for place, offset in found.items()})
+        except REFUSED_WHILE_MEMBERS:
+            fail(
+                f"group {group} has members that count other collections, and takes no such commit from outside\n"
+                "  -> stop all workers first; reports wait on the log meanwhile"
+            )
     echo("  done: start a worker")
 
 
@@ -139,7 +146,8 @@ async def _topics(settings: Settings, file: Path, *, yes: bool) -> None:
     shared = {settings.topic_names.partials, settings.topic_names.collections}
     own = [spec.name for spec in specs if spec.name not in shared]
     async with Cluster.connect(settings) as cluster:
-        _require_no_members(known, await cluster.members(settings.group_names.ingest(known.name)))
+        counting = settings.group_names.ingest, settings.topic_names.reports(known.name)
+        _require_no_members(known, await cluster.members(counting[0], of=counting[1]))
         described = await cluster.topics(own)
         existing = [name for name in own if name in described]
         present = set(await cluster.groups())

@@ -130,7 +130,7 @@ def rules_of(
             yield from _on_topics(write, names.partials, answers, provisional, letters, *rounds, *made)
             own = reports, answers, provisional, letters, *rounds, *made
             yield from _on_topics(configs, names.collections, names.partials, *own)
-            for group in groups.of(collection):
+            for group in (groups.ingest, *groups.of(collection)):
                 yield AccessRule(resource=Resource.GROUP, name=group, operation=read)
             yield AccessRule(resource=Resource.TRANSACTIONAL_ID, name=answers, operation=write)
             # Its last part says which collections are merged together.

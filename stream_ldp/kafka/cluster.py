@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING, Any
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.client import CoordinationType
+from aiokafka.coordinator.protocol import ConsumerProtocolMemberMetadata
 from aiokafka.errors import (
     CorruptRecordException,
     GroupCoordinatorNotAvailableError,
     GroupLoadInProgressError,
+    IllegalGenerationError,
     IncompatibleBrokerVersion,
     NoError,
     NotCoordinatorForGroupError,
+    RebalanceInProgressError,
     TopicAlreadyExistsError,
     TopicAuthorizationFailedError,
     TransactionalIdAuthorizationFailed,
+    UnknownMemberIdError,
     UnknownTopicOrPartitionError,
     for_code,
 )
@@ -55,6 +59,10 @@ _BITS = {
     Operation.DESCRIBE: 8,
     Operation.DESCRIBE_CONFIGS: 10,
 }
+
+
+#: What a group that has members answers to a commit from outside.
+REFUSED_WHILE_MEMBERS = (UnknownMemberIdError, IllegalGenerationError, RebalanceInProgressError)
 
 
 class ClusterError(StreamLDPError, RuntimeError):
@@ -156,15 +164,23 @@ class Cluster:
             if code == 0
         }
 
-    async def members(self, group: str) -> int:
+    async def members(self, group: str, *, of: str | None = None) -> int:
         """Count the running members of a consumer group; 0 where there is no such group.
+
+        of: a topic, to count those alone that subscribe to it. Of a group that assigns its partitions anew, nobody
+            says who does: then all count.
 
         Raises:
             NoCoordinator: the group gets no coordinator within LEADER_SECONDS.
         """
         with _reading(f"group {group}"):
             answers = await _once_coordinated(f"group {group}", lambda: self._admin.describe_consumer_groups([group]))
-            return sum(len(described[5]) for answer in answers for described in answer.groups)
+            return sum(
+                of is None or described[2] != "Stable" or _subscribes(member[3], of)
+                for answer in answers
+                for described in answer.groups
+                for member in described[5]
+            )
 
     async def committed(self, group: str, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the offsets that a consumer group has committed, of those partitions that have one.
@@ -290,6 +306,11 @@ class Cluster:
                 _raise_unless_fine(name, code, message, needed="DescribeConfigs")
                 found[name] = {entry[0]: entry[1] for entry in entries}
         return found
+
+
+def _subscribes(metadata: bytes, topic: str) -> bool:
+    """Decide whether a member, as it describes itself, subscribes to a topic."""
+    return topic in ConsumerProtocolMemberMetadata.decode(metadata).subscription
 
 
 @contextmanager

@@ -23,9 +23,11 @@ class GroupNames:
 
     prefix: str
 
-    def ingest(self, collection: str) -> str:
-        """Name the group of the workers that count a collection."""
-        return f"{self.prefix}.{collection}.ingest"
+    @property
+    def ingest(self) -> str:
+        """Name the group of all workers that count, whatever they count."""
+        # As with `merges`, no collection's name begins with an underscore.
+        return f"{self.prefix}._ingest"
 
     def merged(self, collection: str) -> str:
         """Name the group whose commits are the places from which a collection's windows can be rebuilt."""
@@ -37,7 +39,7 @@ class GroupNames:
 
     def of(self, collection: str) -> tuple[str, ...]:
         """Name all groups that belong to one collection."""
-        return self.ingest(collection), self.merged(collection), self.released(collection)
+        return self.merged(collection), self.released(collection)
 
     def merge(self, collections: Iterable[str]) -> str:
         """Name the group of the workers that merge these collections.

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aiokafka import TopicPartition
-from aiokafka.errors import IllegalGenerationError, RebalanceInProgressError, UnknownMemberIdError
 
+from stream_ldp.kafka.cluster import REFUSED_WHILE_MEMBERS
 from stream_ldp.kafka.offsets import bounds_of
 from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
 from stream_ldp.pipeline.partials import partition_of
@@ -74,5 +74,5 @@ async def begin_at_the_end(cluster: Cluster, settings: Settings, group: str) -> 
     bounds = await bounds_of(settings, places)
     try:
         await cluster.commit(group, {place: (end, "") for place, (_, end) in bounds.items()})
-    except (UnknownMemberIdError, IllegalGenerationError, RebalanceInProgressError):
+    except REFUSED_WHILE_MEMBERS:
         return

@@ -238,13 +238,14 @@ def _clock(facts: Facts) -> Diagnosis:
 
 
 def _groups(facts: Facts, settings: Settings, collections: Mapping[str, Collection]) -> Iterator[Diagnosis]:
+    name = settings.group_names.ingest
     for collection in collections.values():
-        name = settings.group_names.ingest(collection.name)
-        group = facts.groups.get(name)
-        if name in facts.hidden_groups:
+        group = facts.groups.get(collection.name)
+        if collection.name in facts.hidden_groups:
             yield Diagnosis(
                 level=Severity.WARNING,
-                what=f"what group {name} has committed cannot be read: {facts.hidden_groups[name]}",
+                what=f"what group {name} has committed of {collection.name} cannot be read: "
+                f"{facts.hidden_groups[collection.name]}",
                 cure=f"to see how far it is behind, allow it: kafka-acls.sh --add --operation Read --group {name}",
             )
         elif group is None:
@@ -256,14 +257,15 @@ def _groups(facts: Facts, settings: Settings, collections: Mapping[str, Collecti
         elif group.members == 0:
             yield Diagnosis(
                 level=Severity.WARNING,
-                what=f"group {name} has no running worker for {quantity(group.behind, 'record')} of reports",
+                what=f"group {name} has no running worker for {quantity(group.behind, 'record')} of reports to "
+                f"{collection.name}",
                 cure="start a worker before retention deletes what it has not counted",
             )
         else:
             yield Diagnosis(
                 level=Severity.OK,
-                what=f"group {name} has {quantity(group.members, 'member')}, and has not committed "
-                f"{quantity(group.behind, 'record')} yet",
+                what=f"{quantity(group.members, 'member')} of group {name} count {collection.name}, and have not "
+                f"committed {quantity(group.behind, 'record')} yet",
             )
     for name in facts.strangers:
         yield Diagnosis(

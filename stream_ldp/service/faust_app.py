@@ -14,7 +14,7 @@ from faust.auth import OAuthCredentials, SASLCredentials, SSLCredentials
 from stream_ldp.kafka.token_file import TokenFile
 from stream_ldp.pipeline.quarantine import LogEntry
 from stream_ldp.service.faust_transport import MAX_RECORDS, WorkerTransport, fault_of
-from stream_ldp.service.ownership import MAX_POLL_INTERVAL_MS
+from stream_ldp.service.reports_group import MAX_POLL_INTERVAL_MS
 
 if TYPE_CHECKING:
     from faust.types.auth import CredentialsT

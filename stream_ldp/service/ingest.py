@@ -50,11 +50,16 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.retirement import Retirement
     from stream_ldp.service.metrics import Metrics
+    from stream_ldp.service.reports_group import ReportsGroup
 
 log = logging.getLogger(__name__)
 
 #: Longest wait for records, in milliseconds, by which the notice of an idle partition can be late.
 POLL_MS = 250
+
+#: Longest wait for records of a collection that nobody has reported to, in milliseconds; what is said of its topics
+#: may be as old. Hundreds of them take no more of a processor than a few that are used.
+QUIET_MS = 20_000
 
 #: The most records of one turn. Ten times as many kept the event loop busy, and all else on it waiting, for 400 ms.
 MAX_RECORDS = 2_000
@@ -101,6 +106,7 @@ class Ingest(Service):
         settings: Settings,
         admin: AIOKafkaAdminClient,
         producer: Producer,
+        reports: ReportsGroup,
         metrics: Metrics,
         clock: Callable[[], float] = time.monotonic,
         now_ms: Callable[[], int] = _now_ms,
@@ -109,6 +115,7 @@ class Ingest(Service):
     ) -> None:
         """Prepare for one collection.
 
+        reports: the group that counts it.
         retirement, is_current: see `Ownership`.
         clock: monotonic time, in seconds.
         now_ms: time of day, in milliseconds since 1970-01-01 UTC.
@@ -131,6 +138,7 @@ class Ingest(Service):
             settings=settings,
             cluster=self._cluster,
             joining=joining,
+            reports=reports,
             metrics=metrics.ingest,
             now_ms=now_ms,
             retirement=retirement,
@@ -161,7 +169,7 @@ class Ingest(Service):
         self._flush_seconds = flush_seconds(min(series.every_ms for series in collection.series))
         self._rejections = RejectionLog(collection.name)
         self._outage_seconds = settings.outage_seconds
-        self._running = False
+        self._running = self._quiet = False
         self._finished = asyncio.Event()
         self._asking_since: float | None = None
         # Of the dead letters since the last flush. A flood of junk would fill the memory between two flushes.
@@ -180,7 +188,7 @@ class Ingest(Service):
         if not self._ownership.joined:
             return [f"{self.collection.name}: waiting for partitions of {self._topic}"]
         unanswered = max(self._clock() - self._answered_at, self.seconds_asking)
-        if unanswered > UNANSWERED_SECONDS:
+        if unanswered > UNANSWERED_SECONDS + (QUIET_MS / 1_000 if self._quiet else 0.0):
             return [f"{self.collection.name}: the brokers of {self._topic} have not answered for {unanswered:.0f} s"]
         if waiting := self._ownership.waiting:
             numbers = ", ".join(map(str, waiting))
@@ -216,6 +224,7 @@ class Ingest(Service):
     async def on_stop(self) -> None:
         """Leave the group, after the last flush."""
         if self._running:
+            self._ownership.wake()
             await self._finished.wait()
         await self._ownership.stop()
         if self._rounds is not None:
@@ -241,9 +250,10 @@ class Ingest(Service):
         """
         # A flush must not wait for records that do not come.
         left_ms = round(1_000 * (self._flushed_at + self._flush_seconds - self._clock()))
-        fetched = await self._ownership.fetch(timeout_ms=min(max(1, left_ms), POLL_MS), max_records=MAX_RECORDS)
+        wait_ms = QUIET_MS if self._quiet else min(max(1, left_ms), POLL_MS)
+        fetched = await self._ownership.fetch(timeout_ms=wait_ms, max_records=MAX_RECORDS)
         # The whole turn counts, since a busy worker hardly waits; never more, since a stopped one has not listened.
-        passed_ms = min(1_000 * self.seconds_since_turn, 2 * POLL_MS)
+        passed_ms = min(1_000 * self.seconds_since_turn, wait_ms + POLL_MS)
         async with self._ownership.lock:
             self._asking_since = self._clock()
             try:
@@ -394,7 +404,7 @@ class Ingest(Service):
         """
         if not self._ownership.joined or self._ownership.assigned:
             return ""
-        members = await self._cluster.members(self._ownership.group)
+        members = await self._cluster.members(self._ownership.group, of=self._topic)
         if members > partitions:
             return ""
         return (
@@ -422,6 +432,16 @@ class Ingest(Service):
             for partition, owned in partitions.items()
             if (changed := owned.state.take_changes()) is not None
         }
+        # Nothing can change before a record comes, since nothing has ever been counted that time could close.
+        self._quiet = (
+            not changes
+            and not self._ownership.waiting
+            and self._answered_at >= self._checked_at
+            and all(
+                owned.state.watermark_ms is None and not (owned.state.replaying or owned.dead_letters)
+                for owned in partitions.values()
+            )
+        )
         if not changes:
             return
         # Steps 1 and 2: send the partials and the dead letters, and wait until every one is acknowledged.

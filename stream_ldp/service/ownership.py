@@ -12,13 +12,11 @@ import logging
 import os
 from typing import TYPE_CHECKING, Any
 
-from aiokafka import ConsumerRebalanceListener, TopicPartition
+from aiokafka import TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError, UnknownTopicOrPartitionError
 from aiokafka.structs import OffsetAndMetadata
 
 from stream_ldp.errors import StreamLDPError
-from stream_ldp.kafka.consumer import QuickConsumer
-from stream_ldp.kafka.decompression import MAX_EXPANDED_REPORTS_BYTES
 from stream_ldp.kafka.unreadable import fault_of
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
@@ -35,15 +33,9 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.topic_identity import TopicIdentity
     from stream_ldp.service.joining import Joining
     from stream_ldp.service.metrics import IngestMetrics
+    from stream_ldp.service.reports_group import ReportsGroup
 
 log = logging.getLogger(__name__)
-
-#: Default of Kafka for the longest time between two fetches of a live consumer, in milliseconds.
-MAX_POLL_INTERVAL_MS = 300_000
-
-#: Milliseconds between two looks of a consumer at what partitions its topic has. Kafka's default is five minutes, for
-#: which the reports in partitions that are added would wait, until their windows have closed.
-METADATA_MS = 2_000
 
 #: Seconds between two looks, while a commit is not accepted, at whether its topic has been deleted.
 LOOK_SECONDS = 1.0
@@ -75,11 +67,11 @@ class Owned:
         self.sought = True
 
 
-class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
+class Ownership:
     """This worker's membership in the group that counts a collection.
 
     partitions: the partitions that it owns.
-    group: name of the group.
+    group: name of the group, which counts other collections, too.
     joined: whether the group has assigned its partitions.
     lock: held while partitions are read, flushed or given up: a rebalance waits for a flush, so that a commit is
         never made from counts of an earlier generation.
@@ -92,6 +84,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         settings: Settings,
         cluster: Cluster,
         joining: Joining,
+        reports: ReportsGroup,
         metrics: IngestMetrics,
         now_ms: Callable[[], int],
         retirement: Retirement | None = None,
@@ -100,6 +93,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         """Prepare for one collection.
 
         joining: lets partitions join that nobody has counted yet.
+        reports: the group that counts it.
         now_ms: time of day, in milliseconds since 1970-01-01 UTC, which numbers the generations.
         retirement: where its log ends, if it is retired.
         is_current: asked after each assignment, whether the collection is still the registered one: see
@@ -114,7 +108,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         self.lock = asyncio.Lock()
         self._collection = collection
         self._topic = settings.topic_names.reports(collection.name)
-        self.group = settings.group_names.ingest(collection.name)
+        self.group = settings.group_names.ingest
         self._settings = settings
         self._cluster = cluster
         self._joining = joining
@@ -124,41 +118,25 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         self._now_ms = now_ms
         self._retirement = retirement
         self._is_current = is_current
-        self._consumer: Any = None
+        self._reports = reports
 
     async def start(self) -> None:
-        """Join the group."""
-        self._consumer = QuickConsumer(
-            **self._settings.client_options(),
-            group_id=self.group,
-            enable_auto_commit=False,
-            auto_offset_reset="earliest",
-            most_expanded=MAX_EXPANDED_REPORTS_BYTES,
-            session_timeout_ms=self._settings.session_timeout_ms,
-            heartbeat_interval_ms=self._settings.heartbeat_interval_ms,
-            rebalance_timeout_ms=self._settings.rebalance_timeout_ms,
-            request_timeout_ms=self._settings.request_timeout_ms,
-            metadata_max_age_ms=METADATA_MS,
-            # A consumer that has not fetched for so long does not join its group again: not before the end of a
-            # flush that waits for brokers.
-            max_poll_interval_ms=round(2_000 * self._settings.outage_seconds) + MAX_POLL_INTERVAL_MS,
-        )
-        self._consumer.subscribe([self._topic], listener=self)
-        try:
-            await self._consumer.start()
-        except BaseException:
-            await self._consumer.stop()
-            raise
+        """Join the group.
+
+        Raises:
+            KafkaError: the brokers cannot be used.
+        """
+        await self._reports.join(self._topic, self)
 
     async def stop(self) -> None:
         """Leave the group; may be called without a start."""
-        if self._consumer is not None:
-            await self._consumer.stop()
+        await self._reports.leave(self._topic)
 
-    async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:  # noqa: ARG002
+    async def on_partitions_revoked(self) -> None:
         """Give all partitions up; their next owner begins at the last commit, unless it is this worker again."""
         async with self.lock:
-            self._given_up = self.partitions.copy()
+            # It may be called twice before the next assignment.
+            self._given_up |= self.partitions
             self._drop(list(self.partitions))
             self.joined = False
 
@@ -182,7 +160,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         try:
             # While the group has no coordinator, aiokafka waits for an assignment without end.
             async with asyncio.timeout(timeout_ms / 1_000 + ASSIGNMENT_SECONDS):
-                fetched = await self._consumer.getmany(timeout_ms=timeout_ms, max_records=max_records)
+                fetched = await self._reports.fetch(self._topic, timeout_ms=timeout_ms, max_records=max_records)
         except TimeoutError:
             return {}
         for partition, records in fetched.items():
@@ -192,8 +170,12 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         return fetched
 
     def gather(self, *, seconds: float, period: float) -> None:
-        """Let reports gather at the brokers; see `QuickConsumer.gather`."""
-        self._consumer.gather(seconds=seconds, period=period)
+        """Let reports gather at the brokers; see `ReportsGroup.gather`."""
+        self._reports.gather(self._topic, seconds=seconds, period=period)
+
+    def wake(self) -> None:
+        """Wait no longer for records."""
+        self._reports.wake(self._topic)
 
     async def take_over(self) -> None:
         """Begin to read the newly assigned partitions, at their last commit.
@@ -205,7 +187,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         if not self.joined:
             # aiokafka goes on naming the earlier partitions until it has got new ones.
             return
-        assigned = self._consumer.assignment()
+        assigned = self._reports.assignment(self._topic)
         self._drop(self.partitions.keys() - assigned)
         new = sorted(assigned - self.partitions.keys())
         # After the assignment: whoever has changed the collection has waited until no member was left.
@@ -273,7 +255,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
 
         Asked twice: no checksum covers an answer, and one that is damaged on its way would skip reports.
         """
-        asked = (self._consumer.beginning_offsets, self._consumer.end_offsets)
+        asked = (self._reports.consumer.beginning_offsets, self._reports.consumer.end_offsets)
         begin, end, begin_again, end_again = await asyncio.gather(*(ask(partitions) for ask in (*asked, *asked)))
         return (
             {each: min(begin[each], begin_again[each]) for each in begin},
@@ -302,7 +284,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
             self._seek(partition, position)
             return False
         if offsets[0] > position:
-            beginning = (await self._consumer.beginning_offsets([partition]))[partition]
+            beginning = (await self._reports.consumer.beginning_offsets([partition]))[partition]
             if beginning > position:
                 self._note_lost(partition, position, beginning)
         owned.sought = False
@@ -337,7 +319,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
             for each, time_ms in appended_ms.items()
             if time_ms is not None
         }
-        found = await self._consumer.offsets_for_times(times) if times else {}
+        found = await self._reports.consumer.offsets_for_times(times) if times else {}
         return {partition: int(each.offset) for partition, each in found.items() if each is not None}
 
     def read_again(self) -> None:
@@ -349,12 +331,12 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
     @property
     def assigned(self) -> bool:
         """Whether the group has assigned some partition to this worker."""
-        return bool(self._consumer.assignment())
+        return bool(self._reports.assignment(self._topic))
 
     @property
     def waiting(self) -> list[int]:
         """The partitions that the group has assigned to this worker, and that it has not taken over yet."""
-        return sorted(each.partition for each in self._consumer.assignment() - self.partitions.keys())
+        return sorted(each.partition for each in self._reports.assignment(self._topic) - self.partitions.keys())
 
     async def ends(self) -> dict[TopicPartition, int]:
         """Return the end offsets of the owned partitions.
@@ -369,7 +351,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
         ends: dict[TopicPartition, int]
         # At once: an answer comes only after that of a fetch that waits for records.
         ends, later = await asyncio.gather(
-            self._consumer.end_offsets(list(owned)),
+            self._reports.consumer.end_offsets(list(owned)),
             self._later({partition: each.state.appended_ms for partition, each in owned.items()}),
         )
         for partition, each in owned.items():
@@ -388,7 +370,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
                 starting may not.
             ForeignCommit: something else has committed for the group.
         """
-        numbers = self._consumer.partitions_for_topic(self._topic)
+        numbers = self._reports.consumer.partitions_for_topic(self._topic)
         if numbers is None:
             raise UnknownTopicOrPartitionError(self._topic)
         partitions = [TopicPartition(self._topic, number) for number in numbers]
@@ -417,7 +399,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
 
     async def _commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """Commit, unless the topic is gone: aiokafka would try it without end, and a rebalance would wait for it."""
-        committing = asyncio.ensure_future(self._consumer.commit(offsets))
+        committing = asyncio.ensure_future(self._reports.consumer.commit(offsets))
         try:
             while not (await asyncio.wait([committing], timeout=LOOK_SECONDS))[0]:
                 known = None
@@ -433,7 +415,7 @@ class Ownership(ConsumerRebalanceListener):  # type: ignore[misc]
 
     def _seek(self, partition: TopicPartition, offset: int) -> None:
         try:
-            self._consumer.seek(partition, offset)
+            self._reports.seek(partition, offset)
         except IllegalStateError:
             # The partition was revoked in the meantime; the next turn notices.
             self._drop([partition])

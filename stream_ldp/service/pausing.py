@@ -43,9 +43,9 @@ async def paused(
 ) -> AsyncIterator[None]:
     """Let nobody count or merge a collection within an `async with` block, which has to register it anew.
 
-    When the block begins, no worker is a member of the group that counts it, and none can write its finals that has
-    not seen that it is paused: see `stream_ldp.service.roster`. If it cannot begin, the collection is served as
-    before. If it fails, the collection stays paused, since nobody can say what has been registered.
+    When the block begins, no member of the group that counts subscribes to its reports, and none can write its finals
+    that has not seen that it is paused: see `stream_ldp.service.roster`. If it cannot begin, the collection is served
+    as before. If it fails, the collection stays paused, since nobody can say what has been registered.
 
     known: what it is registered as.
 
@@ -56,7 +56,7 @@ async def paused(
     before = replace(known, paused=False)
     await register(settings, [replace(known, paused=True)])
     try:
-        await _left(cluster, settings.group_names.ingest(known.name))
+        await _left(cluster, settings, settings.topic_names.reports(known.name))
         fence = FencedProducer(
             settings,
             topic=settings.topic_names.answers(collection),
@@ -71,15 +71,16 @@ async def paused(
     yield
 
 
-async def _left(cluster: Cluster, group: str) -> None:
+async def _left(cluster: Cluster, settings: Settings, topic: str) -> None:
+    group = settings.group_names.ingest
     try:
         async with asyncio.timeout(LEAVE_SECONDS):
             # Kafka sends no notice of it: the only way to find out is to ask again.
-            while await cluster.members(group):  # noqa: ASYNC110
+            while await cluster.members(group, of=topic):  # noqa: ASYNC110
                 await asyncio.sleep(LOOK_SECONDS)
     except TimeoutError:
         raise StillServed(
-            f"group {group} still has members after {LEAVE_SECONDS:.0f} s, and nothing has been changed\n"
+            f"workers still count {topic} after {LEAVE_SECONDS:.0f} s, and nothing has been changed\n"
             "  -> stop the workers that were started with the collection's file: only those without a file follow "
             "the registry"
         ) from None

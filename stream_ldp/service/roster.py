@@ -1,10 +1,11 @@
 """Serve the collections of the registry: each begins, changes and ends while the worker runs, and fails alone.
 
 All workers of a collection have to count it in one version. Whoever changes one first registers it as paused, on
-which every worker ends its merging and leaves its group, and waits until the group has no member (see
-`stream_ldp.service.pausing`). A worker that has not heard of it cannot count an old version beside the new one:
+which every worker ends its merging and no longer subscribes to its reports, and waits until no member of the group
+does (see `stream_ldp.service.pausing`). A worker that has not heard of it cannot count an old version beside the new
+one:
 
-* it is a member of the group, so the change waits for it; or
+* it is a member of the group and subscribes to them, so the change waits for it; or
 * it is none any more, since it has been frozen, and its commits are refused; or
 * it joins later, and reads the registry to its end between the assignment of partitions and the first record.
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.service.merger import Merger
     from stream_ldp.service.metrics import Metrics
+    from stream_ldp.service.reports_group import ReportsGroup
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +70,7 @@ class Roster(Service):
         *,
         admin: AIOKafkaAdminClient,
         producer: Producer,
+        reports: ReportsGroup,
         merger: Merger,
         writers: Callable[[Collection], ExclusiveWriter],
         metrics: Metrics,
@@ -80,6 +83,7 @@ class Roster(Service):
         self.settings = settings
         self.admin = admin
         self.producer = producer
+        self.reports = reports
         self.merger = merger
         self.writers = writers
         self.metrics = metrics
@@ -239,11 +243,12 @@ class Served:
             settings=roster.settings,
             admin=roster.admin,
             producer=roster.producer,
+            reports=roster.reports,
             metrics=roster.metrics,
             retirement=registration.retirement,
             is_current=is_current,
         )
-        # Merging ends first: a group without members says that nobody merges the collection either.
+        # Merging ends first: that nobody subscribes to its reports says that nobody merges the collection either.
         roster.merger.serve(
             collection,
             writer=lambda each: RegisteredWriter(roster.writers(each), is_current=is_current),

@@ -40,7 +40,7 @@ class Standstill:
         self._cluster = cluster
         self._clock = clock
         name = merge.collection.name
-        self._group, self._topic = settings.group_names.ingest(name), settings.topic_names.reports(name)
+        self._group, self._topic = settings.group_names.ingest, settings.topic_names.reports(name)
         self._looked_at = -LOOK_SECONDS
         self._since: float | None = None
         # End of the last pane that all partitions have passed, in milliseconds.

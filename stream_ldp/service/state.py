@@ -138,10 +138,10 @@ async def read_state(settings: Settings, collection: Collection, partitions: Map
 
 
 async def _read_workers(settings: Settings, collection: Collection, partitions: Mapping[str, int]) -> _Workers:
-    topic, group = settings.topic_names.reports(collection.name), settings.group_names.ingest(collection.name)
+    topic, group = settings.topic_names.reports(collection.name), settings.group_names.ingest
     places = [TopicPartition(topic, number) for number in range(partitions[topic])]
     async with Cluster.connect(settings) as cluster:
-        members, commits = await cluster.members(group), await cluster.commits(group, places)
+        members, commits = await cluster.members(group, of=topic), await cluster.commits(group, places)
     bounds = await bounds_of(settings, places)
     return _Workers(
         members=members, sources=tuple(_source(place, bounds[place], commits.get(place)) for place in places)

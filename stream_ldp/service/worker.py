@@ -35,6 +35,7 @@ from stream_ldp.service.ingest import Ingest
 from stream_ldp.service.merger import Merger
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.service.preflight import check_fences, preflight
+from stream_ldp.service.reports_group import ReportsGroup
 from stream_ldp.service.roster import Roster
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class Worker:
         )
         self._admin = AIOKafkaAdminClient(**settings.client_options(), request_timeout_ms=settings.request_timeout_ms)
         self._cluster = Cluster(self._admin)
+        self._reports = ReportsGroup(settings)
         groups = settings.group_names
         self._merge_group = (
             groups.merge(each.name for each in collections) if collections else groups.merge_registered
@@ -113,6 +115,7 @@ class Worker:
                 settings,
                 admin=self._admin,
                 producer=self._producer,
+                reports=self._reports,
                 merger=self._merger,
                 writers=writers,
                 metrics=metrics,
@@ -124,6 +127,7 @@ class Worker:
                 settings=settings,
                 admin=self._admin,
                 producer=self._producer,
+                reports=self._reports,
                 metrics=metrics,
             )
             for collection in collections
@@ -199,6 +203,7 @@ class Worker:
 
     async def stop(self) -> None:
         """Flush, commit, leave the groups, disconnect."""
+        self._reports.close()
         await self._app.stop()
         await self._producer.stop()
         await self._admin.close()

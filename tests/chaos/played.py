@@ -116,7 +116,7 @@ class Played:
         admin = AIOKafkaAdminClient(**self.deployment.settings.client_options())
         await admin.start()
         try:
-            group = self.deployment.settings.group_names.ingest(self.collection.name)
+            group = self.deployment.settings.group_names.ingest
             commits = await admin.list_consumer_group_offsets(group, partitions=partitions)
         finally:
             await admin.close()

@@ -94,7 +94,7 @@ async def close_windows_before(settings: Settings, collection: Collection, time_
     checkpoint = Checkpoint(generation=1, offset=0, position=0, watermark_ms=time_ms, watermark_generation=1)
     partition = TopicPartition(settings.topic_names.reports(collection.name), PARTITION)
     consumer = AIOKafkaConsumer(
-        **settings.client_options(), group_id=settings.group_names.ingest(collection.name), enable_auto_commit=False
+        **settings.client_options(), group_id=settings.group_names.ingest, enable_auto_commit=False
     )
     await consumer.start()
     try:

@@ -46,7 +46,7 @@ def test_a_sound_set_up_ends_with_0_whatever_else_is_told_of_its_groups(settings
         async with AIOKafkaProducer(**settings.client_options()) as producer:
             for _ in range(3):
                 await producer.send_and_wait(reports, b"a report", partition=1)
-        for group in (settings.group_names.ingest("care"), settings.group_names.ingest("old"), merge):
+        for group in (settings.group_names.ingest, settings.group_names.merged("old"), merge):
             async with AIOKafkaConsumer(
                 **settings.client_options(), group_id=group, enable_auto_commit=False
             ) as consumer:
@@ -59,8 +59,8 @@ def test_a_sound_set_up_ends_with_0_whatever_else_is_told_of_its_groups(settings
     assert f"ok: collection care is registered as {file} says" in result.stdout
     assert f"ok: this user may read and write topic {settings.topic_names.collections}" in result.stdout
     assert f"ok: this user may read and write topic {reports}" in result.stdout
-    assert f"{settings.group_names.ingest('care')} has no running worker for 2 records of reports" in result.stdout
-    assert f"warning: group {settings.group_names.ingest('old')} was left behind" in result.stdout
+    assert f"{settings.group_names.ingest} has no running worker for 2 records of reports to care" in result.stdout
+    assert f"warning: group {settings.group_names.merged('old')} was left behind" in result.stdout
     assert "-> if nobody needs its offsets: stream-ldp reset groups --yes" in result.stdout
     assert "ok: the rules on topics are enough for: client, worker" in result.stdout
     assert merge not in result.stdout
@@ -141,7 +141,7 @@ def test_a_user_who_may_not_see_what_was_committed_is_told_so_and_all_the_rest(
 ) -> None:
     file, names = _file(tmp_path), settings.topic_names
     assert _run(settings, "topics", "create", file).exit_code == 0
-    group, place = settings.group_names.ingest("care"), TopicPartition(names.reports("care"), 0)
+    group, place = settings.group_names.ingest, TopicPartition(names.reports("care"), 0)
 
     async def leave() -> None:
         async with Cluster.connect(settings) as cluster:
@@ -154,5 +154,5 @@ def test_a_user_who_may_not_see_what_was_committed_is_told_so_and_all_the_rest(
     monkeypatch.setattr(Cluster, "committed", refused)
     result = _run(settings, "doctor", file)
     assert result.exit_code == 0, result.output
-    assert f"warning: what group {group} has committed cannot be read: " in result.stdout
+    assert f"warning: what group {group} has committed of care cannot be read: " in result.stdout
     assert "all optional packages are installed" in result.stdout

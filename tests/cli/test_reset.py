@@ -44,7 +44,7 @@ async def commits(settings: Settings) -> dict[int, tuple[int, str]]:
     topic = settings.topic_names.reports("care")
     async with Cluster.connect(settings) as cluster:
         places = [TopicPartition(topic, number) for number in range(4)]
-        found = await cluster.commits(settings.group_names.ingest("care"), places)
+        found = await cluster.commits(settings.group_names.ingest, places)
     return {place.partition: what for place, what in found.items()}
 
 
@@ -84,7 +84,7 @@ def test_nothing_is_reset_while_a_worker_is_in_the_group(settings: Settings, fil
         async with AIOKafkaConsumer(
             settings.topic_names.reports("care"),
             **settings.client_options(),
-            group_id=settings.group_names.ingest("care"),
+            group_id=settings.group_names.ingest,
         ) as member:
             await member.getmany(timeout_ms=100)
             words = [["position", file, "--since", "2026-01-01", "--yes"], ["topics", file, "--yes"]]
@@ -96,9 +96,9 @@ def test_nothing_is_reset_while_a_worker_is_in_the_group(settings: Settings, fil
 
 
 def test_groups_left_behind_are_deleted_and_no_others(settings: Settings, lived: Lived) -> None:
-    topic, old = settings.topic_names.reports("care"), settings.group_names.ingest("old")
+    topic, old = settings.topic_names.reports("care"), settings.group_names.merged("old")
     merge = f"{settings.group}._merge.0"
-    neighbours = [f"{settings.group}-neighbour.old.ingest", f"{settings.group}.neighbour.old.ingest"]
+    neighbours = [f"{settings.group}-neighbour.old.merged", f"{settings.group}.neighbour.old.merged"]
     kept = Checkpoint(generation=1, offset=1, position=1, watermark_ms=None, watermark_generation=0)
     for group in (old, merge, *neighbours):
         asyncio.run(commit(settings, group, topic, kept))
@@ -106,7 +106,7 @@ def test_groups_left_behind_are_deleted_and_no_others(settings: Settings, lived:
     assert dry.stdout.splitlines()[0] == f"would delete group {old}, which has no member"
     assert old in asyncio.run(groups(settings))
     assert run(settings, "groups", "--yes").exit_code == 0
-    assert asyncio.run(groups(settings)) == sorted([settings.group_names.ingest("care"), merge, *neighbours])
+    assert asyncio.run(groups(settings)) == sorted([settings.group_names.ingest, merge, *neighbours])
     assert "no group under" in run(settings, "groups").stdout
 
 
@@ -128,10 +128,15 @@ def test_the_topics_of_a_collection_go_with_its_groups_and_what_stays_is_told(
     assert f"stays: its name in {settings.topic_names.collections}" in done.stdout
     # What the controller has deleted, a broker forgets a moment later.
     deadline = time.monotonic() + 30
-    while asyncio.run(existing()) & own and time.monotonic() < deadline:
+    while time.monotonic() < deadline:
+        left: set[str] = asyncio.run(existing()) & own
+        kept: dict[int, tuple[int, str]] = asyncio.run(commits(settings))
+        if not left and not kept:
+            break
         time.sleep(0.05)
     assert asyncio.run(existing()) == set(lived.partitions) - own
-    assert asyncio.run(groups(settings)) == []
+    assert asyncio.run(commits(settings)) == {}, "they go with their topic, and the group counts others"
+    assert set(asyncio.run(groups(settings))) <= {settings.group_names.ingest}
 
 
 def test_without_a_registry_nobody_knows_which_groups_were_left_behind(settings: Settings) -> None:

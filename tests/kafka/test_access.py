@@ -86,7 +86,7 @@ def test_two_collections_share_what_is_about_no_one_of_them() -> None:
     assert set(one) < set(both)
     assert len(both) == len(set(both))
     shared = {rule.name for rule in one if collection.name not in rule.name}
-    assert shared == {"p.collections", "p.partials", "g._merge."}
+    assert shared == {"p.collections", "p.partials", "g._ingest", "g._merge."}
 
 
 def test_a_rule_is_added_by_the_arguments_of_kafkas_own_tool() -> None:

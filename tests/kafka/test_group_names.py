@@ -12,20 +12,21 @@ NAMES = GroupNames(prefix="blue")
 
 
 def test_every_group_of_a_collection_is_known_as_one_of_a_collection() -> None:
-    assert NAMES.of("care") == ("blue.care.ingest", "blue.care.merged", "blue.care.released")
+    assert NAMES.of("care") == ("blue.care.merged", "blue.care.released")
     assert all(NAMES.is_of_a_collection(each) for each in NAMES.of("care"))
 
 
 def test_groups_of_many_collections_and_of_others_are_of_no_collection() -> None:
     others = (
         NAMES.merge(["care"]),
+        NAMES.ingest,
         "blue.care.reading",
-        "red.care.ingest",
-        "bluer.care.ingest",
-        "blue.neighbour.care.ingest",
-        "blue.neighbour.ingest.merged",
-        "blue..ingest",
-        "blue.Care.ingest",
+        "red.care.merged",
+        "bluer.care.merged",
+        "blue.neighbour.care.merged",
+        "blue.neighbour.merged.released",
+        "blue..merged",
+        "blue.Care.merged",
         "blue.ingest",
         "blue",
     )
@@ -39,7 +40,7 @@ def test_the_group_that_merges_depends_on_the_collections_and_not_on_their_order
     assert NAMES.merge_registered == "blue._merge.registered", "whichever those are"
 
 
-@given(prefixes, collections, st.integers(0, 2))
+@given(prefixes, collections, st.integers(0, 1))
 def test_a_group_is_that_of_one_prefix_and_one_collection(prefix: str, collection: str, kind: int) -> None:
     group = GroupNames(prefix=prefix).of(collection)[kind]
     places = [place for place, letter in enumerate(group) if letter == "."]

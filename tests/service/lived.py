@@ -93,7 +93,7 @@ async def live(settings: Settings, collection: JointCollection, *, now_ms: int) 
     kept = Checkpoint(
         generation=1, offset=1, position=1, watermark_ms=second_ms + window.grace_ms, watermark_generation=1
     )
-    await commit(settings, settings.group_names.ingest(collection.name), reports, kept)
+    await commit(settings, settings.group_names.ingest, reports, kept)
     return Lived(start_ms=start_ms, partitions={spec.name: spec.partitions for spec in specs})
 
 

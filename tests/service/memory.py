@@ -17,11 +17,12 @@ from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.quarantine import LogEntry
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.records.collection import JointCollection
-from stream_ldp.service import joining, ownership
+from stream_ldp.service import joining, reports_group
 from stream_ldp.service.ingest import Ingest
 from stream_ldp.service.joining import Joining
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.service.ownership import Ownership
+from stream_ldp.service.reports_group import Assignor, ReportsGroup
 from tests.service.harness import SURVEY, batches
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class MemoryKafka:
             settings=self.settings.model_copy(update=settings),
             admin=self,
             producer=self,  # type: ignore[arg-type]
+            reports=ReportsGroup(self.settings),
             metrics=self.metrics,
             clock=lambda: self.seconds,
             now_ms=self.now_ms,
@@ -103,6 +105,7 @@ class MemoryKafka:
                 cluster=cluster,
                 producer=self,  # type: ignore[arg-type]
             ),
+            reports=ReportsGroup(self.settings),
             metrics=self.metrics.ingest,
             now_ms=self.now_ms,
         )
@@ -111,7 +114,8 @@ class MemoryKafka:
         async def no_merge(*_: object) -> None:
             return None
 
-        monkeypatch.setattr(ownership, "QuickConsumer", lambda *_, **__: self)
+        monkeypatch.setattr(reports_group, "LEAD_MS", 1e9)  # a turn fetches once
+        monkeypatch.setattr(reports_group, "QuickConsumer", lambda *_, **__: self)
         monkeypatch.setattr(joining, "last_merge", no_merge)
         monkeypatch.setattr(joining, "partials_log", self._partials_log)
 
@@ -195,7 +199,7 @@ class MemoryKafka:
     def gather(self, *, seconds: float, period: float) -> None:
         pass
 
-    async def getmany(self, *, timeout_ms: int, max_records: int) -> dict[TopicPartition, list[Any]]:
+    async def getmany(self, *_: TopicPartition, timeout_ms: int, max_records: int) -> dict[TopicPartition, list[Any]]:
         self.seconds += self.turn_seconds
         self.waits_ms.append(timeout_ms)
         fetched, self.stale = self.stale, {}
@@ -244,14 +248,15 @@ class MemoryKafka:
         return topic_id, False, [None] * partitions
 
     async def describe_consumer_groups(self, groups: list[str]) -> list[Any]:
-        assert groups == [self.settings.group_names.ingest("survey")]
-        described = [*[None] * 5, [None] * self.members]
+        assert groups == [self.settings.group_names.ingest]
+        metadata = Assignor.metadata([self.topic]).encode()
+        described = ["", "", "Stable", "", "", [("", "", "", metadata, b"")] * self.members]
         return [SimpleNamespace(groups=[described])]
 
     async def list_consumer_group_offsets(
         self, group: str, *, partitions: Sequence[TopicPartition]
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        assert group == self.settings.group_names.ingest("survey")
+        assert group == self.settings.group_names.ingest
         if self.failing is not None:
             raise self.failing
         return {partition: self.commits.get(partition, OffsetAndMetadata(-1, "")) for partition in partitions}

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import aiohttp
 import numpy as np
@@ -42,6 +43,7 @@ from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.answer import WindowBounds, answer_key
 from stream_ldp.pipeline.content_type import BATCH_TYPE
+from stream_ldp.service import pausing
 from tests.kafka.secured import PASSWORD, SecuredKafka, token
 from tests.listening import listening
 from tests.service.epochs import FILMS, ItemDeployment, Users, film_sets, next_epoch
@@ -327,10 +329,14 @@ class RecordInstallation(Installation):
         async with AIOKafkaConsumer(
             settings.topic_names.reports(name),
             **settings.client_options(),
-            group_id=settings.group_names.ingest(name),
-        ):
-            await self.run(Role.DEPLOYER, "topics create", file, says=["are running"], code=1)
+            group_id=settings.group_names.ingest,
+        ) as member:
+            await member.getmany(timeout_ms=100)
+            with patch.object(pausing, "LEAVE_SECONDS", 2.0):
+                await self.run(Role.DEPLOYER, "topics create", file, says=["workers still count"], code=1)
         await self.run(Role.DEPLOYER, "topics create", file, says=["registered anew"])
+        await self.run(Role.DEPLOYER, "topics registry", says=[name])
+        await self.run(Role.DEPLOYER, "topics retire", name, says=["is retired"])
 
     async def operate(self) -> None:
         """Look at everything, send dead letters again, and release what holds finals back."""
@@ -341,7 +347,7 @@ class RecordInstallation(Installation):
         lost = answer_key("bathing-mobility", WindowBounds(start_ms=start_ms, end_ms=start_ms + 2_000), final=True)
         await self.deployment.send([b"damaged"], topic=answers, key=lost)
         await self.run(
-            role, "doctor", file, says=[".ingest has no running worker", "this user may read and write topic"]
+            role, "doctor", file, says=["_ingest has no running worker", "this user may read and write topic"]
         )
         await self.run(role, "dead-letters list", file, says=["too_short"])
         again = ("--reason", "unknown_fingerprint", "--hopeless")
@@ -359,7 +365,7 @@ class RecordInstallation(Installation):
     async def reset(self) -> None:
         """Count again from an earlier time, and delete a collection and a group that is left behind."""
         settings, unwanted, role = self.deployment.settings, self.unwanted(), Role.RESETTER
-        stranger = settings.group_names.ingest(f"stranger-{next(self.numbers)}")
+        stranger = settings.group_names.merged("stranger")
         specs = topic_specs(
             [unwanted], prefix=settings.topic_prefix, partials_partitions=settings.partials_partitions
         )
@@ -367,7 +373,7 @@ class RecordInstallation(Installation):
             existing = await cluster.topics([spec.name for spec in specs])
             await cluster.create([spec for spec in specs if spec.name not in existing], replication=1)
             place = TopicPartition(settings.topic_names.reports("unwanted"), 0)
-            for group in (stranger, settings.group_names.ingest("unwanted")):
+            for group in (stranger, settings.group_names.merged("unwanted")):
                 await cluster.commit(group, {place: (0, "")})
         since = ("--since", "2020-01-01", "--yes")
         await self.run(role, "reset position", self.deployment.file, *since, says=["done: start a worker"])
@@ -450,7 +456,7 @@ async def test_a_deployment_whose_name_begins_alike_is_out_of_reach(
         update=dict.fromkeys(("topic_prefix", "group"), f"{settings.topic_prefix}-neighbour")
     )
     reports = TopicPartition(neighbour.topic_names.reports("survey"), 0)
-    ingest = neighbour.group_names.ingest("survey")
+    ingest = neighbour.group_names.ingest
     specs = topic_specs([records.deployment.collection], prefix=neighbour.topic_prefix, partials_partitions=4)
     async with Cluster.connect(settings) as cluster:
         await cluster.create(specs, replication=1)
@@ -478,7 +484,7 @@ async def test_the_worker_of_one_collection_does_not_commit_for_one_that_is_call
         TopicPartition(records.deployment.names.reports("survey"), 0),
     )
     async with Cluster.connect(records.settings(Role.WORKER)) as cluster:
-        for group in (groups.ingest("survey"), groups.merge(["survey"]), groups.merge(["survey", "films"])):
+        for group in (groups.ingest, groups.merge(["survey"]), groups.merge(["survey", "films"])):
             await cluster.commit(group, {place: (0, "")})
         for group in groups.of("merge"):
             with pytest.raises(GroupAuthorizationFailedError):

@@ -18,7 +18,7 @@ COLLECTION = JointCollection.parse(CARE)
 SETTINGS = Settings.load(brokers="broker:9092", topic_prefix="p")
 NAMES = SETTINGS.topic_names
 SPECS = topic_specs([COLLECTION], prefix="p", partials_partitions=SETTINGS.partials_partitions)
-GROUP = SETTINGS.group_names.ingest("care")
+GROUP = SETTINGS.group_names.ingest
 GOOD = Facts(
     brokers=3,
     topics={
@@ -27,7 +27,7 @@ GOOD = Facts(
     },
     operations={spec.name: frozenset(Operation) for spec in SPECS},
     registry={"care": Registration.of(COLLECTION)},
-    groups={GROUP: GroupFacts(members=2, behind=5)},
+    groups={"care": GroupFacts(members=2, behind=5)},
     newest_ms=1_000_000,
     now_ms=1_000_400,
 )
@@ -62,7 +62,7 @@ def test_a_password_that_is_sent_in_the_clear_is_a_warning() -> None:
 
 def test_every_finding_is_one_line_and_all_but_the_good_ones_say_what_to_do() -> None:
     facts = replace(
-        GOOD, topics={}, registry={}, groups={}, strangers=("p.old.ingest",), missing={"pandas": "analysis"}
+        GOOD, topics={}, registry={}, groups={}, strangers=("p.old.merged",), missing={"pandas": "analysis"}
     )
     for each in diagnose(facts, SETTINGS, {"care.yaml": COLLECTION}):
         assert "\n" not in each.what + each.cure
@@ -134,9 +134,9 @@ def test_whether_a_user_may_write_is_told_and_what_the_rules_are_enough_for() ->
 
 
 def test_commits_that_are_hidden_are_told_with_the_rule_that_shows_them() -> None:
-    facts = replace(GOOD, groups={}, hidden_groups={GROUP: "not authorized"})
+    facts = replace(GOOD, groups={}, hidden_groups={"care": "not authorized"})
     ((what, cure),) = found(facts, Severity.WARNING)
-    assert what == f"what group {GROUP} has committed cannot be read: not authorized"
+    assert what == f"what group {GROUP} has committed of care cannot be read: not authorized"
     assert "--operation Read" in cure
 
 
@@ -172,8 +172,8 @@ def test_without_a_record_the_skew_is_unknown() -> None:
     ("facts", "shown"),
     [
         (replace(GOOD, groups={}), f"group {GROUP} is not there"),
-        (replace(GOOD, groups={GROUP: GroupFacts(members=0, behind=1234)}), "1,234 records of reports"),
-        (replace(GOOD, strangers=("p.old.ingest",)), "group p.old.ingest was left behind"),
+        (replace(GOOD, groups={"care": GroupFacts(members=0, behind=1234)}), "1,234 records of reports"),
+        (replace(GOOD, strangers=("p.old.merged",)), "group p.old.merged was left behind"),
         (replace(GOOD, missing={"pandas": "analysis"}), "pandas is not installed"),
     ],
 )

@@ -24,12 +24,12 @@ class Groups:
 async def test_only_empty_groups_of_unknown_collections_under_the_own_prefix_were_left_behind() -> None:
     cluster: Any = Groups(
         p__old__released=0,
-        p__old__ingest=0,
+        p___ingest=0,
         p__old__merged=0,
-        p__known__ingest=0,
-        p__running__ingest=2,
+        p__known__merged=0,
+        p__running__merged=2,
         p__merge__12ab=0,
-        another__old__ingest=0,
+        another__old__merged=0,
     )
     found = await groups_left_behind(cluster, Settings.load(group="p"), {"known"})
-    assert found == ["p.old.ingest", "p.old.merged", "p.old.released"]
+    assert found == ["p.old.merged", "p.old.released"]

@@ -16,6 +16,7 @@ from stream_ldp.service.ingest import (
     LETTER_BYTES,
     MAX_RECORDS,
     POLL_MS,
+    QUIET_MS,
     STANDSTILL_SECONDS,
     UNANSWERED_SECONDS,
     Ingest,
@@ -74,11 +75,27 @@ async def test_a_flush_does_not_wait_for_records_that_do_not_come(
     ingest: Ingest, kafka_in_memory: MemoryKafka
 ) -> None:
     memory = kafka_in_memory
-    memory.turn_seconds = 0.1
+    memory.report()
+    await turn(ingest, memory, seconds=1.0)
+    memory.waits_ms.clear()
     await turn(ingest, memory, seconds=1.0)
     # A flush is due 50 ms after two turns.
     assert min(memory.waits_ms) <= 1_000 * (LEAST_FLUSH_SECONDS - 2 * memory.turn_seconds) + 1
     assert max(memory.waits_ms) <= POLL_MS
+
+
+async def test_a_collection_that_nobody_reports_to_turns_seldom_until_the_first_report(
+    ingest: Ingest, kafka_in_memory: MemoryKafka
+) -> None:
+    memory = kafka_in_memory
+    await turn(ingest, memory, seconds=2.0)
+    assert memory.waits_ms[-1] == QUIET_MS
+    memory.report()
+    await turn(ingest, memory, seconds=2.0)
+    assert memory.waits_ms[-1] <= POLL_MS
+    memory.failing = KafkaConnectionError()
+    await turn(ingest, memory, seconds=2.0)
+    assert memory.waits_ms[-1] <= POLL_MS, "an outage is looked at as often as ever"
 
 
 async def test_a_dead_letter_is_written_once(ingest: Ingest, kafka_in_memory: MemoryKafka) -> None:

@@ -104,7 +104,7 @@ async def test_a_partition_that_comes_back_is_not_read_again(monkeypatch: pytest
     ownership = await joined(memory, monkeypatch)
     owned = await counted(ownership, memory)
     assert memory.committed().offset < memory.committed().position == 6, "open windows would be read again"
-    await ownership.on_partitions_revoked(memory.all)
+    await ownership.on_partitions_revoked()
     assert ownership.partitions == {}
     await ownership.on_partitions_assigned(memory.all)
     await ownership.take_over()
@@ -116,7 +116,7 @@ async def test_a_partition_that_another_has_claimed_in_between_is_begun_anew(mon
     memory = memory_with_commit()
     ownership = await joined(memory, monkeypatch)
     owned = await counted(ownership, memory)
-    await ownership.on_partitions_revoked(memory.all)
+    await ownership.on_partitions_revoked()
     ours = memory.committed()
     claim = replace(ours, generation=ours.generation + 1)
     memory.commits[memory.all[0]] = OffsetAndMetadata(claim.offset, claim.metadata())
@@ -132,7 +132,7 @@ async def test_a_revoked_partition_is_forgotten_with_all_that_was_counted(monkey
     ownership = await joined(memory, monkeypatch)
     await ownership.take_over()
     before = ownership.partitions[memory.all[0]]
-    await ownership.on_partitions_revoked(memory.all)
+    await ownership.on_partitions_revoked()
     assert ownership.partitions == {}
     assert not ownership.joined
     await ownership.on_partitions_assigned(memory.all)
@@ -303,7 +303,7 @@ async def test_a_topic_that_a_starting_broker_does_not_know_is_asked_for_again(
     memory = memory_with_commit()
     ownership = await joined(memory, monkeypatch)
     owned = await counted(ownership, memory)
-    await ownership.on_partitions_revoked(memory.all)
+    await ownership.on_partitions_revoked()
     await ownership.on_partitions_assigned(memory.all)
     with monkeypatch.context() as starting:
         starting.setattr(memory, "partitions_for_topic", lambda _: None)

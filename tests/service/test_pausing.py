@@ -28,8 +28,8 @@ class Scene:
         monkeypatch.setattr(pausing, "register", self._register)
         monkeypatch.setattr(pausing, "FencedProducer", self._fence)
 
-    async def members(self, group: str) -> int:
-        assert group == "stream-ldp.care-survey.ingest"
+    async def members(self, group: str, *, of: str) -> int:
+        assert (group, of) == ("stream-ldp._ingest", "stream-ldp.care-survey.reports")
         self._members -= self._leaving and self._members > 0
         return self._members
 

@@ -36,7 +36,7 @@ class Watched:
     async def commit(self, partition: int, watermark_ms: int | None) -> None:
         checkpoint = Checkpoint(generation=1, offset=0, position=0, watermark_ms=watermark_ms, watermark_generation=1)
         place = TopicPartition(self.settings.topic_names.reports(SMALL.name), partition)
-        group = self.settings.group_names.ingest(SMALL.name)
+        group = self.settings.group_names.ingest
         await self.cluster.commit(group, {place: (0, checkpoint.metadata())})
 
     async def after(self, seconds: float) -> list[str]:

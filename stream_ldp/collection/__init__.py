@@ -1,8 +1,10 @@
 """Collection files: what all kinds have in common, and how mistakes in them are located."""
 
 from stream_ldp.collection.collection import (
+    AUTO_PERIOD,
     MAX_BITS,
     MAX_LINKED_WINDOWS,
+    MAX_PERIOD,
     ONE_CHOICE,
     Collection,
     Label,
@@ -23,8 +25,10 @@ from stream_ldp.collection.collection import (
 from stream_ldp.collection.located import CollectionError
 
 __all__ = [
+    "AUTO_PERIOD",
     "MAX_BITS",
     "MAX_LINKED_WINDOWS",
+    "MAX_PERIOD",
     "ONE_CHOICE",
     "Collection",
     "CollectionError",

@@ -40,6 +40,9 @@ MAX_PANES = 1_440
 #: for every window.
 MAX_LINKED_WINDOWS = 10_080
 
+#: The period of a file that has it found from the finals.
+AUTO_PERIOD = 0
+
 #: Most windows of a period: a week of hours. The answers of one are kept in memory, and read again at a start.
 MAX_PERIOD = 168
 
@@ -108,6 +111,15 @@ def _milliseconds_or_never(value: object) -> object:
     return None if value == "never" else milliseconds(value)
 
 
+def _milliseconds_or_auto(value: object) -> object:
+    if value == "auto":
+        return AUTO_PERIOD
+    found = milliseconds(value)
+    if found == AUTO_PERIOD:
+        raise ParameterError("a period is longer than nothing, such as 24h; or auto")
+    return found
+
+
 #: What a file may say of a duration, for its JSON Schema.
 _Written = Annotated[str, Field(pattern=rf"^\s*{_DURATION.pattern}\s*$", examples=["500ms", "60s", "5m", "2h", "1d"])]
 _WrittenPositive = Annotated[str, Field(pattern=rf"^\s*0*[1-9]\d*\s*{_UNIT}\s*$", examples=["60s", "5m", "2h", "1d"])]
@@ -117,6 +129,10 @@ PositiveDuration = Annotated[int, Field(gt=0), BeforeValidator(milliseconds, jso
 DurationOrNever = Annotated[
     Annotated[int, Field(gt=0)] | None,
     BeforeValidator(_milliseconds_or_never, json_schema_input_type=_WrittenPositive | Literal["never"]),
+]
+PeriodOrAuto = Annotated[
+    Annotated[int, Field(ge=0)],
+    BeforeValidator(_milliseconds_or_auto, json_schema_input_type=_WrittenPositive | Literal["auto"]),
 ]
 
 
@@ -190,7 +206,8 @@ class Window(Part):
     reports_per_user: sum m^2 / sum m over users with m reports each in what an estimate looks at; 1 if nobody
         reports twice. Estimates, errors and tests allow for the permanent noise that a user's reports share.
     period: time after which windows are of the same sort again, such as 24h or 7d where day and night, or weekdays,
-        have other users: answers then learn from the window one period before; by default, from the last.
+        have other users: answers then learn from the window one period before; by default, from the last. With
+        `auto`, a period of up to 56 windows is found from the finals, when they have repeated twice.
     returning: share of a window's users who report in the other windows too, in [0, 1]. A temporal prior allows for
         the permanent noise that their windows share. If it is not known, leave it out, which counts as 1: of noise
         that may be permanent, nothing is then taken to average out.
@@ -206,7 +223,7 @@ class Window(Part):
     time_precision_ms: PositiveDuration | None = Field(alias="time_precision", default=None)
     reports_per_user: float = Field(default=1.0, ge=1, allow_inf_nan=False)
     returning: Annotated[float, Field(ge=0, le=1)] | None = None
-    period_ms: PositiveDuration | None = Field(alias="period", default=None)
+    period_ms: PeriodOrAuto | None = Field(alias="period", default=None)
 
     @model_validator(mode="after")
     def _a_period_is_of_windows(self) -> Self:
@@ -403,18 +420,18 @@ class Collection(Part):
 
     @property
     def period_turns(self) -> int:
-        """Number of windows, or epochs, of a period; 0 where answers learn from the last."""
+        """Number of windows, or epochs, of the file's period; 0 where it has none, or `auto`."""
         return (self.window.period_ms or 0) // self.turn_ms
 
-    def same_phase_ms(self, window_ms: int) -> int | None:
+    def same_phase_ms(self, window_ms: int, *, period_ms: int | None) -> int | None:
         """Return the start of the window, one period before another, whose answer that one learns from.
+
+        period_ms: the file's, or that found from the finals; None where answers learn from the last.
 
         Returns:
             None where answers learn from the last. Of item sets, it is that of the last phase of an epoch.
         """
-        if self.window.period_ms is None:
-            return None
-        return window_ms - self.window.period_ms + self.turn_ms - self.window.size_ms
+        return None if period_ms is None else window_ms - period_ms + self.turn_ms - self.window.size_ms
 
     @property
     def asked_share(self) -> float:

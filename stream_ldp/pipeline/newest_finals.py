@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from stream_ldp.collection import AUTO_PERIOD, MAX_PERIOD
+from stream_ldp.filtering.period import CYCLES, period_of
 from stream_ldp.pipeline.answer import AnswerT, Status
 
 if TYPE_CHECKING:
@@ -11,16 +17,58 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection, Series
     from stream_ldp.pipeline.answer import Answer
+    from stream_ldp.pipeline.cells import CellKey
 
 #: Number of final answers kept of each series: the newest and the one before it. With pipelined epochs, phase 1 of a
 #: window is solved before phase 2 of the same window, which starts from phase 1 of the previous window: by then that
 #: is the last but one.
 KEPT_FINALS = 2
 
+#: Most numbers of an answer by which a period is sought.
+_COMPARED = 64
+
 
 def kept_finals(collection: Collection) -> int:
     """Return how many final answers of each series are kept: all those of a period, where windows alternate."""
+    if collection.window.period_ms == AUTO_PERIOD:
+        return MAX_PERIOD
     return max(KEPT_FINALS, collection.period_turns + 1)
+
+
+def period_ms_of(collection: Collection, finals: Sequence[Answer]) -> int | None:
+    """Return the period after which windows are of the same sort: that of the file, or that found from the finals.
+
+    finals: of a series that have reports, oldest first.
+
+    Returns:
+        In milliseconds; None where answers learn from the last.
+    """
+    if collection.window.period_ms != AUTO_PERIOD:
+        return collection.window.period_ms
+    run = _run(finals[-MAX_PERIOD:], every_ms=collection.turn_ms)
+    numbers = [_numbers(final) for final in run]
+    common = [key for key in numbers[0] if all(key in each for each in numbers)] if numbers else []
+    if not common:
+        return None
+    told = np.array([[each[key] for key in common] for each in numbers])
+    found = period_of(told[..., 0], told[..., 1], most=MAX_PERIOD // CYCLES)
+    return None if found is None else found * collection.turn_ms
+
+
+def _run(finals: Sequence[Answer], *, every_ms: int) -> list[Answer]:
+    """Return the newest finals that follow each other without a gap."""
+    run: list[Answer] = []
+    for final in reversed(finals):
+        if run and final.window.start_ms + every_ms != run[-1].window.start_ms:
+            break
+        run.append(final)
+    return run[::-1]
+
+
+def _numbers(final: Answer) -> dict[CellKey, tuple[float, float]]:
+    """Return the first numbers of an answer whose errors are known, and these."""
+    cells = (cell for cell in final.cells() if cell.names and cell.standard_error and not math.isnan(cell.estimate))
+    return {cell.key: (cell.estimate, cell.standard_error or 0.0) for cell in itertools.islice(cells, _COMPARED)}
 
 
 def final_followed(finals: Sequence[AnswerT], *, start_ms: int | None, same_phase_ms: int | None) -> AnswerT | None:
@@ -48,6 +96,8 @@ class NewestFinals:
         self._finals: dict[str, list[Answer]] = {}
         # By series: the end of the newest windows of which a final says that nobody reported in them.
         self._silent_ms: dict[str, int] = {}
+        # By series, the period of its finals, until there is another of them.
+        self._periods: dict[str, int | None] = {}
         # By series, and end of the window, of the finals in the two above: their offsets on the log.
         self._offsets: dict[str, dict[int, int]] = {}
 
@@ -66,6 +116,7 @@ class NewestFinals:
         else:
             finals = {each.window.end_ms: each for each in self._finals.get(series, ())}
             finals.setdefault(end_ms, answer)
+            self._periods.pop(series, None)
             self._finals[series] = [finals[final] for final in sorted(finals)[-kept_finals(self._collection) :]]
         needed = {each.window.end_ms for each in self._finals.get(series, ())} | {self._silent_ms.get(series)}
         self._offsets[series] = {end: at for end, at in offsets.items() if end in needed}
@@ -88,9 +139,11 @@ class NewestFinals:
     def before(self, window_ms: int, series: Series) -> Answer | None:
         """Find the final that the answer to a window starts from: see `Series.follows`."""
         name, start_ms = series.follows(window_ms)
-        return final_followed(
-            self._finals.get(name, ()), start_ms=start_ms, same_phase_ms=self._collection.same_phase_ms(window_ms)
-        )
+        finals = self._finals.get(name, ())
+        if name not in self._periods:
+            self._periods[name] = period_ms_of(self._collection, finals)
+        same_phase_ms = self._collection.same_phase_ms(window_ms, period_ms=self._periods[name])
+        return final_followed(finals, start_ms=start_ms, same_phase_ms=same_phase_ms)
 
     def earlier(self, window_ms: int) -> dict[str, Answer]:
         """Return the last final before a window of each series that has one, by the name of the series."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.merging import Merge
-from stream_ldp.pipeline.newest_finals import final_followed
+from stream_ldp.pipeline.newest_finals import final_followed, period_ms_of
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.pipeline.wire import Header
 
@@ -117,11 +117,9 @@ def answer_before(collection: Collection, series: Series, window_ms: int, finals
         and final.status is Status.ANSWERED
         and (start_ms is not None or final.window.start_ms < window_ms)
     ]
-    return final_followed(
-        sorted(known, key=lambda each: each.window.start_ms),
-        start_ms=start_ms,
-        same_phase_ms=collection.same_phase_ms(window_ms),
-    )
+    known.sort(key=lambda each: each.window.start_ms)
+    same_phase_ms = collection.same_phase_ms(window_ms, period_ms=period_ms_of(collection, known))
+    return final_followed(known, start_ms=start_ms, same_phase_ms=same_phase_ms)
 
 
 def differences(published: Any, recomputed: Any, *, place: str = "") -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from stream_ldp.errors import ParameterError
 from stream_ldp.evaluation.trial import Measured
 from stream_ldp.mechanisms import SECRET_BYTES, SeededEntropy
-from stream_ldp.pipeline.newest_finals import final_followed, kept_finals
+from stream_ldp.pipeline.newest_finals import final_followed, kept_finals, period_ms_of
 from stream_ldp.pipeline.window_task import WindowTask
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ def measure_windows(
         totals = kind.totals(collection, kind.evaluation.taken(trial.population, people))
         for series in collection.series:
             known = finals[series.name]
-            before = final_followed(known, start_ms=None, same_phase_ms=collection.same_phase_ms(start_ms))
+            same_phase_ms = collection.same_phase_ms(start_ms, period_ms=period_ms_of(collection, known))
+            before = final_followed(known, start_ms=None, same_phase_ms=same_phase_ms)
             statistic = series.statistic(before)
             parts = counted[statistic] if statistic is not None else ()
             begun = trial.clock()

@@ -11,6 +11,7 @@ from stream_ldp.evaluation.completion import complete_estimates
 from stream_ldp.evaluation.distance import average_variation_distance, coverage, joint_metrics, joint_of
 from stream_ldp.evaluation.trial import Evaluation, Measured
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.pipeline.newest_finals import kept_finals, period_ms_of
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records.bit_selection import selected
@@ -124,16 +125,16 @@ def measure_windows(
     found: dict[str, list[dict[str, float]]] = {spec.name: [] for spec in collection.estimates}
     by_number: dict[str, list[dict[str, float]]] = {}
     finals: dict[str, list[Estimate]] = {spec.name: [] for spec in collection.estimates}
-    lag = max(1, collection.period_turns)
     for number, pane in enumerate(stream.draw(trial.sampling, trial.noise)):
         history.add(pane)
         for spec in collection.estimates:
             known = finals[spec.name]
+            lag = max(1, (period_ms_of(collection, known) or 0) // collection.turn_ms)
             final_before = known[-lag] if len(known) >= lag else known[-1] if known else None
             task, made_of = history.task(spec, before=final_before)
             begun = trial.clock()
             answer = solve(collection, task)
-            finals[spec.name] = [*known[-lag:], answer]
+            finals[spec.name] = [*known, answer][-kept_finals(collection) :]
             seconds = trial.clock() - begun
             if number >= _FIRST_SCORED * windows:
                 truth = _joint(collection, spec, pane.people)

@@ -100,7 +100,7 @@ def test_item_sets_have_no_sample_beside_turns() -> None:
     ("window", "problem"),
     [
         ("size: 1h, period: 90m", "a period is a whole number of windows of 1h, got 90m"),
-        ("size: 1h, period: 0h", "greater than 0"),
+        ("size: 1h, period: 0h", "a period is longer than nothing"),
         ("size: 1h, period: 169h", "at most 168 windows.*got 169: make windows longer"),
         ("size: 1h, hop: 30m, period: 24h", "hop or memory do not learn from each other.*leave it out"),
     ],
@@ -113,7 +113,7 @@ def test_a_period_that_windows_cannot_have_is_refused(window: str, problem: str)
 def test_epochs_alternate_as_a_whole() -> None:
     films = parse_collection(FILMS.replace("size: 1h", "size: 1h, period: 24h"))
     # Phase 1 of an epoch learns from the last phase of the epoch a day before.
-    assert films.same_phase_ms(48 * 3_600_000) == (24 + 2) * 3_600_000
+    assert films.same_phase_ms(48 * 3_600_000, period_ms=films.window.period_ms) == (24 + 2) * 3_600_000
     assert films.period_turns == 8
     with pytest.raises(CollectionError, match="whole number of epochs of 10800000 ms"):
         parse_collection(FILMS.replace("size: 1h", "size: 1h, period: 25h"))

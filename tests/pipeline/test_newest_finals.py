@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from stream_ldp.pipeline.answer import Status, WindowBounds
 from stream_ldp.pipeline.newest_finals import NewestFinals
 from stream_ldp.pipeline.recount import answer_before
@@ -88,3 +90,30 @@ def test_a_window_that_is_computed_again_starts_from_the_same_final() -> None:
     assert answer_before(alternating("3m"), JOINT, 8 * MINUTE_MS, known) == final(5)
     assert answer_before(alternating("3m"), JOINT, 7 * MINUTE_MS, known) == final(6)
     assert answer_before(SURVEY, JOINT, 8 * MINUTE_MS, known) == final(6)
+
+
+def test_a_period_is_found_from_the_finals_alone_also_after_a_restart() -> None:
+    """Day and night alternate every minute; finals after a gap are compared among themselves alone."""
+    window = {**SURVEY.document["window"], "period": "auto"}
+    collection = JointCollection.model_validate({**SURVEY.document, "window": window})
+    alternating = []
+    for minute in range(12):
+        each = final(minute)
+        cells = np.roll(np.array(each.probability), minute % 2)
+        errors = np.full(cells.shape, 0.001)
+        told = {"probability": tuple(cells.tolist()), "standard_error": tuple(errors.tolist())}
+        alternating.append(each.model_copy(update=told))
+    finals, restarted = NewestFinals(collection), NewestFinals(collection)
+    for offset, each in enumerate(alternating):
+        finals.add(each, offset=offset)
+    for offset, each in reversed(list(enumerate(alternating))):
+        restarted.add(each, offset=offset)
+    for known in (finals, restarted):
+        assert known.before(12 * MINUTE_MS, JOINT) == alternating[10]
+        assert len(list(known.offsets([JOINT]))) == 12
+    assert answer_before(collection, JOINT, 12 * MINUTE_MS, alternating) == alternating[10]
+    late = [final(minute) for minute in (20, 21, 22)]
+    for offset, each in enumerate(late, start=20):
+        finals.add(each, offset=offset)
+    assert finals.before(23 * MINUTE_MS, JOINT) == late[-1]
+    assert answer_before(collection, JOINT, 23 * MINUTE_MS, [*alternating, *late]) == late[-1]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms import random_order, random_words
-from stream_ldp.pipeline.statistics import row_width
+from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.pipeline.windows import pane_of
 from stream_ldp.pipeline.wire import HEADER_BYTES, Batch
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from stream_ldp.marginals.cohorts import cohort_oracle, loloha_oracle
 from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, RepeatedResponse
+from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.cells import LEVEL, normal_quantile
 from stream_ldp.pipeline.changing import ChangingValues
@@ -17,7 +18,7 @@ from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import ErrorPlan, Section
 from stream_ldp.pipeline.plan import Plan as AnyPlan
-from stream_ldp.pipeline.statistics import SUM_BYTES, row_width
+from stream_ldp.pipeline.statistics import SUM_BYTES
 from stream_ldp.quantity import memory, quantity
 
 if TYPE_CHECKING:

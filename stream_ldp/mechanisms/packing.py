@@ -8,6 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def row_width(bits: int) -> int:
+    """Return the number of bytes of a packed row of `bits` bits."""
+    return (bits + 7) // 8
+
+
 def pack(fields: Sequence[NDArray[np.integer]], widths: Sequence[int]) -> NDArray[np.uint8]:
     """Pack fields into rows, uint8, shape (n, ceil(sum of widths / 8)); unused bits are 0.
 

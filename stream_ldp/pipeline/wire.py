@@ -10,8 +10,8 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.pipeline.rejection import Reason, Rejected
-from stream_ldp.pipeline.statistics import row_width
 
 MAGIC = b"SLDP"
 VERSION = 1

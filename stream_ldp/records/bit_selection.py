@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_ldp.pipeline.statistics import RowCounts, row_width
+from stream_ldp.mechanisms.packing import row_width
+from stream_ldp.pipeline.statistics import RowCounts
 
 #: Bits of a selection up to which a table takes two bytes of a row at once: it has 2^16 entries of one or two bytes,
 #: which stay in a core's cache. Entries for wider selections are longer, so their tables take a byte, and have 2^8.

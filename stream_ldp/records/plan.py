@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import MECHANISMS
 from stream_ldp.mechanisms.matching import USERS
+from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon, shown_guess
 from stream_ldp.pipeline.budgets import BUDGETS, BudgetPlan, affordable, budget_section, times
 from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.plan import Section
-from stream_ldp.pipeline.statistics import row_width
 from stream_ldp.pipeline.statistics.row_table import TABLE_BITS
 from stream_ldp.quantity import quantity
 from stream_ldp.records.collection import JointCollection

@@ -8,13 +8,14 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from stream_ldp.collection import shown_duration
+from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.mechanisms.privacy_loss import UNCHANGED_SET, shown_epsilon
 from stream_ldp.pipeline.budgets import BUDGETS, BudgetPlan, affordable, budget_section, times
 from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.plan import Section
-from stream_ldp.pipeline.statistics import SUM_BYTES, row_width
+from stream_ldp.pipeline.statistics import SUM_BYTES
 from stream_ldp.quantity import memory, quantity
 from stream_ldp.sets.methods.usual import MAX_EPSILON_OF_GFIM_USERS, usual_kind
 from stream_ldp.sets.phases import Target, epoch_epsilon, epochs_epsilon, phase_name

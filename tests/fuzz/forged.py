@@ -16,12 +16,13 @@ from rich.console import Console
 from stream_ldp.cli.displays.display import Display
 from stream_ldp.client.table import table_of
 from stream_ldp.kinds import KINDS, kind_of, parse_collection, solve
+from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.page.history import History
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
-from stream_ldp.pipeline.statistics import ReportSums, RowCounts, RowTable, row_width
+from stream_ldp.pipeline.statistics import ReportSums, RowCounts, RowTable
 from stream_ldp.schemas import FOLDER
 from tests.marginals.examples import collection_of as sampled_collection
 from tests.pairs.examples import collection_of as pairs_collection

@@ -11,10 +11,10 @@ import pytest
 from stream_ldp.collection import Collection
 from stream_ldp.gateway.admission import Admission, Admitted
 from stream_ldp.kinds import kind_of
+from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.layout import Layout
 from stream_ldp.pipeline.rejection import Reason, Rejected
-from stream_ldp.pipeline.statistics import row_width
 from stream_ldp.sets.rounds import Round
 from tests.client.examples import collection_of
 from tests.client.rankings import films

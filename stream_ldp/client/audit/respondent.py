@@ -39,7 +39,7 @@ from stream_ldp.kafka.memory import connected
 from stream_ldp.kinds import kind_of, rounds_of
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.mechanisms import SECRET_BYTES
-from stream_ldp.pipeline.statistics import row_width
+from stream_ldp.mechanisms.packing import row_width
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

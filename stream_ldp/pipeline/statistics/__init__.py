@@ -1,7 +1,7 @@
 """Mergeable sufficient statistics of reports."""
 
 from stream_ldp.pipeline.statistics.report_sums import SUM_BYTES, ReportSums
-from stream_ldp.pipeline.statistics.row_counts import RowCounts, row_width
+from stream_ldp.pipeline.statistics.row_counts import RowCounts
 from stream_ldp.pipeline.statistics.row_table import RowTable
 from stream_ldp.pipeline.statistics.row_tally import tally_of_rows
 from stream_ldp.pipeline.statistics.statistic import Statistic, Tally, merged
@@ -16,6 +16,5 @@ __all__ = [
     "SumTally",
     "Tally",
     "merged",
-    "row_width",
     "tally_of_rows",
 ]

@@ -14,16 +14,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.pipeline.statistics.statistic import Statistic
 
 _HEADER = struct.Struct("<II")  # bits of a row, number of distinct rows
 _COUNT = np.dtype("<u4")
 _KEY_BYTES = 8  # rows up to this width sort as one integer, which is ten times faster than as bytes
-
-
-def row_width(bits: int) -> int:
-    """Return the number of bytes of a packed row of `bits` bits."""
-    return (bits + 7) // 8
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)

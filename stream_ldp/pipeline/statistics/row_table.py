@@ -15,7 +15,8 @@ import cramjam
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_ldp.pipeline.statistics.row_counts import RowCounts, row_width
+from stream_ldp.mechanisms.packing import row_width
+from stream_ldp.pipeline.statistics.row_counts import RowCounts
 from stream_ldp.pipeline.statistics.statistic import Statistic
 
 #: Widest rows that are counted in a table: 2^16 counters take 512 KiB in memory, and 30 to 130 KB on the log.

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.pipeline.statistics.row_counts import RowCounts, row_width
+from stream_ldp.mechanisms.packing import row_width
+from stream_ldp.pipeline.statistics.row_counts import RowCounts
 from stream_ldp.pipeline.statistics.row_table import TABLE_BITS, RowTable
 from stream_ldp.pipeline.statistics.sending import RECORD_BYTES, Sending, times_sent
 from stream_ldp.pipeline.statistics.statistic import StatisticLoad

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from stream_ldp.pipeline.statistics import RowCounts, row_width
+from stream_ldp.mechanisms.packing import row_width
+from stream_ldp.pipeline.statistics import RowCounts
 
 #: Below and above a byte, the widest dense table, the widest integer key, and beyond both.
 _BITS = [1, 5, 8, 9, 16, 17, 64, 65, 100]

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream_ldp.pipeline.statistics import RowTable, Statistic, merged, row_tally, row_width, tally_of_rows
+from stream_ldp.mechanisms.packing import row_width
+from stream_ldp.pipeline.statistics import RowTable, Statistic, merged, row_tally, tally_of_rows
 from stream_ldp.pipeline.statistics.row_table import TABLE_BITS
 from stream_ldp.pipeline.statistics.sending import RECORD_BYTES
 from tests.pipeline.statistics.examples import counts_of, packed, reports

@@ -77,7 +77,7 @@ class Clients:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Averaged:
-    """What an attacker knows who averages each bit over all reports of a user, as the epsilon for ever allows.
+    """An attacker who averages each bit over all reports of a user, within the lifetime epsilon.
 
     The mean of many reports shows the permanent response that they share.
 

@@ -87,7 +87,7 @@ class Enumeration:
         )
 
     def epsilon(self, *, neighbours: int, reports: float) -> float:
-        """Return epsilon of `reports` reports (math.inf: for ever) of one constant record; never rounded down.
+        """Return epsilon of `reports` reports (math.inf: all) of one constant record; never rounded down.
 
         neighbours: number of attributes in which two records may differ.
 

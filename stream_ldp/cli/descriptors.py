@@ -1,6 +1,6 @@
 """See to it that a process that serves may open as many files and connections as it needs.
 
-Without them it would neither work nor end: a listening socket that cannot accept is ready again at once, for ever,
+Without them it would neither work nor end: a listening socket that cannot accept is ready again at once, forever,
 and each attempt is a line of the log.
 """
 

@@ -34,9 +34,9 @@ async def require_registered(collection: Collection, *, settings: Settings) -> N
 class RegistrationCheck:
     """A registration check refuses to go on with a collection file whose reports no worker would count.
 
-    A name means one thing for ever, so a file that is the registered one need not be compared again. A client may be
-    there before the collection is registered, or may not be allowed to read the registry: it goes on, with a warning,
-    and looks again before it spends more.
+    The meaning of a name is permanent, so a file that is the registered one need not be compared again. A client may
+    be there before the collection is registered, or may not be allowed to read the registry: it goes on, with a
+    warning, and looks again before it spends more.
     """
 
     def __init__(self, collection: Collection, *, settings: Settings) -> None:

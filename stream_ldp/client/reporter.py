@@ -320,7 +320,7 @@ class Reporter(Sender):
             or once all others have answered the round.
         on_receipt: called with the place of each user whose report is counted and about to leave, and with its
             receipt, which is for that user's eyes; there are none without ledgers.
-        epochs: number of epochs whose rounds are answered; math.inf to go on for ever.
+        epochs: number of epochs whose rounds are answered; math.inf to go on forever.
         on_round: called after every round with it and the number of users who reported.
 
         Returns:

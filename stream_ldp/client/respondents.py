@@ -82,7 +82,7 @@ class Respondents:
     async def run(self, *, epochs: float = math.inf, on_round: Callable[[Any, int], None] | None = None) -> int:
         """Report in every phase of so many epochs, from the first epoch in which all users have time to report.
 
-        epochs: number of epochs; math.inf to go on for ever.
+        epochs: number of epochs; math.inf to go on forever.
         on_round: called after every round with it and the number of users who reported.
 
         Returns:

@@ -366,7 +366,7 @@ class Collection(Part):
     """The part of a collection that every kind has; subclasses add what the reports are about.
 
     topics: the topics of its kind.
-    collection: its name, which means one thing for ever, and is part of the names of its topics.
+    collection: its name, whose meaning is permanent, and which is part of the names of its topics.
     window: the event-time windows, each of which has an answer.
     min_reports: the fewest users whose answers anything that is published is made of: a window, and in it each
         attribute, view, region and epsilon, or question; `DEFAULT_MIN_REPORTS` by default, 1 for no floor. Where

@@ -1,9 +1,9 @@
 """Estimates of the few that were chosen as the best of many, shrunk towards what all of them suggest.
 
-What looks frequent among thousands has often but had luck. How much luck is usual is seen in the estimates of all:
-their frequencies f are taken to come from one distribution that falls from 0, a mixture of uniform distributions on
-[0, a_k]. Its weights are the likeliest ones (adaptive shrinkage; Stephens, 2017), and what is known of f given its
-estimate does not depend on how it was chosen.
+The largest of thousands of noisy estimates are usually too large: the winner's curse. The estimates of all show by
+how much: their frequencies f are taken to come from one distribution that falls from 0, a mixture of uniform
+distributions on [0, a_k]. Its weights are the likeliest ones (adaptive shrinkage; Stephens, 2017), and what is known
+of f given its estimate does not depend on how it was chosen.
 """
 
 from __future__ import annotations

@@ -39,5 +39,5 @@ class Quota:
         self._of_client[client] -= amount
         self.taken -= amount
         if not self._of_client[client]:
-            # Clients come and go: each one that was remembered would be memory for ever.
+            # Clients come and go: each one that was remembered would take memory forever.
             del self._of_client[client]

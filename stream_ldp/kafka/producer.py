@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
 
 #: Seconds to wait for acknowledgements, longer than a broker takes to restart. An idempotent producer itself never
-#: gives up a batch, and a worker that waits for ever keeps its place in its groups and does nothing.
+#: gives up a batch, and a worker that waits forever keeps its place in its groups and does nothing.
 ACKNOWLEDGE_SECONDS = 60.0
 
 #: Largest record, in bytes, that brokers accept by default.

@@ -206,7 +206,7 @@ async def register(settings: Settings, registrations: Sequence[Registration]) ->
     except TimeoutError as error:
         raise RegistryError(f"topic {topic} could not be written in {TIMEOUT_SECONDS:.0f} s") from error
     finally:
-        # All is acknowledged, or no broker accepts it: then `stop` might wait for ever.
+        # All is acknowledged, or no broker accepts it: then `stop` might wait forever.
         await producer.abandon()
 
 

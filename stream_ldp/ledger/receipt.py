@@ -25,7 +25,7 @@ class Receipt:
     linked: whether they carry what tells that they are one user's.
     cost: nats that they have cost.
     spent: nats that all reports of the user to all collections have cost.
-    budget: nats that they may cost, for ever; infinite where they are only counted.
+    budget: nats of the lifetime budget; infinite where they are only counted.
     promise: the two users whom the reports do not tell apart by more than `spent`, in words.
     """
 

@@ -14,8 +14,9 @@ from stream_ldp.mechanisms.privacy_loss import round_up
 if TYPE_CHECKING:
     from stream_ldp.mechanisms import ReportCost
 
-#: Reports of one response that are told apart; one that was shown more often is charged for ever. So a charge takes a
-#: millisecond for a few values. A loss that takes more reports to grow is that of reports that cost nearly nothing.
+#: Reports of one response that are told apart; one that was shown more often is charged its lifetime cost. So a
+#: charge takes a millisecond for a few values. A loss that takes more reports to grow is that of reports that cost
+#: nearly nothing.
 MAX_TIMES = 64
 
 
@@ -30,7 +31,7 @@ def worst_sharing(cost: ReportCost, *, responses: int, reports: int) -> float:
 
     responses, reports: at least one report of each response.
     """
-    # More reports never cost less: those beyond are shown by responses that are charged for ever already.
+    # More reports never cost less: those beyond are shown by responses that are charged their lifetime cost already.
     most = min(reports - responses + 1, MAX_TIMES + 1)
     losses = [cost.responses_loss(responses=1, reports=times) for times in range(1, most + 1)]
     if most > MAX_TIMES:

@@ -25,7 +25,7 @@ class Assumption(StrEnum):
     """An assumption about a user's values, on which the promise of a ledger's epsilon rests.
 
     Notation: eps(t) is the mechanism's epsilon of t reports of one attribute that does not change, and eps(inf) its
-    epsilon of all reports for ever.
+    lifetime epsilon of all reports.
     """
 
     CONSTANT = "constant"
@@ -153,7 +153,7 @@ class LinkingRefused(ReportRefused):
 class Terms:
     """The terms to which a user has agreed.
 
-    budget: nats that all reports to all collections may cost, for ever; with math.inf, they are only counted.
+    budget: nats that all reports to all collections may cost in a lifetime; with math.inf, they are only counted.
     per_day: nats that all reports of one day, UTC, may cost; math.inf leaves it to the budget.
     per_span: nats that all reports of any `span_days` days that follow each other may cost, whenever they begin;
         math.inf leaves it to the others.
@@ -161,8 +161,8 @@ class Terms:
     assumption: what is assumed of the user's values from now on.
     max_values: v, the number of values that an attribute may have under `Assumption.VALUES`, and only there.
     linked: whether reports may carry a pseudonym that the user keeps for a period, where a collection asks for it, or
-        the seed of a user of strings, which is one for ever. Epsilon is the same, since it holds for all reports of a
-        user together; who reads them learns which are one user's. Reports with fresh noise carry neither.
+        the seed of a user of strings, which is a permanent one. Epsilon is the same, since it holds for all reports
+        of a user together; who reads them learns which are one user's. Reports with fresh noise carry neither.
 
     >>> Terms(budget=4.0, per_day=1.0).assumption.value
     'constant'

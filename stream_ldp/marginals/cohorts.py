@@ -3,7 +3,7 @@
 A cohort is a question: it is drawn whatever the data are, and a report says in the clear which one it is of. What is
 answered is the bucket of the user's value, by k-RR (O-RR; Kairouz, Bonawitz and Ramage, 2016, section 4.1) or as a
 one-hot code whose bits are perturbed (O-RAPPOR, section 4.3: RAPPOR with one hash and without its second noise;
-Erlingsson, Pihur and Korolova, 2014), or by k-RR twice, once and for ever and then for each report (LOLOHA; Arcolezi,
+Erlingsson, Pihur and Korolova, 2014), or by k-RR twice, once permanently and once for each report (LOLOHA; Arcolezi,
 Pinzon, Palamidessi and Gambs, 2023). The server hashes candidates, and solves for their frequencies.
 """
 
@@ -186,7 +186,7 @@ class BucketQuestion(AttributeQuestion):
 def bloom_oracle(*, epsilon: float, hashes: int, noise: tuple[float, float] | None) -> BloomResponse:
     """Return RAPPOR's response to the Bloom filter of a cohort.
 
-    epsilon: of all reports for ever, in nats.
+    epsilon: of all reports of a lifetime, in nats.
     noise: p and q of the second noise; None without one.
 
     Raises:

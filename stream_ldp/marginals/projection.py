@@ -1,8 +1,8 @@
 """The likeliest distribution given estimates of its frequencies.
 
 Of many values, most estimates are noise, and their nearest distribution (norm-sub; Wang et al., 2020) is mostly what
-was lucky. So each is first shrunk towards what all of them suggest (`FrequencyPrior`), as far as its error leaves it
-open.
+noise has made large. So each is first shrunk towards what all of them suggest (`FrequencyPrior`), as far as its error
+leaves it open.
 """
 
 from __future__ import annotations

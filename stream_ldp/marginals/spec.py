@@ -215,11 +215,11 @@ class HashingSpec(_EpsilonSpec):
 class RepeatedHashingSpec(_EpsilonSpec):
     """The questions about buckets of hashed values, for values that change: LOLOHA (Arcolezi et al., 2023).
 
-    A user has one hash for ever, that of the cohort. The bucket is perturbed by k-RR once and for ever, and what came
-    of it again for each report. A value that changes costs nothing more while it stays in buckets that were reported,
-    and all values of a user cost at most `buckets` times epsilon.
+    A user has one permanent hash, that of the cohort. The bucket is perturbed by k-RR once, permanently,
+    and the result again for each report. A value that changes costs nothing more while it stays in buckets that were
+    reported, and all values of a user cost at most `buckets` times epsilon.
 
-    epsilon: privacy loss, in nats, that all reports of one bucket may cost, for ever.
+    epsilon: privacy loss, in nats, that all reports of one bucket may cost in a lifetime.
     per_report: nats that one report may cost, which is less.
     buckets: g; where the file does not say, as many as have the least variance.
     cohorts: number of cohorts of an attribute.
@@ -251,7 +251,7 @@ class RepeatedHashingSpec(_EpsilonSpec):
 class RapporSpec(_EpsilonSpec):
     """The questions by basic RAPPOR or, with hashes, by RAPPOR with Bloom filters in cohorts.
 
-    epsilon: privacy loss, in nats, that all reports of an answer may cost, for ever.
+    epsilon: privacy loss, in nats, that all reports of an answer may cost in a lifetime.
     cohorts: number of cohorts of an attribute whose values are hashed.
     hashes: number of hashes of a value in a Bloom filter.
     p, q: with hashes, the second noise of each report.
@@ -289,7 +289,7 @@ class _DirectSpec(SampledSpec):
     """The questions by k-RR, or by what is better where the file asks for nothing that only k-RR has.
 
     epsilon: privacy loss, in nats, that an answer may cost, for any two users.
-    per_report: nats that one report may cost, where `epsilon` is what all of them may, for ever: answers are
+    per_report: nats that one report may cost, where `epsilon` is for the lifetime: answers are
         remembered, and perturbed again for each report. Without it, every report repeats the answer itself.
     distortion: in place of epsilon, the probability that another value is sent.
     """

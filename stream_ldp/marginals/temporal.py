@@ -1,7 +1,7 @@
-"""What previous windows tell of the frequencies and means of a sampled collection.
+"""What previous windows contribute to the frequencies and means of a sampled collection.
 
-A user is asked one question for ever and repeats the answer, so all of the noise of a user who returns is permanent,
-and only new users say anything new.
+A user is permanently asked one question and repeats the answer, so all of the noise of a user who returns is
+permanent, and only new users say anything new.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""RAPPOR on Bloom filters: each bit is perturbed once and for ever, and again for each report."""
+"""RAPPOR on Bloom filters: each bit is perturbed once, permanently, and again for each report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""k-RR: each attribute's value or another one is named, drawn once and for ever (Warner, 1965, for two values).
+"""k-RR: each attribute's value or another one is named, drawn once, permanently (Warner, 1965, for two values).
 
 What is named may be perturbed again by k-RR, anew for every report (the longitudinal k-RR; Arcolezi et al., 2021).
 """
@@ -101,7 +101,7 @@ class KRR(Mechanism):
 
     p = e^epsilon / (e^epsilon + k - 1) for an attribute of k values (Wang, Blocki, Li and Jha, 2017, section 4.1),
     rounded down so that the other values share the remaining of 2^32 words evenly: one word decides, and every
-    probability is exact. What is named of a value is drawn once and for ever. Without `report_epsilon`, every report
+    probability is exact. What is named of a value is drawn once, permanently. Without `report_epsilon`, every report
     sends it; otherwise every report sends what a further k-RR, with noise of its own, makes of it.
 
     sizes: number of values of each attribute, each at least 2.
@@ -169,7 +169,7 @@ class KRR(Mechanism):
 
     @property
     def fresh(self) -> tuple[int, ...]:
-        """P(a report sends what is named for ever), for each attribute, in units of 2^-32."""
+        """P(a report sends the permanent response), for each attribute, in units of 2^-32."""
         return tuple(RESOLUTION - (size - 1) * run for size, run in zip(self.sizes, self.fresh_runs, strict=True))
 
     @property
@@ -310,7 +310,7 @@ class KRR(Mechanism):
     def privacy_loss(
         self, *, neighbours: int | None = None, reports: float = 1, values: Values = Values.CONSTANT
     ) -> PrivacyLoss:
-        """See `Mechanism.privacy_loss`: ln(p / q) for each attribute for ever, for some reports `repeated_loss`."""
+        """See `Mechanism.privacy_loss`: ln(p / q) for each attribute, for some reports `repeated_loss`."""
         neighbours = checked_neighbours(neighbours, self.sizes)
         if not (reports == math.inf or (reports >= 1 and reports == int(reports))):
             raise ParameterError(f"reports must be a positive whole number or math.inf, got {reports}")

@@ -1,4 +1,4 @@
-"""k-Subset for records: a random set of each attribute's values, drawn once and for ever (Ye and Barg, 2018)."""
+"""k-Subset for records: a random set of each attribute's values, drawn once, permanently (Ye and Barg, 2018)."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class KSubset(Mechanism):
     """A mechanism that sends a set of w of each attribute's r values, which holds the user's own with probability p.
 
     p = w e^epsilon / (w e^epsilon + r - w) (Ye and Barg, 2018, eq. 7), rounded down to a multiple of 2^-32; the other
-    members are drawn uniformly from the other values. The set is drawn once and for ever, and every report sends it.
+    members are drawn uniformly from the other values. The set is drawn once, permanently, and every report sends it.
     It names one value, as k-RR does, where w = 1: of two values, and of more at a larger epsilon. A report has a bit
     for each value. `Entropy.holding` says how a set is made of words, and why it loses no more than epsilon.
 

@@ -1,4 +1,4 @@
-"""LOLOHA: one sign of a value, perturbed once and for ever, and again for each report (Arcolezi et al., 2023)."""
+"""LOLOHA: one sign of a value, perturbed once, permanently, and again for each report (Arcolezi et al., 2023)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    #: Returns a source of decisions that its argument, and the user's secret, determine for ever.
+    #: Returns a source of decisions that its argument, and the user's secret, determine permanently.
     Permanent = Callable[[bytes], Entropy]
 
 # What permanent decisions are for; see `LolohaResponse.permanent`.
@@ -157,7 +157,7 @@ class LolohaResponse(HadamardResponse):
         return SignCost(permanent=permanent, fresh=fresh)
 
     def held_sign(self, values: NDArray[np.int64], *, padding: int, words: Permanent) -> int:
-        """Return the sign of what one user's set reports for ever: of the slot drawn, in the user's row."""
+        """Return the sign of what one user's set reports permanently: of the slot drawn, in the user's row."""
         return int(self._drawn_for_ever(values, padding=padding, words=words)[1][0])
 
     def permanent(self, values: NDArray[np.int64], *, padding: int, words: Permanent) -> NDArray[np.uint8]:

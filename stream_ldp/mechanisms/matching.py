@@ -1,4 +1,4 @@
-"""How many users are found again in the next period of linked reports, by the noise that is theirs for ever."""
+"""How many users are found again in the next period of linked reports, by their permanent noise."""
 
 from __future__ import annotations
 

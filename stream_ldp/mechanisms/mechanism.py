@@ -114,8 +114,8 @@ class Mechanism(ABC):
     """A mechanism that perturbs records on the user's side, with its privacy loss and what decoding has to know.
 
     Each attribute is perturbed independently, in two stages: a permanent response is drawn once for each value and
-    remembered for ever (recomputed from the user's secret), and an instantaneous response to it is drawn afresh for
-    every report. A mechanism may do without the latter.
+    remembered permanently (recomputed from the user's secret), and an instantaneous response to it is drawn afresh
+    for every report. A mechanism may do without the latter.
 
     Every symbol of a report takes one random decision in each stage, in the order of the report's symbols.
 
@@ -250,7 +250,7 @@ class Mechanism(ABC):
     def privacy_loss(
         self, *, neighbours: int | None = None, reports: float = 1, values: Values = Values.CONSTANT
     ) -> PrivacyLoss:
-        """Return the privacy loss of `reports` reports of one user (math.inf: for ever), with its assumptions.
+        """Return the privacy loss of `reports` reports of one user (math.inf: all), with its assumptions.
 
         neighbours: number of attributes in which two records may differ; None for all, which are any two records.
         values: what is assumed of the user's values over these reports.
@@ -339,7 +339,7 @@ class Mechanism(ABC):
         return self.packed(self.instantaneous(self.permanent(self._checked(values), source), entropy))
 
     def epsilon(self, *, neighbours: int | None = None, reports: float = 1) -> float:
-        """Return the privacy loss in nats of `reports` reports (math.inf: for ever) of one constant record.
+        """Return the privacy loss in nats of `reports` reports (math.inf: all) of one constant record.
 
         neighbours: number of attributes in which two records may differ; None for all, which are any two records.
 

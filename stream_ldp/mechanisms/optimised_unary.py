@@ -23,7 +23,7 @@ class OptimisedUnaryResponse(UnaryResponse):
 
     Optimised unary encoding (Wang, Blocki, Li and Jha, 2017, section 4.3). Of all unary encodings it has the least
     noise in a rare value, 4 e^epsilon / (e^epsilon - 1)^2 by the number of reports: zeros, of which there are many,
-    are kept as often as epsilon allows. A user repeats one report for ever; a second noise for each report would have
+    are kept as often as epsilon allows. A user always repeats one report; a second noise for each report would have
     to be proved anew, and is not offered. A dummy's code is all zeros.
 
     size: number of values, and of bits of a report.

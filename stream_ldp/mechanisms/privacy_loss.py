@@ -44,7 +44,7 @@ class PrivacyLoss:
     epsilon: in nats, never rounded down.
     neighbours: number of attributes in which two records may differ that the reports do not distinguish.
     attributes: number of attributes of a record.
-    reports: number of reports of one user; math.inf for ever.
+    reports: number of reports of one user; math.inf for all.
     values: what is assumed of the user's values over these reports.
     """
 

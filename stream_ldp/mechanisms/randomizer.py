@@ -173,7 +173,7 @@ class Randomizer(ABC):
 
     @property
     def memoised(self) -> Randomizer:
-        """The randomizer of what a user repeats; its epsilon is that of all reports of one input for ever."""
+        """The randomizer of what a user repeats; its epsilon is that of all reports of one input."""
         return self
 
     def instantaneous(self, rows: NDArray[np.uint8], *, entropy: Entropy) -> NDArray[np.uint8]:

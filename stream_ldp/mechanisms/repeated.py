@@ -1,4 +1,4 @@
-"""Repeated direct response: a value is perturbed once and for ever, and what came of it again in every report."""
+"""Repeated direct response: a value is perturbed once, permanently, and what came of it again in every report."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def repeated_loss(permanent: int, fresh: int, *, size: int = 2, reports: float) 
 
     permanent, fresh: chances to keep the value, in units of 2^-32, each above 1 / k.
     size: k, number of values.
-    reports: at least 0; math.inf for ever.
+    reports: at least 0; math.inf for all.
     """
     with localcontext(PRECISION):
         p, others = Decimal(permanent) / RESOLUTION, size - 1
@@ -46,7 +46,7 @@ def repeated_loss(permanent: int, fresh: int, *, size: int = 2, reports: float) 
 def fresh_chance(kept: int, *, size: int, epsilon: float) -> int:
     """Return the largest chance to repeat a permanent response with which one report costs at most epsilon.
 
-    kept: P(a permanent response is the value), in units of 2^-32; what it costs for ever is more than epsilon.
+    kept: P(a permanent response is the value), in units of 2^-32; its lifetime cost is more than epsilon.
     size: number of values.
     epsilon: in nats.
 
@@ -111,7 +111,7 @@ class RepeatedCost(ShownThroughNoise):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RepeatedResponse(DirectResponse):
-    """A direct response to a direct response, of which the first is drawn once and for ever for each value of a user.
+    """A direct response to a direct response, of which the first is drawn once for each value of a user.
 
     One report is a direct response as well, with the loss `epsilon`; any number of them that show the same permanent
     response lose at most `for_ever` (the longitudinal k-RR; Arcolezi et al., 2021). The memoisation is RAPPOR's

@@ -233,7 +233,7 @@ class RRLDP(Mechanism):
         return bits
 
     def stated(self) -> tuple[tuple[Symbol, ...], ...]:
-        """See `Mechanism.stated`: each bit is inverted for ever with f / 2, and then sent as 1 with p or q."""
+        """See `Mechanism.stated`: each bit is inverted permanently with f / 2, and then sent as 1 with p or q."""
         flip, p, q = (Fraction(each, RESOLUTION) for each in self.thresholds)
         stages = TwoStages(permanent=((1 - flip, flip), (flip, 1 - flip)), response=((1 - p, p), (1 - q, q)))
         return tuple(

@@ -22,11 +22,12 @@ def rr_epsilon(*, flip: float, response: tuple[float, float], neighbours: int, r
     flip: f / 2, the chance that the permanent response inverts a bit.
     response: (p, q), the chance to send 1 for a permanent 0 and for a permanent 1; (0, 1) without an IRR.
     neighbours: m, number of attributes in which two records may differ.
-    reports: t, or math.inf for ever.
+    reports: t, or math.inf for all.
 
     For t = 1 this is m ln[q*(1-p*) / (p*(1-q*))], m times eq. 11 of Chu, Long and Liu (2022), which forgets the m;
-    for ever it is 2 m ln((2-f)/f), their eq. 10. In between it is m (ln U_t + ln D_t), U_t the likelihood ratio of
-    t ones for a rising bit and D_t that of t zeros for a falling one. It holds while the record does not change.
+    over a lifetime it is 2 m ln((2-f)/f), their eq. 10. In between it is m (ln U_t + ln D_t), U_t the likelihood
+    ratio of t ones for a rising bit and D_t that of t zeros for a falling one. It holds while the record does not
+    change.
 
     Raises:
         ValueError: reports is neither a positive whole number nor infinite.

@@ -31,7 +31,7 @@ class BudgetPlan:
 
     budget: in nats, for this collection alone.
     times: number of reports, or of epochs, that it pays for; math.inf for all that will ever be asked.
-    days: until it is spent, on average over users; math.inf for ever.
+    days: until it is spent, on average over users; math.inf for all.
     """
 
     budget: float

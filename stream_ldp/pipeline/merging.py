@@ -72,7 +72,7 @@ class Merge:
         self._series = tuple(collection.series)
         self._undecided = UndecidedWindows(self._series, collection.window)
         # Panes that may have begun or ceased to hold reports of a series since `refresh` looked. Not a set: one that
-        # was large is slow to pop from for ever.
+        # was large is slow to pop from forever.
         self._stale: dict[int, None] = {}
         # By series: panes whose reports changed since `changed` looked.
         self._changed: dict[str, set[int]] = {series.name: set() for series in self._series}

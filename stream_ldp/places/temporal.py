@@ -1,6 +1,6 @@
-"""What previous windows tell of the shares of users at each place.
+"""What previous windows contribute to the shares of users at each place.
 
-A user whose place and choices do not change repeats one answer for ever, so that only new users say anything new.
+A user whose place and choices do not change always repeats one answer, so only new users say anything new.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a user's secret determines: the one question that the user is asked, and the answer, for ever.
+"""What a user's secret determines: the one question that the user is asked, and the permanent answer.
 
 If a client drew either anew at every start, a user could answer every question, or the noise of many answers to one
 question would average out.
@@ -48,7 +48,7 @@ def asked(collection: HasQuestions, *, secrets: Sequence[bytes]) -> NDArray[np.i
 def permanent_answers(
     collection: HasQuestions, table: Table, *, secrets: Sequence[bytes], numbers: NDArray[np.int64] | None = None
 ) -> NDArray[np.uint8]:
-    """Make the answer that each user repeats for ever, as long as what is asked does not change.
+    """Make the permanent answer of each user, valid as long as what is asked does not change.
 
     table: users, one a row.
     numbers: of the questions that they answer; None for those that their secrets determine.

@@ -114,7 +114,7 @@ class QuestionSet(Allocation, Generic[QuestionT_co]):
 
     @property
     def for_ever(self) -> float:
-        """Privacy loss in nats of all reports of a user who holds the same for ever: the largest of all questions."""
+        """Privacy loss in nats of all reports of a user who always holds the same: the largest of all questions."""
         return self.memoised.epsilon
 
     @cached_property

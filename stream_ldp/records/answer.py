@@ -132,7 +132,7 @@ class JointFilter(SolverState):
 
 
 class FilteredMarginals(SolverState):
-    """What windows tell of the attributes and pairs that a joint distribution is made of, where users tell views."""
+    """What previous windows contribute to attributes and pairs, where users report views."""
 
     of: tuple[tuple[str, ...], ...] = Field(description="each of them, by the names of its attributes")
     coefficients: FilteredEstimate = Field(

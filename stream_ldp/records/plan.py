@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Support
     from stream_ldp.records.series import EstimateSpec
 
-#: Numbers of reports for which the privacy loss is stated: once, twice, daily for a week, a month, a year, for ever.
+#: Numbers of reports for which the privacy loss is stated: once, twice, daily for a week, a month, a year, a
+#: lifetime.
 REPORTS_PER_USER = (1, 2, 7, 30, 365, math.inf)
 
 _NAMED = 6  # estimates that a line lists

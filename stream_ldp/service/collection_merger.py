@@ -240,7 +240,7 @@ class CollectionMerger:
         """Rebuild the state from the log, as far as it is needed: the final answers, then the partials."""
         began = time.monotonic()
         name = self._collection.name
-        # A try that an outage has ended may have been about a topic of more partitions, whose windows wait for ever.
+        # A try that an outage has ended may have been about a topic of more partitions, whose windows wait forever.
         self._begin_anew()
         # Before the log is read: of what joins later, a watermark says so.
         self.merge.widen(await self._reports_topic())

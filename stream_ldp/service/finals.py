@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 #: Seconds that a worker which has been shut out leaves to the other for its final, doubled with each time in a row:
-#: two that took the topic back at once would shut each other out for ever.
+#: two that took the topic back at once would shut each other out forever.
 YIELD_SECONDS = 0.5
 
 

@@ -379,7 +379,7 @@ async def run(settings: Settings, collections: Mapping[str, Collection]) -> None
             log.critical("stopping: %s", error)
         raise
     finally:
-        # Two crashes in a row can leave Faust waiting for ever for an event that nobody acknowledges, deaf to
+        # Two crashes in a row can leave Faust waiting forever for an event that nobody acknowledges, deaf to
         # SIGTERM while its consumers go on heartbeating. A hard exit is safe, since kill -9 is.
         watchdog = threading.Timer(STOP_SECONDS, _end_by_force, [process])
         watchdog.daemon = True

@@ -220,7 +220,7 @@ def epoch_epsilon(method: Method) -> float:
 def epochs_epsilon(method: Method, *, epochs: float) -> float:
     """Compute the most that so many epochs cost a user whose set does not change, in nats; never rounded down.
 
-    epochs: at least 1; math.inf for ever, which costs math.inf unless reports show permanent responses.
+    epochs: at least 1; math.inf for all, which costs math.inf unless reports show permanent responses.
     """
     memoised = [
         replace(phase, epsilon=phase.memoised.loss(reports=epochs)) for phase in method.phases if phase.memoised

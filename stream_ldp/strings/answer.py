@@ -43,7 +43,7 @@ class RankedString(MessagePart):
     string: str
     raw: Finite = Field(
         description="estimated share of the users who have it, shrunk towards what all candidates suggest, so that "
-        "the luck by which a string looks frequent is not in it; with previous windows, where they tell of it"
+        "without the selection bias; with previous windows, where they have it"
     )
     standard_error: Error = Field(
         description="of the raw estimate: noise, the sampling of users, and the choice of strings"
@@ -59,12 +59,11 @@ class RankedString(MessagePart):
 
 
 class FilteredStrings(MessagePart):
-    """What windows tell of the strings that earlier ones have found; see `stream_ldp.strings.temporal`."""
+    """What previous windows contribute to strings that they have found; see `stream_ldp.strings.temporal`."""
 
     strings: tuple[str, ...]
     shares: FilteredEstimate = Field(
-        description="of the users who have each of them, as the windows measure them: with the luck by which the "
-        "strings were chosen"
+        description="of the users who have each of them, as the windows measure them: with selection bias"
     )
     found: tuple[str, ...] = Field(description="strings that this window has found; none in a provisional answer")
     start_ms: EventTime = Field(description="start of the window that has measured the strings, event time")

@@ -30,8 +30,8 @@ MAX_FALSE = 1.0
 MIN_SCORE = 2.0
 
 #: The fewest standard errors above 0, shrunk towards what all candidates suggest, of a string that windows before
-#: have found. One that is there by luck is tried again in each of them: of 100,000 users, half of whom return, 3 to 4
-#: false strings were told in place of 1.
+#: have found. One that noise has put there is tried again in each of them: of 100,000 users, half of whom return, 3
+#: to 4 false strings were told in place of 1.
 _MIN_AGAIN = 0.5
 
 

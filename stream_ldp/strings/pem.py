@@ -1,8 +1,9 @@
 """PEM, the prefix extending method (Wang, Li and Jha, 2018): users answer about beginnings of their strings.
 
-Each user belongs to one group for ever, and answers about the beginning of a length of the group's by local hashing.
-So clients need no list of strings, and all groups answer in the same window: the server finds the frequent beginnings
-of the first length, extends them by all letters, and goes on with those that are frequent by the answers of the next.
+Each user permanently belongs to one group, and answers about the beginning of a length of the group's by local
+hashing. So clients need no list of strings, and all groups answer in the same window: the server finds the frequent
+beginnings of the first length, extends them by all letters, and goes on with those that are frequent by the answers
+of the next.
 """
 
 from __future__ import annotations

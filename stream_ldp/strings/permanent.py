@@ -1,4 +1,4 @@
-"""What a user's secret determines: the one question that the user is asked, the seed, and the answer, for ever.
+"""What a user's secret determines: the one question that the user is asked, the seed, and the permanent answer.
 
 If a client drew any of them anew at every start, a user could answer every question, or the noise of many answers to
 one question would average out.
@@ -44,7 +44,7 @@ def asked(collection: StringCollection, *, secrets: Sequence[bytes]) -> tuple[ND
 def permanent_answers(
     collection: StringCollection, table: NDArray[np.integer], *, secrets: Sequence[bytes]
 ) -> NDArray[np.uint8]:
-    """Make the report that each user sends for ever, as long as the input of its randomizers does not change.
+    """Make the permanent report of each user, valid as long as the input of its randomizers does not change.
 
     table: symbols of the users' strings, shape (n, length).
 

@@ -65,7 +65,7 @@ def _noise(sizes: Sequence[int], information: float) -> float:
 
 
 def rr_information(sizes: Sequence[int], *, epsilon: float) -> dict[tuple[int, ...], float]:
-    """Return what RR-LDP tells of each attribute and pair, if all reports of a record cost epsilon for ever.
+    """Return what RR-LDP tells of each attribute and pair, if all reports of a record cost epsilon.
 
     Every attribute is a one-hot code whose bits are flipped with probability f / 2; the variance of one bit is
     v = f/2 (1 - f/2) / (1 - f)^2, that of a cell of a pair v^2, since both bits are needed, and a likelihood estimate

@@ -75,7 +75,7 @@ class ViewsSpec(Part):
 
     kind: `sampled`.
     epsilon: privacy loss, in nats, that an answer may cost, for any two users.
-    per_report: nats that one report may cost, where `epsilon` is what all of them may, for ever: answers by k-rr are
+    per_report: nats that one report may cost, where `epsilon` is for the lifetime: answers by k-rr are
         remembered, and perturbed again for each report. Without it, every report repeats the answer itself.
     ask: the views: every one of the `attributes` by itself; the same as `independent`, where what is estimated of
         several is the product; all `pairs`; those of one attribute `with` each other one, from which it is best

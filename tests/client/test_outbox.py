@@ -163,7 +163,7 @@ async def test_a_batch_that_is_never_acknowledged_is_lost_and_closing_does_not_w
     with pytest.raises(DeliveryError, match=r"no answer within 0.01 s"):
         async with reporter(delivery_timeout=0.01) as sender:
             await sender.report(RECORD)
-    assert broker.stopped == ["sender", "client"], "the producer's own stop waits for ever"
+    assert broker.stopped == ["sender", "client"], "the producer's own stop waits forever"
 
 
 async def test_after_a_loss_every_call_raises_it_before_it_takes_or_spends_anything(broker: FakeBroker) -> None:

@@ -76,7 +76,7 @@ def test_a_process_that_was_forked_is_told_to_open_a_client_of_its_own() -> None
     ):
         reading, writing = os.pipe()
         if (child := os.fork()) == 0:
-            signal.alarm(10)  # A child that waits for ever would outlive the test.
+            signal.alarm(10)  # A child that waits forever would outlive the test.
             try:
                 reporter.report_many([], secrets=None)
             except RuntimeError as error:

@@ -20,7 +20,7 @@ from stream_ldp.testing import kafka_in_memory
 from tests.client.examples import collection_of
 from tests.listening import listening
 
-#: Seconds after which a test fails in place of waiting for ever.
+#: Seconds after which a test fails in place of waiting forever.
 PATIENCE = 20
 
 

@@ -108,7 +108,7 @@ async def test_the_application_runs_for_a_day_without_stopping(
 
 
 class Enough(Exception):
-    """The application has come to where it would go on for ever."""
+    """The application has come to where it would go on forever."""
 
 
 @pytest.fixture

@@ -129,7 +129,7 @@ export class IndexedDBStore implements Store {
 
 /** What a user has agreed to. */
 export interface Terms {
-  /** Nats that all reports may cost, for ever; with Infinity, they are only counted. */
+  /** Nats that all reports may cost in a lifetime; with Infinity, they are only counted. */
   budget: number;
   /** Nats that all reports of one day, UTC, may cost; Infinity leaves it to the budget. */
   perDay: number;
@@ -218,7 +218,7 @@ export class Receipt {
   readonly cost: number;
   /** Nats that all reports of the user have cost. */
   readonly spent: number;
-  /** Nats that they may cost, for ever. */
+  /** Nats that they may cost in a lifetime. */
   readonly budget: number;
   /** Nats that are left of the budget. */
   readonly left: number;

@@ -42,7 +42,7 @@ const MAX_RANGES = 64;
  * What a user has agreed to.
  *
  * @typedef {object} Terms
- * @property {number} budget nats that all reports may cost, for ever; with Infinity, they are only counted
+ * @property {number} budget nats that all reports may cost in a lifetime; with Infinity, they are only counted
  * @property {number} perDay nats that all reports of one day, UTC, may cost; Infinity leaves it to the budget
  * @property {number} perSpan nats that all reports of any `spanDays` days that follow each other may cost, whenever they
  *   begin; Infinity leaves it to the others

@@ -308,7 +308,7 @@ class Sets:
 
     @property
     def memoises(self) -> bool:
-        """Whether reports show what is drawn once for ever."""
+        """Whether reports show a permanent response."""
         return self.kind == "loloha"
 
     # loloha

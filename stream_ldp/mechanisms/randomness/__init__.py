@@ -1,1 +1,1 @@
-"""Random decisions: fresh ones, and permanent ones that a user takes once and for ever."""
+"""Random decisions: fresh ones, and permanent ones that a user takes once."""

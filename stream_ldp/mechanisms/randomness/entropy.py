@@ -60,7 +60,7 @@ class Entropy(Protocol):
     def shifts(self, kept: NDArray[np.integer], others: NDArray[np.integer]) -> NDArray[np.int64]:
         """Draw 0 with probability kept / 2^32, else one of 1 to others uniformly; int64, of the common shape.
 
-        Each takes one word, so that a decision taken once and for ever needs no more than one.
+        Each takes one word, so that a permanent decision needs no more than one.
 
         kept: each 0 to 2^32.
         others: each at least 1; they share the other 2^32 - kept words out evenly.

@@ -1,4 +1,4 @@
-"""Words that a user draws once and for ever, which need no memory for permanent responses.
+"""Permanent words of a user, which need no memory.
 
 RAPPOR (Erlingsson, Pihur and Korolova, 2014) stores each permanent response. Here it is recomputed from one
 secret: the words are a keyed pseudo-random function of what is reported, so the same value always gets the same
@@ -24,7 +24,7 @@ _PERSON = b"stream-ldp prr 1"  # BLAKE2b's 16-byte domain separation
 
 
 class KeyedWords(WordEntropy):
-    """A source of decisions that a secret and what it is used for determine for ever.
+    """A source of decisions that a secret and what it is used for determine permanently.
 
     Block i of its words is BLAKE2b(key=secret, person=person, data=data || i u32), of 64 bytes: 16 words,
     little-endian. There is no end of them, so that a decision may take as many as it needs.

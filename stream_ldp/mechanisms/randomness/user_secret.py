@@ -1,4 +1,4 @@
-"""The secret of a user, from which all comes that the user draws once and for ever."""
+"""The secret of a user, which determines all permanent noise."""
 
 from __future__ import annotations
 

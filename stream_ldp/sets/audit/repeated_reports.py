@@ -50,7 +50,7 @@ _USERS = (1, 2, 100)
 class RepeatedLoss:
     """The loss of several reports of one user whose set does not change.
 
-    reports: their number; math.inf for ever.
+    reports: their number; math.inf for all.
     allowed: what the ledger charges for them, in nats.
     claimed: what the oracle states.
     enumerated: what was found; never rounded down.

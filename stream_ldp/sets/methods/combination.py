@@ -37,7 +37,7 @@ class Combine(StrEnum):
     PAPER = "paper"
     """The combined estimate is (before + (l - 1) now) / l, for sets of l items (Zhu, Yang and Bai, 2021, eq. 2)."""
     VARIANCE = "variance"
-    """Each estimate has the inverse of its variance as weight; luck in the choice of candidates does not count."""
+    """Each estimate has the inverse of its variance as weight; selection bias is not corrected."""
 
 
 def phase_estimate(

@@ -60,6 +60,7 @@ def page(
     collections = list(load_collections(files).values())
     server = PageServer(
         History({each.name: _known(each) for each in collections}, finals=keep),
+        collections={each.name: each for each in collections},
         host=host,
         port=port,
         hosts=Hosts.of(settings.allowed_hosts),

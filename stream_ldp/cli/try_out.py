@@ -128,7 +128,8 @@ class _Trial:
                 "one_report": lines,
             }
         }
-        server = PageServer(History(known), host="127.0.0.1", port=port, hosts=Hosts())
+        planned = {self.collection.name: self.collection}
+        server = PageServer(History(known), collections=planned, host="127.0.0.1", port=port, hosts=Hosts())
         await server.start()
         try:
             echo(f"Page: {server.url}", *lines)

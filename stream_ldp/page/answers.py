@@ -15,6 +15,7 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.extras import MissingExtra, imported
 from stream_ldp.http.refusal import Refused
 from stream_ldp.pipeline.answer import moment
+from stream_ldp.pipeline.explanation import sentences
 from stream_ldp.pipeline.rows import arrow_of, csv_of, rows_of
 
 if TYPE_CHECKING:
@@ -108,6 +109,15 @@ def find(history: History, collection: str, query: Query) -> Found:
         media=MEDIA[query.form],
         next=None if later is None else _after(query, later),
     )
+
+
+def explained(history: History, collection: str, query: Query) -> list[dict[str, Any]]:
+    """Say in sentences what the finals say that a query chooses; slow, so it belongs on a thread of its own."""
+    finals = [final for final in history.finals(collection) if _is_wanted(final, query)]
+    return [
+        {"series": final.series, "window_start": moment(final.window.start_ms), "sentences": sentences(final)}
+        for final in _page(finals, query.limit)
+    ]
 
 
 def _is_wanted(final: Any, query: Query) -> bool:

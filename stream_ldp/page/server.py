@@ -13,18 +13,21 @@ from stream_ldp.http.port import Port, abort
 from stream_ldp.http.proxies import Proxies
 from stream_ldp.http.refusal import Refused
 from stream_ldp.http.token import Token
-from stream_ldp.page.answers import Query, find
+from stream_ldp.page.answers import Query, explained, find
 from stream_ldp.page.broadcast import Broadcast, TooSlow
+from stream_ldp.page.what_if import WhatIf, plan
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
+    from stream_ldp.collection import Collection
     from stream_ldp.page.history import History
     from stream_ldp.pipeline.answer import Answer
 
-#: The page loads nothing from elsewhere, runs no inline script or style, and cannot be put into another page.
+#: The page loads nothing from elsewhere, runs no inline script or style, and cannot be put into another page. Data
+#: are pictures of its own drawings alone.
 CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {
@@ -56,6 +59,7 @@ class PageServer:
         self,
         history: History,
         *,
+        collections: Mapping[str, Collection] | None = None,
         host: str,
         port: int,
         hosts: Hosts = Hosts(),  # noqa: B008  it is immutable
@@ -65,6 +69,7 @@ class PageServer:
     ) -> None:
         """Prepare for one address.
 
+        collections: those that the page plans, by name; none if not given.
         port: port to open; 0 for any free one.
         hosts: names by which the page may be called; addresses and localhost alone if not given.
         proxies: whom it believes for whom they ask.
@@ -75,18 +80,23 @@ class PageServer:
         self._pause = pause
         self._broadcast = Broadcast()
         self._querying = asyncio.Semaphore(QUERIES)
+        self._collections = collections or {}
         self._token = Token(text=token, basic=True)
         application = web.Application(middlewares=[self._guard])
         application.on_response_prepare.append(_add_headers)
         application.on_shutdown.append(self._say_goodbye)
         application.router.add_get("/", _file("index.html"))
+        application.router.add_get("/plan", _file("plan.html"))
         for path in sorted(
             resources.files("stream_ldp.page").joinpath("static").iterdir(), key=lambda each: each.name
         ):
             application.router.add_get(f"/static/{path.name}", _file(path.name))
         application.router.add_get("/livez", _live)
         application.router.add_get("/events", self._events)
+        application.router.add_get("/v1/collections", self._known)
         application.router.add_get("/v1/collections/{name}/answers", self._answers)
+        application.router.add_get("/v1/collections/{name}/sentences", self._sentences)
+        application.router.add_get("/v1/collections/{name}/plan", self._plan)
         self._port = Port(application, host=host, port=port, hosts=hosts, proxies=proxies)
 
     @property
@@ -142,6 +152,26 @@ class PageServer:
             return web.Response(status=304, headers=headers)
         charset = None if query.form == "parquet" else "utf-8"
         return web.Response(body=found.body, content_type=found.media, charset=charset, headers=headers)
+
+    async def _sentences(self, request: web.Request) -> web.Response:
+        name, query = request.match_info["name"], Query.parse(request.query)
+        if name not in self._history:
+            raise Refused(404, "unknown_collection", "this page shows no such collection")
+        async with self._querying:
+            found = await asyncio.to_thread(explained, self._history, name, query)
+        return web.json_response({"collection": name, "answers": found}, headers={"Cache-Control": "no-cache"})
+
+    async def _known(self, _: web.Request) -> web.Response:
+        return web.json_response({"collections": list(self._collections)})
+
+    async def _plan(self, request: web.Request) -> web.Response:
+        asked, collection = WhatIf.parse(request.query), self._collections.get(request.match_info["name"])
+        if collection is None:
+            raise Refused(404, "unknown_collection", "this page plans no such collection")
+        if self._querying.locked():
+            raise Refused(503, "busy", "as many queries are answered as may be at once", retry_after=1)
+        async with self._querying:
+            return web.json_response(await asyncio.to_thread(plan, collection, asked))
 
     async def _say_goodbye(self, _: web.Application) -> None:
         self._broadcast.end()

@@ -9,6 +9,7 @@ from typing import Any
 from stream_ldp.gateway.server import MAX_BYTES
 from stream_ldp.kinds import KINDS
 from stream_ldp.page.answers import LIMIT, MAX_LIMIT, MEDIA
+from stream_ldp.page.what_if import EPSILONS, MOST_USERS, VALUES
 from stream_ldp.pipeline.content_type import BATCH_TYPE
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.rows import COLUMNS
@@ -350,6 +351,99 @@ def _answers() -> _Json:
     }
 
 
+def _sentences() -> _Json:
+    """Describe what finals say in sentences, which the same parameters choose as rows."""
+    described = _answers()
+    said = {
+        "type": "object",
+        "properties": {
+            "series": {"type": "string"},
+            "window_start": {"type": "string", "format": "date-time"},
+            "sentences": {"type": "array", "items": {"type": "string"}, "minItems": 3, "maxItems": 3},
+        },
+        "required": ["series", "window_start", "sentences"],
+        "additionalProperties": False,
+    }
+    found = {
+        "type": "object",
+        "properties": {"collection": {"type": "string"}, "answers": {"type": "array", "items": said}},
+        "required": ["collection", "answers"],
+        "additionalProperties": False,
+    }
+    get = described["get"]
+    responses = {"200": _answer("What they say", found)} | {
+        status: told for status, told in get["responses"].items() if status in ("400", "404")
+    }
+    return described | {
+        "get": get
+        | {
+            "operationId": "sentences",
+            "summary": "What the final answers say that the page keeps, as `stream-ldp explain` says it",
+            "responses": responses,
+        }
+    }
+
+
+def _plan() -> _Json:
+    """Describe the plan of a collection."""
+    parameters: dict[str, tuple[_Json, str]] = {
+        "users": (
+            {"type": "integer", "minimum": 1, "maximum": MOST_USERS, "default": 10_000},
+            "who report in a window",
+        ),
+        "epsilon": (
+            {"type": "number", "minimum": EPSILONS[0], "maximum": EPSILONS[1]},
+            "another epsilon than the file's, or the lifetime epsilon where it names none",
+        ),
+        "values": (
+            {"type": "integer", "minimum": VALUES[0], "maximum": VALUES[1]},
+            "another number of values or items",
+        ),
+    }
+    section = {
+        "type": "object",
+        "properties": {
+            "title": {"type": "string"},
+            "columns": {"type": "array", "items": {"type": "string"}},
+            "rows": {"type": "array", "items": {"type": "array", "items": {"type": "string"}}},
+            "notes": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["title", "columns", "rows", "notes"],
+        "additionalProperties": False,
+    }
+    found = {
+        "type": "object",
+        "properties": {
+            "collection": {"type": "string"},
+            "kind": {"enum": list(KINDS)},
+            "epsilon": {"type": ["object", "null"], "description": "the one that can be changed; null for none"},
+            "values": {"type": ["integer", "null"], "description": "how many there are; null where none are listed"},
+            "mechanism": {"type": "object"},
+            "sections": {"type": "array", "items": section},
+        },
+        "required": ["collection", "kind", "epsilon", "values", "mechanism", "sections"],
+        "additionalProperties": False,
+    }
+    get = {
+        "operationId": "plan",
+        "summary": "What answers cost and how exact they are, as `stream-ldp plan` prints it",
+        "parameters": [
+            {"name": name, "in": "query", "schema": schema, "description": told}
+            for name, (schema, told) in parameters.items()
+        ],
+        "responses": {
+            "200": _answer("The plan", found),
+            "400": _answer("The collection cannot be so", _ref("Refusal")),
+            "404": _answer("This page plans no such collection", _ref("Refusal")),
+            "503": _answer("As many queries are answered as may be at once", _ref("Refusal")) | {"headers": _LATER},
+        },
+    }
+    return {
+        "parameters": [{"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}],
+        "get": get,
+    }
+
+
 def _require_token(paths: _Json) -> None:
     """Say of all paths that they may want the token of the page."""
     told = "The page has a token (`page_token_file`), and this request does not bring it"
@@ -382,7 +476,13 @@ def page() -> _Json:
         "/": {"get": _get("page", "The page", _answer("HTML", {"type": "string"}, media="text/html"))},
         "/events": {"get": events},
     }
+    html = _answer("HTML", {"type": "string"}, media="text/html")
+    paths["/plan"] = {"get": _get("plan_page", "The page with plans", html)}
+    known = {"type": "object", "properties": {"collections": {"type": "array", "items": {"type": "string"}}}}
+    paths["/v1/collections"] = {"get": _get("planned", "The collections that are planned", _answer("Names", known))}
     paths["/v1/collections/{name}/answers"] = _answers()
+    paths["/v1/collections/{name}/sentences"] = _sentences()
+    paths["/v1/collections/{name}/plan"] = _plan()
     for name in files:
         kind = media[name[name.rindex(".") :]]
         paths[f"/static/{name}"] = {

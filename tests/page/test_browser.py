@@ -19,21 +19,24 @@ from playwright.async_api import Browser, Page, expect
 
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.embedded import EmbeddedKafka
+from stream_ldp.kinds import parse_collection
 from stream_ldp.marginals.answer import Frequencies, Numbers, Outputs
 from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.page import server as page_server
 from stream_ldp.page.history import History
 from stream_ldp.page.server import PageServer
+from stream_ldp.page.what_if import WhatIf, plan
 from stream_ldp.pipeline.answer import Plausibility
 from stream_ldp.records.answer import Independence, Linked, Privacy
 from stream_ldp.records.distribution import Axis
 from tests.client.examples import estimate_of, of_minute
-from tests.client.rankings import ranking_of
+from tests.client.rankings import ranking_of, result_of
 from tests.marginals.examples import collection_of, marginals_of, outputs_of, rows_of, solved, sums_of
 from tests.page.pictures import camera
 from tests.pairs import examples as pairs
 from tests.places import examples as places
+from tests.schemas.recorded import COLLECTIONS
 from tests.service.harness import SURVEY, JointDeployment
 from tests.strings import examples as strings
 from tests.views.examples import collection_of as collection_of_views
@@ -80,6 +83,17 @@ async def served(port: int = 0, known: dict[str, dict[str, Any]] = KNOWN) -> Asy
         yield server
     finally:
         await server.stop()
+
+
+async def problems_of_access(page: Page) -> list[str]:
+    """What a reader by keyboard or by ear would miss: controls without a name, pictures without a text."""
+    found: list[str] = await page.evaluate(
+        """() => [...document.querySelectorAll("a, button, input, select, svg[role=img], output")].filter((each) => {
+             const named = each.getAttribute("aria-label") ?? each.labels?.[0]?.textContent ?? each.textContent;
+             return !named.trim() && each.tagName !== "OUTPUT";
+           }).map((each) => each.outerHTML)"""
+    )
+    return found
 
 
 async def rows(page: Page, figure: str) -> list[list[str]]:
@@ -512,3 +526,97 @@ async def test_an_address_that_changes_draws_no_frame_around_the_answer(page: Pa
         await page.evaluate("location.hash = 'care-survey/bathing-mobility'")
         await expect(page.locator("#answer")).to_be_focused()
         assert await page.locator("#answer").evaluate("each => getComputedStyle(each).outlineStyle") == "none"
+
+
+async def test_a_plan_by_sliders_has_the_numbers_of_the_command(page: Page) -> None:
+    survey = parse_collection(COLLECTIONS["sampled"])
+    server = PageServer(History({}), collections={survey.name: survey}, host="127.0.0.1", port=0)
+    await server.start()
+    try:
+        await page.goto(f"{server.url}plan")
+        await expect(page.locator("#state")).to_have_text("Plan of diets for 10,000 users")
+        # By the keyboard alone.
+        await page.locator("#values").focus()
+        await page.keyboard.press("ArrowRight")
+        await page.locator("#epsilon").focus()
+        await page.keyboard.press("Home")
+        await expect(page.locator("#epsilon-shown")).to_have_text("0.1")
+        await page.locator("#users").focus()
+        await page.keyboard.press("End")
+        await expect(page.locator("#state")).to_have_text("Plan of diets for 100,000,000 users")
+        wanted = plan(survey, WhatIf(users=10**8, epsilon=0.1, values=4))
+        figures = page.locator("#plan figure")
+        await expect(figures).to_have_count(len(wanted["sections"]))
+        for number, section in enumerate(wanted["sections"]):
+            shown = figures.nth(number)
+            assert await shown.locator("figcaption").text_content() == section["title"]
+            cells = await shown.locator("tbody th, tbody td").all_text_contents()
+            assert cells == [cell for row in section["rows"] for cell in row]
+        assert await problems_of_access(page) == []
+        await page.set_viewport_size({"width": 390, "height": 844})
+        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    finally:
+        await server.stop()
+
+
+async def test_an_answer_says_what_is_known_in_a_sentence_and_leads_to_itself_and_to_its_rows(page: Page) -> None:
+    async with served() as server:
+        for minute in (1, 2, 3):
+            server.show(of_minute(minute))
+        await page.goto(server.url)
+        number = "bathing no, mobility full: about 30.0 %, between 28.0 % and 32.0 %"
+        said = f"By 12,345 reports, the largest number is {number}."
+        await expect(page.locator(".said").first).to_have_text(said)
+        await page.select_option("#choice-window", index=4)
+        link = await page.locator("#link").get_attribute("href")
+        await page.goto(server.url)
+        await page.goto(f"{server.url}{link}")
+        await expect(page.locator(".facts dd").first).to_contain_text("00:01:00")
+        rows = await page.request.get(f"{server.url}{await page.locator('#csv').get_attribute('href')}")
+        lines = (await rows.text()).splitlines()
+        assert len(lines) == 7
+        assert all("1970-01-01T00:01:00Z" in line for line in lines[1:])
+        assert await problems_of_access(page) == []
+
+
+async def test_a_drawing_is_saved_as_a_picture(page: Page) -> None:
+    async with served() as server:
+        server.show(of_minute(1))
+        await page.goto(server.url)
+        async with page.expect_download() as saving:
+            await page.get_by_role("button", name="Save Marginal: bathing as PNG").click()
+        saved = await saving.value
+        assert saved.suggested_filename == "Marginal-bathing.png"
+        assert (await saved.path()).read_bytes().startswith(b"\x89PNG\r\n")
+
+
+async def test_lines_are_of_the_range_that_is_chosen_and_their_points_and_axes_can_be_read(page: Page) -> None:
+    async with served() as server:
+        for minute in range(1, 31):
+            server.show(of_minute(minute))
+        await page.goto(server.url)
+        points = page.locator("figure.wide svg .told")
+        await expect(points).to_have_count(6 * 30)
+        assert await points.first.text_content() == "no, full, 00:02:00: 0.300 ± 0.010"
+        marks = await page.locator("figure.wide svg text[text-anchor=end]").all_text_contents()
+        assert marks[:-1] == ["0", "0.1", "0.2", "0.3", "0.4"]
+        await page.select_option("#choice-range", "minutes")
+        await expect(points).to_have_count(6 * 10)
+
+
+async def test_times_are_in_the_zone_of_the_reader_and_an_overview_has_every_series(browser: Browser) -> None:
+    context = await browser.new_context(timezone_id="Asia/Tokyo")
+    page = await context.new_page()
+    try:
+        async with served() as server:
+            server.show(of_minute(1))
+            server.show(result_of(7))
+            await page.goto(f"{server.url}#overview")
+            await expect(page.locator("figcaption a")).to_have_text(["care-survey · bathing-mobility", "films"])
+            await page.get_by_role("link", name="care-survey · bathing-mobility").first.click()
+            await page.select_option("#choice-zone", "Asia/Tokyo")
+            await expect(page.locator(".facts dt").first).to_have_text("window (Asia/Tokyo)")
+            await expect(page.locator(".facts dd").first).to_have_text("1970-01-01 09:01:00 \N{EN DASH} 09:02:00")
+            assert await problems_of_access(page) == []
+    finally:
+        await context.close()

@@ -57,13 +57,36 @@ export const NARROW = matchMedia("(max-width: 40rem)");
 const chartWidth = () => (NARROW.matches ? 330 : 640);
 const barWidth = () => (NARROW.matches ? 110 : 240);
 
+// Round numbers from one end of an axis to the other: at most six, whose step is 1, 2 or 5 of some power of ten.
+export function ticks(least, top) {
+  const rough = (top - least) / 5 || 1;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((each) => each * power >= rough * 0.999);
+  const first = Math.floor(least / step + 1e-9);
+  return Array.from({ length: Math.ceil(top / step - 1e-9) - first + 1 }, (_, index) => (first + index) * step);
+}
+
 // As few digits as an axis needs.
 const tick = (value) => value.toLocaleString("en", { maximumSignificantDigits: 2 });
 
-export const clock = (date) => date.toISOString().slice(11, 19);
+// The zone of all times: UTC, or that of the browser, as the reader has chosen.
+const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+export const zones = [...new Set(["UTC", here])];
+const zone = { name: "UTC" };
+export const zoneName = () => zone.name;
+export function setZone(name) {
+  zone.name = name;
+}
+
+function iso(ms) {
+  const date = new Date(ms);
+  return new Date(zone.name === "UTC" ? ms : ms - date.getTimezoneOffset() * 60_000).toISOString();
+}
+
+export const clock = (date) => iso(date.getTime()).slice(11, 19);
 
 export function moment(window) {
-  const [start, end] = [window.start_ms, window.end_ms].map((ms) => new Date(ms).toISOString());
+  const [start, end] = [window.start_ms, window.end_ms].map(iso);
   const same = start.slice(0, 10) === end.slice(0, 10);
   return `${start.slice(0, 10)} ${start.slice(11, 19)} – ${same ? "" : `${end.slice(0, 10)} `}${end.slice(11, 19)}`;
 }
@@ -81,7 +104,43 @@ export function figure(title, drawing, { wide = false, note, data } = {}) {
   if (note) parts.push(el("p", { class: "note" }, note));
   parts.push(el("div", { class: "scroll" }, drawing));
   if (data) parts.push(data);
+  // A figure may be of text alone.
+  if (drawing.matches?.("svg") || drawing.querySelector?.("svg")) parts.push(picture(title, drawing));
   return el("figure", wide ? { class: "wide" } : {}, parts);
+}
+
+// Twice the points of the drawing, for slides.
+const PICTURE_SCALE = 2;
+const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "font-family", "font-size"];
+
+// A button that saves a drawing as PNG; what styles it stands in a file of the page, and has to be in the picture itself.
+function picture(title, drawing) {
+  const button = el("button", { type: "button", class: "quiet", "aria-label": `Save ${title} as PNG` }, "PNG");
+  button.addEventListener("click", () => {
+    const from = drawing.matches("svg") ? drawing : drawing.querySelector("svg");
+    const copy = from.cloneNode(true);
+    const [shown, copied] = [from, copy].map((root) => [root, ...root.querySelectorAll("*")]);
+    shown.forEach((each, index) => {
+      const style = getComputedStyle(each);
+      for (const name of STYLES) copied[index].setAttribute(name, style.getPropertyValue(name));
+    });
+    copy.setAttribute("xmlns", SVG);
+    const image = new Image();
+    image.addEventListener("load", () => {
+      const canvas = el("canvas", { width: image.width * PICTURE_SCALE, height: image.height * PICTURE_SCALE });
+      const context = canvas.getContext("2d");
+      context.fillStyle = getComputedStyle(drawing.closest("figure")).backgroundColor;
+      context.fillRect(0, 0, canvas.width, canvas.height);
+      context.drawImage(image, 0, 0, canvas.width, canvas.height);
+      canvas.toBlob((blob) => {
+        const link = el("a", { href: URL.createObjectURL(blob), download: `${title.replaceAll(/[^\w]+/g, "-")}.png` });
+        link.click();
+        URL.revokeObjectURL(link.href);
+      });
+    });
+    image.src = `data:image/svg+xml,${encodeURIComponent(new XMLSerializer().serializeToString(copy))}`;
+  });
+  return button;
 }
 
 const width = (text) => Math.min(180, 6.8 * text.length + 10);
@@ -116,7 +175,8 @@ export function bars(title, rows) {
   return rowsOf(title, rows, (row, left, right, y) => {
     const x = (value) => left + (Math.max(0, value) / top) * (right - left);
     return [
-      svg("rect", { class: "bar", x: left, y: y - 8, width: x(row.value) - left, height: 16, rx: 2, "fill-opacity": 0.55 }),
+      svg("rect", { class: "bar", x: left, y: y - 8, width: x(row.value) - left, height: 16, rx: 2, "fill-opacity": 0.55 },
+        svg("title", {}, `${row.name}: ${row.text ?? spread(row.value, row.error)}`)),
       ...(row.error ? whisker(x(row.value - Z * row.error), x(row.value + Z * row.error), y) : []),
     ];
   });
@@ -138,13 +198,14 @@ export function ranges(title, rows) {
 // A histogram as steps within the band of the confidence intervals of each part of the range.
 export function band(title, rows, [least, largest]) {
   const [wide, tall, left, bottom] = [chartWidth(), 200, 46, 24];
-  const top = Math.max(...rows.map((row) => row.value + Z * row.error), 1e-9);
+  const marks = ticks(0, Math.max(...rows.map((row) => row.value + Z * row.error), 1e-9));
+  const top = marks[marks.length - 1];
   const x = (index) => left + (index / rows.length) * (wide - left - 8);
   const y = (value) => tall - bottom - (Math.max(0, value) / top) * (tall - bottom - 12);
   const steps = (value) => rows.flatMap((row, index) => [index, index + 1].map((end) => `${x(end).toFixed(1)},${y(value(row)).toFixed(1)}`));
   const around = [...steps((row) => row.value + Z * row.error), ...steps((row) => row.value - Z * row.error).reverse()];
   return svg("svg", { role: "img", "aria-label": described(title, rows), viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall },
-    [0, top / 2, top].flatMap((value) => [
+    marks.flatMap((value) => [
       svg("line", { class: "frame", x1: left, x2: wide - 8, y1: y(value), y2: y(value) }),
       svg("text", { class: "faint", x: left - 6, y: y(value) + 4, "text-anchor": "end" }, tick(value)),
     ]),
@@ -198,8 +259,8 @@ export function lines(title, tracks) {
   const [wide, tall, left, bottom] = [chartWidth(), 200, 46, 24];
   const points = tracks.flatMap((track) => track.points);
   const [first, last] = [Math.min(...points.map(([time]) => time)), Math.max(...points.map(([time]) => time))];
-  const least = Math.min(0, ...points.map(([, value]) => value));
-  const top = Math.max(...points.map(([, value, error]) => value + Z * (error ?? 0)), 1e-9);
+  const marks = ticks(Math.min(0, ...points.map(([, value]) => value)), Math.max(...points.map(([, value, error]) => value + Z * (error ?? 0)), 1e-9));
+  const [least, top] = [marks[0], marks[marks.length - 1]];
   const x = (time) => left + (last === first ? 0.5 : (time - first) / (last - first)) * (wide - left - 8);
   const y = (value) => 12 + (1 - (Math.min(top, Math.max(least, value)) - least) / (top - least)) * (tall - bottom - 12);
   const step = Math.min(...tracks.flatMap(({ points: own }) => own.slice(1).map(([time], index) => time - own[index][0])));
@@ -207,7 +268,7 @@ export function lines(title, tracks) {
   const end = ([, value, error], side) => value + side * Z * (error ?? 0);
   const drawing = svg("svg", { role: "img", "aria-label": `${title}, ${tracks[0]?.points.length ?? 0} windows; the table below has the numbers`,
     viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall },
-  [least, (least + top) / 2, top].flatMap((value) => [
+  marks.flatMap((value) => [
     svg("line", { class: "frame", x1: left, x2: wide - 8, y1: y(value), y2: y(value) }),
     svg("text", { class: "faint", x: left - 6, y: y(value) + 4, "text-anchor": "end" }, tick(value)),
   ]),
@@ -220,7 +281,10 @@ export function lines(title, tracks) {
     ...(run.length > 1 ? [] : [svg("line", { class: `track s${index % 6}`, x1: x(run[0][0]), x2: x(run[0][0]), y1: y(end(run[0], -1)), y2: y(end(run[0], 1)) }),
       svg("circle", { class: `track s${index % 6}`, cx: x(run[0][0]), cy: y(run[0][1]), r: 3 })]),
   ])),
-  tracks.flatMap((track, index) => track.points.slice(-1).map(([time, value]) => svg("circle", { class: `track s${index % 6}`, cx: x(time), cy: y(value), r: 3 }))));
+  tracks.flatMap((track, index) => track.points.slice(-1).map(([time, value]) => svg("circle", { class: `track s${index % 6}`, cx: x(time), cy: y(value), r: 3 }))),
+  // What a pointer over a point is told.
+  tracks.flatMap((track) => track.points.map(([time, value, error]) => svg("circle", { class: "told", cx: x(time), cy: y(value), r: 7 },
+    svg("title", {}, `${track.name}, ${clock(new Date(time))}: ${spread(value, error)}`)))));
   const legend = el("ul", { class: "legend" }, tracks.map((track, index) => el("li", {},
     svg("svg", { width: 18, height: 8, "aria-hidden": "true" }, svg("line", { class: `track s${index % 6}`, x1: 0, x2: 18, y1: 4, y2: 4 })), track.name)));
   return el("div", {}, drawing, legend);

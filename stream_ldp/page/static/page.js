@@ -1,7 +1,7 @@
 // The page keeps what the server sends, and draws the series that the reader has chosen.
 import * as kinds from "./kinds.js";
 import { anything } from "./anything.js";
-import { NARROW, el, epsilon, figure, fill, moment, clock, whole } from "./draw.js";
+import { NARROW, clock, el, epsilon, figure, fill, moment, setZone, whole, zoneName, zones } from "./draw.js";
 
 const KEPT = 60;
 
@@ -27,24 +27,56 @@ function take(answer) {
   }
 }
 
-// An address may end with anything, also with what encodes nothing.
+// An address may end with anything, also with what encodes nothing. It names a series, and after @ one of its answers.
 function wanted() {
   try {
-    return decodeURIComponent(location.hash.slice(1));
+    const [name, ...key] = decodeURIComponent(location.hash.slice(1)).split("@");
+    return { name, key: key.join("@") };
   } catch {
-    return "";
+    return { name: "", key: "" };
   }
 }
 
-const chosen = () => state.series.get(wanted()) ?? [...state.series.values()][0];
+const chosen = () => state.series.get(wanted().name) ?? [...state.series.values()][0];
+
+// What the lines are of, for readers who want less than all that is kept.
+const HOUR_MS = 3_600_000;
+const RANGES = { all: ["all windows kept", Infinity], day: ["the last day", 24 * HOUR_MS], hour: ["the last hour", HOUR_MS], minutes: ["the last ten minutes", HOUR_MS / 6] };
+
+// What is known in a sentence, of each final that has been looked at; the server says it, as `explain` does.
+const sentences = new Map();
+function sentence(answer) {
+  if (!answer.final || answer.status === "no-reports") return [];
+  const key = `${nameOf(answer)} ${each_key(answer)}`;
+  if (!sentences.has(key)) {
+    sentences.set(key, []);
+    const query = new URLSearchParams({ since: answer.window.start_ms, until: answer.window.end_ms });
+    fetch(`v1/collections/${encodeURIComponent(answer.collection)}/sentences?${query}`).then(async (found) => {
+      if (!found.ok) return;
+      for (const { series, sentences: said } of (await found.json()).answers) {
+        if (answer.estimate === undefined || answer.estimate === series) sentences.set(key, said.slice(0, 2));
+      }
+      soon();
+    }, () => sentences.delete(key));
+  }
+  return sentences.get(key);
+}
+
+function csv(answer) {
+  const query = new URLSearchParams({ since: answer.window.start_ms, until: answer.window.end_ms, format: "csv" });
+  return `v1/collections/${encodeURIComponent(answer.collection)}/answers?${query}`;
+}
 
 function navigation(current) {
   const names = [...state.series.keys()].sort();
-  fill(at("series"), names.map((name) => {
+  const links = names.map((name) => {
     const link = el("a", { href: `#${encodeURIComponent(name)}` }, name.replace("/", " · "));
     if (name === current?.name) link.setAttribute("aria-current", "page");
     return el("li", {}, link);
-  }));
+  });
+  const all = el("a", { href: "#overview" }, "Overview");
+  if (current?.name === "overview") all.setAttribute("aria-current", "page");
+  fill(at("series"), [...(names.length > 1 ? [el("li", {}, all)] : []), ...links, el("li", {}, el("a", { href: `plan#${encodeURIComponent((current?.name ?? "").split("/")[0])}` }, "Plan …"))]);
 }
 
 function answersOf(series) {
@@ -77,7 +109,29 @@ function control(series, name, label, options, value) {
   return el("div", {}, el("label", { for: id }, `${label} `), select);
 }
 
+function zoneControl() {
+  const select = el("select", { id: "choice-zone" }, zones.map((name) => el("option", name === zoneName() ? { value: name, selected: "" } : { value: name }, name)));
+  select.addEventListener("change", () => { setZone(select.value); draw(); });
+  return el("div", {}, el("label", { for: "choice-zone" }, "Times in "), select);
+}
+
+// All series of all collections, each with what its last final says.
+function overview() {
+  const cards = [...state.series.values()].sort((a, b) => a.name.localeCompare(b.name)).map((series) => {
+    const answers = answersOf(series);
+    const last = series.view.settled(answers) ?? answers[answers.length - 1];
+    return el("figure", {}, el("figcaption", {}, el("a", { href: `#${encodeURIComponent(series.name)}` }, series.name.replace("/", " · "))),
+      el("p", { class: "note" }, `${moment(last.window)} ${zoneName()}, ${whole(last.reports)} reports`), ...sentence(last).slice(0, 1).map((said) => el("p", {}, said)));
+  });
+  kept(at("answer"), () => fill(at("answer"), [el("h2", {}, "Overview"), el("div", { class: "controls" }, zoneControl()), el("div", { class: "figures" }, cards)]));
+}
+
 function draw() {
+  if (wanted().name === "overview" && state.series.size && !state.series.has("overview")) {
+    navigation({ name: "overview" });
+    overview();
+    return;
+  }
   const series = chosen();
   navigation(series);
   if (!series) return;
@@ -86,12 +140,18 @@ function draw() {
   const lastFinal = series.view.settled(answers);
   const windows = [["newest", "the newest"], ["final", "the last final"],
     ...answers.filter((each) => each.final).slice(-30).reverse().map((each) => [each_key(each), moment(each.window) + series.view.label(each)])];
-  let wanted = choose(series, "window", lastFinal ? "final" : "newest");
-  const found = wanted === "newest" ? newest : wanted === "final" ? (lastFinal ?? newest)
-    : answers.find((each) => each_key(each) === wanted) ?? newest;
-  const controls = el("div", { class: "controls" }, control(series, "window", "Answer", windows, wanted));
+  const linked = wanted().name === series.name ? answers.find((each) => each_key(each) === wanted().key) : undefined;
+  const picked = choose(series, "window", linked ? each_key(linked) : lastFinal ? "final" : "newest");
+  const found = picked === "newest" ? newest : picked === "final" ? (lastFinal ?? newest)
+    : answers.find((each) => each_key(each) === picked) ?? newest;
+  const range = choose(series, "range", "all");
+  const controls = el("div", { class: "controls" }, control(series, "window", "Answer", windows, picked),
+    control(series, "range", "Lines of", Object.entries(RANGES).map(([key, [text]]) => [key, text]), range), zoneControl(),
+    el("a", { id: "link", href: `#${encodeURIComponent(`${series.name}@${each_key(found)}`)}` }, "Link to this answer"),
+    ...(found.final ? [el("a", { id: "csv", href: csv(found), download: `${found.collection}.csv` }, "CSV")] : []));
   const tools = {
-    past: answers.filter((each) => each.final && series.view.track(each) === series.view.track(found) && each.window.start_ms <= found.window.start_ms),
+    past: answers.filter((each) => each.final && series.view.track(each) === series.view.track(found)
+      && each.window.start_ms <= found.window.start_ms && found.window.end_ms - each.window.end_ms < RANGES[range][1]),
     choice: (name, label, options, fallback) => {
       const value = choose(series, name, fallback);
       controls.append(control(series, name, label, options, value));
@@ -101,6 +161,7 @@ function draw() {
   const figures = series.view.figures(found, tools);
   kept(at("answer"), () => fill(at("answer"), [
     el("h2", {}, series.name.replace("/", " · ")),
+    ...sentence(found).map((said) => el("p", { class: "said" }, said)),
     facts(found, series.view.facts(found)),
     ...warnings(found),
     controls,
@@ -112,7 +173,7 @@ const each_key = (answer) => `${answer.window.start_ms} ${answer.phase ?? ""}`;
 
 function facts(answer, more) {
   const all = [
-    ["window (UTC)", moment(answer.window)],
+    [`window (${zoneName()})`, moment(answer.window)],
     ["state", answer.final ? "final" : "provisional"],
     ["reports", whole(answer.reports)],
     ...more,
@@ -155,7 +216,7 @@ function connection(text, lost) {
 const LATER_MS = 30_000;
 
 function listen() {
-  const source = new EventSource("/events");
+  const source = new EventSource("events");
   source.addEventListener("snapshot", (event) => {
     const { collections, answers } = JSON.parse(event.data);
     Object.assign(state, { collections, series: new Map() });
@@ -177,4 +238,4 @@ function listen() {
 
 listen();
 NARROW.addEventListener("change", draw);
-addEventListener("hashchange", () => { draw(); at("answer").focus(); });
+addEventListener("hashchange", () => { choices.delete(`${chosen()?.name} window`); draw(); at("answer").focus(); });

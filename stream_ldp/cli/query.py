@@ -15,7 +15,7 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.named import collection_or_name, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client
-from stream_ldp.cli.table_output import Form, Level, Output, form_of, write_table
+from stream_ldp.cli.table_output import Form, Level, Output, TableFormat, form_of, write_table
 from stream_ldp.client.answers import fetch_answers
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.cells import LEVEL, normal_quantile
@@ -72,6 +72,10 @@ def query(
             show_default=False,
         ),
     ] = None,
+    everything_known: Annotated[
+        bool,
+        typer.Option("--all", help="Print every point of a distribution, and not a few bins of it."),
+    ] = False,
     provisional: Annotated[
         bool, typer.Option("--provisional", help="Take provisional answers of open windows as well.")
     ] = False,
@@ -93,6 +97,8 @@ def query(
     There is a row for each number: its window, what it is about, the estimate, its standard error, and the interval
     that holds the true number with the probability --level. Text has the digits that an error allows; the other forms
     have all of them. For a collection of item sets, the final answer is the result of an epoch.
+
+    Of a number with a range, text has the shares of a few round bins; --all and the other forms have every point.
 
     In CSV, text that a spreadsheet would evaluate has an apostrophe before it, and so has text that begins with one.
 
@@ -132,7 +138,8 @@ def query(
             _draw(answers, plot, level=level, of=of, given=given)
             return
         names = [each.split(",") if each else [] for each in (of, given)]
-        write_table(answers.table(level=level, of=names[0], given=names[1], between=ends), form, output)
+        brief = form is TableFormat.TEXT and not everything_known and ends is None
+        write_table(answers.table(level=level, of=names[0], given=names[1], between=ends, brief=brief), form, output)
 
     run_client(take())
 

@@ -81,6 +81,7 @@ class Answers(Sequence["Answer"]):
         of: str | Sequence[str] = (),
         given: str | Sequence[str] = (),
         between: tuple[float, float] | None = None,
+        brief: bool = False,
     ) -> Table:
         """Return their numbers as a table, for pandas, Parquet, CSV or JSON.
 
@@ -90,11 +91,12 @@ class Answers(Sequence["Answer"]):
         given: attributes for each of whose values the distribution of `of` is wanted.
         between: two numbers: the shares of users between them, and their means, are wanted, of all attributes that
             have a range.
+        brief: whether the many points of a distribution are put together to a few bins of round numbers.
 
         Raises:
             ParameterError: the level is not between 0 and 1, or none of the answers has such a distribution.
         """
-        return table_of(self.found, level=level, of=of, given=given, between=between)
+        return table_of(self.found, level=level, of=of, given=given, between=between, brief=brief)
 
 
 async def fetch_answers(

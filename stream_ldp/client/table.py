@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from html import escape
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.errors import ParameterError
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.cells import Cell
+
+#: The most bins of a distribution that is shown in brief; one of fewer points is shown whole.
+_MOST_BINS = 12
 
 #: The most rows that a notebook shows of a table.
 _NOTEBOOK_ROWS = 60
@@ -123,6 +128,7 @@ def table_of(
     of: str | Sequence[str] = (),
     given: str | Sequence[str] = (),
     between: tuple[float, float] | None = None,
+    brief: bool = False,
 ) -> Table:
     """Return the numbers of some answers as a table.
 
@@ -130,6 +136,7 @@ def table_of(
     of, given: attributes whose distributions are wanted, or the only one; none for all that the answers say.
         Answers that have no such distribution are left out if others have it.
     between: two numbers: the shares of users between them, and their means, are wanted.
+    brief: whether the many points of a distribution are put together to a few bins of round numbers.
 
     Raises:
         ParameterError: the level is not between 0 and 1, or none of the answers has such a distribution.
@@ -141,7 +148,8 @@ def table_of(
     refused: ParameterError | None = None
     for answer in answers:
         try:
-            rows += _rows(answer, _cells(answer, of, given, between), level=level)
+            cells = _cells(answer, of, given, between)
+            rows += _rows(answer, list(_brief(answer, cells)) if brief else cells, level=level)
         except ParameterError as error:
             refused = refused or error
     if refused is not None and not rows:
@@ -159,6 +167,30 @@ def _cells(
     if between is not None:
         return list(answer.between(*between, of=of))
     return list(answer.narrowed_to(of, given=given) if of or given else answer.cells())
+
+
+def _brief(answer: Answer, cells: Sequence[Cell]) -> Iterator[Cell]:
+    """Put the points of distributions, which have no names, together to bins of round numbers."""
+    for attribute, points in groupby(cells, key=lambda cell: None if cell.names else cell.labels.get("attribute")):
+        found = list(points)
+        if attribute is None or len(found) <= _MOST_BINS:
+            yield from found
+            continue
+        numbers = [float(cell.labels["value"]) for cell in found]
+        for low, high in pairwise(_round_edges(numbers[0], numbers[-1])):
+            # A distribution may end at the last edge but one.
+            with suppress(ParameterError):
+                share, *_ = answer.between(low, high, of=[str(attribute)])
+                yield share
+
+
+def _round_edges(least: float, largest: float) -> list[float]:
+    """Return round numbers around two: multiples of 1, 2 or 5 of a power of ten, for at most `_MOST_BINS` bins."""
+    rough = (largest - least) / (_MOST_BINS - 1)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = power * next(each for each in (1, 2, 5, 10) if each * power >= rough)
+    first, last = math.floor(least / step), math.floor(largest / step) + 1
+    return [float(f"{number * step:.12g}") for number in range(first, last + 1)]
 
 
 def _rows(answer: Answer, cells: Sequence[Cell], *, level: float) -> Iterator[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -202,6 +203,22 @@ def test_ranges_are_taken_as_a_table(command_line: Run, tmp_path: Path) -> None:
             assert refused.exit_code == 2
             assert message in refused.output
         assert command_line(query, file, "--between", "1,2", "--of", "age", "--given", "diet").exit_code == 2
+
+
+def test_a_distribution_is_printed_as_a_few_round_bins_that_add_up_unless_all_is_wanted(
+    command_line: Run, tmp_path: Path
+) -> None:
+    collection = sampled("epsilon: 2")
+    file = tmp_path / "diets.yaml"
+    file.write_text(SAMPLED.format(mechanism="epsilon: 2", window=""), encoding="utf-8")
+    with published(marginals_of(collection), collection=collection):
+        brief, whole = (command_line(query, file, "--of", "age", *more).output for more in ((), ("--all",)))
+        points = rows(command_line(query, file, "--of", "age", "--format", "csv"))
+    bins = re.findall(r"^ *age +share +(\d+) to (\d+) .*?(-?0?\.\d+) ", brief, re.MULTILINE)
+    assert [(int(low), int(high)) for low, high, _ in bins] == [(each, each + 10) for each in range(0, 100, 10)]
+    assert sum(float(share) for *_, share in bins) == pytest.approx(1.0, abs=0.02)
+    assert " share " not in whole
+    assert whole.count(" probability ") == len([row for row in points if row["quantity"] == "probability"]) >= 100
 
 
 def test_kinds_without_numbers_have_no_ranges(command_line: Run, survey: Path) -> None:

@@ -2,7 +2,8 @@
 
 python -m tests.benchmarks.joint DIRECTORY measures with adult.csv.gz and nltcs.csv.gz of a directory, which takes
 some minutes, and then writes; without a directory it only writes what was measured. Parts that are named behind the
-directory (windows, windows-drawn, windows-among, single, reordered, among, generated, linked) are measured alone.
+directory (windows, windows-drawn, windows-among, single, users, reordered, among, generated, linked) are measured
+alone.
 "generated" needs no data: any directory will do.
 """
 
@@ -17,14 +18,14 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial, reduce
-from itertools import product
+from itertools import cycle, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_ldp.evaluation.distance import average_variation_distance, coverage, joint_of
+from stream_ldp.evaluation.distance import average_variation_distance, coverage, joint_of, width
 from stream_ldp.evaluation.experiment import Experiment, scores
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
 from stream_ldp.pipeline.statistics import RowCounts
@@ -82,6 +83,9 @@ OF_LINKED, LINKED_WINDOWS = ("f = 0.1, both stages", "f = 0.5, both stages"), 16
 SHARES = {0.0: "New users", 0.5: "Half of the users return", 1.0: "All users return"}
 #: Numbers of attributes of one window, by table, and how many sets of them are drawn for a row.
 SIZES, SETS = {"nltcs": (2, 3, 5), "adult": (2, 3)}, 10
+#: Other numbers of users, the attributes that they report, and how many sets of a table are drawn for a row of them;
+#: of generated tables, there is one of each family and number of attributes.
+OF_USERS, OF_USERS_SIZES, OF_USERS_SETS = (1_000, 20_000), (2, 3), 6
 #: The table whose attributes all list what goes together first.
 REORDERED = "nltcs"
 #: Numbers of attributes of generated tables.
@@ -104,6 +108,7 @@ def measure(directory: Path, parts: Sequence[str] = ()) -> dict[str, Any]:
         "windows-drawn": (_stream_drawn, list(product(SIZES, OF_DRAWN, range(DRAWN), NOISES_OF_DRAWN))),
         "windows-among": (_stream_among, list(product(AMONG, OF_AMONG))),
         "single": (_single, rows_of_tables),
+        "users": (_of_users, list(product((*SIZES, "generated"), OF_USERS, NOISES))),
         "reordered": (_reordered, [row for row in rows_of_tables if row[0] == REORDERED]),
         "among": (_among, rows_of_tables),
         "generated": (_generated, list(product(FAMILIES, OF_GENERATED, NOISES))),
@@ -249,6 +254,28 @@ def _single(directory: Path, name: str, k: int, noise: str) -> dict[str, Any]:
     return _every_form(name, k, noise, _sets_of(directory, name, k))
 
 
+def _of_users(directory: Path, name: str, users: int, noise: str) -> dict[str, Any]:
+    """Do the same with another number of users, for two and three attributes of a table, or generated tables."""
+    rng = np.random.default_rng([SEED, users])
+    if name == "generated":
+        tables = iter([generate(family, k, rng) for family, k in product(FAMILIES, OF_USERS_SIZES)])
+        sets = len(FAMILIES) * len(OF_USERS_SIZES)
+
+        def people() -> tuple[NDArray[np.int64], tuple[int, ...]]:
+            joint = next(tables)
+            cells = rng.choice(joint.size, users, p=joint.ravel())
+            return np.stack(np.unravel_index(cells, joint.shape), axis=1), joint.shape
+    else:
+        usable, sizes, sets = _usable(directory, name), cycle(OF_USERS_SIZES), OF_USERS_SETS
+
+        def people() -> tuple[NDArray[np.int64], tuple[int, ...]]:
+            of = [usable[place] for place in rng.choice(len(usable), next(sizes), replace=False)]
+            population = _columns(directory, name, of)
+            return population[rng.choice(len(population), users)], _sizes(population)
+
+    return _every_form(name, max(OF_USERS_SIZES), noise, people, sets=sets) | {"users": users}
+
+
 def _reordered(directory: Path, name: str, k: int, noise: str) -> dict[str, Any]:
     """Do the same with the same users, but the values of each attribute are listed in an order that is drawn."""
     as_listed, rng = _sets_of(directory, name, k), np.random.default_rng([SEED, k, 1])
@@ -326,19 +353,24 @@ def _generated(directory: Path, family: str, k: int, noise: str) -> dict[str, An
 
 
 def _every_form(
-    name: str, k: int, noise: str, people_of_set: Callable[[], tuple[NDArray[np.int64], tuple[int, ...]]]
+    name: str,
+    k: int,
+    noise: str,
+    people_of_set: Callable[[], tuple[NDArray[np.int64], tuple[int, ...]]],
+    *,
+    sets: int = SETS,
 ) -> dict[str, Any]:
     """Estimate the joint of people who report once by every form, for some sets of people.
 
     people_of_set: makes the next set: value indices, shape (people, attributes), and the attributes' sizes.
     """
     distances: dict[str, list[float]] = {}
-    covered, dependent = [], []
-    for repeat in range(SETS):
+    covered, widths, dependent = [], [], []
+    for repeat in range(sets):
         people, sizes = people_of_set()
         mechanism = RRLDP(sizes=sizes, **NOISES[noise])
         rows = RowCounts.of(mechanism.perturb(people, entropy=SeededEntropy(repeat)), bits=mechanism.bits)
-        counts, truth = supported(rows, mechanism, range(k)), joint_of(people, mechanism.sizes)
+        counts, truth = supported(rows, mechanism, range(len(sizes))), joint_of(people, mechanism.sizes)
         for method, stop in (("em", "certificate"), *((each, "paper") for each in PUBLISHED)):
             solution = estimator(method, stop=stop, delta=0.001).estimate(
                 counts, sizes=mechanism.sizes, supports=mechanism.supports
@@ -350,16 +382,20 @@ def _every_form(
                 distances.setdefault("product", []).append(average_variation_distance(independent, truth))
                 dependent.append(solution.independence.dependent)
                 covered.append(coverage(solution.joint, solution.standard_error, truth))
+                widths.append(width(solution.standard_error, distance=distances["ours"][-1]))
+    nearest = np.min([distances[form] for form in OTHERS], axis=0)
     return {
         "data": name,
         "k": k,
         "noise": noise,
         "avd": {form: round(float(np.mean(each)), 5) for form, each in distances.items()},
         "coverage": round(float(np.mean(covered)), 4),
+        "width": round(float(np.mean(widths)), 3),
+        "worst": round(float((np.array(distances["ours"]) / nearest).max()), 3),
         "not_rejected": {
             form: round(float(np.sum(np.array(distances[form])[~np.array(dependent)])), 5) for form in GATED
         },
-        "sets_not_rejected": SETS - sum(dependent),
+        "sets_not_rejected": sets - sum(dependent),
     }
 
 
@@ -389,6 +425,7 @@ def tables(measured: dict[str, Any]) -> dict[str, str]:
     """Make the tables of the page, by the name of their place in it."""
     made = {
         "single": _single_table(measured["single"]),
+        "users": _users_table(measured["users"]),
         "reordered": _reordered_table(measured["single"], measured["reordered"]),
         "among": _among_table(measured["among"]),
         "overall": _overall_table([*measured["single"], *measured["generated"]]),
@@ -491,15 +528,31 @@ def _title(name: str) -> str:
 
 def _single_table(single: list[dict[str, Any]]) -> str:
     lines = [
-        "| table, attributes, noise | ours | EM | LASSO | LREMH | product | ratio to the best of these | covered |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|",
+        "| table, attributes, noise | ours | EM | LASSO | LREMH | product | ratio to the best of these | worst set "
+        "| covered | width |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    for each in single:
-        avd = each["avd"]
-        others = [avd[form] for form in OTHERS]
-        numbers = " | ".join(f"{number:.3f}" for number in (avd["ours"], *others))
-        lines.append(f"| {_row(each)} | {numbers} | {avd['ours'] / min(others):.2f} | {each['coverage']:.2f} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(_measured_row(_row(each), each) for each in single)])
+
+
+def _users_table(rows: list[dict[str, Any]]) -> str:
+    lines = [
+        "| table, users, noise | ours | EM | LASSO | LREMH | product | ratio to the best of these | worst set "
+        "| covered | width |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    named = [(f"{_title(each['data'])}, {each['users']:,}, {each['noise']}", each) for each in rows]
+    return "\n".join([*lines, *(_measured_row(name, each) for name, each in named)])
+
+
+def _measured_row(name: str, each: dict[str, Any]) -> str:
+    avd = each["avd"]
+    best = [avd[form] for form in OTHERS]
+    numbers = " | ".join(f"{number:.3f}" for number in (avd["ours"], *best))
+    return (
+        f"| {name} | {numbers} | {avd['ours'] / min(best):.2f} | {each['worst']:.2f} | {each['coverage']:.2f} "
+        f"| {each['width']:.1f} |"
+    )
 
 
 def _row(each: dict[str, Any]) -> str:

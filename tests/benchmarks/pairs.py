@@ -96,17 +96,27 @@ def formulas() -> Iterator[str]:
             yield f"| {keys} | {padding} | {epsilon:g} | {' | '.join(share)} | {' | '.join(ends)} |"
 
 
-def people(shape: str, users: int, keys: int, random: np.random.Generator) -> Table:
-    """Draw users who hold up to four keys each, with shares and means that are Gaussian or fall by a power."""
+#: Keys that a user draws, the same one perhaps more than once.
+DRAWS = 4
+
+
+def population(shape: str, keys: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the chance that a draw is of each key, Gaussian or falling by a power, and the mean of its numbers."""
     ranks = np.arange(keys)
     if shape == "gaussian":
         shares, means = np.exp(-0.5 * ((ranks - keys / 2) / (keys / 8)) ** 2), np.sin(ranks)
     else:
         shares, means = 1 / (1 + ranks), 1 - 2 * ranks / keys
+    return shares / shares.sum(), 0.8 * means
+
+
+def people(shape: str, users: int, keys: int, random: np.random.Generator) -> Table:
+    """Draw users who hold up to four keys each."""
+    chances, means = population(shape, keys)
     table = np.full((users, keys), np.nan)
-    for _ in range(4):
-        held = random.choice(keys, users, p=shares / shares.sum())
-        table[np.arange(users), held] = (means[held] * 0.8 + random.normal(0, 0.1, users)).clip(-1, 1)
+    for _ in range(DRAWS):
+        held = random.choice(keys, users, p=chances)
+        table[np.arange(users), held] = (means[held] + random.normal(0, 0.1, users)).clip(-1, 1)
     found: NDArray[np.void] = np.empty(users, dtype=[(str(place), "<f8") for place in range(keys)])
     for place in range(keys):
         found[str(place)] = table[:, place]
@@ -120,19 +130,14 @@ def measured(*, users: int, repeats: int) -> Iterator[str]:
     for shape in ("gaussian", "power law"):
         for epsilon in (1.0, 2.0, 4.0):
             collection = collection_of(keys, epsilon, 4)
+            chances, means = population(shape, keys)
+            shares, means = 1 - (1 - chances) ** DRAWS, means / 2 + 0.5
             rows = []
             for repeat in range(repeats):
                 random = np.random.default_rng(repeat)
                 table = people(shape, users, keys, random)
                 sums = asked_sums(collection.questions, table, entropy=SeededEntropy(repeat), at_once=2**14)
                 found = pairs_of(gathered(collection.questions, [(1.0, sums)])[0])
-                held = [table[str(place)] for place in range(keys)]
-                shares = np.array([(~np.isnan(column)).mean() for column in held])
-                means = (
-                    np.array([np.nanmean(column) if share else 0 for column, share in zip(held, shares, strict=True)])
-                    / 2
-                    + 0.5
-                )
                 off, told = found.frequency - shares, ~np.isnan(found.mean)
                 of_mean, errors = (found.mean - means)[told], found.mean_error[told]
                 rows.append(

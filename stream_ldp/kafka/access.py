@@ -148,7 +148,7 @@ def rules_of(
             yield from _on_topics(write, names.collections)
             yield _on_all(Resource.GROUP, groups.prefix, Operation.DESCRIBE)
             # To shut out workers that have not seen a change.
-            yield AccessRule(resource=Resource.TRANSACTIONAL_ID, name=answers, operation=write)
+            yield _on_all(Resource.TRANSACTIONAL_ID, names.prefix, write)
         case Role.OPERATOR:
             for operation in (read, configs):
                 yield _on_all(Resource.TOPIC, names.prefix, operation)

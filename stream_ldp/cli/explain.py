@@ -41,7 +41,9 @@ def explain(
         )
         if not answers:
             fail(f"{collection}: its topic has no final answer{' of that time' if since else ''} yet")
+        asked = [] if isinstance(known, str) or known.wording is None else [f"Asked: {known.wording}"]
         for answer in answers:
-            echo(f"{answer.collection}, {answer.series}, {answer.window}", *sentences(answer), "")
+            head = f"{answer.collection}, {answer.series}, {answer.window}"
+            echo(head, *asked, *sentences(answer), "")
 
     run_client(show())

@@ -96,7 +96,9 @@ async def _page(server: PageServer, subscribers: Iterable[Subscriber[Any]]) -> N
 
 
 def _known(collection: Collection) -> dict[str, Any]:
-    return {"kind": kind_of(collection).name, "window_ms": collection.window.size_ms}
+    told = {"title": collection.title, "question": collection.wording}
+    known = {"kind": kind_of(collection).name, "window_ms": collection.window.size_ms}
+    return known | {name: text for name, text in told.items() if text is not None}
 
 
 async def _follow(subscriber: Subscriber[Any], server: PageServer) -> None:

@@ -367,6 +367,8 @@ class Collection(Part):
 
     topics: the topics of its kind.
     collection: its name, whose meaning is permanent, and which is part of the names of its topics.
+    title, question: what people are told that it is about, and what users were asked. They change no report, and may
+        be written at any time.
     window: the event-time windows, each of which has an answer.
     min_reports: the fewest users whose answers anything that is published is made of: a window, and in it each
         attribute, view, region and epsilon, or question; `DEFAULT_MIN_REPORTS` by default, 1 for no floor. Where
@@ -385,6 +387,8 @@ class Collection(Part):
     topics: ClassVar[Topics]
 
     name: Name = Field(alias="collection")
+    title: Label | None = None
+    wording: Label | None = Field(alias="question", default=None)
     window: Window
     min_reports: Annotated[int, Field(ge=1)] | None = None
     delta: Annotated[float, Field(ge=MIN_DELTA, le=MAX_DELTA)] | None = None

@@ -492,7 +492,9 @@ def page() -> _Json:
     lives = _answer("It does", {"type": "string"}, media="text/plain")
     paths["/livez"] = {"get": _get("livez", "Whether it serves", lives)}
     names = ", ".join(message.__name__ for message in MESSAGES if message not in ROUNDS)
-    collection = {"type": "object", "properties": {"kind": {"enum": list(KINDS)}, "window_ms": {"type": "integer"}}}
+    told = {name: {"type": "string", "description": "as its file has it"} for name in ("title", "question")}
+    known = {"kind": {"enum": list(KINDS)}, "window_ms": {"type": "integer"}, **told}
+    collection = {"type": "object", "properties": known}
     return _document(
         "Page",
         "The live page for browsers. It only reads. With `page_token_file`, all but `/livez` want the token.",

@@ -620,3 +620,13 @@ async def test_times_are_in_the_zone_of_the_reader_and_an_overview_has_every_ser
             assert await problems_of_access(page) == []
     finally:
         await context.close()
+
+
+async def test_an_answer_has_the_title_and_the_question_of_its_collection(page: Page) -> None:
+    known = {"care-survey": KNOWN["care-survey"] | {"title": "Help at home <b>", "question": "Who needs help?"}}
+    async with served(known=known) as server:
+        server.show(of_minute(1))
+        await page.goto(server.url)
+        await expect(page.locator("h2")).to_have_text("Help at home <b> · bathing-mobility")
+        await expect(page.locator(".question")).to_have_text("Who needs help?")
+        await expect(page.locator("nav a").first).to_have_text("Help at home <b> · bathing-mobility")

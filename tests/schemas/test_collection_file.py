@@ -123,6 +123,8 @@ estimates:
   - {name: among, of: [age, answer], among: [age, answer, other]}
 sample: 0.5
 min_reports: 10
+title: A title
+question: "What is asked?"
 rows: true
 delta: 1e-9
 synthesis: {records: 1000, seed: 7, method: lopub, stop: paper}
@@ -160,6 +162,8 @@ every: 1s
 prior: window
 sample: 0.5
 min_reports: 10
+title: A title
+question: "What is asked?"
 rows: true
 delta: 1e-9
 """,
@@ -199,6 +203,8 @@ window: {size: 60s, returning: 0.5}
 every: 1s
 prior: window
 min_reports: 10
+title: A title
+question: "What is asked?"
 rows: true
 delta: 1e-9
 """,
@@ -251,6 +257,8 @@ window: {size: 60s}
 estimates: [{name: both, of: [diet, smokes], every: 1s, prior: temporal}]
 synthesis: {records: 1000}
 min_reports: 10
+title: A title
+question: "What is asked?"
 rows: true
 delta: 1e-9
 """,
@@ -276,6 +284,8 @@ window: {size: 60s}
 every: 1s
 prior: temporal
 min_reports: 10
+title: A title
+question: "What is asked?"
 rows: true
 delta: 1e-9
 """,
@@ -289,6 +299,8 @@ window: {size: 60s}
 every: 1s
 prior: temporal
 min_reports: 10
+title: A title
+question: "What is asked?"
 rows: true
 delta: 1e-9
 """,
@@ -336,6 +348,8 @@ window: {size: 60s}
 every: 1s
 min_reports: 5
 delta: 1e-9
+title: A title
+question: "What is asked?"
 rows: true
 """,
     """

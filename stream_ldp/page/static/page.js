@@ -39,6 +39,17 @@ function wanted() {
 
 const chosen = () => state.series.get(wanted().name) ?? [...state.series.values()][0];
 
+// What people are told that a series is about: the title of its collection, or else its name.
+function titleOf(series) {
+  const [collection, ...rest] = series.name.split("/");
+  return [state.collections[collection]?.title ?? collection, ...rest].join(" · ");
+}
+
+const questionOf = (series) => {
+  const question = state.collections[series.name.split("/")[0]]?.question;
+  return question ? [el("p", { class: "question" }, question)] : [];
+};
+
 // What the lines are of, for readers who want less than all that is kept.
 const HOUR_MS = 3_600_000;
 const RANGES = { all: ["all windows kept", Infinity], day: ["the last day", 24 * HOUR_MS], hour: ["the last hour", HOUR_MS], minutes: ["the last ten minutes", HOUR_MS / 6] };
@@ -70,7 +81,7 @@ function csv(answer) {
 function navigation(current) {
   const names = [...state.series.keys()].sort();
   const links = names.map((name) => {
-    const link = el("a", { href: `#${encodeURIComponent(name)}` }, name.replace("/", " · "));
+    const link = el("a", { href: `#${encodeURIComponent(name)}` }, titleOf({ name }));
     if (name === current?.name) link.setAttribute("aria-current", "page");
     return el("li", {}, link);
   });
@@ -120,7 +131,8 @@ function overview() {
   const cards = [...state.series.values()].sort((a, b) => a.name.localeCompare(b.name)).map((series) => {
     const answers = answersOf(series);
     const last = series.view.settled(answers) ?? answers[answers.length - 1];
-    return el("figure", {}, el("figcaption", {}, el("a", { href: `#${encodeURIComponent(series.name)}` }, series.name.replace("/", " · "))),
+    return el("figure", {}, el("figcaption", {}, el("a", { href: `#${encodeURIComponent(series.name)}` }, titleOf(series))),
+      ...questionOf(series),
       el("p", { class: "note" }, `${moment(last.window)} ${zoneName()}, ${whole(last.reports)} reports`), ...sentence(last).slice(0, 1).map((said) => el("p", {}, said)));
   });
   kept(at("answer"), () => fill(at("answer"), [el("h2", {}, "Overview"), el("div", { class: "controls" }, zoneControl()), el("div", { class: "figures" }, cards)]));
@@ -160,7 +172,8 @@ function draw() {
   };
   const figures = series.view.figures(found, tools);
   kept(at("answer"), () => fill(at("answer"), [
-    el("h2", {}, series.name.replace("/", " · ")),
+    el("h2", {}, titleOf(series)),
+    ...questionOf(series),
     ...sentence(found).map((said) => el("p", { class: "said" }, said)),
     facts(found, series.view.facts(found)),
     ...warnings(found),

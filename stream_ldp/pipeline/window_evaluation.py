@@ -38,7 +38,8 @@ def measure_windows(
     """Let users report in window after window, answer each, and compare its cells with what is true of its users.
 
     Over the last three quarters of the windows: rmse of the published numbers, before_rmse of the previous final as
-    it was, both as shares of what a number can be, and coverage, the share of the numbers within their interval.
+    it was, and learnt_rmse of what is learnt from previous windows where it is beside the numbers, all as shares of
+    what a number can be; and coverage, the share of the numbers within their interval.
 
     windows: number of windows, at least 2.
     returning: share of the users who report in all of them, with the permanent noise of one secret; where users take
@@ -110,18 +111,23 @@ def measure_windows(
 
 def _scored(answer: Answer, before: Answer | None, true: dict[CellKey, float]) -> dict[str, float]:
     """Compare the cells of an answer with what is true of its users; cells that nobody has may be missing there."""
-    offs, within = _compared(answer, true)
-    scored = {"rmse": _root_of_mean(offs)} if offs else {}
-    if before is not None and (earlier := _compared(before, true)[0]):
-        scored["before_rmse"] = _root_of_mean(earlier)
-    if within:
-        scored["coverage"] = float(np.mean(within))
-    return scored
+    offs, learnt, within = _compared(answer, true)
+    earlier = [] if before is None else _compared(before, true)[0]
+    named = {"rmse": offs, "learnt_rmse": learnt, "before_rmse": earlier}
+    scored = {name: math.sqrt(float(np.mean(np.square(each)))) for name, each in named.items() if each}
+    return scored | ({"coverage": float(np.mean(within))} if within else {})
 
 
-def _compared(answer: Answer, true: dict[CellKey, float]) -> tuple[list[float], list[bool]]:
-    """Return how far each cell is off, as a share of what it can be, and which are within their intervals."""
-    offs, within = [], []
+def _compared(answer: Answer, true: dict[CellKey, float]) -> tuple[list[float], list[float], list[bool]]:
+    """Compare the cells of an answer with the truth.
+
+    Returns:
+        How far each is off, as a share of what it can be; the same of what is learnt beside it; and which are within
+        their intervals.
+    """
+    offs: list[float] = []
+    learnt: list[float] = []
+    within: list[bool] = []
     compared = {group for group, _ in true}
     for cell in answer.cells():
         # As displays do: what nothing is known of, or has no name, such as points of a curve, is not compared.
@@ -130,10 +136,8 @@ def _compared(answer: Answer, true: dict[CellKey, float]) -> tuple[list[float], 
         least, largest = cell.range
         number = true.get(cell.key, 0.0) * answer.look.scale
         offs.append((cell.estimate - number) / (largest - least))
+        if "learnt" in cell.others:  # of a count of users, it is their share
+            learnt.append((cell.others["learnt"] * answer.look.scale - number) / (largest - least))
         if (interval := cell.interval()) is not None:
             within.append(interval[0] <= number <= interval[1])
-    return offs, within
-
-
-def _root_of_mean(offs: Sequence[float]) -> float:
-    return math.sqrt(float(np.mean(np.square(offs))))
+    return offs, learnt, within

@@ -64,6 +64,7 @@ def test_published_numbers_are_near_the_truth_of_their_windows() -> None:
     found = measured(DIETS, people())
     assert found["rmse"] < 0.05
     assert found["before_rmse"] < 0.05
+    assert found["learnt_rmse"] < 0.8 * found["rmse"]
     assert found["coverage"] > 0.8
 
 

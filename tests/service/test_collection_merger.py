@@ -349,11 +349,11 @@ async def test_rows_whose_owner_died_before_publishing_them_are_published_by_the
 async def test_a_final_of_another_of_which_no_rows_can_be_made_ends_no_merge(
     merger: Merger, published: Published, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(_: object) -> None:
+    def fail(*_: object) -> None:
         raise OverflowError
 
     monkeypatch.setattr("stream_ldp.merge_step.solve", quick_answer)
-    monkeypatch.setattr(collection_merger, "rows_of", fail)
+    monkeypatch.setattr(collection_merger, "published_rows", fail)
     await rebuilt(merger)
     monkeypatch.setattr(merger._owned["small"], "_collection", SMALL.model_copy(update={"rows": True}))
     await tell(merger, SMALL, windows=2)

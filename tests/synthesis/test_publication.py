@@ -150,7 +150,7 @@ def test_records_of_views_are_those_of_the_published_estimates_which_know_the_wi
             for one in ("no", "yes")
         ]
     )
-    assert final.distance(drawn) < 0.2 * final.distance(np.array(final.temporal.alone))
+    assert final.distance(drawn) < 0.2 * final.distance(np.array(final.temporal.alone).reshape(final.shape))
 
 
 def test_each_seed_and_each_window_has_draws_of_its_own() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from stream_ldp.errors import ParameterError
@@ -19,6 +20,8 @@ from stream_ldp.pipeline.plan import Section
 from stream_ldp.pipeline.statistics.row_table import TABLE_BITS
 from stream_ldp.quantity import quantity
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.expected_error import expected_errors
+from stream_ldp.records.solve_time import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,6 +34,12 @@ if TYPE_CHECKING:
 REPORTS_PER_USER = (1, 2, 7, 30, 365, math.inf)
 
 _NAMED = 6  # estimates that a line lists
+#: Reports in a window for which mechanisms are compared, if the plan has so many.
+_COMPARED = 10_000
+
+#: Part of a distance below which another mechanism is better: of a few repeats, distances are known to some percent.
+_BETTER = 0.95
+
 _COUNT_BYTES = 8  # bytes of a counter in memory
 _SENT_COUNT_BYTES = 4  # bytes of a counter in a partial
 
@@ -61,10 +70,15 @@ class DayPlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReportsPlan:
-    """The expected standard error of a cell with so many reports in a window."""
+    """The error to expect of an estimate with so many reports in a window.
+
+    standard_error: root mean square of the error of a cell; None where it cannot be solved, nor `avd`.
+    avd: mean average variation distance from the users who report.
+    """
 
     reports: int
-    standard_error: float
+    standard_error: float | None
+    avd: float | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,17 +119,19 @@ class OtherMechanism:
     kind: its name in a collection file.
     parameters: with which it has that epsilon.
     per_report: epsilon of one report, between any two records.
-    errors: of each estimate, its expected standard error as a part of that of the collection's mechanism.
+    errors: of each estimate, the distance to expect as a part of that by the collection's mechanism, with `reports`.
+    reports: number of reports in a window for which it is so.
     """
 
     kind: str
     parameters: dict[str, float]
     per_report: float
     errors: tuple[float, ...]
+    reports: int
 
     def compared(self, estimates: Sequence[str], *, per_report: float) -> str:
         """Compare it with the collection's mechanism, whose estimates have these names."""
-        better = [name for name, error in zip(estimates, self.errors, strict=True) if error < 1]
+        better = [name for name, error in zip(estimates, self.errors, strict=True) if error < _BETTER]
         verdict = {
             0: "It is better for no estimate: keep the mechanism",
             len(estimates): "It is better for all estimates, if that price is right",
@@ -125,8 +141,8 @@ class OtherMechanism:
         parameters = ", ".join(f"{name}: {value:.4g}" for name, value in self.parameters.items())
         return (
             f"Alternative: `kind: {self.kind}, {parameters}` has the same lifetime epsilon between any two records. "
-            f"Its standard errors are {factor} times these, and one report costs {shown_epsilon(self.per_report)} "
-            f"nats instead of {shown_epsilon(per_report)}. {verdict}."
+            f"With {self.reports:,} reports, its distances are {factor} times these, and one report costs "
+            f"{shown_epsilon(self.per_report)} nats instead of {shown_epsilon(per_report)}. {verdict}."
         )
 
 
@@ -193,15 +209,26 @@ class Plan(AnyPlan):
             ),
         )
         yield budget_section(self.budgets, of="reports")
+        columns = tuple(f"{error.reports:,}" for error in self.estimates[0].errors)
+        yield Section(
+            title="Expected distance from the users who report, by reports in a window",
+            columns=("estimate", *columns),
+            rows=tuple((each.name, *(_shown(error.avd) for error in each.errors)) for each in self.estimates),
+            notes=(
+                "Half the sum of the errors of all cells, measured on drawn users. Two of their attributes are 0.1 "
+                "to 0.2 from independent; where they are independent, or most users have few values, errors are "
+                "smaller. `evaluate` takes a table of yours.",
+            ),
+        )
         yield Section(
             title="Expected standard error of a cell, by reports in a window",
-            columns=("estimate", "of", "cells", *(f"{error.reports:,}" for error in self.estimates[0].errors)),
+            columns=("estimate", "of", "cells", *columns),
             rows=tuple(
                 (
                     estimate.name,
                     estimate.attributes,
                     f"{estimate.cells:,}",
-                    *(f"{error.standard_error:.4f}" for error in estimate.errors),
+                    *(_shown(error.standard_error) for error in estimate.errors),
                 )
                 for estimate in self.estimates
             ),
@@ -215,6 +242,10 @@ class Plan(AnyPlan):
                 *(other.compared([each.name for each in self.estimates], per_report=once) for other in self.others),
             ),
         )
+
+
+def _shown(error: float | None) -> str:
+    return "unknown" if error is None else f"{error:.4f}"
 
 
 def summary(collection: JointCollection) -> str:
@@ -238,6 +269,7 @@ def plan(collection: JointCollection, *, populations: Sequence[int] = POPULATION
     def paid(reports: float) -> float:
         return mechanism.privacy_loss(reports=reports).epsilon
 
+    errors = _errors(collection, populations)
     reports_per_day = DAY_MS / collection.window.pane_ms * collection.asked_share
     day = max(1, math.ceil(reports_per_day))
     return Plan(
@@ -257,39 +289,77 @@ def plan(collection: JointCollection, *, populations: Sequence[int] = POPULATION
             BudgetPlan(budget=budget, times=reports, days=reports / reports_per_day)
             for budget, reports in ((budget, affordable(paid, budget=budget)) for budget in BUDGETS)
         ),
-        estimates=tuple(_estimate_plan(collection, estimate, populations) for estimate in collection.estimates),
-        others=tuple(_others(collection)),
+        estimates=tuple(
+            _estimate_plan(collection, estimate, errors[estimate.name]) for estimate in collection.estimates
+        ),
+        others=tuple(_others(collection, reports=min(max(populations[0], _COMPARED), populations[-1]))),
         linked=collection.linking,
         matched=None if collection.linked_ms is None else mechanism.matched_share(reports=collection.most_windows),
     )
 
 
-def _others(collection: JointCollection) -> Iterator[OtherMechanism]:
+def _others(collection: JointCollection, *, reports: int) -> Iterator[OtherMechanism]:
     for_ever = collection.mechanism.privacy_loss(reports=math.inf).epsilon
+    own: tuple[ReportsPlan, ...] | None = None
     for kind, spec in MECHANISMS.items():
         if kind == collection.mechanism_spec.kind:
             continue
         try:
             other = spec.for_budget(sizes=collection.sizes, for_ever=for_ever, per_report=None)
-        except ParameterError:
-            continue  # it cannot have this epsilon
-        mechanism = other.of(sizes=collection.sizes)
+            changed = {"mechanism": other.model_dump(exclude_none=True), "linked": None}
+            instead = JointCollection.model_validate({**collection.document, **changed})
+        except (ParameterError, ValueError):
+            continue  # it cannot have this epsilon, or what the file asks for
+        own = own or _at(collection, reports)
+        # One that sends the same, as k-subset does of two values, has the same errors, and no draw decides.
+        pairs = zip(own if _alike(instead, collection) else _at(instead, reports), own, strict=True)
         yield OtherMechanism(
             kind=kind,
             parameters=other.model_dump(exclude={"kind"}, exclude_none=True),
-            per_report=mechanism.privacy_loss(reports=1).epsilon,
-            errors=tuple(
-                _error(collection, estimate, mechanism.supports)
-                / _error(collection, estimate, collection.mechanism.supports)
-                for estimate in collection.estimates
-            ),
+            per_report=instead.mechanism.privacy_loss(reports=1).epsilon,
+            errors=tuple(mine.avd / owns.avd for mine, owns in pairs if mine.avd is not None and owns.avd),
+            reports=reports,
         )
 
 
-def _error(collection: JointCollection, estimate: EstimateSpec, supports: Sequence[Support]) -> float:
-    """Return the expected standard error of a cell from one report."""
-    places = collection.positions_of(estimate.of)
-    return cell_error([supports[place] for place in places], collection.sizes_of(estimate), reports=1)
+def _alike(one: JointCollection, other: JointCollection) -> bool:
+    both = zip(one.mechanism.supports, other.mechanism.supports, strict=True)
+    return all(
+        math.isclose(mine, theirs, rel_tol=1e-6)
+        for of_one, of_other in both
+        for mine, theirs in ((of_one.one, of_other.one), (of_one.zero, of_other.zero))
+    )
+
+
+def _at(collection: JointCollection, reports: int) -> tuple[ReportsPlan, ...]:
+    """Return the error to expect of each estimate with so many reports."""
+    return tuple(each for (each,) in _errors(collection, [reports]).values())
+
+
+def _errors(collection: JointCollection, populations: Sequence[int]) -> dict[str, tuple[ReportsPlan, ...]]:
+    """Return the errors to expect of each estimate; of those that differ in their attributes alone, the same."""
+    # So many reports of users who report repeatedly have the error of fewer reports of different users.
+    effect = collection.mechanism.design_effect(reports_per_user=collection.window.reports_per_user)
+    window = collection.window.model_copy(update={"reports_per_user": 1.0})
+    collection = collection.model_copy(update={"window": window, "linked_ms": None})
+    users = cache(lambda reports, seed: drawn(collection, reports, seed=seed))
+    known: dict[object, tuple[ReportsPlan, ...]] = {}
+    found = {}
+    for spec in collection.estimates:
+        counted = tuple(collection.sizes[place] for place in collection.positions_of(spec.counted))
+        shape = collection.sizes_of(spec), counted, spec.model_copy(update={"name": "", "of": (), "among": None})
+        if shape not in known:
+            expected = expected_errors(collection, spec, reports=[each / effect for each in populations], draw=users)
+            known[shape] = tuple(
+                ReportsPlan(
+                    reports=reports,
+                    standard_error=None if each is None else each.cell,
+                    avd=None if each is None else each.avd,
+                )
+                for reports, each in zip(populations, expected, strict=True)
+            )
+        found[spec.name] = known[shape]
+    return found
 
 
 def for_budget(collection: JointCollection, *, for_ever: float, per_report: float | None = None) -> JointCollection:
@@ -347,14 +417,13 @@ def cell_error(
     return math.sqrt((moment - 1.0 / cells**2) / reports)
 
 
-def _estimate_plan(collection: JointCollection, estimate: EstimateSpec, populations: Sequence[int]) -> EstimatePlan:
+def _estimate_plan(
+    collection: JointCollection, estimate: EstimateSpec, errors: tuple[ReportsPlan, ...]
+) -> EstimatePlan:
     sizes = collection.sizes_of(estimate)
     bits = collection.pseudonym_bits + len(collection.bits_of(estimate.counted))
     supports = [collection.mechanism.supports[position] for position in collection.positions_of(estimate.of)]
     grows = bits > TABLE_BITS
-    # So many reports of users who report repeatedly have the error of fewer reports of different users.
-    mechanism = collection.mechanism
-    shared = math.sqrt(mechanism.design_effect(reports_per_user=collection.window.reports_per_user))
     return EstimatePlan(
         name=estimate.name,
         of=estimate.of,
@@ -363,10 +432,7 @@ def _estimate_plan(collection: JointCollection, estimate: EstimateSpec, populati
         bits=bits,
         state_bytes=row_width(bits) + _SENT_COUNT_BYTES if grows else 2**bits * _COUNT_BYTES,
         grows=grows,
-        errors=tuple(
-            ReportsPlan(reports=reports, standard_error=shared * cell_error(supports, sizes, reports=reports))
-            for reports in populations
-        ),
+        errors=errors,
         linked_error=None
         if collection.linked_ms is None
         else cell_error(
@@ -374,7 +440,7 @@ def _estimate_plan(collection: JointCollection, estimate: EstimateSpec, populati
             sizes,
             reports=1,
             averaged=collection.most_windows,
-            permanent_share=mechanism.permanent_share,
+            permanent_share=collection.mechanism.permanent_share,
         )
         / cell_error(supports, sizes, reports=1),
     )

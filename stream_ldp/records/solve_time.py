@@ -17,7 +17,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -59,9 +59,18 @@ _DEPENDENT = 0.5
 #: Windows of a period in which the users of a sample report: with more, few users have the same numbers of ones.
 _LINKED_WINDOWS = 16
 
-#: The pseudonyms of users, uint8 of shape (users, bytes), of no bytes where reports are not linked; and their packed
-#: reports in each window, uint8 of shape (users, bytes of a report).
-_Drawn = tuple["NDArray[np.uint8]", tuple["NDArray[np.uint8]", ...]]
+
+class Drawn(NamedTuple):
+    """Users of the population that is assumed, and their reports.
+
+    values: their records, shape (users, attributes).
+    pseudonyms: uint8, shape (users, bytes), of no bytes where reports are not linked.
+    windows: their packed reports in each window, uint8, shape (users, bytes of a report).
+    """
+
+    values: NDArray[np.int64]
+    pseudonyms: NDArray[np.uint8]
+    windows: tuple[NDArray[np.uint8], ...]
 
 
 def is_large(collection: JointCollection) -> bool:
@@ -79,7 +88,7 @@ def solve_times(collection: JointCollection, *, populations: Sequence[int], time
     # Where reports are linked, each user of the window is a row, whatever the reports before it.
     linked = collection.linked_ms is not None
     windows = 1 if linked else collection.most_windows
-    draw = cache(lambda reports, seed: _drawn(collection, reports, seed=seed))
+    draw = cache(lambda reports, seed: drawn(collection, reports, seed=seed))
     # Estimates that differ in their attributes alone take as long.
     shapes: dict[object, list[_Measured]] = {}
     for spec in collection.estimates:
@@ -115,7 +124,7 @@ def _measure(
     spec: EstimateSpec,
     wanted: Sequence[int],
     timer: Timer,
-    draw: Callable[[int, int], _Drawn],
+    draw: Callable[[int, int], Drawn],
 ) -> list[_Measured]:
     """Solve small samples, and those of the wanted sizes that do not take too long; in the order of their sizes."""
     cells = math.prod(collection.sizes_of(spec))
@@ -136,9 +145,9 @@ def _measured(
     spec: EstimateSpec,
     reports: int,
     timer: Timer,
-    draw: Callable[[int, int], _Drawn],
+    draw: Callable[[int, int], Drawn],
 ) -> _Measured:
-    first, later = (_counts(collection, spec, draw(reports, seed)) for seed in (1, 2))
+    first, later = (counted_of(collection, spec, draw(reports, seed)) for seed in (1, 2))
     answers: list[Estimate] = []
     first_s = timer(lambda: answers.append(_solve(collection, spec, first, before=None)))
     later_s = timer(lambda: answers.append(_solve(collection, spec, later, before=answers[0])))
@@ -176,33 +185,40 @@ def sample(collection: JointCollection, spec: EstimateSpec, reports: int, *, see
 
     Where reports are linked, the same users report in some windows of a period; else there is one window.
     """
-    return _counts(collection, spec, _drawn(collection, reports, seed=seed))
+    return counted_of(collection, spec, drawn(collection, reports, seed=seed))
 
 
-def _drawn(collection: JointCollection, reports: int, *, seed: int) -> _Drawn:
+def drawn(collection: JointCollection, reports: int, *, seed: int) -> Drawn:
+    """Draw users, and their reports, of a population whose values are of unequal frequency and depend on each other.
+
+    The value of an attribute of r is floor(r u^2), with u uniform; with probability 1/2, it is the u that is common
+    to the user's attributes. Pairs have an AVD of 0.1 to 0.2 from the product of their margins.
+    """
     rng = np.random.default_rng(seed)
     common = rng.random(reports)
     ranks = [np.where(rng.random(reports) < _DEPENDENT, common, rng.random(reports)) for _ in collection.sizes]
     values = np.stack(
         [(size * rank**2).astype(np.int64) for size, rank in zip(collection.sizes, ranks, strict=True)], axis=1
     )
-    mechanism, entropy = collection.mechanism, SeededEntropy(seed)
+    # Of another seed: noise from the stream that the values are drawn from would follow them.
+    mechanism, entropy = collection.mechanism, SeededEntropy(np.random.SeedSequence((seed, 1)))
     pseudonyms = collection.pseudonyms(reports, secrets=None, time_ms=0, entropy=entropy)
     permanent = mechanism.permanent(values.astype(np.intp), entropy)
     windows = 1 if collection.linked_ms is None else min(collection.most_windows, _LINKED_WINDOWS)
-    return pseudonyms, tuple(mechanism.packed(mechanism.instantaneous(permanent, entropy)) for _ in range(windows))
+    sent = tuple(mechanism.packed(mechanism.instantaneous(permanent, entropy)) for _ in range(windows))
+    return Drawn(values=values, pseudonyms=pseudonyms, windows=sent)
 
 
-def _counts(collection: JointCollection, spec: EstimateSpec, drawn: _Drawn) -> tuple[RowCounts, ...]:
-    pseudonyms, windows = drawn
+def counted_of(collection: JointCollection, spec: EstimateSpec, users: Drawn) -> tuple[RowCounts, ...]:
+    """Count the reports of users in each window, as far as an estimate counts them."""
     bits = list(collection.bits_of(spec.counted))
 
     def counts_of(packed: NDArray[np.uint8]) -> RowCounts:
         told = np.unpackbits(packed, axis=1, bitorder="little")[:, bits]
-        rows = np.concatenate([pseudonyms, np.packbits(told, axis=1, bitorder="little")], axis=1)
+        rows = np.concatenate([users.pseudonyms, np.packbits(told, axis=1, bitorder="little")], axis=1)
         return RowCounts.of(rows, bits=collection.pseudonym_bits + len(bits))
 
-    return tuple(counts_of(packed) for packed in windows)
+    return tuple(counts_of(packed) for packed in users.windows)
 
 
 def _line(small: float, large: float, rows: float, more_rows: float, *, at: float) -> float:

@@ -49,13 +49,13 @@ def test_where_solves_take_long_no_large_sample_is_solved_and_none_twice(
 ) -> None:
     monkeypatch.setattr(timing, "measured", lambda work: 90.0 + 0 * bool(work()))
     drawn: list[tuple[int, int]] = []
-    draw = solve_time._drawn
+    draw = solve_time.drawn
 
     def noted(collection: JointCollection, reports: int, *, seed: int) -> Any:
         drawn.append((reports, seed))
         return draw(collection, reports, seed=seed)
 
-    monkeypatch.setattr(solve_time, "_drawn", noted)
+    monkeypatch.setattr(solve_time, "drawn", noted)
     collection = JointCollection.load(write_survey(tmp_path / "survey.yaml"))
     timing.solve_times(collection, populations=[100_000])
     assert 0 < max(drawn)[0] <= 10_000

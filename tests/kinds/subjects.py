@@ -104,7 +104,7 @@ synthesis: {{records: 30, seed: 7}}
         cost=8.0,
         truth=_shares("both", ["no", "some"], ["yes", "full"]),
         summary="2 attributes, 3 bits a report, estimates both",
-        planned=["bathing, mobility", "0.0126"],
+        planned=["bathing, mobility", "Expected distance from the users who report", "0.0"],
         misspelt=("estimates:", "estimtes:"),
         another=("epsilon: 4", "epsilon: 3"),
         evaluated=(

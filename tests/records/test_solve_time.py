@@ -123,14 +123,14 @@ def test_the_samples_of_a_wide_estimate_are_small_enough_to_be_solved_in_seconds
         work()
         return 1.0
 
-    drawn = solve_time._drawn
+    drawn = solve_time.drawn
 
     def noted(collection: JointCollection, reports: int, *, seed: int) -> Any:
         sizes.append(reports)
         return drawn(collection, 10, seed=seed)
 
     with patched.context() as context:
-        context.setattr(solve_time, "_drawn", noted)
+        context.setattr(solve_time, "drawn", noted)
         list(solve_times(wide, populations=[10**6], timer=timer))
     assert max(sizes) * math.prod((150, 160)) <= 10**8
 
@@ -143,14 +143,14 @@ def test_what_is_solved_quickly_is_measured_at_the_size_that_is_asked_about() ->
         work()
         return 0.001 * len(sizes)
 
-    drawn = solve_time._drawn
+    drawn = solve_time.drawn
 
     def noted(collection: JointCollection, reports: int, *, seed: int) -> Any:
         sizes.append(reports)
         return drawn(collection, 10, seed=seed)
 
     with pytest.MonkeyPatch.context() as context:
-        context.setattr(solve_time, "_drawn", noted)
+        context.setattr(solve_time, "drawn", noted)
         (time,) = solve_times(collection, populations=[300_000], timer=timer)
     assert sizes[::2] == [2_500, 10_000, 100_000, 300_000]
     assert (time.first_s, time.later_s) == (0.008, 0.008)

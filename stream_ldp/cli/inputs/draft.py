@@ -97,13 +97,13 @@ def _joint(
         }
         collection = parse_collection(_flow(document))
         planned: Any = kind_of(collection).plan(collection, populations=[users])
-        errors[kind] = planned.estimates[0].errors[0].standard_error, found
+        errors[kind] = planned.estimates[0].errors[0].avd, found
     if not errors:
         raise ParameterError(f"no mechanism has an epsilon of {epsilon:g}: choose one between 0.1 and 20")
     best = min(errors, key=lambda kind: errors[kind][0])
     least, mechanism = errors[best]
     others = [f"{kind} {error / least:.2f} times as much" for kind, (error, _) in errors.items() if kind != best]
-    told = f"`stream-ldp plan` expects standard errors of {least:.4f} from {users:,} users with it"
+    told = f"`stream-ldp plan` expects a distance of {least:.3g} from the truth of {users:,} users with it"
     return (
         mechanism,
         [f"{told}{', ' + ' and '.join(others) if others else ''}."],

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from stream_ldp.client.sender import now_ms
+from stream_ldp.testing import KafkaInMemory, kafka_in_memory
 from tests.cli.films import QUICK, epochs_to_come, written
+from tests.client.examples import collection_of
 from tests.client.fakes import FakeBroker, followed
 from tests.client.items import LoopTimeline, film_round, films
+from tests.in_memory import START_MS, report
 from tests.records.examples import TOWNS_TEXT
 
 
@@ -35,3 +40,12 @@ def towns_file(tmp_path: Path) -> Path:
     path = tmp_path / "survey.yaml"
     path.write_text(TOWNS_TEXT, encoding="utf-8")
     return path
+
+
+@pytest.fixture
+def answered() -> Iterator[KafkaInMemory]:
+    """Let 600 users report to the survey on a Kafka in memory, which has its finals."""
+    with kafka_in_memory(collection_of(), now_ms=START_MS) as memory:
+        asyncio.run(report(memory, collection_of(), 600))
+        memory.close_windows()
+        yield memory

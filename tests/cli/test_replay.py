@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,15 +19,7 @@ from tests.in_memory import START_MS, report
 Run = Callable[..., Result]
 
 
-@pytest.fixture
-def kafka() -> Iterator[KafkaInMemory]:
-    with kafka_in_memory(collection_of(), now_ms=START_MS) as memory:
-        asyncio.run(report(memory, collection_of(), 600))
-        memory.close_windows()
-        yield memory
-
-
-@pytest.mark.usefixtures("kafka")
+@pytest.mark.usefixtures("answered")
 def test_equal_windows_end_with_0(command_line: Run, survey: Path) -> None:
     result = command_line(replay, survey)
     assert result.exit_code == 0, result.output
@@ -37,12 +29,14 @@ def test_equal_windows_end_with_0(command_line: Run, survey: Path) -> None:
     assert again.stdout.splitlines() == [one]
 
 
-def test_a_different_window_ends_with_4_and_says_where(kafka: KafkaInMemory, command_line: Run, survey: Path) -> None:
-    topic = kafka.settings.topic_names.reports("care-survey")
-    kafka.broker.put(topic, b"")
-    batches = kafka.batches("care-survey")
+def test_a_different_window_ends_with_4_and_says_where(
+    answered: KafkaInMemory, command_line: Run, survey: Path
+) -> None:
+    topic = answered.settings.topic_names.reports("care-survey")
+    answered.broker.put(topic, b"")
+    batches = answered.batches("care-survey")
     with kafka_in_memory(collection_of(), now_ms=START_MS) as other:
-        for answer in kafka.broker.available(kafka.settings.topic_names.answers_of("care-survey", "estimates")):
+        for answer in answered.broker.available(answered.settings.topic_names.answers_of("care-survey", "estimates")):
             other.broker.put(
                 other.settings.topic_names.answers_of("care-survey", "estimates"), answer.value, key=answer.key
             )
@@ -56,15 +50,15 @@ def test_a_different_window_ends_with_4_and_says_where(kafka: KafkaInMemory, com
 
 
 def test_a_window_that_the_log_no_longer_holds_ends_with_3(
-    kafka: KafkaInMemory, command_line: Run, survey: Path
+    answered: KafkaInMemory, command_line: Run, survey: Path
 ) -> None:
-    kafka.broker.beginnings[kafka.settings.topic_names.reports("care-survey")] = 1
+    answered.broker.beginnings[answered.settings.topic_names.reports("care-survey")] = 1
     result = command_line(replay, survey)
     assert result.exit_code == 3
     assert "the log no longer holds the window" in result.stderr
 
 
-@pytest.mark.usefixtures("kafka")
+@pytest.mark.usefixtures("answered")
 def test_other_attributes_are_written_as_a_table(command_line: Run, survey: Path, tmp_path: Path) -> None:
     result = command_line(replay, survey, "--of", "mobility", "--method", "em", "-o", tmp_path / "other.csv")
     assert result.exit_code == 0, result.output
@@ -74,7 +68,7 @@ def test_other_attributes_are_written_as_a_table(command_line: Run, survey: Path
     assert "ad-hoc" in command_line(replay, survey, "--of", "mobility").stdout
 
 
-@pytest.mark.usefixtures("kafka")
+@pytest.mark.usefixtures("answered")
 @pytest.mark.parametrize(
     ("flags", "problem"),
     [

@@ -6,7 +6,7 @@ import asyncio
 import csv
 import errno
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,7 @@ from stream_ldp.cli.synthesize import synthesize
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.answer import moment
 from stream_ldp.records.collection import JointCollection
-from stream_ldp.testing import KafkaInMemory, kafka_in_memory
+from stream_ldp.testing import kafka_in_memory
 from tests.client.examples import collection_of
 from tests.in_memory import START_MS, report
 from tests.marginals.examples import TEXT as SAMPLED
@@ -29,15 +29,7 @@ from tests.views.examples import users
 Run = Callable[..., Result]
 
 
-@pytest.fixture
-def kafka() -> Iterator[KafkaInMemory]:
-    with kafka_in_memory(collection_of(), now_ms=START_MS) as memory:
-        asyncio.run(report(memory, collection_of(), 600))
-        memory.close_windows()
-        yield memory
-
-
-@pytest.mark.usefixtures("kafka")
+@pytest.mark.usefixtures("answered")
 def test_records_are_as_many_as_reports_have_the_file_s_values_and_repeat(command_line: Run, survey: Path) -> None:
     result = command_line(synthesize, survey)
     assert result.exit_code == 0, result.output
@@ -50,7 +42,7 @@ def test_records_are_as_many_as_reports_have_the_file_s_values_and_repeat(comman
     assert command_line(synthesize, survey, "--seed", "2").stdout != result.stdout
 
 
-@pytest.mark.usefixtures("kafka")
+@pytest.mark.usefixtures("answered")
 def test_records_go_to_a_csv_or_parquet_file(command_line: Run, survey: Path, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="the extra `analysis` is not installed")
     for name in ("records.csv", "records.parquet"):
@@ -125,7 +117,7 @@ def test_a_collection_without_records_is_refused(command_line: Run, tmp_path: Pa
     assert "has no records: synthetic ones are made of collections of joint distributions" in result.stderr
 
 
-@pytest.mark.usefixtures("kafka")
+@pytest.mark.usefixtures("answered")
 def test_a_reader_of_the_output_who_has_enough_ends_the_command_without_a_word_of_files(
     command_line: Run, survey: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,7 +21,7 @@ from stream_ldp.schemas import FOLDER
 HOSTILE = "\x1b]0;owned\x07\x9b2J\n[red]\u202ex"
 
 #: What these say decides what an answer is.
-_KEPT = {"fingerprint", "kind", "status", "weights"}
+_KEPT = {"about", "fingerprint", "kind", "status", "weights"}
 
 
 def hostile(part: Any, name: str = "") -> Any:

@@ -21,7 +21,8 @@ from stream_ldp.schemas import FOLDER
 HOSTILE = "\x1b]0;owned\x07\x9b2J\n[red]\u202ex"
 
 #: What these say decides what an answer is.
-_KEPT = {"about", "fingerprint", "kind", "status", "weights"}
+_KEPT = {"fingerprint", "kind", "status", "weights"}
+_KEPT_WORDS = {("about", "items"), ("about", "itemsets")}
 
 
 def hostile(part: Any, name: str = "") -> Any:
@@ -30,7 +31,8 @@ def hostile(part: Any, name: str = "") -> Any:
         return {key: hostile(value, key) for key, value in part.items()}
     if isinstance(part, list):
         return [hostile(value, name) for value in part]
-    return f"{HOSTILE}{part}" if isinstance(part, str) and name not in _KEPT else part
+    kept = not isinstance(part, str) or name in _KEPT or (name, part) in _KEPT_WORDS
+    return part if kept else f"{HOSTILE}{part}"
 
 
 def test_text_is_shown_as_it_is_and_what_a_terminal_would_obey_is_spelt_out() -> None:

@@ -8,7 +8,7 @@ from stream_ldp.testing import kafka_in_memory
 
 films = parse_collection("""
 collection: films
-mechanism: {kind: loloha, epsilon: 2, for_ever: 4, k: 3, set_size: 2}
+mechanism: {kind: loloha, epsilon: 2, lifetime: 4, k: 3, set_size: 2}
 items: {names: [alien, brazil, casablanca, dune, eraserhead, fargo, gravity, heat]}
 window: {size: 5s}
 """)

@@ -122,7 +122,7 @@ estimates: [{name: town, of: [town]}]
 """.replace("VALUES", ", ".join(f"t{number}" for number in range(20)))
 MEMOISED = """
 collection: films
-mechanism: {kind: loloha, epsilon: 1, for_ever: 2, k: 2, set_size: 2}
+mechanism: {kind: loloha, epsilon: 1, lifetime: 2, k: 2, set_size: 2}
 items: {names: [alien, brazil, casablanca, dune, eraserhead, fargo]}
 window: {size: 10s, grace: 1s, idle_timeout: 2s}
 """
@@ -434,7 +434,7 @@ def _last_in_the_clear(original: Any) -> Any:
 
 
 def _row_of_the_set(patch: pytest.MonkeyPatch) -> None:
-    original = loloha.LolohaResponse._drawn_for_ever
+    original = loloha.LolohaResponse._drawn_permanently
 
     def drawn(self: Any, values: Any, *, padding: int, words: Any) -> Any:
         of_set = bytes(np.sort(values).astype("<u4").tobytes())
@@ -445,7 +445,7 @@ def _row_of_the_set(patch: pytest.MonkeyPatch) -> None:
             words=lambda purpose: words(purpose + of_set if purpose == b"row" else purpose),
         )
 
-    patch.setattr(loloha.LolohaResponse, "_drawn_for_ever", drawn)
+    patch.setattr(loloha.LolohaResponse, "_drawn_permanently", drawn)
 
 
 def _two_turns(original: Any) -> Any:

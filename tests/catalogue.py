@@ -47,9 +47,9 @@ OF_VALUES: list[tuple[FrequencyOracle, type[FrequencyOracle]]] = [
     (HadamardResponse(size=4, epsilon=2.0, hash_bits=2), broken.SendsDummiesPlainly),
     (SetHadamardResponse(size=4, slots=2, epsilon=1.0, hash_bits=2), broken.AnswersForAHigherEpsilon),
     (SubsetResponse(size=5, epsilon=1.0, members=2), broken.DrawsOthersWithTheirOwn),
-    (RepeatedResponse(size=4, epsilon=1.0, for_ever=2.0), broken.RepeatsThePermanentAnswer),
-    (RepeatedResponse(size=2, epsilon=0.5, for_ever=2.0), broken.RepeatsThePermanentAnswer),
-    (LolohaResponse(size=5, epsilon=1.0, for_ever=2.0), broken.SendsThePermanentSign),
+    (RepeatedResponse(size=4, epsilon=1.0, lifetime=2.0), broken.RepeatsThePermanentAnswer),
+    (RepeatedResponse(size=2, epsilon=0.5, lifetime=2.0), broken.RepeatsThePermanentAnswer),
+    (LolohaResponse(size=5, epsilon=1.0, lifetime=2.0), broken.SendsThePermanentSign),
 ]
 
 #: Mechanisms for other inputs than values alone, each with a broken twin of the same parameters.
@@ -59,9 +59,9 @@ OF_NUMBERS: list[tuple[Randomizer, type[Randomizer]]] = [
         ChannelResponse(table=exact_rows([(0.7, 0, 0.3), (0.4, 0, 0.6), (0.3, 0, 0.7), (0.5, 0, 0.5)])),
         broken.ShiftsItsEnds,
     ),
-    (BloomResponse(size=4, hashes=2, for_ever=4.0), broken.SpendsEpsilonTwice),
-    (BloomResponse(size=4, hashes=2, for_ever=4.0, p=0.25, q=0.75), broken.ForgetsTheSecondNoise),
-    (BloomResponse(size=3, hashes=1, for_ever=2.0, p=0.1, q=1.0), broken.SpendsEpsilonTwice),
+    (BloomResponse(size=4, hashes=2, lifetime=4.0), broken.SpendsEpsilonTwice),
+    (BloomResponse(size=4, hashes=2, lifetime=4.0, p=0.25, q=0.75), broken.ForgetsTheSecondNoise),
+    (BloomResponse(size=3, hashes=1, lifetime=2.0, p=0.1, q=1.0), broken.SpendsEpsilonTwice),
     (PiecewiseResponse(steps=6, width=3, epsilon=1.0), broken.SharesThePlateau),
     (PiecewiseResponse(steps=1, width=1, epsilon=2.0), broken.SharesThePlateau),
     *(

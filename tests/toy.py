@@ -232,7 +232,7 @@ def published(collection: Coins, reports: int, *, windows: int = 1) -> Published
         reports,
         windows=windows,
         epsilon=math.log(truth / (1 - truth)),
-        for_ever=math.log(truth / (1 - truth)),
+        lifetime=math.log(truth / (1 - truth)),
         hidden="both sides",
         blanket=Blanket.of_support(own=truth, any_value=0.5, both=0.0),
     )

@@ -210,7 +210,7 @@ def _sent_distribution(symbol: Symbol, value: int) -> tuple[Fraction, ...]:
     )
 
 
-def _for_ever(stages: TwoStages) -> TwoStages:
+def _lifetime(stages: TwoStages) -> TwoStages:
     """Return the stages that send the permanent symbol itself, which is what infinitely many reports reveal."""
     symbols = range(len(stages.response))
     return TwoStages(
@@ -222,7 +222,7 @@ def _for_ever(stages: TwoStages) -> TwoStages:
 @lru_cache(maxsize=1024)
 def _constant_loss(symbols: tuple[Symbol, ...], reports: float) -> Decimal:
     if math.isinf(reports):
-        return _constant_loss(tuple(Symbol(inputs=each.inputs, stages=_for_ever(each.stages)) for each in symbols), 1)
+        return _constant_loss(tuple(Symbol(inputs=each.inputs, stages=_lifetime(each.stages)) for each in symbols), 1)
     if reports > MAX_REPORTS:
         raise TooLarge(
             f"{reports} reports: outputs are enumerated for at most {MAX_REPORTS} reports, or for a lifetime"
@@ -286,7 +286,7 @@ def _alike(symbols: Sequence[Symbol]) -> bool:
             return False
         if len(stages.response) == size:
             return _symmetric(stages.permanent) and _symmetric(stages.response)
-        return stages == _for_ever(stages) and _renamable(stages.permanent)
+        return stages == _lifetime(stages) and _renamable(stages.permanent)
     one_hot = [tuple(int(value == bit) for value in range(size)) for bit in range(size)]
     return [each.inputs for each in symbols] == one_hot and len({each.stages for each in symbols}) == 1
 

@@ -41,7 +41,7 @@ def plan(
             show_default=False,
         ),
     ] = None,
-    for_ever: Annotated[
+    lifetime: Annotated[
         float | None,
         typer.Option(
             help="Lifetime epsilon of a user, in nats, between any two records, to find parameters for.",
@@ -51,7 +51,7 @@ def plan(
     per_report: Annotated[
         float | None,
         typer.Option(
-            help="Epsilon of one report, in nats, to find parameters for; needs --for-ever.",
+            help="Epsilon of one report, in nats, to find parameters for; needs --lifetime.",
             show_default=False,
         ),
     ] = None,
@@ -79,7 +79,7 @@ def plan(
 ) -> None:
     """Compute the cost from the collection's file alone, and measure how long its solves take on this machine.
 
-    For a collection of records, --for-ever finds the parameters that spend so much, prints them for the collection's
+    For a collection of records, --lifetime finds the parameters that spend so much, prints them for the collection's
     file, and shows their cost. For a collection of item sets, the cost of each phase of an epoch is shown.
 
     A design that --finals leads to is for a collection to come: it has another fingerprint, and users who report to
@@ -89,12 +89,12 @@ def plan(
     """
     (collection,) = load_collections([file]).values()
     kind = kind_of(collection)
-    if for_ever is not None or per_report is not None:
+    if lifetime is not None or per_report is not None:
         if kind.for_budget is None:
-            fail("--for-ever and --per-report are for collections of records: see `epsilon` in the file", code=2)
-        if for_ever is None:
-            fail("--per-report belongs to --for-ever: give both, or --for-ever alone for permanent responses", code=2)
-        collection = kind.for_budget(collection, for_ever=for_ever, per_report=per_report)
+            fail("--lifetime and --per-report are for collections of records: see `epsilon` in the file", code=2)
+        if lifetime is None:
+            fail("--per-report belongs to --lifetime: give both, or --lifetime alone for permanent responses", code=2)
+        collection = kind.for_budget(collection, lifetime=lifetime, per_report=per_report)
         if not as_json:
             parameters = collection.document["mechanism"]
             echo(f"mechanism: {{{', '.join(f'{name}: {value}' for name, value in parameters.items())}}}")

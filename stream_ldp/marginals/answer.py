@@ -402,7 +402,7 @@ class AnswerPrivacy(PrivacyPart):
     """Epsilon, in nats, of any two users, and the assumption that it rests on."""
 
     per_report: float
-    for_ever: float
+    lifetime: float
     assumption: str
     published: PublishedField = None
 
@@ -444,7 +444,7 @@ class Marginals(AnswerMessage):
             ),
             previous=tuple(sentence for each in self.attributes for sentence in each.previous),
             privacy=(
-                f"epsilon {shown_epsilon(self.privacy.for_ever)} a lifetime: {self.privacy.assumption}",
+                f"epsilon {shown_epsilon(self.privacy.lifetime)} a lifetime: {self.privacy.assumption}",
                 *self.privacy.sentences,
             ),
         )

@@ -193,7 +193,7 @@ def bloom_oracle(*, epsilon: float, hashes: int, noise: tuple[float, float] | No
         ParameterError: a parameter is out of its range, or the epsilon beyond the resolution of probabilities.
     """
     p, q = noise or (0.0, 1.0)
-    return BloomResponse(size=_BITS, hashes=hashes, for_ever=epsilon, p=p, q=q)
+    return BloomResponse(size=_BITS, hashes=hashes, lifetime=epsilon, p=p, q=q)
 
 
 def cohort_oracle(name: str, *, epsilon: float) -> FrequencyOracle:
@@ -223,7 +223,7 @@ def loloha_oracle(*, epsilon: float, per_report: float, buckets: int | None) -> 
         ParameterError: one report may cost as much as all, or an epsilon is beyond the resolution of probabilities.
     """
     if buckets is not None:
-        return RepeatedResponse(size=buckets, epsilon=per_report, for_ever=epsilon)
+        return RepeatedResponse(size=buckets, epsilon=per_report, lifetime=epsilon)
     best = loloha_oracle(epsilon=epsilon, per_report=per_report, buckets=2)
     while best.size < MAX_BUCKETS:
         larger = loloha_oracle(epsilon=epsilon, per_report=per_report, buckets=best.size + 1)

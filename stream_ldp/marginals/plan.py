@@ -150,7 +150,7 @@ def summary(collection: SampledCollection) -> str:
     questions = collection.questions
     return (
         f"{quantity(len(collection.attributes), 'attribute')}, each user asked about one at epsilon "
-        f"{shown_epsilon(questions.for_ever)}, {questions.bits} bits a report"
+        f"{shown_epsilon(questions.lifetime)}, {questions.bits} bits a report"
     )
 
 
@@ -165,9 +165,9 @@ def plan(collection: SampledCollection, *, populations: Sequence[int] = POPULATI
         fingerprint=collection.fingerprint.hex(),
         bits=questions.bits,
         report_bytes=row_width(questions.bits),
-        epsilon=questions.for_ever,
+        epsilon=questions.lifetime,
         per_report=questions.epsilon,
-        changed=questions.for_ever,
+        changed=questions.lifetime,
         counters=questions.counters,
         state_bytes=questions.counters * SUM_BYTES,
         attributes=tuple(_attribute(collection, place, populations) for place in range(len(collection.attributes))),
@@ -230,19 +230,19 @@ def changing(collection: SampledCollection) -> tuple[ChangingValues, ...]:
 def _changing(collection: SampledCollection, place: int) -> ChangingValues:
     attribute, (_, first) = collection.attributes[place], _about(collection, place)[0]
     randomizer, size = first.randomizer, len(attribute.labels)
-    for_ever, per_report = randomizer.memoised.epsilon, randomizer.epsilon
+    lifetime, per_report = randomizer.memoised.epsilon, randomizer.epsilon
     hashes = collection.mechanism_spec.hashes_lists
     direct: FrequencyOracle
     hashing: FrequencyOracle
-    if per_report < for_ever:
-        direct = RepeatedResponse(size=size, epsilon=per_report, for_ever=for_ever)
-        hashing = loloha_oracle(epsilon=for_ever, per_report=per_report, buckets=None)
+    if per_report < lifetime:
+        direct = RepeatedResponse(size=size, epsilon=per_report, lifetime=lifetime)
+        hashing = loloha_oracle(epsilon=lifetime, per_report=per_report, buckets=None)
     else:
-        direct, hashing = DirectResponse(size=size, epsilon=for_ever), cohort_oracle("o-rr", epsilon=for_ever)
+        direct, hashing = DirectResponse(size=size, epsilon=lifetime), cohort_oracle("o-rr", epsilon=lifetime)
     return ChangingValues(
         about=attribute.name,
         values=size,
-        for_ever=for_ever,
+        lifetime=lifetime,
         per_report=per_report,
         variance=(direct if hashes else randomizer).mean_variance,
         buckets=(randomizer if hashes else hashing).size,

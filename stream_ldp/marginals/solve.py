@@ -46,8 +46,8 @@ def solve(collection: SampledCollection, task: WindowTask[WindowSeries, Marginal
         plausibility=plausibility,
         privacy=AnswerPrivacy(
             per_report=questions.epsilon,
-            for_ever=questions.for_ever,
-            assumption=ASSUMPTION if questions.epsilon == questions.for_ever else REPEATED,
+            lifetime=questions.lifetime,
+            assumption=ASSUMPTION if questions.epsilon == questions.lifetime else REPEATED,
             published=published_of_window(task, collection, published, plausibility=plausibility),
         ),
     )

@@ -329,7 +329,7 @@ class _DirectSpec(SampledSpec):
         if self.per_report is None:
             return value_oracle(self.oracle, size, epsilon=self.given_epsilon)
         value_oracle(direct, size, epsilon=self.given_epsilon)
-        return RepeatedResponse(size=size, epsilon=self.per_report, for_ever=self.given_epsilon)
+        return RepeatedResponse(size=size, epsilon=self.per_report, lifetime=self.given_epsilon)
 
 
 class DirectSpec(_DirectSpec):

@@ -64,7 +64,7 @@ class BloomResponse(Randomizer):
 
     size: m, bits of the filter.
     hashes: h.
-    for_ever: loss in nats of all reports that show one permanent response. The argument is an upper bound; the field
+    lifetime: loss in nats of all reports that show one permanent response. The argument is an upper bound; the field
         is the realised loss, 2h ln((1 - f/2) / (f/2)).
     p, q: of the instantaneous response, rounded to multiples of 2^-32.
     epsilon: of one report, h ln(q*(1 - p*) / (p*(1 - q*))).
@@ -75,11 +75,11 @@ class BloomResponse(Randomizer):
     """
 
     kind: ClassVar[str] = "bloom"
-    example: ClassVar[str] = "size=4,hashes=2,for_ever=4,p=0.25,q=0.75"
+    example: ClassVar[str] = "size=4,hashes=2,lifetime=4,p=0.25,q=0.75"
 
     size: int
     hashes: int
-    for_ever: float
+    lifetime: float
     p: float = 0.0
     q: float = 1.0
     epsilon: float = field(init=False)
@@ -94,13 +94,13 @@ class BloomResponse(Randomizer):
             )
         if not 0.0 <= self.p < self.q <= 1.0:
             raise ParameterError(f"the second noise needs 0 <= p < q <= 1, got p={self.p} and q={self.q}")
-        object.__setattr__(self, "response", DirectResponse(size=2, epsilon=self.for_ever / (2 * self.hashes)))
-        object.__setattr__(self, "for_ever", 2 * self.hashes * self.response.epsilon)
+        object.__setattr__(self, "response", DirectResponse(size=2, epsilon=self.lifetime / (2 * self.hashes)))
+        object.__setattr__(self, "lifetime", 2 * self.hashes * self.response.epsilon)
         object.__setattr__(self, "epsilon", self.loss(reports=1))
 
     def loss(self, *, reports: float) -> float:
         """Return the loss of so many reports of one permanent response, in nats; see `BloomCost.loss`."""
-        return self.for_ever if self._is_permanent else self._shown.loss(reports=reports)
+        return self.lifetime if self._is_permanent else self._shown.loss(reports=reports)
 
     @property
     def charged_by_report(self) -> bool:
@@ -109,7 +109,7 @@ class BloomResponse(Randomizer):
 
     @property
     def cost(self) -> AnswerCost | BloomCost:
-        return AnswerCost(epsilon=self.for_ever) if self._is_permanent else self._shown
+        return AnswerCost(epsilon=self.lifetime) if self._is_permanent else self._shown
 
     @property
     def _shown(self) -> BloomCost:

@@ -82,16 +82,16 @@ class KRRSpec(MechanismSpec):
             return round_up(responses * Decimal(self.epsilon))
 
     @classmethod
-    def for_budget(cls, *, sizes: tuple[int, ...], for_ever: float, per_report: float | None) -> Self:
+    def for_budget(cls, *, sizes: tuple[int, ...], lifetime: float, per_report: float | None) -> Self:
         """See `MechanismSpec.for_budget`: all attributes get equal shares of the budget.
 
         Raises:
             ParameterError: the budget is out of range.
         """
-        if not 0 < for_ever < math.inf:
-            raise ParameterError(f"for_ever must be a positive, finite epsilon, got {for_ever}")
-        one = None if per_report is None or per_report >= for_ever else per_report / len(sizes)
-        mechanism = KRR(sizes=sizes, attribute_epsilon=for_ever / len(sizes), report_epsilon=one)
+        if not 0 < lifetime < math.inf:
+            raise ParameterError(f"lifetime must be a positive, finite epsilon, got {lifetime}")
+        one = None if per_report is None or per_report >= lifetime else per_report / len(sizes)
+        mechanism = KRR(sizes=sizes, attribute_epsilon=lifetime / len(sizes), report_epsilon=one)
         return cls(kind="k-rr", epsilon=mechanism.attribute_epsilon, per_report=mechanism.report_epsilon)
 
 

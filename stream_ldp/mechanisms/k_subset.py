@@ -63,19 +63,19 @@ class KSubsetSpec(MechanismSpec):
             return round_up(responses * Decimal(self.epsilon))
 
     @classmethod
-    def for_budget(cls, *, sizes: tuple[int, ...], for_ever: float, per_report: float | None) -> Self:
+    def for_budget(cls, *, sizes: tuple[int, ...], lifetime: float, per_report: float | None) -> Self:
         """See `MechanismSpec.for_budget`: all attributes get equal shares, and one report costs what all do.
 
         Raises:
             ParameterError: the budget is out of range, or smaller for one report than for all.
         """
-        if not 0 < for_ever < math.inf:
-            raise ParameterError(f"for_ever must be a positive, finite epsilon, got {for_ever}")
-        if per_report is not None and per_report < for_ever:
+        if not 0 < lifetime < math.inf:
+            raise ParameterError(f"lifetime must be a positive, finite epsilon, got {lifetime}")
+        if per_report is not None and per_report < lifetime:
             raise ParameterError(
                 "one report by k-subset costs as much as all: leave out per_report, or take k-rr or rr-ldp"
             )
-        mechanism = KSubset(sizes=sizes, attribute_epsilon=for_ever / len(sizes))
+        mechanism = KSubset(sizes=sizes, attribute_epsilon=lifetime / len(sizes))
         return cls(kind="k-subset", epsilon=mechanism.attribute_epsilon)
 
 

@@ -57,7 +57,7 @@ class SignResponse:
     """A response to a sign, 0 or 1: a permanent one, and a fresh response to that.
 
     epsilon: of one report, in nats. The argument is an upper bound; the field is the realised loss.
-    for_ever: the same of all reports that show one permanent sign.
+    lifetime: the same of all reports that show one permanent sign.
     permanent, fresh: the two responses.
 
     Raises:
@@ -65,22 +65,22 @@ class SignResponse:
     """
 
     epsilon: float
-    for_ever: float
+    lifetime: float
     permanent: DirectResponse = field(init=False, repr=False)
     fresh: DirectResponse = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not 0 < self.epsilon < self.for_ever < math.inf:
+        if not 0 < self.epsilon < self.lifetime < math.inf:
             raise ParameterError(
                 f"one report has to cost less than the lifetime, got epsilon={self.epsilon} and "
-                f"for_ever={self.for_ever}"
+                f"lifetime={self.lifetime}"
             )
-        permanent = DirectResponse(size=2, epsilon=self.for_ever)
+        permanent = DirectResponse(size=2, epsilon=self.lifetime)
         fresh = DirectResponse(size=2, epsilon=_fresh_epsilon(permanent.kept, epsilon=self.epsilon))
         object.__setattr__(self, "permanent", permanent)
         object.__setattr__(self, "fresh", fresh)
         object.__setattr__(self, "epsilon", self.loss(reports=1))
-        object.__setattr__(self, "for_ever", permanent.epsilon)
+        object.__setattr__(self, "lifetime", permanent.epsilon)
 
     @property
     def chances(self) -> list[int]:
@@ -114,13 +114,13 @@ class LolohaResponse(HadamardResponse):
 
     It is LOLOHA with two hashes (BiLOLOHA; Arcolezi, Pinzon, Palamidessi and Gambs, 2023), the hash being the sign in
     a row. A user who reports again keeps the row, and the first perturbation of each of the two
-    signs, for ever, and perturbs that afresh. So repeated reports of one sign lose no more than `for_ever`, and a
+    signs, for ever, and perturbs that afresh. So repeated reports of one sign lose no more than `lifetime`, and a
     value that changes has at most two signs to lose. Among many users each report is, by itself, a Hadamard response
     of one sign at `epsilon`, and is counted as such.
 
     size: number of values.
     epsilon: of one report, in nats. The argument is an upper bound; the field is the realised loss.
-    for_ever: upper bound of the loss of all reports of a value that does not change, in nats.
+    lifetime: upper bound of the loss of all reports of a value that does not change, in nats.
     response: perturbs the sign, twice; it has the realised losses.
 
     Raises:
@@ -128,9 +128,9 @@ class LolohaResponse(HadamardResponse):
     """
 
     kind: ClassVar[str] = "loloha"
-    example: ClassVar[str] = "size=8,epsilon=1,for_ever=2"
+    example: ClassVar[str] = "size=8,epsilon=1,lifetime=2"
 
-    for_ever: float
+    lifetime: float
     hash_bits: int = field(init=False, default=1)
     response: SignResponse = field(init=False, repr=False)
 
@@ -146,10 +146,10 @@ class LolohaResponse(HadamardResponse):
 
     def small(self) -> Self:
         """See `FrequencyOracle.small`: half as many values."""
-        return type(self)(size=max(2, self.size // 2), epsilon=self.epsilon, for_ever=self.for_ever)
+        return type(self)(size=max(2, self.size // 2), epsilon=self.epsilon, lifetime=self.lifetime)
 
     def resized(self, size: int, *, padding: int, epsilon: float) -> Self:  # noqa: ARG002
-        return type(self)(size=size, epsilon=epsilon, for_ever=self.for_ever)
+        return type(self)(size=size, epsilon=epsilon, lifetime=self.lifetime)
 
     @property
     def cost(self) -> SignCost:
@@ -158,7 +158,7 @@ class LolohaResponse(HadamardResponse):
 
     def held_sign(self, values: NDArray[np.int64], *, padding: int, words: Permanent) -> int:
         """Return the sign of what one user's set reports permanently: of the slot drawn, in the user's row."""
-        return int(self._drawn_for_ever(values, padding=padding, words=words)[1][0])
+        return int(self._drawn_permanently(values, padding=padding, words=words)[1][0])
 
     def permanent(self, values: NDArray[np.int64], *, padding: int, words: Permanent) -> NDArray[np.uint8]:
         """Make the permanent response of one user to a set: a packed row, uint8, shape (1, ceil(bits / 8)).
@@ -171,7 +171,7 @@ class LolohaResponse(HadamardResponse):
         padding: l, number of slots that the set is padded to.
         words: the user's.
         """
-        indices, signs = self._drawn_for_ever(values, padding=padding, words=words)
+        indices, signs = self._drawn_permanently(values, padding=padding, words=words)
         source = words(purpose_of_sign(int(signs[0])))
         return self.packed(indices, self.response.permanent.respond(signs, entropy=source))
 
@@ -180,7 +180,7 @@ class LolohaResponse(HadamardResponse):
         *indices, signs = unpack(rows, self._widths)
         return self.packed(np.array(indices), self.response.fresh.respond(signs, entropy=entropy))
 
-    def _drawn_for_ever(
+    def _drawn_permanently(
         self, values: NDArray[np.int64], *, padding: int, words: Permanent
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the index of the user's row, shape (1, 1), and the sign that the user has, shape (1,)."""
@@ -191,7 +191,7 @@ class LolohaResponse(HadamardResponse):
         return indices, self.hashed(drawn, indices, entropy=of_set)
 
     def _perturbing(self) -> SignResponse:
-        return SignResponse(epsilon=self.epsilon, for_ever=self.for_ever)
+        return SignResponse(epsilon=self.epsilon, lifetime=self.lifetime)
 
 
 def _fresh_epsilon(permanent: int, *, epsilon: float) -> float:
@@ -207,7 +207,7 @@ def _fresh_epsilon(permanent: int, *, epsilon: float) -> float:
     with localcontext(PRECISION):
         ratio, odds = likelihood_ratio(epsilon), Decimal(permanent) / (RESOLUTION - permanent)
         if ratio >= odds:
-            raise ParameterError(f"epsilon={epsilon} is so near for_ever that their difference is below 2^-32")
+            raise ParameterError(f"epsilon={epsilon} is so near lifetime that their difference is below 2^-32")
         odds = (ratio * odds - 1) / (odds - ratio)
         kept = int((RESOLUTION * odds / (odds + 1)).to_integral_value(ROUND_FLOOR))
     if not RESOLUTION // 2 < kept < RESOLUTION:

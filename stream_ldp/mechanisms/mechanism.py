@@ -99,10 +99,10 @@ class MechanismSpec(Part, ABC):
 
     @classmethod
     @abstractmethod
-    def for_budget(cls, *, sizes: tuple[int, ...], for_ever: float, per_report: float | None) -> Self:
+    def for_budget(cls, *, sizes: tuple[int, ...], lifetime: float, per_report: float | None) -> Self:
         """Return the parameters whose loss, for any two records that do not change, is at most these epsilons.
 
-        for_ever, per_report: epsilon of all reports of one record, and of one report, in nats; without `per_report`,
+        lifetime, per_report: epsilon of all reports of one record, and of one report, in nats; without `per_report`,
             one report may cost as much as all.
 
         Raises:

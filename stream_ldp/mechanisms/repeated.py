@@ -114,13 +114,13 @@ class RepeatedResponse(DirectResponse):
     """A direct response to a direct response, of which the first is drawn once for each value of a user.
 
     One report is a direct response as well, with the loss `epsilon`; any number of them that show the same permanent
-    response lose at most `for_ever` (the longitudinal k-RR; Arcolezi et al., 2021). The memoisation is RAPPOR's
+    response lose at most `lifetime` (the longitudinal k-RR; Arcolezi et al., 2021). The memoisation is RAPPOR's
     (Erlingsson, Pihur and Korolova, 2014).
 
     size: number of values.
     epsilon: in nats, of one report. The argument is an upper bound; the field is the realised loss, lower by the
         rounding of both probabilities.
-    for_ever: in nats, of all reports; as `epsilon`.
+    lifetime: in nats, of all reports; as `epsilon`.
     kept: P(a permanent response is the value) in units of 2^-32.
     fresh: P(a report is the permanent response) in units of 2^-32.
 
@@ -130,9 +130,9 @@ class RepeatedResponse(DirectResponse):
     """
 
     kind: ClassVar[str] = "repeated"
-    example: ClassVar[str] = "size=4,epsilon=1,for_ever=2"
+    example: ClassVar[str] = "size=4,epsilon=1,lifetime=2"
 
-    for_ever: float
+    lifetime: float
     fresh: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -140,16 +140,16 @@ class RepeatedResponse(DirectResponse):
             raise ParameterError(f"a repeated response is for two values or more, without dummies, got {self.size}")
         if not 0 < self.epsilon < math.inf:
             raise ParameterError(f"epsilon must be positive and finite, got {self.epsilon}")
-        if not self.epsilon < self.for_ever:
+        if not self.epsilon < self.lifetime:
             raise ParameterError(
-                f"one report may cost less than all: epsilon={self.epsilon} is not below for_ever={self.for_ever}"
+                f"one report may cost less than all: epsilon={self.epsilon} is not below lifetime={self.lifetime}"
             )
         others = self.size - 1
-        kept = kept_inside(self.for_ever, outside=others)
+        kept = kept_inside(self.lifetime, outside=others)
         fresh = fresh_chance(kept, size=self.size, epsilon=self.epsilon)
         object.__setattr__(self, "kept", kept)
         object.__setattr__(self, "fresh", fresh)
-        object.__setattr__(self, "for_ever", loss_of(kept, outside=others))
+        object.__setattr__(self, "lifetime", loss_of(kept, outside=others))
         object.__setattr__(self, "epsilon", self.loss(reports=1))
 
     def loss(self, *, reports: float) -> float:
@@ -196,7 +196,7 @@ class RepeatedResponse(DirectResponse):
     @property
     def memoised(self) -> DirectResponse:
         """See `Randomizer.memoised`: the first of both responses."""
-        return DirectResponse(size=self.size, epsilon=self.for_ever)
+        return DirectResponse(size=self.size, epsilon=self.lifetime)
 
     def instantaneous(self, rows: NDArray[np.uint8], *, entropy: Entropy) -> NDArray[np.uint8]:
         (named,) = unpack(rows, [self.bits])

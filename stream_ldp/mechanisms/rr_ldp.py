@@ -63,8 +63,8 @@ class RRLDPSpec(MechanismSpec):
         return self.of(sizes=(2,) * responses).epsilon(reports=reports)
 
     @classmethod
-    def for_budget(cls, *, sizes: tuple[int, ...], for_ever: float, per_report: float | None) -> Self:
-        f, p, q = rr_parameters(for_ever=for_ever, per_report=per_report, neighbours=len(sizes))
+    def for_budget(cls, *, sizes: tuple[int, ...], lifetime: float, per_report: float | None) -> Self:
+        f, p, q = rr_parameters(lifetime=lifetime, per_report=per_report, neighbours=len(sizes))
         return cls(kind="rr-ldp", f=f, p=p, q=q)
 
 

@@ -49,19 +49,19 @@ def rr_epsilon(*, flip: float, response: tuple[float, float], neighbours: int, r
 
 
 def rr_parameters(
-    *, for_ever: float, per_report: float | None, neighbours: int
+    *, lifetime: float, per_report: float | None, neighbours: int
 ) -> tuple[float, float | None, float | None]:
     """Return (f, p, q) with at most the wanted epsilon, and less only by what the resolution of 2^-32 takes.
 
-    for_ever, per_report: epsilon of all reports and of one, in nats; without `per_report`, or where it leaves
+    lifetime, per_report: epsilon of all reports and of one, in nats; without `per_report`, or where it leaves
         nothing to an IRR, p and q are None.
     neighbours: m, number of attributes in which two records may differ.
 
-    f follows from `for_ever`. One `per_report` leaves a family of (p, q); of it, this is the one with the smallest
+    f follows from `lifetime`. One `per_report` leaves a family of (p, q); of it, this is the one with the smallest
     standard error of the count of a rare value, p*(1-p*) / (q*-p*)^2: the optimised unary encoding of Wang, Blocki,
     Li and Jha (2017), q* = 1/2, or where the permanent response forbids it, the nearest that it allows, p = 0.
 
-    >>> f, p, q = rr_parameters(for_ever=8.0, per_report=2.0, neighbours=2)
+    >>> f, p, q = rr_parameters(lifetime=8.0, per_report=2.0, neighbours=2)
     >>> round(f, 3), p is not None and q is not None
     (0.238, True)
 
@@ -69,18 +69,18 @@ def rr_parameters(
         ParameterError: an epsilon is not positive and finite, one report is to cost more than all, or the resolution
             is too coarse.
     """
-    for name, epsilon in (("for_ever", for_ever), ("per_report", per_report)):
+    for name, epsilon in (("lifetime", lifetime), ("per_report", per_report)):
         if epsilon is not None and not 0 < epsilon < math.inf:
             raise ParameterError(f"{name} must be a positive, finite epsilon, got {epsilon}")
-    if per_report is not None and per_report > for_ever:
-        raise ParameterError(f"one report is one of all: per_report={per_report} must not exceed for_ever={for_ever}")
+    if per_report is not None and per_report > lifetime:
+        raise ParameterError(f"one report is one of all: per_report={per_report} must not exceed lifetime={lifetime}")
     with localcontext(PRECISION):
         # All roundings go towards more noise, in each of f, p and q: a target is never exceeded.
-        inverted = _multiple(1 / (1 + likelihood_ratio(Decimal(for_ever) / (2 * neighbours))), ROUND_CEILING)
+        inverted = _multiple(1 / (1 + likelihood_ratio(Decimal(lifetime) / (2 * neighbours))), ROUND_CEILING)
         if 2 * inverted >= 1:
             least = 2 * neighbours * loss_of(RESOLUTION // 2 + 1, outside=1)
             raise ParameterError(
-                f"for_ever={for_ever} leaves no information at a resolution of 2^-32: {would_do(least, math.inf)}"
+                f"lifetime={lifetime} leaves no information at a resolution of 2^-32: {would_do(least, math.inf)}"
             )
         f = float(2 * inverted)
         kept = 1 - inverted
@@ -100,9 +100,9 @@ def rr_parameters(
         if p >= q:
             # Two steps of 2^-32 between the exact p and q leave one, however they are rounded.
             apart = 4 * (kept - inverted) / RESOLUTION
-            least = min(for_ever, round_up(neighbours * ((1 + apart) / (1 - apart)).ln()))
+            least = min(lifetime, round_up(neighbours * ((1 + apart) / (1 - apart)).ln()))
             raise ParameterError(
-                f"per_report={per_report} leaves no information at a resolution of 2^-32: {would_do(least, for_ever)}"
+                f"per_report={per_report} leaves no information at a resolution of 2^-32: {would_do(least, lifetime)}"
             )
         return f, float(p), float(q)
 

@@ -89,7 +89,7 @@ def _changed(collection: Collection, asked: WhatIf) -> Collection:
     if asked.epsilon is not None and not _named(document):
         if kind.for_budget is None:
             raise _bad(f"{collection.name}: its file has no one epsilon to change")
-        changed = kind.for_budget(changed, for_ever=asked.epsilon, per_report=None)
+        changed = kind.for_budget(changed, lifetime=asked.epsilon, per_report=None)
     return changed
 
 

@@ -72,7 +72,7 @@ def summary(collection: PairsCollection) -> str:
     """Describe a collection on one line."""
     return (
         f"{quantity(len(collection.keys.names), 'key')} with numbers, each user asked about one at epsilon "
-        f"{shown_epsilon(collection.questions.for_ever)}, {collection.bits} bits a report"
+        f"{shown_epsilon(collection.questions.lifetime)}, {collection.bits} bits a report"
     )
 
 
@@ -91,7 +91,7 @@ def plan(collection: PairsCollection, *, populations: Sequence[int] = POPULATION
         fingerprint=collection.fingerprint.hex(),
         bits=questions.bits,
         report_bytes=row_width(questions.bits),
-        epsilon=questions.for_ever,
+        epsilon=questions.lifetime,
         counters=questions.counters,
         state_bytes=questions.counters * SUM_BYTES,
         mechanism=oracle.title,

@@ -69,7 +69,7 @@ def solve(collection: PairsCollection, task: WindowTask[WindowSeries, PairEstima
         withheld=withheld,
         plausibility=plausibility,
         privacy=PairPrivacy(
-            epsilon=questions.for_ever,
+            epsilon=questions.lifetime,
             assumption=ASSUMPTION,
             published=published_of_window(task, collection, published, plausibility=plausibility),
         ),

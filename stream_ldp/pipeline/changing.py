@@ -33,15 +33,15 @@ class ChangingValues:
 
     about: name of the attribute.
     values: k, their number.
-    for_ever: nats that all reports of one value, or bucket, cost.
-    per_report: nats that one report costs; as much as `for_ever` where every report repeats the same answer.
+    lifetime: nats that all reports of one value, or bucket, cost.
+    per_report: nats that one report costs; as much as `lifetime` where every report repeats the same answer.
     variance: of a share of 1 / k where each value is charged, times the number of answers.
     buckets: g of the collection, or as many as have the least variance where it does not hash.
     """
 
     about: str
     values: int
-    for_ever: float
+    lifetime: float
     per_report: float
     variance: float
     buckets: int
@@ -114,10 +114,10 @@ def _change_plan(of: ChangingValues, changes: int) -> ChangePlan:
     return ChangePlan(
         about=of.about,
         changes=changes,
-        refused=of.for_ever,
-        by_value=values * of.for_ever,
-        by_bucket=min(values, of.buckets) * of.for_ever,
-        by_bucket_on_average=of.buckets * (1 - (1 - 1 / of.buckets) ** values) * of.for_ever,
+        refused=of.lifetime,
+        by_value=values * of.lifetime,
+        by_bucket=min(values, of.buckets) * of.lifetime,
+        by_bucket_on_average=of.buckets * (1 - (1 - 1 / of.buckets) ** values) * of.lifetime,
         error=_error(of, values),
     )
 
@@ -125,23 +125,23 @@ def _change_plan(of: ChangingValues, changes: int) -> ChangePlan:
 def _error(of: ChangingValues, values: int) -> float:
     """Return the error of the best hashing of so many values at the cost of charging each, as a part of the other."""
     hashed = min(
-        _hashed_variance(g, of.for_ever * more, of.per_report * more, share=1 / of.values)
+        _hashed_variance(g, of.lifetime * more, of.per_report * more, share=1 / of.values)
         for g in range(2, _MOST_BUCKETS + 1)
         for more in [values / min(values, g)]
     )
     return math.sqrt(hashed / of.variance)
 
 
-def _hashed_variance(buckets: int, for_ever: float, per_report: float, *, share: float) -> float:
+def _hashed_variance(buckets: int, lifetime: float, per_report: float, *, share: float) -> float:
     """Return the variance of a share f that is estimated from one report of a bucket.
 
     It is [f p (1 - p) + (1 - f) q (1 - q)] / (p - q)^2 with q = 1 / g (Wang, Blocki, Li and Jha, 2017, equation 1).
     """
     try:
         oracle = (
-            RepeatedResponse(size=buckets, epsilon=per_report, for_ever=for_ever)
-            if per_report < for_ever
-            else DirectResponse(size=buckets, epsilon=for_ever)
+            RepeatedResponse(size=buckets, epsilon=per_report, lifetime=lifetime)
+            if per_report < lifetime
+            else DirectResponse(size=buckets, epsilon=lifetime)
         )
     except ParameterError:  # beyond the resolution
         return math.inf

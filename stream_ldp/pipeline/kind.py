@@ -283,7 +283,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     changing: lists the attributes with values whose answers users repeat, of which a plan says what changes cost.
     totals: sums what is true of some users over them, cell by cell: with a table of the users as the kind's reporters
         take it, by the target of an answer and the key of a cell; cells with a total of 0 may be missing.
-    for_budget: finds the collection that spends a given budget, in nats: `for_ever`, and `per_report` or None; raises
+    for_budget: finds the collection that spends a given budget, in nats: `lifetime`, and `per_report` or None; raises
         ParameterError. None where the file itself gives epsilon.
     for_finals: finds the collection that is best after some final answers, and says what it is; raises
         ParameterError. None where there is no design to choose.

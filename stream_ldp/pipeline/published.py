@@ -51,7 +51,7 @@ def published_among(
     *,
     windows: int,
     epsilon: float,
-    for_ever: float,
+    lifetime: float,
     hidden: str,
     blanket: Blanket | None,
 ) -> Published | None:
@@ -68,7 +68,7 @@ def published_among(
 
     reports: of each window, all honest; at least one.
     windows: see `PublishedBound`.
-    epsilon, for_ever: of one report, and of any number of them with the same noise, in nats; the latter is infinite
+    epsilon, lifetime: of one report, and of any number of them with the same noise, in nats; the latter is infinite
         if no noise is permanent.
     hidden: what is not distinguished, in words, such as `any two records`.
     blanket: of a report; None where none is known.
@@ -84,13 +84,13 @@ def published_among(
             once=anew(windows),
             hidden=hidden,
         )
-    if window.returning != 0.0 and for_ever < math.inf:
+    if window.returning != 0.0 and lifetime < math.inf:
         return None
     return Published.among(
         f"{reports:,}",
         epsilon=shuffled_epsilon(epsilon, reports=reports, delta=delta, blanket=blanket),
         delta=delta,
-        hidden=hidden if for_ever < math.inf else f"{hidden}; {_AS_MUCH}",
+        hidden=hidden if lifetime < math.inf else f"{hidden}; {_AS_MUCH}",
     )
 
 

@@ -22,7 +22,7 @@ def published(collection: PlaceCollection, reports: int, *, windows: int = 1) ->
             reports,
             windows=windows,
             epsilon=randomizer.epsilon,
-            for_ever=randomizer.memoised.epsilon,
+            lifetime=randomizer.memoised.epsilon,
             hidden="any two places of a region, among reports of that region with the same epsilon",
             blanket=randomizer.blanket,
         )

@@ -19,7 +19,7 @@ def published(collection: AskingCollection, reports: int, *, windows: int = 1) -
         reports,
         windows=windows,
         epsilon=questions.epsilon,
-        for_ever=questions.for_ever,
+        lifetime=questions.lifetime,
         hidden=f"any two users; {UNKNOWN_QUESTION}",
         blanket=questions.blanket,
     )

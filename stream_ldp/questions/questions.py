@@ -113,7 +113,7 @@ class QuestionSet(Allocation, Generic[QuestionT_co]):
         return max(question.randomizer.epsilon for question in self.questions)
 
     @property
-    def for_ever(self) -> float:
+    def lifetime(self) -> float:
         """Privacy loss in nats of all reports of a user who always holds the same: the largest of all questions."""
         return self.memoised.epsilon
 

@@ -174,7 +174,7 @@ class Privacy(PrivacyPart):
     """Epsilon, in nats, of any two records, and the assumption that it rests on."""
 
     per_report: float
-    for_ever: float
+    lifetime: float
     assumption: str
     published: PublishedField = None
 
@@ -319,7 +319,7 @@ class Estimate(AnswerMessage):
             "dependent": "yes" if self.independence.dependent else "no",
         }
         evidence = [f"{quantity(self.reports, 'report')}{self._worth}", self._solved]
-        costs = f"epsilon {shown_epsilon(privacy.per_report)} a report, {shown_epsilon(privacy.for_ever)} a lifetime"
+        costs = f"epsilon {shown_epsilon(privacy.per_report)} a report, {shown_epsilon(privacy.lifetime)} a lifetime"
         return Judgement(
             facts=facts if linked is None else {"users": f"{linked.users}"} | facts,
             evidence=(

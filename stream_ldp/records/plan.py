@@ -299,13 +299,13 @@ def plan(collection: JointCollection, *, populations: Sequence[int] = POPULATION
 
 
 def _others(collection: JointCollection, *, reports: int) -> Iterator[OtherMechanism]:
-    for_ever = collection.mechanism.privacy_loss(reports=math.inf).epsilon
+    lifetime = collection.mechanism.privacy_loss(reports=math.inf).epsilon
     own: tuple[ReportsPlan, ...] | None = None
     for kind, spec in MECHANISMS.items():
         if kind == collection.mechanism_spec.kind:
             continue
         try:
-            other = spec.for_budget(sizes=collection.sizes, for_ever=for_ever, per_report=None)
+            other = spec.for_budget(sizes=collection.sizes, lifetime=lifetime, per_report=None)
             changed = {"mechanism": other.model_dump(exclude_none=True), "linked": None}
             instead = JointCollection.model_validate({**collection.document, **changed})
         except (ParameterError, ValueError):
@@ -362,16 +362,16 @@ def _errors(collection: JointCollection, populations: Sequence[int]) -> dict[str
     return found
 
 
-def for_budget(collection: JointCollection, *, for_ever: float, per_report: float | None = None) -> JointCollection:
+def for_budget(collection: JointCollection, *, lifetime: float, per_report: float | None = None) -> JointCollection:
     """Give a collection the mechanism that spends at most these epsilons, in nats, on any two records.
 
-    for_ever, per_report: see `MechanismSpec.for_budget`.
+    lifetime, per_report: see `MechanismSpec.for_budget`.
 
     Raises:
         ParameterError: no parameters of the mechanism keep within them.
     """
     spec = type(collection.mechanism_spec).for_budget(
-        sizes=collection.sizes, for_ever=for_ever, per_report=per_report
+        sizes=collection.sizes, lifetime=lifetime, per_report=per_report
     )
     return JointCollection.model_validate({**collection.document, "mechanism": spec.model_dump()})
 

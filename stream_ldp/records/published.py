@@ -17,13 +17,13 @@ def published(collection: JointCollection, reports: int, *, windows: int = 1) ->
     if collection.linked_ms is not None:
         return None
     mechanism = collection.mechanism
-    one, for_ever = mechanism.privacy_loss(reports=1), mechanism.privacy_loss(reports=math.inf)
+    one, lifetime = mechanism.privacy_loss(reports=1), mechanism.privacy_loss(reports=math.inf)
     return published_among(
         collection,
         reports,
         windows=windows,
         epsilon=one.epsilon,
-        for_ever=for_ever.epsilon,
+        lifetime=lifetime.epsilon,
         hidden=one.assumption,
         blanket=mechanism.blanket,
     )

@@ -69,7 +69,7 @@ def solve(collection: JointCollection, task: WindowTask[EstimateSpec, Estimate])
         odds=odds,
         factor=factor,
     )
-    one, for_ever = mechanism.privacy_loss(reports=1), mechanism.privacy_loss(reports=math.inf)
+    one, lifetime = mechanism.privacy_loss(reports=1), mechanism.privacy_loss(reports=math.inf)
     plausibility = mechanism.plausibility(
         counts.unpacked(), counts.counts, positions, reports_per_user=reports_per_user
     )
@@ -91,8 +91,8 @@ def solve(collection: JointCollection, task: WindowTask[EstimateSpec, Estimate])
         plausibility=plausibility,
         privacy=Privacy(
             per_report=one.epsilon,
-            for_ever=for_ever.epsilon,
-            assumption=for_ever.assumption,
+            lifetime=lifetime.epsilon,
+            assumption=lifetime.assumption,
             published=published_of_window(task, collection, published, plausibility=plausibility),
         ),
         linked=None if users is None else _linked(users, collection),

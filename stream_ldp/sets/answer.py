@@ -106,7 +106,7 @@ class EpochPrivacy(PrivacyPart):
 
     per_epoch: float = Field(description="of all reports of one user to one epoch")
     phases: tuple[float, ...] = Field(description="of one report to each phase")
-    for_ever: float | None = Field(
+    lifetime: float | None = Field(
         default=None,
         description="of all reports of one user to all epochs, where they show a permanent response; null where "
         "another epoch costs as much again",
@@ -265,7 +265,7 @@ class Ranking(AnswerMessage):
         *earlier, last = self.reports_per_phase
         counts = " + ".join(f"{reports:,}" for reports in (*earlier, last))
         privacy, weight = self.privacy, 0.0 if self.learnt is None else self.learnt.weight
-        lasting = "" if privacy.for_ever is None else f", {shown_epsilon(privacy.for_ever)} a lifetime"
+        lasting = "" if privacy.lifetime is None else f", {shown_epsilon(privacy.lifetime)} a lifetime"
         return Judgement(
             facts={"epoch": f"{self.epoch}", "phase": f"{self.phase}/{self.phases}"},
             evidence=(

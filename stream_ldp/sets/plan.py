@@ -116,7 +116,7 @@ class Plan(AnyPlan):
     result_every_ms: time from one result to the next, in milliseconds.
     sample: share of the users whom an epoch asks.
     privacy: cost to a user, for each of `EPOCHS_PER_USER` in which they are asked.
-    for_ever: cost of all epochs to a user whose set does not change, where reports show a permanent response; None
+    lifetime: cost of all epochs to a user whose set does not change, where reports show a permanent response; None
         where another epoch costs as much again.
     nats_per_day: cost of a day to a user, on average over users; of the first day where reports show a permanent
         response.
@@ -132,7 +132,7 @@ class Plan(AnyPlan):
     result_every_ms: int
     sample: float
     privacy: tuple[SpentPlan, ...]
-    for_ever: float | None
+    lifetime: float | None
     nats_per_day: float
     budgets: tuple[BudgetPlan, ...]
     phases: tuple[PhasePlan, ...]
@@ -149,10 +149,10 @@ class Plan(AnyPlan):
             (
                 "a user who always reports",
                 f"{times(self.nats_per_day)} nats "
-                + ("a day on average" if self.for_ever is None else "on the first day, and then less"),
+                + ("a day on average" if self.lifetime is None else "on the first day, and then less"),
             ),
         )
-        memoised = () if self.for_ever is None else (("all, unchanged", shown_epsilon(self.for_ever)),)
+        memoised = () if self.lifetime is None else (("all, unchanged", shown_epsilon(self.lifetime)),)
         yield Section(
             title="Privacy of a whole set",
             columns=("epochs that a user reports in", "epsilon at most"),
@@ -204,8 +204,8 @@ class Plan(AnyPlan):
 def summary(collection: ItemCollection) -> str:
     """Describe a collection on one line."""
     method = collection.method
-    for_ever = epochs_epsilon(method, epochs=math.inf)
-    memoised = "" if for_ever == math.inf else f", {shown_epsilon(for_ever)} a lifetime if a set does not change"
+    lifetime = epochs_epsilon(method, epochs=math.inf)
+    memoised = "" if lifetime == math.inf else f", {shown_epsilon(lifetime)} a lifetime if a set does not change"
     return (
         f"{collection.items.count:,} items, {method.name} for the top {method.k}, {collection.epochs} epochs of "
         f"{quantity(len(method.phases), 'phase')} at epsilon {shown_epsilon(epoch_epsilon(method))}{memoised}"
@@ -218,8 +218,8 @@ def plan(collection: ItemCollection, *, populations: Sequence[int] = POPULATIONS
     populations: numbers of users who report in an epoch, for which to state the error.
     """
     method, schedule = collection.method, collection.schedule
-    for_ever = epochs_epsilon(method, epochs=math.inf)
-    memoises = for_ever < math.inf
+    lifetime = epochs_epsilon(method, epochs=math.inf)
+    memoises = lifetime < math.inf
     sample = collection.asked_share
     epochs_per_day = DAY_MS / (schedule.stride * schedule.size_ms)
     return Plan(
@@ -236,7 +236,7 @@ def plan(collection: ItemCollection, *, populations: Sequence[int] = POPULATIONS
         privacy=tuple(
             SpentPlan(epochs=epochs, epsilon=epochs_epsilon(method, epochs=epochs)) for epochs in EPOCHS_PER_USER
         ),
-        for_ever=for_ever if memoises else None,
+        lifetime=lifetime if memoises else None,
         nats_per_day=epochs_epsilon(method, epochs=max(1, math.ceil(sample * epochs_per_day)))
         if memoises
         else epochs_per_day

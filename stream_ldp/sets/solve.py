@@ -41,7 +41,7 @@ def solve(collection: ItemCollection, task: WindowTask[PhaseSeries, Ranking]) ->
     if inquiry is None or inquiry.phase != phase.number or epoch is None:
         raise ValueError(f"reports to {phase.name} in the window of {task.window_ms} ms, which does not ask it")
     oracle = method.oracle(inquiry)
-    for_ever = epochs_epsilon(method, epochs=math.inf)
+    lifetime = epochs_epsilon(method, epochs=math.inf)
     ((_, parts),) = task.counts(ReportSums)
     sums = ReportSums.sum(parts, counters=oracle.counters)
     if task.silent_until_ms is None:
@@ -82,8 +82,8 @@ def solve(collection: ItemCollection, task: WindowTask[PhaseSeries, Ranking]) ->
         privacy=EpochPrivacy(
             per_epoch=epoch_epsilon(method),
             phases=tuple(each.epsilon for each in method.phases),
-            for_ever=None if for_ever == math.inf else for_ever,
-            assumption=f"any two sets of items; {_of_other_epochs(for_ever)}",
+            lifetime=None if lifetime == math.inf else lifetime,
+            assumption=f"any two sets of items; {_of_other_epochs(lifetime)}",
             published=published_of_phases(collection, ranking_reports) if hides else None,
         ),
     )
@@ -124,8 +124,8 @@ def _itemsets(collection: ItemCollection, estimate: RankingEstimate, before: Ran
     )
 
 
-def _of_other_epochs(for_ever: float) -> str:
-    return AS_MUCH if for_ever == math.inf else f"for a lifetime, if {UNCHANGED_SET}"
+def _of_other_epochs(lifetime: float) -> str:
+    return AS_MUCH if lifetime == math.inf else f"for a lifetime, if {UNCHANGED_SET}"
 
 
 def _heavy_hitters(collection: ItemCollection, estimate: RankingEstimate) -> tuple[HeavyHitter, ...]:

@@ -89,7 +89,7 @@ class StringPrivacy(PrivacyPart):
     """Epsilon, in nats, of any two strings, and the assumption that it rests on."""
 
     per_report: float
-    for_ever: float
+    lifetime: float
     assumption: str
     published: PublishedField = None
 
@@ -150,7 +150,7 @@ class StringRanking(AnswerMessage):
             evidence=(f"{quantity(self.reports, 'report')}: {asked}", by_chance),
             previous=(previous(quantity(weight, "report")),) if weight else (),
             privacy=(
-                f"{self.method} at epsilon {shown_epsilon(self.privacy.for_ever)} a lifetime: "
+                f"{self.method} at epsilon {shown_epsilon(self.privacy.lifetime)} a lifetime: "
                 f"{self.privacy.assumption}",
                 *self.privacy.sentences,
             ),

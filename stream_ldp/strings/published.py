@@ -19,7 +19,7 @@ def published(collection: StringCollection, reports: int, *, windows: int = 1) -
         reports,
         windows=windows,
         epsilon=questions.epsilon,
-        for_ever=questions.epsilon,
+        lifetime=questions.epsilon,
         hidden=f"any two strings; {UNKNOWN_QUESTION}",
         blanket=questions.blanket,
     )

@@ -60,7 +60,7 @@ def solve(collection: StringCollection, task: WindowTask[WindowSeries, StringRan
         plausibility=plausibility,
         privacy=StringPrivacy(
             per_report=questions.epsilon,
-            for_ever=questions.epsilon,
+            lifetime=questions.epsilon,
             assumption=ASSUMPTION,
             published=published_of_window(task, collection, published, plausibility=plausibility),
         ),

@@ -68,7 +68,7 @@ class Design:
             ParameterError: the oracle is not for so many cells, or the epsilon is beyond the resolution.
         """
         if self.per_report is not None:
-            return RepeatedResponse(size=self.cells(view), epsilon=self.per_report, for_ever=self.epsilon)
+            return RepeatedResponse(size=self.cells(view), epsilon=self.per_report, lifetime=self.epsilon)
         return value_oracle(self.oracle, self.cells(view), epsilon=self.epsilon)
 
     def cells(self, of: Sequence[int]) -> int:

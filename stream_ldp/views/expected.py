@@ -74,7 +74,7 @@ def rr_information(sizes: Sequence[int], *, epsilon: float) -> dict[tuple[int, .
     Raises:
         ParameterError: the epsilon is beyond the resolution.
     """
-    f, _, _ = rr_parameters(for_ever=epsilon, per_report=None, neighbours=len(sizes))
+    f, _, _ = rr_parameters(lifetime=epsilon, per_report=None, neighbours=len(sizes))
     variance = f / 2 * (1 - f / 2) / (1 - f) ** 2
     return _of_attributes([1 / (variance * (1 - 1 / size)) for size in sizes])
 

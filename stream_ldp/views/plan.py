@@ -195,17 +195,17 @@ def plan(collection: ViewsCollection, *, populations: Sequence[int] = POPULATION
         fingerprint=collection.fingerprint.hex(),
         bits=questions.bits,
         report_bytes=row_width(questions.bits),
-        epsilon=questions.for_ever,
+        epsilon=questions.lifetime,
         per_report=questions.epsilon,
-        attribute_epsilon=questions.for_ever,
-        changed=questions.for_ever,
+        attribute_epsilon=questions.lifetime,
+        changed=questions.lifetime,
         counters=questions.counters,
         state_bytes=questions.counters * SUM_BYTES,
         dependence=dependence,
         design=_planned(design, populations, dependence),
         others=tuple(_planned(other, populations, dependence) for other in others[:_RUNNERS_UP]),
         relations=tuple(
-            _perturbed(equal, design.sizes, epsilon=questions.for_ever, users=populations, dependence=dependence)
+            _perturbed(equal, design.sizes, epsilon=questions.lifetime, users=populations, dependence=dependence)
             for equal in ("record", "attribute")
         ),
     )

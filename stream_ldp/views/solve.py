@@ -75,8 +75,8 @@ def solve(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estima
         plausibility=plausibility,
         privacy=Privacy(
             per_report=questions.epsilon,
-            for_ever=questions.for_ever,
-            assumption=ASSUMPTION if questions.epsilon == questions.for_ever else REPEATED,
+            lifetime=questions.lifetime,
+            assumption=ASSUMPTION if questions.epsilon == questions.lifetime else REPEATED,
             published=published_of_window(task, collection, published, plausibility=plausibility),
         ),
         temporal=None if filtered is None else _temporal(filtered, alone=alone.joint(of)),

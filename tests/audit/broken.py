@@ -405,7 +405,7 @@ class SendsTheSignItself(LolohaResponse):
     """Sends the sign of the set through fresh noise alone, which averages out."""
 
     def permanent(self, values: NDArray[np.int64], *, padding: int, words: Permanent) -> NDArray[np.uint8]:
-        indices, signs = self._drawn_for_ever(values, padding=padding, words=words)
+        indices, signs = self._drawn_permanently(values, padding=padding, words=words)
         return self.packed(indices, signs)
 
 
@@ -460,7 +460,7 @@ class SpendsEpsilonTwice(BloomResponse):
 
     def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
         spendthrift = BloomResponse(
-            size=self.size, hashes=self.hashes, for_ever=2 * self.for_ever, p=self.p, q=self.q
+            size=self.size, hashes=self.hashes, lifetime=2 * self.lifetime, p=self.p, q=self.q
         )
         return spendthrift.perturb(values, entropy=entropy)
 

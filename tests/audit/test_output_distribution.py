@@ -158,7 +158,7 @@ def test_a_broken_response_to_sets_is_caught(twin: type[SetHadamardResponse]) ->
 
 def test_reports_of_inputs_that_change_are_those_of_every_memoised_answer() -> None:
     """Brute force: all memoised answers to both inputs, and all three reports, for every pair of histories."""
-    response = RepeatedResponse(size=2, epsilon=1.0, for_ever=2.0)
+    response = RepeatedResponse(size=2, epsilon=1.0, lifetime=2.0)
     p, a = response.kept / 2**32, response.fresh / 2**32
 
     def chance(inputs: tuple[int, ...], sent: tuple[int, ...]) -> float:
@@ -187,4 +187,4 @@ def test_reports_of_inputs_that_change_are_those_of_every_memoised_answer() -> N
 
 def test_too_many_reports_of_inputs_that_change_are_refused() -> None:
     with pytest.raises(TooManyReports, match="6 reports of"):
-        changing_epsilons(RepeatedResponse(size=4, epsilon=1.0, for_ever=2.0), reports=6)
+        changing_epsilons(RepeatedResponse(size=4, epsilon=1.0, lifetime=2.0), reports=6)

@@ -20,7 +20,7 @@ MECHANISMS = [
     "{kind: gfim-users, epsilon: 1, k: 2, set_size: 3}",
     "{kind: gfim, epsilon: 3, k: 2, k_max: 4, set_size: 2, hash_bits: 3}",
     "{kind: ldpminer, epsilon: 4, k: 3, set_size: 3}",
-    "{kind: loloha, epsilon: 1, for_ever: 2, k: 2, set_size: 2}",
+    "{kind: loloha, epsilon: 1, lifetime: 2, k: 2, set_size: 2}",
 ]
 
 

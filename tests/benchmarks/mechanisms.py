@@ -42,10 +42,10 @@ def repeated() -> Iterator[str]:
     """Yield the loss of reports that show one answer by k-RR through k-RR."""
     yield "| values | epsilon | per_report | 1 report | 2 | 3 | 5 | 30 | for ever |"
     yield "|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
-    for size, for_ever, epsilon in ((2, 4.0, 2.0), (3, 4.0, 1.0), (4, 4.0, 2.0), (16, 4.0, 2.0), (64, 4.0, 0.5)):
-        response = RepeatedResponse(size=size, epsilon=epsilon, for_ever=for_ever)
+    for size, lifetime, epsilon in ((2, 4.0, 2.0), (3, 4.0, 1.0), (4, 4.0, 2.0), (16, 4.0, 2.0), (64, 4.0, 0.5)):
+        response = RepeatedResponse(size=size, epsilon=epsilon, lifetime=lifetime)
         losses = [f"{response.loss(reports=reports):.3f}" for reports in (1, 2, 3, 5, 30, math.inf)]
-        yield f"| {size} | {for_ever:g} | {epsilon:g} | {' | '.join(losses)} |"
+        yield f"| {size} | {lifetime:g} | {epsilon:g} | {' | '.join(losses)} |"
 
 
 def changing() -> Iterator[str]:

@@ -87,7 +87,7 @@ def test_a_command_that_is_misspelt_is_told_which_may_be_meant(typed: list[str],
 
 def test_the_paragraphs_of_help_are_broken_where_the_terminal_ends() -> None:
     shown = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["plan", "--help"]).stdout
-    assert "--for-ever finds the parameters that spend so" in shown
+    assert "--lifetime finds the parameters that spend so" in shown
     assert "much, prints them for the collection's file, and shows their cost. For a" in shown
 
 

@@ -21,7 +21,7 @@ from tests.toy import Coins
 
 def test_parameters_for_a_wanted_epsilon_can_be_pasted_into_the_file(towns_file: Path) -> None:
     # Few reports, since the solves of many are timed for seconds.
-    wanted = ["--for-ever", "12", "--per-report", "3", "--reports", "500"]
+    wanted = ["--lifetime", "12", "--per-report", "3", "--reports", "500"]
     done = CliRunner().invoke(app, ["plan", str(towns_file), *wanted])
     assert done.exit_code == 0, done.output
     line = done.stdout.splitlines()[0]
@@ -33,7 +33,7 @@ def test_parameters_for_a_wanted_epsilon_can_be_pasted_into_the_file(towns_file:
 
 
 @pytest.mark.parametrize(
-    "wanted", [["--for-ever", "2", "--per-report", "3"], ["--per-report", "1"], ["--for-ever", "0"]]
+    "wanted", [["--lifetime", "2", "--per-report", "3"], ["--per-report", "1"], ["--lifetime", "0"]]
 )
 def test_an_unattainable_epsilon_is_refused(towns_file: Path, wanted: list[str]) -> None:
     done = CliRunner().invoke(app, ["plan", str(towns_file), *wanted])
@@ -59,7 +59,7 @@ def test_the_option_for_ever_is_refused_for_an_item_collection(tmp_path: Path) -
     (file := tmp_path / "films.yaml").write_text(
         "collection: films\nmechanism: {kind: svim, epsilon: 2, k: 4}\nitems: {size: 32}\nwindow: {size: 60s}\n"
     )
-    done = CliRunner().invoke(app, ["plan", str(file), "--for-ever", "3"])
+    done = CliRunner().invoke(app, ["plan", str(file), "--lifetime", "3"])
     assert done.exit_code == 2
     assert "for collections of records" in done.stderr
 

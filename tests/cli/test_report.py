@@ -395,7 +395,7 @@ def test_a_set_is_no_argument_which_every_user_of_the_machine_could_read(
 def test_a_user_of_memoised_reports_may_assume_values_and_is_charged_by_closed_form(
     broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path
 ) -> None:
-    mechanism = "{kind: loloha, epsilon: 1, for_ever: 2, k: 2, set_size: 2}"
+    mechanism = "{kind: loloha, epsilon: 1, lifetime: 2, k: 2, set_size: 2}"
     quick.write_text(films_text(mechanism=mechanism, size="700ms"), encoding="utf-8")
     assumed = ["--budget", 4, "--assume", "values", "--max-values", 2]
     result = command_line(

@@ -74,7 +74,7 @@ def check_audited(text: str, epsilons: Sequence[float]) -> None:
 def test_no_command_shows_an_epsilon_of_records_below_the_true_one(mechanism: str, tmp_path: Path) -> None:
     (file := tmp_path / "survey.yaml").write_text(survey(mechanism))
     collection = JointCollection.load(file)
-    once, for_ever = collection.mechanism.epsilon(), collection.mechanism.epsilon(reports=math.inf)
+    once, lifetime = collection.mechanism.epsilon(), collection.mechanism.epsilon(reports=math.inf)
 
     def losses(*reports: float) -> list[float]:
         return [collection.mechanism.epsilon(neighbours=m, reports=times) for times in reports for m in (1, 2)]
@@ -85,11 +85,11 @@ def test_no_command_shows_an_epsilon_of_records_below_the_true_one(mechanism: st
 
     (data := tmp_path / "people.csv").write_text("bathing,mobility\nno,none\nyes,some\nno,some\n")
     answered = run("evaluate", file, "--data", data, "--repeats", 1, "--users", 50, "--vary", "estimates.0.method=em")
-    check_shown(answered, r"^ +\S+ +em +50 .* (\S+) +(\S+) +\S+ *$", [once, for_ever])
+    check_shown(answered, r"^ +\S+ +em +50 .* (\S+) +(\S+) +\S+ *$", [once, lifetime])
     told = r"(\S+) a report, (\S+) for ever"
 
-    privacy = Privacy(per_report=once, for_ever=for_ever, assumption="any two records")
-    check_shown(panel(estimate_of(privacy=privacy), width=200), told, [once, for_ever])
+    privacy = Privacy(per_report=once, lifetime=lifetime, assumption="any two records")
+    check_shown(panel(estimate_of(privacy=privacy), width=200), told, [once, lifetime])
 
 
 @pytest.mark.parametrize("mechanism", RECORDS)

@@ -73,7 +73,7 @@ def estimate_of(**changes: Any) -> Estimate:
             marginals=((0.6, 0.4), (0.1, 0.35, 0.55)), statistic=25.0, p_value=0.0001, dependent=True
         ),
         "plausibility": Plausibility(statistic=9.5, degrees_of_freedom=5, p_value=0.09, flagged=False),
-        "privacy": Privacy(per_report=1.5, for_ever=7.8, assumption="the record does not change"),
+        "privacy": Privacy(per_report=1.5, lifetime=7.8, assumption="the record does not change"),
     }
     if "axes" in changes and "independence" not in changes:
         marginals = tuple((1 / len(axis.values),) * len(axis.values) for axis in changes["axes"])

@@ -60,7 +60,7 @@ REPORTED: list[tuple[str, str, Any]] = [
 #: The methods of item sets whose first phase is asked in every window.
 ASKED = [
     "kind: gfim, epsilon: 4, k: 2, k_max: 3, set_size: 2",
-    "kind: loloha, epsilon: 1, for_ever: 2, k: 2, set_size: 2",
+    "kind: loloha, epsilon: 1, lifetime: 2, k: 2, set_size: 2",
 ]
 
 

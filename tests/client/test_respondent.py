@@ -308,11 +308,11 @@ async def test_an_end_of_the_block_that_is_cancelled_leaves_no_task_behind(
 ) -> None:
     counting = asyncio.Event()
 
-    async def for_ever(*_: object, **__: object) -> None:
+    async def lifetime(*_: object, **__: object) -> None:
         counting.set()
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(asyncio, "to_thread", for_ever)
+    monkeypatch.setattr(asyncio, "to_thread", lifetime)
     sender = await reporter(timeline, spread=False).__aenter__()
     await sender.report({"Alien"})
     await counting.wait()
@@ -538,7 +538,7 @@ def test_the_ledger_of_another_user_is_refused(timeline: Timeline) -> None:
         reporter(timeline, ledger=PrivacyLedger.in_memory(secret=bytes(32)))
 
 
-MEMOISED = films(mechanism="{kind: loloha, epsilon: 1, for_ever: 2, k: 2, set_size: 2}")
+MEMOISED = films(mechanism="{kind: loloha, epsilon: 1, lifetime: 2, k: 2, set_size: 2}")
 
 
 async def memoised_rows(broker: FakeBroker, timeline: Timeline, held: set[str], **options: Any) -> list[bytes]:

@@ -149,7 +149,7 @@ def test_the_user_partition_holds_for_an_epoch_and_is_drawn_anew_in_the_next(
 def test_users_whose_reports_are_memoised_show_one_row_each_in_all_epochs(
     broker: FakeBroker, loop_timeline: LoopTimeline, secrets: list[bytes] | None
 ) -> None:
-    collection = films(mechanism="{kind: loloha, epsilon: 15, for_ever: 20, k: 2, set_size: 2}")
+    collection = films(mechanism="{kind: loloha, epsilon: 15, lifetime: 20, k: 2, set_size: 2}")
 
     async def scenario() -> None:
         options: dict[str, Any] = {"collection": collection, "held": sets(200), "secrets": secrets, "spread": False}

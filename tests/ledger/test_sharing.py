@@ -11,8 +11,8 @@ from stream_ldp.ledger.sharing import MAX_TIMES, worst_sharing
 from stream_ldp.mechanisms.repeated import RepeatedCost, RepeatedResponse
 
 
-def cost_of(epsilon: float, for_ever: float, size: int = 4) -> RepeatedCost:
-    response = RepeatedResponse(size=size, epsilon=epsilon, for_ever=for_ever)
+def cost_of(epsilon: float, lifetime: float, size: int = 4) -> RepeatedCost:
+    response = RepeatedResponse(size=size, epsilon=epsilon, lifetime=lifetime)
     return RepeatedCost(size=size, permanent=response.kept, fresh=response.fresh)
 
 
@@ -40,9 +40,9 @@ def test_three_values_in_three_reports_cost_little_where_a_report_does() -> None
 
 def test_many_reports_cost_what_they_cost_for_ever() -> None:
     cost = cost_of(0.2, 6.0)
-    for_ever = 3 * cost.responses_loss(responses=1, reports=math.inf)
-    assert worst_sharing(cost, responses=3, reports=10**9) == pytest.approx(for_ever, rel=1e-12)
-    assert worst_sharing(cost, responses=3, reports=10**9) >= for_ever
+    lifetime = 3 * cost.responses_loss(responses=1, reports=math.inf)
+    assert worst_sharing(cost, responses=3, reports=10**9) == pytest.approx(lifetime, rel=1e-12)
+    assert worst_sharing(cost, responses=3, reports=10**9) >= lifetime
 
 
 def test_more_reports_never_cost_less_and_those_beyond_the_most_are_charged_for_ever() -> None:

@@ -178,7 +178,7 @@ def test_frequencies_by_rappor_are_unbiased_and_their_standard_errors_true(param
 
 def test_the_covariance_of_a_bloom_filter_s_bits_is_that_of_all_outputs() -> None:
     """Exact: over every report of three users' filters."""
-    oracle = BloomResponse(size=4, hashes=2, for_ever=4.0, p=0.25, q=0.75)
+    oracle = BloomResponse(size=4, hashes=2, lifetime=4.0, p=0.25, q=0.75)
     held, shares = [0 + 4 * 1, 2 + 4 * 2, 1 + 4 * 3], np.array([0.5, 0.3, 0.2])
     filters = np.array([[1, 1, 0, 0], [0, 0, 1, 0], [0, 1, 0, 1]], dtype=np.float64)
     outputs = shares @ oracle.stated()[held].astype(np.float64)

@@ -67,7 +67,7 @@ def test_users_who_repeat_their_answers_have_the_errors_of_users_who_report_once
 def test_the_privacy_is_that_of_the_questions() -> None:
     marginals = marginals_of(collection_of("epsilon: 1.5"))
     assert 1.5 - 1e-7 < marginals.privacy.per_report <= 1.5
-    assert marginals.privacy.for_ever == marginals.privacy.per_report
+    assert marginals.privacy.lifetime == marginals.privacy.per_report
 
 
 def test_a_window_whose_few_answers_show_no_value_is_answered_without_any() -> None:

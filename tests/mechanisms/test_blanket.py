@@ -103,8 +103,8 @@ def divergence(one: dict[tuple[int, ...], Fraction], other: dict[tuple[int, ...]
         OptimisedUnaryResponse(size=3, epsilon=1.5),
         HadamardResponse(size=3, epsilon=1.0),
         SubsetResponse(size=4, members=2, epsilon=1.0),
-        RepeatedResponse(size=3, epsilon=1.0, for_ever=2.0),
-        BloomResponse(size=3, hashes=1, for_ever=2.0, p=0.25, q=0.75),
+        RepeatedResponse(size=3, epsilon=1.0, lifetime=2.0),
+        BloomResponse(size=3, hashes=1, lifetime=2.0, p=0.25, q=0.75),
     ],
     ids=lambda each: f"{each.kind} of {each.size}",
 )
@@ -191,7 +191,7 @@ def test_more_reports_hide_better_up_to_a_million_of_them() -> None:
 
 def test_a_bound_that_is_not_known_is_not_taken_for_one() -> None:
     assert DirectResponse(size=3, dummies=2, epsilon=1.0).blanket is None
-    assert BloomResponse(size=8, hashes=2, for_ever=2.0).blanket is None
+    assert BloomResponse(size=8, hashes=2, lifetime=2.0).blanket is None
     many = KRR(sizes=tuple(range(2, 12)), attribute_epsilon=0.3)
     assert 4 ** len(many.sizes) > MAX_OUTCOMES
     assert many.blanket is None

@@ -361,12 +361,12 @@ def test_a_permanent_response_is_recomputed_from_the_secret(mechanism: Mechanism
 @pytest.mark.parametrize("kind", MECHANISMS)
 def test_an_impossible_budget_of_records_is_a_parameter_error(kind: str, epsilon: float) -> None:
     with pytest.raises(ParameterError):
-        MECHANISMS[kind].for_budget(sizes=(2, 3), for_ever=epsilon, per_report=None)
+        MECHANISMS[kind].for_budget(sizes=(2, 3), lifetime=epsilon, per_report=None)
 
 
 @pytest.mark.parametrize("kind", MECHANISMS)
 def test_an_attribute_of_one_value_is_a_parameter_error(kind: str) -> None:
-    spec = MECHANISMS[kind].for_budget(sizes=(2, 3), for_ever=2.0, per_report=None)
+    spec = MECHANISMS[kind].for_budget(sizes=(2, 3), lifetime=2.0, per_report=None)
     with pytest.raises(ParameterError):
         spec.of(sizes=(1, 3))
     with pytest.raises(ParameterError):

@@ -88,12 +88,12 @@ def test_a_value_beyond_an_attributes_own_is_no_report() -> None:
 
 
 def test_a_budget_is_shared_out_to_the_attributes() -> None:
-    spec = KRRSpec.for_budget(sizes=(2, 3, 4), for_ever=6.0, per_report=None)
+    spec = KRRSpec.for_budget(sizes=(2, 3, 4), lifetime=6.0, per_report=None)
     assert spec.epsilon == 2.0
     assert spec.of(sizes=(2, 3, 4)).epsilon(reports=math.inf) <= 6.0
-    both = KRRSpec.for_budget(sizes=(2, 3), for_ever=4.0, per_report=1.0)
+    both = KRRSpec.for_budget(sizes=(2, 3), lifetime=4.0, per_report=1.0)
     assert (both.epsilon, both.per_report) == (2.0, 0.5)
-    assert KRRSpec.for_budget(sizes=(2, 3), for_ever=4.0, per_report=4.0).per_report is None
+    assert KRRSpec.for_budget(sizes=(2, 3), lifetime=4.0, per_report=4.0).per_report is None
 
 
 @pytest.mark.parametrize(
@@ -142,8 +142,8 @@ def test_the_loss_of_some_fresh_reports_is_that_of_the_golden_vectors_and_of_the
         if reports <= 3:
             assert realised.epsilon(neighbours=1, reports=reports) == pytest.approx(of_one, abs=1e-9)
             assert realised.epsilon(neighbours=2, reports=reports) == pytest.approx(of_both, abs=1e-9)
-    for_ever = KRR(sizes=(2, 3), attribute_epsilon=4.0).epsilon()
-    assert mechanism.epsilon(reports=math.inf) == pytest.approx(for_ever, abs=1e-9)
+    lifetime = KRR(sizes=(2, 3), attribute_epsilon=4.0).epsilon()
+    assert mechanism.epsilon(reports=math.inf) == pytest.approx(lifetime, abs=1e-9)
 
 
 def test_no_more_is_left_to_a_users_reports_than_what_they_share() -> None:
@@ -188,7 +188,7 @@ def test_at_epsilon_4_a_joint_from_k_rr_is_closer_than_one_from_rr_ldp() -> None
     cells = np.random.default_rng(1).choice(16, size=50_000, p=truth)
     records = np.stack(np.unravel_index(cells, sizes), axis=1)
     joint = np.bincount(cells, minlength=16).reshape(sizes) / len(cells)
-    f, p, q = rr_parameters(for_ever=epsilon, per_report=None, neighbours=2)
+    f, p, q = rr_parameters(lifetime=epsilon, per_report=None, neighbours=2)
     distances: dict[str, list[float]] = {}
     for mechanism in (KRR(sizes=sizes, attribute_epsilon=epsilon / 2), RRLDP(sizes=sizes, f=f, p=p, q=q)):
         assert mechanism.epsilon() == pytest.approx(epsilon, abs=1e-6)

@@ -157,11 +157,11 @@ def test_the_epsilons_that_a_refusal_names_are_accepted() -> None:
 
 
 def test_a_budget_is_shared_out_to_the_attributes_and_one_report_costs_all_of_it() -> None:
-    spec = KSubsetSpec.for_budget(sizes=(2, 3, 4), for_ever=6.0, per_report=None)
+    spec = KSubsetSpec.for_budget(sizes=(2, 3, 4), lifetime=6.0, per_report=None)
     assert spec.epsilon == 2.0
     assert spec.of(sizes=(2, 3, 4)).epsilon(reports=math.inf) <= 6.0
     with pytest.raises(ParameterError, match=r"one report by k-subset costs as much as all: leave out per_report"):
-        KSubsetSpec.for_budget(sizes=(2, 3), for_ever=4.0, per_report=1.0)
+        KSubsetSpec.for_budget(sizes=(2, 3), lifetime=4.0, per_report=1.0)
 
 
 def test_a_file_may_not_have_a_second_noise() -> None:

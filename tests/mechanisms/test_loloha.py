@@ -20,7 +20,7 @@ from stream_ldp.mechanisms.loloha import SignResponse
 from stream_ldp.mechanisms.repeated import repeated_loss
 from tests.sets.methods.examples import build
 
-ORACLE = LolohaResponse(size=16, epsilon=1.0, for_ever=2.0)
+ORACLE = LolohaResponse(size=16, epsilon=1.0, lifetime=2.0)
 SETS = [np.array(held, dtype=np.int64) for held in ([], [3], [0, 5, 9], list(range(16)))]
 
 
@@ -32,14 +32,14 @@ def permanent(held: np.ndarray, user: int) -> bytes:
     return ORACLE.permanent(held, padding=4, words=partial(words_of, user)).tobytes()
 
 
-@pytest.mark.parametrize(("epsilon", "for_ever"), [(1.0, 2.0), (0.1, 3.0), (2.5, 2.6)])
+@pytest.mark.parametrize(("epsilon", "lifetime"), [(1.0, 2.0), (0.1, 3.0), (2.5, 2.6)])
 @pytest.mark.parametrize("reports", [1, 2, 3, 6])
 def test_the_loss_of_repeated_reports_is_that_of_all_they_may_say(
-    epsilon: float, for_ever: float, reports: int
+    epsilon: float, lifetime: float, reports: int
 ) -> None:
     """Exact, over all sequences of signs that are sent."""
     permanent, fresh = (
-        Fraction(chance, RESOLUTION) for chance in SignResponse(epsilon=epsilon, for_ever=for_ever).chances
+        Fraction(chance, RESOLUTION) for chance in SignResponse(epsilon=epsilon, lifetime=lifetime).chances
     )
 
     def chance(sent: tuple[int, ...], sign: int) -> Fraction:
@@ -53,21 +53,21 @@ def test_the_loss_of_repeated_reports_is_that_of_all_they_may_say(
         )
 
     largest = max(chance(sent, 0) / chance(sent, 1) for sent in itertools.product((0, 1), repeat=reports))
-    stated = repeated_loss(*SignResponse(epsilon=epsilon, for_ever=for_ever).chances, reports=reports)
+    stated = repeated_loss(*SignResponse(epsilon=epsilon, lifetime=lifetime).chances, reports=reports)
     assert stated == pytest.approx(math.log(largest), abs=1e-12)
 
 
 def test_all_reports_for_ever_lose_what_the_permanent_response_does() -> None:
-    response = SignResponse(epsilon=1.0, for_ever=2.0)
-    assert response.loss(reports=math.inf) == response.for_ever == pytest.approx(2.0, abs=1e-8)
-    assert response.loss(reports=10**9) == response.for_ever
+    response = SignResponse(epsilon=1.0, lifetime=2.0)
+    assert response.loss(reports=math.inf) == response.lifetime == pytest.approx(2.0, abs=1e-8)
+    assert response.loss(reports=10**9) == response.lifetime
     assert response.loss(reports=0) == 0.0
 
 
 @given(epsilon=st.floats(0.01, 5.0), more=st.floats(0.01, 5.0))
 def test_more_reports_never_lose_less_and_each_adds_less_than_the_one_before(epsilon: float, more: float) -> None:
     """So of all ways to share reports out over two signs, the even one loses most, which is what a ledger charges."""
-    chances = SignResponse(epsilon=epsilon, for_ever=epsilon + more).chances
+    chances = SignResponse(epsilon=epsilon, lifetime=epsilon + more).chances
     losses = [repeated_loss(*chances, reports=reports) for reports in range(40)]
     added = np.diff(losses)
     assert (added >= 0).all()
@@ -76,24 +76,24 @@ def test_more_reports_never_lose_less_and_each_adds_less_than_the_one_before(eps
 
 @given(epsilon=st.floats(0.001, 10.0), more=st.floats(0.001, 10.0))
 def test_no_more_is_spent_than_was_asked_for_and_not_much_less(epsilon: float, more: float) -> None:
-    response = SignResponse(epsilon=epsilon, for_ever=epsilon + more)
+    response = SignResponse(epsilon=epsilon, lifetime=epsilon + more)
     assert response.epsilon <= epsilon
-    assert response.for_ever <= epsilon + more
+    assert response.lifetime <= epsilon + more
     permanent, fresh = response.chances
     assert fresh == RESOLUTION - 1 or repeated_loss(permanent, fresh + 1, reports=1) > epsilon
     # What was realised can be asked for.
-    assert SignResponse(epsilon=response.epsilon, for_ever=response.for_ever).chances == response.chances
+    assert SignResponse(epsilon=response.epsilon, lifetime=response.lifetime).chances == response.chances
 
 
-@pytest.mark.parametrize(("epsilon", "for_ever"), [(2.0, 2.0), (3.0, 2.0), (0.0, 1.0), (1.0, math.inf), (1.0, 30.0)])
-def test_one_report_has_to_cost_less_than_all_of_them(epsilon: float, for_ever: float) -> None:
+@pytest.mark.parametrize(("epsilon", "lifetime"), [(2.0, 2.0), (3.0, 2.0), (0.0, 1.0), (1.0, math.inf), (1.0, 30.0)])
+def test_one_report_has_to_cost_less_than_all_of_them(epsilon: float, lifetime: float) -> None:
     with pytest.raises(ParameterError):
-        LolohaResponse(size=8, epsilon=epsilon, for_ever=for_ever)
+        LolohaResponse(size=8, epsilon=epsilon, lifetime=lifetime)
 
 
 def test_one_report_has_the_accuracy_of_its_own_epsilon_whatever_all_may_cost() -> None:
-    for for_ever in (1.1, 2.0, 5.0):
-        kept, by_chance = LolohaResponse(size=8, epsilon=1.0, for_ever=for_ever).support
+    for lifetime in (1.1, 2.0, 5.0):
+        kept, by_chance = LolohaResponse(size=8, epsilon=1.0, lifetime=lifetime).support
         assert kept == pytest.approx(math.e / (1 + math.e), abs=1e-8)
         assert by_chance == 0.5
 
@@ -144,7 +144,7 @@ def test_a_small_one_has_the_same_noise() -> None:
 
 
 def of_a_sign() -> SignCost:
-    (phase,) = build("loloha", epsilon=1.0, for_ever=2.0).phases
+    (phase,) = build("loloha", epsilon=1.0, lifetime=2.0).phases
     assert phase.memoised is not None
     return phase.memoised
 

@@ -39,11 +39,11 @@ def test_what_epsilon_could_be_is_said_where_it_is_beyond_the_resolution(epsilon
         (40.0, lambda epsilon: KRR(sizes=(2, 5), attribute_epsilon=epsilon)),
         (1e-12, lambda epsilon: KRR(sizes=(2, 5), attribute_epsilon=epsilon)),
         (1e-12, lambda epsilon: KRR(sizes=(2, 5), attribute_epsilon=2.0, report_epsilon=epsilon)),
-        (1e-12, lambda epsilon: RepeatedResponse(size=3, epsilon=epsilon, for_ever=2.0)),
+        (1e-12, lambda epsilon: RepeatedResponse(size=3, epsilon=epsilon, lifetime=2.0)),
         (1.25e-9, lambda epsilon: SetHadamardResponse(size=10, slots=2, epsilon=epsilon, hash_bits=2)),
-        (1e-12, lambda epsilon: SignResponse(epsilon=epsilon, for_ever=2.0)),
-        (1e-12, lambda epsilon: rr_parameters(for_ever=epsilon, per_report=None, neighbours=2)),
-        (1e-12, lambda epsilon: rr_parameters(for_ever=1.0, per_report=epsilon, neighbours=2)),
+        (1e-12, lambda epsilon: SignResponse(epsilon=epsilon, lifetime=2.0)),
+        (1e-12, lambda epsilon: rr_parameters(lifetime=epsilon, per_report=None, neighbours=2)),
+        (1e-12, lambda epsilon: rr_parameters(lifetime=1.0, per_report=epsilon, neighbours=2)),
     ],
 )
 def test_an_epsilon_that_is_said_to_do_does(epsilon: float, made: Callable[[float], object]) -> None:
@@ -59,9 +59,9 @@ def test_an_epsilon_that_is_said_to_do_does(epsilon: float, made: Callable[[floa
     [
         lambda epsilon: kept_inside(epsilon, outside=1),
         lambda epsilon: KRR(sizes=(2, 5), attribute_epsilon=epsilon),
-        lambda epsilon: RepeatedResponse(size=3, epsilon=epsilon / 2, for_ever=epsilon),
+        lambda epsilon: RepeatedResponse(size=3, epsilon=epsilon / 2, lifetime=epsilon),
         lambda epsilon: SetHadamardResponse(size=10, slots=2, epsilon=epsilon, hash_bits=2),
-        lambda epsilon: SignResponse(epsilon=epsilon / 2, for_ever=epsilon),
+        lambda epsilon: SignResponse(epsilon=epsilon / 2, lifetime=epsilon),
         lambda epsilon: SubsetResponse.forms(8, epsilon=epsilon),
     ],
 )
@@ -71,8 +71,8 @@ def test_an_epsilon_that_overflows_is_refused(epsilon: float, made: Callable[[fl
 
 
 def test_rr_ldp_gives_no_more_than_it_can_for_an_epsilon_however_large() -> None:
-    most = rr_parameters(for_ever=1_000.0, per_report=500.0, neighbours=2)
-    assert rr_parameters(for_ever=1e300, per_report=1e299, neighbours=2) == most
+    most = rr_parameters(lifetime=1_000.0, per_report=500.0, neighbours=2)
+    assert rr_parameters(lifetime=1e300, per_report=1e299, neighbours=2) == most
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])

@@ -53,7 +53,7 @@ def test_honest_set_bits_are_flagged_no_oftener_than_is_said(oracle: UnaryRespon
 
 
 def test_bloom_filters_of_fewer_buckets_than_hashes_are_honest() -> None:
-    least, largest, variance = BloomResponse(size=8, hashes=2, for_ever=4.0).set_bits()
+    least, largest, variance = BloomResponse(size=8, hashes=2, lifetime=4.0).set_bits()
     assert total_score(50 * (least + largest) / 2, least=50 * least, largest=50 * largest, variance=variance) == 0
     assert total_score(400.0, least=50 * least, largest=50 * largest, variance=50 * variance) > 8
     assert total_score(0.0, least=50 * least, largest=50 * largest, variance=50 * variance) < -8

@@ -27,8 +27,8 @@ def test_one_report_is_covered_even_if_the_record_may_change_later() -> None:
 
 
 def test_a_loss_names_its_neighbours_and_its_assumption() -> None:
-    for_ever = SURVEY.privacy_loss(reports=math.inf)
-    assert for_ever.assumption == (
+    lifetime = SURVEY.privacy_loss(reports=math.inf)
+    assert lifetime.assumption == (
         "any two records, if a user's record does not change, and all reports show the same permanent noise"
     )
     assert SURVEY.privacy_loss().assumption == "any two records"
@@ -112,6 +112,6 @@ def test_the_surest_guess_is_shown_rounded_up_and_never_as_certainty(epsilon: fl
 
 
 def test_a_survey_for_which_we_would_stand_leaves_one_in_ten_to_the_surest_guess() -> None:
-    for_ever = SURVEY.privacy_loss(neighbours=1, reports=math.inf).epsilon
-    assert for_ever == pytest.approx(math.log(9), abs=1e-9)
-    assert surest_guess(for_ever) == pytest.approx(0.9, abs=1e-9)
+    lifetime = SURVEY.privacy_loss(neighbours=1, reports=math.inf).epsilon
+    assert lifetime == pytest.approx(math.log(9), abs=1e-9)
+    assert surest_guess(lifetime) == pytest.approx(0.9, abs=1e-9)

@@ -67,38 +67,38 @@ def test_an_impossible_number_of_reports_is_refused(reports: float) -> None:
 
 
 def with_epsilon(
-    sizes: tuple[int, ...], *, for_ever: float, per_report: float | None = None, neighbours: int | None = None
+    sizes: tuple[int, ...], *, lifetime: float, per_report: float | None = None, neighbours: int | None = None
 ) -> RRLDP:
-    f, p, q = rr_parameters(for_ever=for_ever, per_report=per_report, neighbours=neighbours or len(sizes))
+    f, p, q = rr_parameters(lifetime=lifetime, per_report=per_report, neighbours=neighbours or len(sizes))
     return RRLDP(sizes=sizes, f=f, p=p, q=q)
 
 
 @settings(deadline=None)
 @given(
     sizes=st.lists(st.integers(2, 5), min_size=1, max_size=4).map(tuple),
-    for_ever=st.floats(0.01, 40),
+    lifetime=st.floats(0.01, 40),
     share=st.floats(0.01, 1),
     data=st.data(),
 )
 def test_parameters_for_an_epsilon_neither_exceed_nor_waste_it(
-    sizes: tuple[int, ...], for_ever: float, share: float, data: st.DataObject
+    sizes: tuple[int, ...], lifetime: float, share: float, data: st.DataObject
 ) -> None:
     neighbours = data.draw(st.integers(1, len(sizes)))
-    mechanism = with_epsilon(sizes, for_ever=for_ever, per_report=share * for_ever, neighbours=neighbours)
+    mechanism = with_epsilon(sizes, lifetime=lifetime, per_report=share * lifetime, neighbours=neighbours)
     spent = mechanism.epsilon(neighbours=neighbours, reports=math.inf)
     spent_once = mechanism.epsilon(neighbours=neighbours)
-    assert spent <= for_ever
-    assert spent_once <= share * for_ever
+    assert spent <= lifetime
+    assert spent_once <= share * lifetime
     # 40 nats on one attribute put f at 4e-9, of which the resolution of 2^-32 is a twentieth.
-    assert spent == pytest.approx(for_ever, rel=1e-2)
-    assert spent_once == pytest.approx(share * for_ever, rel=1e-2)
+    assert spent == pytest.approx(lifetime, rel=1e-2)
+    assert spent_once == pytest.approx(share * lifetime, rel=1e-2)
 
 
 @settings(deadline=None)
-@given(for_ever=st.floats(0.5, 10), share=st.floats(0.05, 0.99), q=st.floats(0.01, 1))
-def test_no_other_response_with_the_same_epsilon_is_more_accurate(for_ever: float, share: float, q: float) -> None:
+@given(lifetime=st.floats(0.5, 10), share=st.floats(0.05, 0.99), q=st.floats(0.01, 1))
+def test_no_other_response_with_the_same_epsilon_is_more_accurate(lifetime: float, share: float, q: float) -> None:
     """Of all (p, q) that cost as much, found by bisection for any q, none counts a rare value more accurately."""
-    best = with_epsilon((2,), for_ever=for_ever, per_report=share * for_ever)
+    best = with_epsilon((2,), lifetime=lifetime, per_report=share * lifetime)
     low, high = 0.0, q
     for _ in range(60):
         p = (low + high) / 2
@@ -106,8 +106,8 @@ def test_no_other_response_with_the_same_epsilon_is_more_accurate(for_ever: floa
             cost = RRLDP(sizes=(2,), f=best.f, p=p, q=q).epsilon()
         except ValueError:
             cost = 0.0
-        low, high = (p, high) if cost > share * for_ever else (low, p)
-    if high > q - 1e-6 or RRLDP(sizes=(2,), f=best.f, p=0.0, q=q).epsilon() < share * for_ever:
+        low, high = (p, high) if cost > share * lifetime else (low, p)
+    if high > q - 1e-6 or RRLDP(sizes=(2,), f=best.f, p=0.0, q=q).epsilon() < share * lifetime:
         return  # q costs less than asked for, whatever p is
     other = RRLDP(sizes=(2,), f=best.f, p=high, q=q)
     assert _rare_variance(best) <= _rare_variance(other) * (1 + 1e-5)
@@ -122,7 +122,7 @@ def _rare_variance(mechanism: RRLDP) -> float:
 def test_a_larger_epsilon_is_more_accurate(sizes: tuple[int, ...]) -> None:
     """An epsilon determines the standard error to expect of a value's share, and of a cell of the joint."""
     errors = [
-        cell_error(with_epsilon(sizes, for_ever=4, per_report=once).supports, sizes, reports=10_000)
+        cell_error(with_epsilon(sizes, lifetime=4, per_report=once).supports, sizes, reports=10_000)
         for once in (0.5, 1, 2, 3, 4)
     ]
     assert errors == sorted(errors, reverse=True)
@@ -130,7 +130,7 @@ def test_a_larger_epsilon_is_more_accurate(sizes: tuple[int, ...]) -> None:
 
 
 def test_the_permanent_response_alone_costs_what_was_asked_for() -> None:
-    mechanism = with_epsilon((2, 3), for_ever=4)
+    mechanism = with_epsilon((2, 3), lifetime=4)
     assert (mechanism.p, mechanism.q) == (None, None)
     assert mechanism.epsilon() == mechanism.epsilon(reports=math.inf) == pytest.approx(4, abs=1e-7)
 
@@ -138,12 +138,12 @@ def test_the_permanent_response_alone_costs_what_was_asked_for() -> None:
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        ({"for_ever": 1, "per_report": 2}, "per_report=2 must not exceed for_ever=1"),
-        ({"for_ever": 0}, "for_ever must be a positive, finite epsilon, got 0"),
-        ({"for_ever": math.inf}, "for_ever must be a positive, finite epsilon, got inf"),
-        ({"for_ever": 1, "per_report": -1}, "per_report must be a positive, finite epsilon, got -1"),
-        ({"for_ever": 1e-10}, "leaves no information"),
-        ({"for_ever": 1, "per_report": 1e-10}, "leaves no information"),
+        ({"lifetime": 1, "per_report": 2}, "per_report=2 must not exceed lifetime=1"),
+        ({"lifetime": 0}, "lifetime must be a positive, finite epsilon, got 0"),
+        ({"lifetime": math.inf}, "lifetime must be a positive, finite epsilon, got inf"),
+        ({"lifetime": 1, "per_report": -1}, "per_report must be a positive, finite epsilon, got -1"),
+        ({"lifetime": 1e-10}, "leaves no information"),
+        ({"lifetime": 1, "per_report": 1e-10}, "leaves no information"),
     ],
 )
 def test_parameters_for_an_impossible_epsilon_are_refused(wanted: dict[str, float], message: str) -> None:

@@ -252,7 +252,7 @@ async def test_privacy_and_plausibility_are_named_as_in_the_glossary(page: Page)
         server.show(
             estimate_of(
                 window=of_minute(1).window,
-                privacy=Privacy(per_report=1.0, for_ever=1.0, assumption="any two records"),
+                privacy=Privacy(per_report=1.0, lifetime=1.0, assumption="any two records"),
                 plausibility=Plausibility(statistic=50.0, degrees_of_freedom=5, p_value=1e-9, flagged=True),
             )
         )

@@ -69,8 +69,8 @@ def test_the_budget_of_the_application_lasts_for_its_day_by_its_plan() -> None:
     assert isinstance(films, ItemCollection)
     planned = plan(films)
     assert planned.result_every_ms == 24 * 3_600_000
-    for_ever = max(loss.epsilon for loss in plan_of_records(survey).privacy)
-    left = terms_of_the_application().budget - for_ever
+    lifetime = max(loss.epsilon for loss in plan_of_records(survey).privacy)
+    left = terms_of_the_application().budget - lifetime
     (epoch, *_) = (spent.epsilon for spent in planned.privacy)
     assert left >= epoch, "a user who is asked on the first day is not stopped"
     assert left // epoch / planned.sample >= 30, "a month, on average"

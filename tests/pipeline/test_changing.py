@@ -52,7 +52,7 @@ def test_the_errors_are_compared_at_the_same_cost_for_a_lifetime() -> None:
 def test_it_says_which_way_is_better_when(mechanism: str, values: int, verdict: str) -> None:
     if "loloha" not in mechanism:
         mechanism += ", oracle: k-rr"
-        listed = ChangingValues(about="diet", values=3, for_ever=2.0, per_report=2.0, variance=0.1, buckets=8)
+        listed = ChangingValues(about="diet", values=3, lifetime=2.0, per_report=2.0, variance=0.1, buckets=8)
         of: tuple[ChangingValues, ...] = (listed,)
     else:
         of = changing(mechanism, values)

@@ -27,7 +27,7 @@ def published(
     final: bool = True,
     reports: int = 10_000,
     delta: float | None = None,
-    for_ever: float = 4.0,
+    lifetime: float = 4.0,
     plausibility: PlausibilityTest = UNTESTED,
     **window: Any,
 ) -> Published | None:
@@ -44,7 +44,7 @@ def published(
             reports,
             windows=windows,
             epsilon=2.0,
-            for_ever=for_ever,
+            lifetime=lifetime,
             hidden="any two records",
             blanket=None,
         )
@@ -65,7 +65,7 @@ def test_a_final_states_the_bound_of_its_reports_and_its_conditions() -> None:
 
 def test_fresh_noise_hides_users_who_return_as_often_as_they_report() -> None:
     for returning in (None, 1.0):
-        found = published(for_ever=math.inf, returning=returning)
+        found = published(lifetime=math.inf, returning=returning)
         assert found is not None
         assert found.assumption.endswith(": any two records; another window costs as much again")
 

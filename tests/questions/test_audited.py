@@ -59,7 +59,7 @@ def test_buckets_that_change_are_enumerated_beside_what_the_ledger_charges(tmp_p
         for each in answer["results"]
         if "change at the same times" in each["neighbours"]
     }
-    one, two, three = (RepeatedResponse(size=buckets, epsilon=1, for_ever=2).loss(reports=t) for t in (1, 2, 3))
+    one, two, three = (RepeatedResponse(size=buckets, epsilon=1, lifetime=2).loss(reports=t) for t in (1, 2, 3))
     expected: dict[tuple[object, int], float]
     expected = {(2, 0): two, (2, 1): 2 * one, (3, 0): three, (3, 1): one + two, (4, 1): max(one + three, 2 * two)}
     expected[3, 2] = 3 * one if buckets == 3 else one + two

@@ -81,7 +81,7 @@ async def test_every_report_by_rappor_has_noise_of_its_own_on_what_is_repeated_a
     (repeated,) = np.unpackbits(permanent_answers(collection, table, secrets=[SECRET]), axis=1, bitorder="little")
     shares = np.unpackbits(rows, axis=1, bitorder="little").mean(axis=0)[8:]
     assert np.all(np.abs(shares - np.where(repeated[8:], 0.75, 0.25)) < 5 * 0.433 / np.sqrt(2_000))
-    assert ledger.spending.epsilon == collection.questions.for_ever > collection.questions.epsilon
+    assert ledger.spending.epsilon == collection.questions.lifetime > collection.questions.epsilon
 
 
 def repeating(epsilon: float, per_report: float, size: int) -> SampledCollection:

@@ -140,7 +140,7 @@ def test_a_judgement_says_what_linking_tells_and_whose_reports_were_linked() -> 
 
 def test_a_judgement_has_what_readers_of_finals_could_learn() -> None:
     published = Published.among("20,000", epsilon=0.1189, delta=1e-8, hidden="any two records")
-    known = estimate_of(privacy=Privacy(per_report=1.5, for_ever=7.8, assumption="any", published=published))
+    known = estimate_of(privacy=Privacy(per_report=1.5, lifetime=7.8, assumption="any", published=published))
     assert known.judgement().privacy[-1] == (
         "(epsilon, delta) = (0.119, 1e-08) against readers of final answers who trust the service, for a user who "
         "reports once among 20,000 honest reports: any two records"

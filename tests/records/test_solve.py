@@ -89,7 +89,7 @@ def test_reports_become_the_final_estimate_of_their_window(mechanism: str) -> No
     assert (estimate.plausibility is None) == ("k-rr" in mechanism)
     assert estimate.plausibility is None or not estimate.plausibility.flagged
     assert estimate.reports == 100_000
-    assert estimate.privacy.for_ever == collection.mechanism.epsilon(reports=float("inf"))
+    assert estimate.privacy.lifetime == collection.mechanism.epsilon(reports=float("inf"))
     share = np.bincount(cells, minlength=6).reshape(truth.shape) / len(cells)
     assert np.all(np.abs(estimate.joint() - share) < 5 * estimate.standard_errors())
 
@@ -419,7 +419,7 @@ def test_a_linked_estimate_states_what_linking_tells_and_claims_no_amplification
     assert "the same pseudonym for 16m" in estimate.linked.privacy
     assert estimate.privacy.published is None
     assert estimate.temporal is None
-    assert estimate.privacy.for_ever == JointCollection.parse(LINKED).mechanism.epsilon(reports=float("inf"))
+    assert estimate.privacy.lifetime == JointCollection.parse(LINKED).mechanism.epsilon(reports=float("inf"))
 
 
 def test_a_linked_estimate_is_the_same_in_whatever_order_and_pieces_its_reports_come() -> None:

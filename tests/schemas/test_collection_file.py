@@ -189,7 +189,7 @@ window: {size: 60s}
 """,
     """
 collection: books
-mechanism: {kind: loloha, epsilon: 1, for_ever: 2, k: 3, k_max: 3, set_size: 4}
+mechanism: {kind: loloha, epsilon: 1, lifetime: 2, k: 3, k_max: 3, set_size: 4}
 items: {size: 100}
 window: {size: 60s, grace: 5s, idle_timeout: 10s}
 """,

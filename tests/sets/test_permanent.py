@@ -32,7 +32,7 @@ def test_the_words_of_each_user_purpose_and_collection_are_their_own() -> None:
             (MEMOISED, OTHER, b"row"),
             (MEMOISED, SECRET, b"set"),
             (changed(collection="other"), SECRET, b"row"),
-            (changed(mechanism={**MEMOISED.document["mechanism"], "for_ever": 3}), SECRET, b"row"),
+            (changed(mechanism={**MEMOISED.document["mechanism"], "lifetime": 3}), SECRET, b"row"),
         )
     ]
     assert again == permanent_words(MEMOISED, key=SECRET)(b"row").words(4).tobytes()

@@ -123,10 +123,10 @@ def test_fresh_noise_on_an_answer_costs_what_is_claimed_of_one_report_of_two_and
             realised = {record: one_view_for_ever(questions, record, reports=1) for record in laws}
             assert realised == laws, "the code answers as its parameters say"
     assert questions.epsilon <= 1.0
-    assert 1.999 < questions.for_ever <= 2.0
-    for_ever = one_view_for_ever(questions.memoised, RECORDS[0], reports=2)
+    assert 1.999 < questions.lifetime <= 2.0
+    lifetime = one_view_for_ever(questions.memoised, RECORDS[0], reports=2)
     other = one_view_for_ever(questions.memoised, RECORDS[-1], reports=2)
-    assert log(max(chance / other[sent] for sent, chance in for_ever.items())) <= questions.for_ever + 1e-9
+    assert log(max(chance / other[sent] for sent, chance in lifetime.items())) <= questions.lifetime + 1e-9
 
 
 def test_another_view_each_time_would_cost_epsilon_each_time() -> None:

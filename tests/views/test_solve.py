@@ -32,7 +32,7 @@ def test_an_estimate_says_what_it_is_made_of() -> None:
     assert len(care.views) == 5
     assert sum(view.reports for view in care.views) == care.effective_reports < care.reports == 20_000
     assert (care.fit.method, care.fit.certified) == ("views", True)
-    assert care.privacy.per_report == care.privacy.for_ever == pytest.approx(4.0, abs=1e-6)
+    assert care.privacy.per_report == care.privacy.lifetime == pytest.approx(4.0, abs=1e-6)
     assert care.privacy.per_report <= 4.0
 
 
@@ -90,7 +90,7 @@ def test_a_window_of_one_report_is_answered() -> None:
 
 def test_an_estimate_from_answers_with_fresh_noise_says_what_one_report_costs() -> None:
     found = estimated(collection_of("epsilon: 6, per_report: 4, ask: pairs"))
-    assert (found.privacy.per_report, found.privacy.for_ever) == pytest.approx((4.0, 6.0), abs=1e-6)
+    assert (found.privacy.per_report, found.privacy.lifetime) == pytest.approx((4.0, 6.0), abs=1e-6)
     assert found.privacy.per_report <= 4.0
     assert found.privacy.assumption == REPEATED
     assert found.joint() == pytest.approx(joint_of(users(20_000), (0, 1)), abs=0.1)

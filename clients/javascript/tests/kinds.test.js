@@ -222,7 +222,7 @@ test("item sets whose reports would have no noise, or other options than there a
     await assert.rejects(Collection.of(films(wrong)), { name: "CollectionError" }, JSON.stringify(wrong));
   }
   const memoised = (changes) => fileOf("films", { mechanism: { kind: "loloha", epsilon: 1, ...changes } });
-  for (const wrong of [{ for_ever: 1 }, { for_ever: 23 }, { epsilon: 30 }]) {
+  for (const wrong of [{ lifetime: 1 }, { lifetime: 23 }, { epsilon: 30 }]) {
     await assert.rejects(Collection.of(memoised(wrong)), { name: "CollectionError" }, JSON.stringify(wrong));
   }
   assert.equal((await Collection.of(films({ kind: "ldpminer", epsilon: 40 }))).phases[0].epsilon, 20);

@@ -65,7 +65,7 @@ class Sets:
         self.set_size: int = mechanism.get("set_size", 1)
         self.split: Sequence[float] = [float(number(share)) for share in mechanism.get("split", (0.6, 0.4))]
         self.hash_bits: int | None = 1 if self.kind == "loloha" else mechanism.get("hash_bits")
-        self.for_ever = float(mechanism.get("for_ever", min(2 * self.epsilon, 22.0)))
+        self.lifetime = float(mechanism.get("lifetime", min(2 * self.epsilon, 22.0)))
         items = file["items"]
         self.names: list[str] | None = items.get("names")
         self.count: int = int(number(items["size"])) if self.names is None else len(self.names)
@@ -108,7 +108,7 @@ class Sets:
     def signs(self) -> tuple[int, int]:
         """Permanent and fresh of `loloha`."""
         with localcontext(prec=80):
-            odds = e_to(self.for_ever)
+            odds = e_to(self.lifetime)
             permanent = floored(WHOLE * odds / (odds + 1))
             big, one = Decimal(permanent) / (WHOLE - permanent), e_to(self.epsilon)
             within = (big * one - 1) / (big - one)

@@ -84,7 +84,7 @@ def _joint(
     for kind, spec in MECHANISMS.items():
         try:
             found = spec.for_budget(
-                sizes=tuple(each.cells for each in attributes), for_ever=epsilon, per_report=None
+                sizes=tuple(each.cells for each in attributes), lifetime=epsilon, per_report=None
             ).model_dump(exclude_none=True)
         except ParameterError:
             continue  # it cannot have this epsilon

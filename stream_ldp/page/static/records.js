@@ -81,7 +81,7 @@ export const records = {
       known.push(["linking reveals", answer.linked.privacy]);
     }
     if (answer.axes.length > 1) known.push(["independence", independence.dependent ? `rejected, p ${sampled(independence.p_value)}` : `not rejected, p ${sampled(independence.p_value)}`]);
-    known.push(["epsilon a report", epsilon(privacy.per_report)], lifetime(privacy.for_ever, privacy.assumption));
+    known.push(["epsilon a report", epsilon(privacy.per_report)], lifetime(privacy.lifetime, privacy.assumption));
     if (plausibility && plausibility.p_value !== null && plausibility.degrees_of_freedom > 0) known.push(["plausibility", `p ${below(plausibility.p_value)}`]);
     return known;
   },

@@ -85,7 +85,7 @@ export const sampled = {
 
   facts: ({ privacy }) => [
     ["epsilon a report", epsilon(privacy.per_report)],
-    lifetime(privacy.for_ever, privacy.assumption),
+    lifetime(privacy.lifetime, privacy.assumption),
   ],
 
   figures(answer, tools) {

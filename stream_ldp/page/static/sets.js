@@ -15,7 +15,7 @@ export const sets = {
     const known = [["epoch", String(answer.epoch)], ["phase", `${answer.phase} of ${answer.phases}${complete(answer) ? ": the result" : ""}`]];
     if (answer.method) known.push(["method", answer.method]);
     known.push(["epsilon an epoch", epsilon(privacy.per_epoch)]);
-    known.push(privacy.for_ever == null ? ["protects", privacy.assumption] : lifetime(privacy.for_ever, privacy.assumption));
+    known.push(privacy.lifetime == null ? ["protects", privacy.assumption] : lifetime(privacy.lifetime, privacy.assumption));
     return known;
   },
 

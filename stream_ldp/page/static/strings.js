@@ -25,7 +25,7 @@ export const strings = {
     ["candidates", whole(candidates)],
     ...questions.map((each) => [`answers: ${each.asked}`, whole(each.reports)]),
     ["epsilon a report", epsilon(privacy.per_report)],
-    lifetime(privacy.for_ever, privacy.assumption),
+    lifetime(privacy.lifetime, privacy.assumption),
   ],
 
   figures(answer, tools) {

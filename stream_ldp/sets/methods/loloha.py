@@ -31,14 +31,14 @@ class Loloha:
     """Longitudinal local hashing with two hashes, for one slot of a padded set.
 
     domain, k: number of items and heavy hitters.
-    epsilon, for_ever: cost of one report to a user, and of all reports about a set that does not change, nats.
+    epsilon, lifetime: cost of one report to a user, and of all reports about a set that does not change, nats.
     set_size: l, number of slots that a set is padded to.
     """
 
     domain: int
     k: int
     epsilon: float
-    for_ever: float
+    lifetime: float
     set_size: int
 
     @property
@@ -88,7 +88,7 @@ class Loloha:
 
     @cached_property
     def _oracle(self) -> LolohaResponse:
-        return LolohaResponse(size=self.domain, epsilon=self.epsilon, for_ever=self.for_ever)
+        return LolohaResponse(size=self.domain, epsilon=self.epsilon, lifetime=self.lifetime)
 
 
 class LolohaSpec(MethodSpec):
@@ -96,7 +96,7 @@ class LolohaSpec(MethodSpec):
 
     kind: Literal["loloha"]
     set_size: SetSize
-    for_ever: float | None = Field(
+    lifetime: float | None = Field(
         default=None,
         description="privacy budget of one user for all epochs in which the set does not change, in nats; twice "
         "epsilon by default",
@@ -113,10 +113,10 @@ class LolohaSpec(MethodSpec):
 
     def _method(self, *, domain: int, k_max: int) -> Loloha:
         require(k_max == self.k, "there is only one phase, and no candidates: leave it out", "k_max")
-        for_ever = min(_FOR_EVER * self.epsilon, MAX_EPSILON) if self.for_ever is None else self.for_ever
-        method = Loloha(domain=domain, k=self.k, epsilon=self.epsilon, for_ever=for_ever, set_size=self.set_size)
+        lifetime = min(_FOR_EVER * self.epsilon, MAX_EPSILON) if self.lifetime is None else self.lifetime
+        method = Loloha(domain=domain, k=self.k, epsilon=self.epsilon, lifetime=lifetime, set_size=self.set_size)
         try:
             _ = method.phases
         except ParameterError as error:
-            require(False, str(error), "for_ever")
+            require(False, str(error), "lifetime")
         return method

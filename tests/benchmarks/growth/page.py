@@ -126,16 +126,16 @@ One worker counts them, and a second one takes over when it ends. What grows is 
 brings {_RECORD} bytes with it: a header, an id, a content type, and a record of Kafka.
 
 A window of a minute then has {60 * peak:,.0f} reports. To solve a pair of 8 x 8 values takes
-{solve_ms[most]:.3g} ms of {most:,} reports, and hardly longer of more: what is contracted are
-patterns, of which there are at most 65,025. A worker that gives half of a core to solving has time for
+{solve_ms[most]:.3g} ms for {most:,} reports, and hardly longer for more, since at most 65,025 patterns are
+contracted. A worker that gives half of a core to solving has time for
 {pairs:,.0f} first solves of such pairs a minute.
 
-Memory goes to the ids of the batches in open windows, by which repeats are known, and to a table for each pair, pane
-and partition: at most 512 KiB up to 16 bits, and the rows themselves above. Ids do not grow with estimates, nor do
-tables of up to 16 bits with reports.
+Memory goes to the ids of batches in open windows, which detect repeats, and to a table for each pair, pane and
+partition. A table has at most 512 KiB up to 16 bits, and the rows themselves above. Ids do not grow with estimates,
+nor do tables of up to 16 bits with reports.
 
-A worker that starts or takes a collection over reads the partials of open and remembered windows and the last two
-finals of each estimate, and what came between them on the log; the past is not read. Only without a commit, or after
+A worker that starts or takes a collection over reads the partials of open and remembered windows, the last two
+finals of each estimate, and the log between them. It reads nothing older. Only without a commit, or after
 a change of the collection's file, does it read all that the topics keep. `python -m tests.benchmarks.rebuild` shows
 both on a real Kafka, after 1,000 windows: it read 4 partials with a commit, and 2,070 without.
 """

@@ -109,7 +109,7 @@ def memoised(self: Any, table: Any, *, memoises: bool, **options: Any) -> Any:
     return rows(self, table, memoises=True, **options)
 
 
-def for_ever(self: Any, table: Any, *, time_ms: int, **options: Any) -> Any:
+def lifetime(self: Any, table: Any, *, time_ms: int, **options: Any) -> Any:
     return rows(self, table, time_ms=0, **options)
 
 
@@ -147,7 +147,7 @@ async def test_fresh_noise_that_repeats_is_found(tmp_path: Path, monkeypatch: py
 
 
 async def test_a_pseudonym_for_ever_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Perturber, "rows", for_ever)
+    monkeypatch.setattr(Perturber, "rows", lifetime)
     assert await auditor_of(LINKED, tmp_path).rows() != []
 
 

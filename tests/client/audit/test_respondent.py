@@ -39,7 +39,7 @@ async def test_honest_reporters_break_no_promise(mechanism: str, epochs: str, tm
     assert sum(each.chance for each in found) < 3e-6
 
 
-MEMOISED = films(mechanism="{kind: loloha, epsilon: 1, for_ever: 2, k: 2, set_size: 2}", size="10s")
+MEMOISED = films(mechanism="{kind: loloha, epsilon: 1, lifetime: 2, k: 2, set_size: 2}", size="10s")
 
 
 async def test_honest_reporters_that_memoise_break_no_promise(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tests.sets.methods.examples import build
 if TYPE_CHECKING:
     from stream_ldp.mechanisms.loloha import Permanent
 
-METHOD = Loloha(domain=6, k=2, epsilon=1.0, for_ever=2.0, set_size=2)
+METHOD = Loloha(domain=6, k=2, epsilon=1.0, lifetime=2.0, set_size=2)
 
 
 def keyed(secret: bytes) -> Permanent:
@@ -35,8 +35,8 @@ def test_the_average_of_many_reports_shows_nearly_what_all_may_and_no_more() -> 
 
 
 def test_a_client_without_a_permanent_response_is_disproved() -> None:
-    method = Loloha(domain=6, k=2, epsilon=1.0, for_ever=2.0, set_size=2)
-    method.__dict__["_oracle"] = broken.SendsTheSignItself(size=6, epsilon=1.0, for_ever=2.0)
+    method = Loloha(domain=6, k=2, epsilon=1.0, lifetime=2.0, set_size=2)
+    method.__dict__["_oracle"] = broken.SendsTheSignItself(size=6, epsilon=1.0, lifetime=2.0)
     assert lower_bound(method) > 2.0
 
 

@@ -14,29 +14,29 @@ from stream_ldp.sets.methods.loloha import Loloha
 from tests.audit import broken
 from tests.sets.methods.examples import build
 
-METHOD = Loloha(domain=6, k=2, epsilon=1.0, for_ever=2.0, set_size=2)
+METHOD = Loloha(domain=6, k=2, epsilon=1.0, lifetime=2.0, set_size=2)
 
 
 def twin(kind: type[LolohaResponse]) -> Loloha:
     method = replace(METHOD)
-    method.__dict__["_oracle"] = kind(size=6, epsilon=1.0, for_ever=2.0)
+    method.__dict__["_oracle"] = kind(size=6, epsilon=1.0, lifetime=2.0)
     return method
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "for_ever", "set_size"),
+    ("epsilon", "lifetime", "set_size"),
     [pytest.param(1.0, 2.0, 2, marks=pytest.mark.long), (2.0, 2.2, 1)],
 )
 def test_repeated_reports_lose_exactly_what_is_claimed_and_charged(
-    epsilon: float, for_ever: float, set_size: int
+    epsilon: float, lifetime: float, set_size: int
 ) -> None:
-    losses = repeated_losses(replace(METHOD, epsilon=epsilon, for_ever=for_ever, set_size=set_size))
+    losses = repeated_losses(replace(METHOD, epsilon=epsilon, lifetime=lifetime, set_size=set_size))
     assert [each.reports for each in losses] == [1, 2, 3, math.inf]
     for each in losses:
         assert each.enumerated == pytest.approx(each.claimed, abs=1e-9)
         assert each.claimed == each.allowed
     assert losses[0].claimed == pytest.approx(epsilon, abs=1e-8)
-    assert losses[-1].claimed == pytest.approx(for_ever, abs=1e-8)
+    assert losses[-1].claimed == pytest.approx(lifetime, abs=1e-8)
     assert list(repeated_differences(METHOD)) == []
 
 

@@ -20,7 +20,7 @@ from tests.sets.methods.examples import build, method
 
 MEMOISED = ItemCollection.parse("""
 collection: memoised
-mechanism: {kind: loloha, epsilon: 2, for_ever: 2.5, k: 8, set_size: 2}
+mechanism: {kind: loloha, epsilon: 2, lifetime: 2.5, k: 8, set_size: 2}
 items: {size: 8}
 window: {size: 60s, grace: 5s}
 """)
@@ -33,7 +33,7 @@ def test_it_asks_all_users_in_one_phase() -> None:
 
 
 def test_all_epochs_cost_what_the_file_says_or_twice_as_much_as_one() -> None:
-    assert epochs_epsilon(build("loloha", for_ever=3.0), epochs=math.inf) == pytest.approx(3.0, abs=1e-8)
+    assert epochs_epsilon(build("loloha", lifetime=3.0), epochs=math.inf) == pytest.approx(3.0, abs=1e-8)
     assert epochs_epsilon(build("loloha"), epochs=math.inf) == pytest.approx(4.0, abs=1e-8)
     assert epochs_epsilon(build("loloha"), epochs=1) == pytest.approx(epoch_epsilon(build("loloha")), abs=1e-8)
     assert epochs_epsilon(build("svim"), epochs=math.inf) == math.inf
@@ -43,8 +43,8 @@ def test_all_epochs_cost_what_the_file_says_or_twice_as_much_as_one() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"for_ever": 2.0}, "one report has to cost less than all of them"),
-        ({"for_ever": 30.0}, "beyond the resolution"),
+        ({"lifetime": 2.0}, "one report has to cost less than all of them"),
+        ({"lifetime": 30.0}, "beyond the resolution"),
         ({"k_max": 9}, "no candidates: leave it out"),
         ({"hash_bits": 2}, "loloha has no hash_bits, which is for"),
         ({"set_size": None}, "loloha needs set_size"),

@@ -52,7 +52,7 @@ def test_an_impossible_option_is_refused_with_what_is_possible(
 
 def test_every_option_takes_effect_in_the_methods_that_have_it() -> None:
     values = {"k_max": 9, "finalists": 5, "set_size": 3, "split": (0.5, 0.5), "combine": "paper", "hash_bits": 2}
-    values |= {"for_ever": 2.5}
+    values |= {"lifetime": 2.5}
     for kind, spec in METHODS.items():
         options = spec.model_fields.keys() - {"kind", "k", "epsilon"}
         assert options <= values.keys()

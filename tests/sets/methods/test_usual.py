@@ -48,7 +48,7 @@ def test_options_of_both_methods_are_taken_without_a_kind() -> None:
     ("mechanism", "problem"),
     [
         ("epsilon: 1, k: 2, split: [0.5, 0.5]", "mechanism.kind: this key is required"),
-        ("epsilon: 1, k: 2, for_ever: 2", "mechanism.kind: this key is required"),
+        ("epsilon: 1, k: 2, lifetime: 2", "mechanism.kind: this key is required"),
         ("k: 2", "mechanism.epsilon: this key is required"),
         ("epsilon: high, k: 2", "mechanism.epsilon: 'high' is not a number"),
         ("epsilon: [1], k: 2", "mechanism.epsilon: "),

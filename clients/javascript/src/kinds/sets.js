@@ -275,7 +275,7 @@ export class Kind extends Collection {
 
   constructor(document) {
     super(document);
-    const { kind, epsilon, set_size: setSize, split, hash_bits: hashBits, for_ever: forEver } = document.mechanism;
+    const { kind, epsilon, set_size: setSize, split, hash_bits: hashBits, lifetime: lifetime } = document.mechanism;
     if (!(typeof epsilon === "number" && epsilon > 0 && epsilon < Infinity)) {
       throw new CollectionError("epsilon must be positive and finite");
     }
@@ -311,7 +311,7 @@ export class Kind extends Collection {
       throw new CollectionError("epochs are sequential or pipelined");
     }
     this.#take(given(document.items) ?? {});
-    if (this.memoises) this.#memoise(epsilon, given(forEver) ?? Math.min(2 * epsilon, MAX_FOR_EVER));
+    if (this.memoises) this.#memoise(epsilon, given(lifetime) ?? Math.min(2 * epsilon, MAX_FOR_EVER));
     this.mean(this.#meaning());
     this.width = this.first(0).width;
   }
@@ -340,11 +340,11 @@ export class Kind extends Collection {
   }
 
   /** Compute the chances of both noises of a sign (section 12, loloha). */
-  #memoise(epsilon, forEver) {
-    if (!(typeof forEver === "number" && forEver > epsilon && forEver <= MAX_FOR_EVER)) {
-      throw new CollectionError("for_ever is above epsilon");
+  #memoise(epsilon, lifetime) {
+    if (!(typeof lifetime === "number" && lifetime > epsilon && lifetime <= MAX_FOR_EVER)) {
+      throw new CollectionError("lifetime is above epsilon");
     }
-    const odds = exp(forEver);
+    const odds = exp(lifetime);
     const permanent = share(odds, odds + whole(1));
     const [big, rest, one] = [BigInt(permanent), BigInt(RESOLUTION - permanent), exp(epsilon)];
     // I / (I + 1) of I = (E R - 1) / (E - R) and E = big / rest, in units of 2^-256.

@@ -98,10 +98,10 @@ final class SetCollection extends CollectionSpec {
       slots = spec.count("set_size", 1);
       boolean isLoloha = kind.equals("loloha");
       hashBits = isLoloha ? 1 : spec.count("hash_bits", 0);
-      double forEver = spec.number("for_ever", Math.min(2 * epsilon, 22));
-      permanent = isLoloha ? permanentOf(forEver) : 0;
+      double lifetime = spec.number("lifetime", Math.min(2 * epsilon, 22));
+      permanent = isLoloha ? permanentOf(lifetime) : 0;
       fresh = isLoloha ? freshOf(epsilon, permanent) : 0;
-      require(!isLoloha || forEver > epsilon, "mechanism.for_ever: expected more than epsilon");
+      require(!isLoloha || lifetime > epsilon, "mechanism.lifetime: expected more than epsilon");
       Document of = document.object(ITEMS);
       names = of.has("names") ? of.names("names") : null;
       items = names == null ? of.count("size") : names.size();
@@ -142,8 +142,8 @@ final class SetCollection extends CollectionSpec {
       return found;
     }
 
-    private static long permanentOf(double forEver) {
-      BigInteger e = Exact.exp(forEver);
+    private static long permanentOf(double lifetime) {
+      BigInteger e = Exact.exp(lifetime);
       return Exact.share(e, e.add(Exact.ONE));
     }
 

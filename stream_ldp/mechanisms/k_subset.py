@@ -90,7 +90,8 @@ class KSubset(Mechanism):
 
     sizes: number of values of each attribute, 2 to `MAX_SIZE`.
     attribute_epsilon: privacy loss, in nats, that the reports of one attribute may cost.
-    most: the most members of a set; None for any number. An attribute has the w of the least error, or this one.
+    held: w, the number of members of a set, but of an attribute with as few values, one less than these; None for the
+        w of the least error.
 
     Raises:
         ParameterError: a parameter is out of its range, or no multiple of 2^-32 is a probability for the epsilon.
@@ -100,7 +101,7 @@ class KSubset(Mechanism):
 
     sizes: tuple[int, ...]
     attribute_epsilon: float
-    most: int | None = None
+    held: int | None = None
 
     def __post_init__(self) -> None:
         if not self.sizes or min(self.sizes) < 2:
@@ -125,8 +126,9 @@ class KSubset(Mechanism):
     @property
     def members(self) -> tuple[int, ...]:
         """w, the number of members of the set of each attribute."""
-        best = [_best_members(size, self.attribute_epsilon) for size in self.sizes]
-        return tuple(best if self.most is None else (min(each, self.most) for each in best))
+        if self.held is None:
+            return tuple(_best_members(size, self.attribute_epsilon) for size in self.sizes)
+        return tuple(min(self.held, size - 1) for size in self.sizes)
 
     @property
     def runs(self) -> tuple[int, ...]:
@@ -245,9 +247,14 @@ class KSubset(Mechanism):
         )
 
     def small(self) -> Self:
-        """See `Mechanism.small`: at most two attributes, of at most four values and two, and sets of at most two."""
-        sizes = tuple(min(size, most) for size, most in zip(self.sizes, (4, 2), strict=False))
-        return replace(self, sizes=sizes, most=2)
+        """See `Mechanism.small`: at most two attributes, of at most four values and two, and sets of at most two.
+
+        The first is the one of the largest sets, and keeps two members: with the w of the least error, four values
+        may have sets of one, which would audit k-RR in place of this mechanism.
+        """
+        members, size = max(zip(self.members, self.sizes, strict=True))
+        sizes = (min(size, 4), 2)[: len(self.sizes)]
+        return replace(self, sizes=sizes, held=min(members, 2))
 
     def privacy_loss(
         self, *, neighbours: int | None = None, reports: float = 1, values: Values = Values.CONSTANT

@@ -139,6 +139,15 @@ class HoldsTooOften(KSubset):
         )
 
 
+class NeverPairsItsFirstTwo(KSubset):
+    """In place of the set of values 0 and 1, it sends that of 0 and 2: sets of one member are as they should be."""
+
+    def permanent(self, values: NDArray[np.intp], source: Entropy) -> Symbols:
+        symbols = super().permanent(values, source)
+        sets: Symbols = np.where(symbols == 0b011, 0b101, symbols)
+        return sets
+
+
 class IgnoresSecret(PermanentWords):
     """All users share their permanent words."""
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from stream_ldp.audit.attacks import attacks
-from stream_ldp.mechanisms import RRLDP, Entropy, PermanentWords, SeededEntropy
+from stream_ldp.audit.enumeration import Enumeration
+from stream_ldp.mechanisms import KRR, RRLDP, Entropy, KSubset, Mechanism, PermanentWords, SeededEntropy
+from tests import catalogue
 from tests.audit import broken
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ FEW = 200
 
 
 def plan(
-    mechanism: RRLDP,
+    mechanism: Mechanism,
     seed: int,
     *,
     words: type[PermanentWords] = PermanentWords,
@@ -51,6 +53,35 @@ def is_disproved(planned: tuple[Attack, ...], trials: int = 1_000) -> bool:
         attack.run(trials=trials, confidence=confidence, entropy=entropy).epsilon > attack.claimed
         for attack in sorted(planned, key=lambda attack: attack.chunk == 1)
     )
+
+
+def changing(mechanism: Mechanism) -> Attack:
+    """The attack on users whose values change."""
+    (attack,) = [each for each in plan(mechanism, 1) if each.target == "client, changing"]
+    return attack
+
+
+@pytest.mark.parametrize("mechanism", [each for each, _ in catalogue.OF_RECORDS], ids=str)
+def test_the_epsilon_of_users_who_change_is_that_of_their_histories(mechanism: Mechanism) -> None:
+    attack = changing(mechanism)
+    ((first, second),) = attack.pairs
+    enumerated = Enumeration.realised(mechanism).histories_epsilon(first.tolist(), second.tolist())
+    assert enumerated <= attack.claimed == pytest.approx(enumerated, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        KSubset(sizes=(8, 12), attribute_epsilon=1.0),
+        KSubset(sizes=(2, 8, 12), attribute_epsilon=2.0),
+        KRR(sizes=(2, 3, 2_000), attribute_epsilon=2.0),
+    ],
+    ids=str,
+)
+def test_a_wide_honest_mechanism_is_not_accused_of_changes(mechanism: Mechanism) -> None:
+    attack = changing(mechanism)
+    assert attack.claimed == pytest.approx(2 * mechanism.epsilon(neighbours=1), abs=1e-12)
+    assert not is_disproved((attack,), trials=FEW)
 
 
 @pytest.mark.parametrize("parameters", [SURVEY, PERMANENT_ALONE, LOW_NOISE])

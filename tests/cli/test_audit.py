@@ -109,6 +109,12 @@ def test_the_table_of_an_attack_has_all_its_columns() -> None:
         assert shown in result.stdout
 
 
+def test_a_k_subset_of_wide_attributes_is_attacked_at_full_width() -> None:
+    result = run("k-subset:epsilon=1,sizes=2x8x12", "--trials", 100, "--seed", 1)
+    assert result.exit_code == 0, result.stderr
+    assert "client, changing" in result.stdout
+
+
 def test_the_exact_audit_fails_an_oracle_that_costs_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(notation._RANDOMIZERS, "unary", broken.SpendsEpsilonOnEachBit)
     result = run("unary:size=4,epsilon=1", "--exact")

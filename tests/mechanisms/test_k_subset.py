@@ -30,6 +30,7 @@ from stream_ldp.mechanisms import (
 )
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.plan import cell_error
+from tests.audit import broken
 
 WHOLE = 2**32
 
@@ -115,7 +116,7 @@ def test_its_error_is_never_above_that_of_k_rr_or_a_one_hot_code(epsilon: float)
 def test_another_number_of_members_would_have_a_larger_error() -> None:
     for size, epsilon in ((8, 0.5), (16, 1.0), (33, 2.0)):
         (members,) = KSubset(sizes=(size,), attribute_epsilon=epsilon).members
-        fewer = KSubset(sizes=(size,), attribute_epsilon=epsilon, most=members - 1)
+        fewer = KSubset(sizes=(size,), attribute_epsilon=epsilon, held=members - 1)
         assert fewer.members == (members - 1,)
         assert moments(KSubset(sizes=(size,), attribute_epsilon=epsilon), size) < moments(fewer, size)
 
@@ -176,16 +177,20 @@ def test_a_file_may_not_have_a_second_noise() -> None:
         JointCollection.model_validate(document)
 
 
-def test_wide_attributes_are_audited_by_a_small_form() -> None:
-    """Of 16 values there are 8,008 sets: four values are enumerated, and the words of all 16 are compared."""
-    mechanism = KSubset(sizes=(16, 2), attribute_epsilon=0.5)
+def audit_of(mechanism: KSubset) -> AuditedRecords:
     words = PermanentWords(
         collection="c",
-        attributes=[("a", list(map(str, range(16)))), ("b", ["x", "y"])],
+        attributes=[(f"a{place}", list(map(str, range(size)))) for place, size in enumerate(mechanism.sizes)],
         noise=mechanism.noise,
         counts=mechanism.words,
     )
-    audited = AuditedRecords(mechanism=mechanism, words=words)
+    return AuditedRecords(mechanism=mechanism, words=words)
+
+
+def test_wide_attributes_are_audited_by_a_small_form() -> None:
+    """Of 16 values there are 8,008 sets: four values are enumerated, and the words of all 16 are compared."""
+    mechanism = KSubset(sizes=(16, 2), attribute_epsilon=0.5)
+    audited = audit_of(mechanism)
     exact = audited.enumerated()
     assert exact.differences == ()
     assert exact.miniature is not None
@@ -194,3 +199,33 @@ def test_wide_attributes_are_audited_by_a_small_form() -> None:
         assert claim.enumerated == pytest.approx(claim.claimed, abs=1e-8)
         assert claim.enumerated <= claim.claimed
     assert audited.attacks(noise=OSEntropy, secrets=SeededEntropy(0))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "epsilon", "small", "members"),
+    [
+        # Sets of 1, 2 and 3 members: the first two attributes alone would leave sets of one.
+        ((2, 8, 12), 1.0, (4, 2), (2, 1)),
+        # Sets of 2 members, of which four values at this epsilon would have but one.
+        ((2, 16), 2.0, (4, 2), (2, 1)),
+        ((12,), 1.0, (4,), (2,)),
+        ((2, 6), 4.0, (4, 2), (1, 1)),
+    ],
+)
+def test_the_small_form_has_sets_of_two_members_if_the_wide_one_has(
+    sizes: tuple[int, ...], epsilon: float, small: tuple[int, ...], members: tuple[int, ...]
+) -> None:
+    mechanism = KSubset(sizes=sizes, attribute_epsilon=epsilon)
+    assert (mechanism.small().sizes, mechanism.small().members) == (small, members)
+    assert (max(members) > 1) == (max(mechanism.members) > 1)
+    for neighbours in range(1, len(small) + 1):
+        enumerated = Enumeration.realised(mechanism.small()).epsilon(neighbours=neighbours, reports=1)
+        assert enumerated <= neighbours * epsilon
+        assert enumerated == pytest.approx(neighbours * epsilon, abs=1e-6)
+
+
+def test_a_fault_of_sets_of_two_is_found_in_the_small_form() -> None:
+    """With the first two attributes, of 2 values each, every set would have one member, and the fault would hide."""
+    mechanism = broken.NeverPairsItsFirstTwo(sizes=(2, 8, 12), attribute_epsilon=1.0)
+    (first, *_) = audit_of(mechanism).enumerated().differences
+    assert "not drawn with the stated probabilities" in first

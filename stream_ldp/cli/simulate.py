@@ -293,12 +293,13 @@ def _simulate_rounds(collection: Any, options: _Options) -> None:
     finally:
         seconds, drawn = time.monotonic() - begun, quantity(len(sets), "simulated user")
         echo(f"{quantity(reporter.acknowledged, 'report')} of {drawn} in {seconds:.1f} s")
-    echo(f"true top {collection.method.k}:")
-    (target,) = truth.population.targets or ("",)
-    numbers = truth.population.numbers(target)
-    best = sorted(numbers, key=lambda key: -numbers[key])[: collection.method.k]
-    for rank, key in enumerate(best, start=1):
-        echo(f"{rank:4} {', '.join(key[1])} {numbers[key]:.4f}")
+    for target in truth.population.targets or ("items",):
+        wanted = collection.wanted(target)
+        echo(f"true top {wanted} {target}:")
+        numbers = truth.population.numbers(target)
+        best = sorted(numbers, key=lambda key: -numbers[key])[:wanted]
+        for rank, key in enumerate(best, start=1):
+            echo(f"{rank:4} {', '.join(key[1])} {numbers[key]:.4f}")
 
 
 async def _play(reporter: Reporter, collection: Collection, sets: Any, *, epochs: int) -> None:

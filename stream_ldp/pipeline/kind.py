@@ -102,7 +102,7 @@ class PublishedBound(Protocol[CollectionT_contra]):
     def __call__(self, collection: CollectionT_contra, reports: int, *, windows: int = 1) -> Published | None:
         """State it, with its conditions in words; None where the collection's file leaves no bound.
 
-        reports: honest ones in each window, or of each phase of an epoch; at least one.
+        reports: honest ones in each window, or honest users of each epoch; at least one.
         windows: in how many of them, or of epochs, the user reports: in more than one with noise that everybody draws
             anew.
         """

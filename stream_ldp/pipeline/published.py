@@ -32,7 +32,10 @@ _AS_MUCH = "another window costs as much again"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PublishedPlan:
-    """What readers of finals could learn of a user of each of some windows, with so many reports each."""
+    """What readers of finals could learn of a user of each of some windows, or epochs.
+
+    reports: honest ones in each window, or honest users of each epoch.
+    """
 
     reports: int
     windows: int
@@ -123,7 +126,10 @@ def published_of_window(
 def published_plans(
     collection: Collection, published: PublishedBound[Any], *, populations: Sequence[int]
 ) -> list[PublishedPlan]:
-    """Work out what readers of finals could learn, for so many reports in a window and several numbers of windows."""
+    """Work out what readers of finals could learn, for so many reports in a window and several numbers of windows.
+
+    populations: numbers of honest reports in a window, or of honest users of an epoch.
+    """
     return [
         PublishedPlan(reports=reports, windows=windows, published=published(collection, reports, windows=windows))
         for reports in populations
@@ -137,7 +143,7 @@ def published_section(plans: Sequence[PublishedPlan]) -> Section:
     conditions = {each.windows > 1: str(each.published) for each in reversed(plans) if each.published is not None}
     return Section(
         title="Epsilon against readers of final answers, if they trust the service",
-        columns=("honest reports", *("1 window" if each == 1 else f"{each} windows" for each in (1, *WINDOWS))),
+        columns=("honest users", *("1 window" if each == 1 else f"{each} windows" for each in (1, *WINDOWS))),
         rows=tuple(
             (
                 f"{reports:,}",

@@ -251,6 +251,10 @@ class ItemCollection(Collection):
         """The schedule, which assigns the phases of every epoch to windows."""
         return Schedule(size_ms=self.window.size_ms, phases=len(self.method.phases), epochs=self.epochs)
 
+    def wanted(self, target: str) -> int:
+        """Return how many of the most frequent are to be found: items, or itemsets, as the target of answers says."""
+        return self.itemsets.k if self.itemsets is not None and target == "itemsets" else self.method.k
+
     @property
     def asked_share(self) -> float:
         return super().asked_share * (self.sample or 1.0)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from stream_ldp.collection import shown_duration
 from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.mechanisms.privacy_loss import UNCHANGED_SET, shown_epsilon
@@ -17,12 +19,15 @@ from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.plan import Section
 from stream_ldp.pipeline.statistics import SUM_BYTES
 from stream_ldp.quantity import memory, quantity
+from stream_ldp.sets.methods.itemsets import few_held
+from stream_ldp.sets.methods.svim import usual_doubt
 from stream_ldp.sets.methods.usual import MAX_EPSILON_OF_GFIM_USERS, usual_kind
 from stream_ldp.sets.phases import Target, epoch_epsilon, epochs_epsilon, phase_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate
 
@@ -32,6 +37,9 @@ EPOCHS_PER_USER = (1, 7, 30, 365)
 #: Chance that the estimate of any item that nobody holds exceeds the smallest frequency that counts as above 0.
 FALSE_ALARM = 0.05
 
+#: Shares of the users who hold an itemset, to show its standard error for.
+_HELD_BY = (0.1, 0.3)
+
 #: Users of the epoch for which errors are computed; for others they are in proportion to 1 / sqrt(users). There are
 #: so many that rounding to whole reports changes nothing.
 _MANY = 10**12
@@ -39,21 +47,28 @@ _MANY = 10**12
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ErrorPlan:
-    """The expected error of an item that hardly anybody holds.
+    """The expected error of an item, or itemset, that hardly anybody holds.
 
     users: number of users who report in the epoch.
     standard_error: standard error of its frequency.
     smallest: frequency above which no item that nobody holds is estimated, but in 1 of 20 epochs.
+    doubt: of an itemset, what larger sets add to the error, as a share of its frequency, where sets hold
+        `few_held` of the itemsets asked about on average, and their numbers fall geometrically; None of an item.
     """
 
     users: int
     standard_error: float
     smallest: float
+    doubt: float | None = None
 
     @property
     def shown(self) -> str:
         """Both numbers as text; there is no frequency above 1."""
         return f"{self.standard_error:.4f} / {f'{self.smallest:.4f}' if self.smallest < 1 else 'above 1'}"
+
+    def of_frequency(self, frequency: float) -> float:
+        """Compute the standard error that answers are expected to state for such a frequency."""
+        return math.hypot(self.standard_error, frequency * (self.doubt or 0.0))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -176,7 +191,7 @@ class Plan(AnyPlan):
                 for phase in self.phases
             ),
         )
-        measured = [phase for phase in self.phases if phase.errors]
+        measured = [phase for phase in self.phases if phase.errors and not phase.sizes]
         yield Section(
             title="Standard error of a rare item's frequency / smallest frequency that differs clearly from 0",
             columns=("users", *(f"after phase {phase.number}" for phase in measured)),
@@ -186,8 +201,9 @@ class Plan(AnyPlan):
             ),
             notes=()
             if len(measured) == 1
-            else ("Phase 1 decides what becomes a candidate; the last phase gives the result.",),
+            else (f"Phase 1 decides what becomes a candidate; phase {measured[-1].number} gives the result.",),
         )
+        yield from (_itemsets_section(phase) for phase in self.phases if phase.errors and phase.sizes)
 
     def _choice(self, usual: str) -> str:
         boundary = f"epsilon {MAX_EPSILON_OF_GFIM_USERS:g}"
@@ -199,6 +215,25 @@ class Plan(AnyPlan):
         if self.method != usual:
             chosen = f"a file without a kind of mechanism would get {usual}"
         return f"{chosen}: {why} where the size of sets is not known"
+
+
+def _itemsets_section(phase: PhasePlan) -> Section:
+    held = few_held(phase.epsilon)
+    return Section(
+        title="Standard error of an itemset's frequency",
+        columns=("users", "nobody holds it / clearly above 0", *(f"{share:.0%} hold it" for share in _HELD_BY)),
+        rows=tuple(
+            (f"{error.users:,}", error.shown, *(f"{error.of_frequency(share):.4f}" for share in _HELD_BY))
+            for error in phase.errors
+        ),
+        notes=(
+            f"Sets may hold more itemsets than phase {phase.number} counts. This adds a doubt, a share of the "
+            "frequency: "
+            + ", ".join(f"{error.doubt:.0%} with {error.users:,} users" for error in phase.errors)
+            + f". It is stated for sets that hold {held:g} of the itemsets on average, and their numbers fall "
+            "geometrically; answers state that of their own sets.",
+        ),
+    )
 
 
 def summary(collection: ItemCollection) -> str:
@@ -254,8 +289,11 @@ def plan(collection: ItemCollection, *, populations: Sequence[int] = POPULATIONS
 
 
 def _phases(method: Method, users: Sequence[int]) -> Iterator[PhasePlan]:
+    doubts: list[float | None] = [None] * len(users)
     for phase, inquiry, estimate in epoch_of_noise(method):
         oracle = method.oracle(inquiry)
+        if phase.sizes and phase.asked is Target.COUNT:
+            doubts = [_doubt(phase, oracle, users=count) for count in users]
         items = method.domain if inquiry.candidates is None else len(inquiry.candidates)
         has_frequencies = phase.asked is Target.ITEM
         yield PhasePlan(
@@ -271,7 +309,12 @@ def _phases(method: Method, users: Sequence[int]) -> Iterator[PhasePlan]:
             report_bytes=row_width(oracle.bits),
             counters=oracle.counters,
             state_bytes=oracle.counters * SUM_BYTES,
-            errors=tuple(_error(estimate, items=items, users=count) for count in users) if has_frequencies else (),
+            errors=tuple(
+                _error(estimate, items=items, users=count, doubt=doubt)
+                for count, doubt in zip(users, doubts, strict=True)
+            )
+            if has_frequencies
+            else (),
         )
 
 
@@ -292,11 +335,18 @@ def epoch_of_noise(method: Method) -> Iterator[tuple[Phase, Inquiry, RankingEsti
         inquiry = following
 
 
-def _error(estimate: RankingEstimate, *, items: int, users: int) -> ErrorPlan:
+def _doubt(phase: Phase, oracle: FrequencyOracle, *, users: int) -> float:
+    """Compute the usual doubt about itemsets after a phase that asks how many of them a set holds."""
+    reports = max(1, round(users * phase.part))
+    error = float(oracle.standard_errors(np.zeros(1), reports=reports)[0])
+    return usual_doubt(oracle.size - 1, held=few_held(phase.epsilon), error=error)
+
+
+def _error(estimate: RankingEstimate, *, items: int, users: int, doubt: float | None) -> ErrorPlan:
     noise = estimate.standard_error if estimate.noise is None else estimate.noise
     error = float(noise.max()) * math.sqrt(_MANY / users)
     alarm = NormalDist().inv_cdf(1 - FALSE_ALARM / items)
-    return ErrorPlan(users=users, standard_error=error, smallest=alarm * error)
+    return ErrorPlan(users=users, standard_error=error, smallest=alarm * error, doubt=doubt)
 
 
 def leverages(collection: ItemCollection) -> tuple[Leverage, ...]:

@@ -19,8 +19,9 @@ AS_MUCH = "another epoch costs as much again"
 
 
 def published(collection: ItemCollection, reports: int, *, windows: int = 1) -> Published | None:
-    """See `PublishedBound`."""
-    return published_of_phases(collection, [reports] * len(collection.method.phases), epochs=windows)
+    """See `PublishedBound`; each phase has its share of the users, and somebody who reports."""
+    of_phases = [max(1, round(reports * phase.part)) for phase in collection.method.phases]
+    return published_of_phases(collection, of_phases, epochs=windows)
 
 
 def published_of_phases(

@@ -80,7 +80,7 @@ async def test_sigterm_ends_a_simulation_with_a_summary(settings: Settings, tmp_
     lines, errors = await stopped(process, signal.SIGTERM)
     assert lines[0].endswith(" of 100 users reported on 8 items")
     assert " reports of 100 simulated users in " in lines[-4]
-    assert lines[-3:] == ["true top 2:", "   1 Alien 1.0000", "   2 Gilda 1.0000"]
+    assert lines[-3:] == ["true top 2 items:", "   1 Alien 1.0000", "   2 Gilda 1.0000"]
     assert errors == ""
 
 

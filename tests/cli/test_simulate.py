@@ -264,7 +264,7 @@ def test_simulate_prints_the_reports_of_each_phase_and_saves_the_truth(
     assert lines[0].endswith(f" phase 1 of 2: {first} of 4 users reported on 8 items")
     assert lines[1].endswith(f" phase 2 of 2: {second} of 4 users reported on 4 items")
     assert lines[2].startswith(f"{quantity(first + second, 'report')} of 4 simulated users in ")
-    assert lines[3:] == ["true top 2:", "   1 Alien 0.7500", "   2 Brazil 0.2500"]
+    assert lines[3:] == ["true top 2 items:", "   1 Alien 0.7500", "   2 Brazil 0.2500"]
     truth = Truth.load(truth_file)
     numbers = {names: share for (_, names), share in truth.population.numbers("items").items()}
     assert numbers == {("Alien",): 0.75, ("Brazil",): 0.25, ("Heat",): 0.25}
@@ -331,3 +331,23 @@ def test_an_option_for_item_sets_is_refused_for_records(
     assert simulated.exit_code == reported.exit_code == 2
     assert "which care-survey is not: leave it out" in simulated.stderr
     assert "which care-survey is not: leave it out" in reported.stderr
+
+
+def test_the_true_top_is_said_of_items_and_of_itemsets(
+    monkeypatch: pytest.MonkeyPatch, broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path
+) -> None:
+    async def report_nothing(*_: object, **__: object) -> None:
+        """The reports are not what this is about."""
+
+    monkeypatch.setattr("stream_ldp.cli.simulate._play", report_nothing)
+    quick.write_text(quick.read_text(encoding="utf-8") + "itemsets: {k: 1, sizes: [2]}\n", encoding="utf-8")
+    data = data_file(tmp_path, "Alien Brazil\nAlien Brazil\nAlien\nAlien Heat\n")
+    result = command_line(simulate, quick, "--data", data)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[1:] == [
+        "true top 2 items:",
+        "   1 Alien 1.0000",
+        "   2 Brazil 0.5000",
+        "true top 1 itemsets:",
+        "   1 Alien + Brazil 0.5000",
+    ]

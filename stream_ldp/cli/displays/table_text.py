@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 #: Columns whose numbers have the digits that the error allows.
 _ERRORS = ("standard_error", "standard_error_at_most")
 _NUMBERS = ("estimate", *_ERRORS, "low", "high", "raw")
+#: Ending of the name of a column with the error of another one, such as `learnt_error`.
+_ERROR = "_error"
 
 
 def print_table(table: Table) -> None:
@@ -68,4 +70,7 @@ def _text(row: Mapping[str, Any], name: str) -> str:
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, float):
+        own = row.get(name if name.endswith(_ERROR) else f"{name}{_ERROR}")
+        return shown(value, own) if own is not None else f"{value:.2g}"
     return f"{value:,}" if isinstance(value, int) and name == "reports" else "" if value is None else str(value)

@@ -133,7 +133,7 @@ class SVSM:
         """Guess itemsets, int64, shape (c, s), as the candidates of an `Inquiry`."""
         best = most_frequent(items, len(items.items))
         guesses: list[list[int]] = []
-        held, few = 0.0, min(_HELD * self.phases[-1].epsilon, _MOST_HELD)
+        held, few = 0.0, few_held(self.phases[-1].epsilon)
         for product, places in likeliest(best.frequency, sizes=self.sizes):
             held += product
             times = _GUESSES if held > few else _MOST_GUESSES
@@ -141,6 +141,11 @@ class SVSM:
                 break
             guesses.append(sorted(best.items[list(places)].tolist()))
         return candidates_of(guesses)
+
+
+def few_held(epsilon: float) -> float:
+    """Return how many of the guesses a set may be expected to hold so that they count as few."""
+    return min(_HELD * epsilon, _MOST_HELD)
 
 
 def likeliest(frequency: NDArray[np.float64], *, sizes: Sequence[int]) -> Iterator[tuple[float, tuple[int, ...]]]:

@@ -152,6 +152,19 @@ def padding_doubt(inquiry: Inquiry) -> float:
     return math.hypot(1.0 - 1.0 / inquiry.correction, inquiry.doubt)
 
 
+def usual_doubt(candidates: int, *, held: float, error: float) -> float:
+    """Compute the doubt about frequencies of padded sets whose numbers of candidates fall geometrically.
+
+    candidates: c, at least 1.
+    held: mean of how many of them a set holds, as if there were more than c.
+    error: standard error of a share that is 0, of the users who hold a number of candidates.
+    """
+    further = held / (1.0 + held)
+    share: NDArray[np.float64] = (1.0 - further) * further ** np.arange(candidates + 1, dtype=np.float64)
+    asked = lengths(share, error=error)
+    return padding_doubt(Inquiry(phase=1, candidates=None, **asked._asdict()))
+
+
 class Lengths(NamedTuple):
     """The padding L of phase 3, its correction u(L), and the doubt about it, as in an `Inquiry`."""
 

@@ -7,10 +7,10 @@ from io import StringIO
 import pytest
 from rich import box
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as RichTable
 
 from stream_ldp.cli.displays.table_text import print_table, print_whole
-from stream_ldp.client.table import table_of
+from stream_ldp.client.table import Table, table_of
 from tests.client.examples import estimate_of, of_minute
 from tests.strings.examples import collection_of, ranking_of
 
@@ -42,7 +42,7 @@ def test_a_string_that_a_terminal_would_obey_is_spelt_out(capsys: pytest.Capture
 
 
 def test_a_terminal_that_is_too_narrow_cuts_nothing_of_a_table() -> None:
-    drawn = Table(*(f"heading{number}" for number in range(10)), box=box.SIMPLE)
+    drawn = RichTable(*(f"heading{number}" for number in range(10)), box=box.SIMPLE)
     drawn.add_row(*(f"1.{number}345678" for number in range(10)))
     console = Console(file=(file := StringIO()), force_terminal=True, width=80, color_system=None)
     print_whole(console, drawn)
@@ -50,3 +50,11 @@ def test_a_terminal_that_is_too_narrow_cuts_nothing_of_a_table() -> None:
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= 80
     assert all(text.count(digit) >= 10 for digit in "345678")
+
+
+def test_more_numbers_have_the_digits_of_their_own_error_or_two_that_count(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    row = {"estimate": 0.123456, "standard_error": 0.0123456, "learnt": 0.11111111, "learnt_error": 0.00345678}
+    print_table(Table((row | {"by_chance": 0.012345678901234, "answers": 12},)))
+    assert capsys.readouterr().out.splitlines()[-1].split() == ["0.123", "0.012", "0.1111", "0.0035", "0.012", "12"]

@@ -324,7 +324,7 @@ def _advice(problem: Any, spot: _Spot, given: Sequence[str], *, whole: type[Base
     key = str(spot.path[-1]) if spot.path else ""
     match problem["type"]:
         case "missing" if (field := _field(spot.model, key)) and not all(_requires(rival, key) for rival in rivals):
-            return f"{spot.kind} needs {key}: {field.description}"
+            return f"{spot.kind} needs {key}" + (f": {field.description}" if field.description else "")
         case "missing" if spot.path and isinstance(spot.path[-1], int):
             return "the list ends before this item, which is required"
         case "missing" | "union_tag_not_found":

@@ -18,6 +18,7 @@ from stream_ldp.marginals.curve import Curve, components
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
+    AllAnswersField,
     AnswerMessage,
     Count,
     LiarsField,
@@ -29,6 +30,7 @@ from stream_ldp.pipeline.answer import (
     Status,
     StatusField,
     WindowBounds,
+    shown_costs,
 )
 from stream_ldp.pipeline.cells import LEVEL, Cell, normal_quantile
 from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look, filtered_lines
@@ -403,6 +405,7 @@ class AnswerPrivacy(PrivacyPart):
 
     per_report: float
     lifetime: float
+    all_answers: AllAnswersField = None
     assumption: str
     published: PublishedField = None
 
@@ -436,6 +439,12 @@ class Marginals(AnswerMessage):
         asked = ", ".join(
             f"{attribute.attribute} {attribute.reports:,} ({attribute.mechanism})" for attribute in self.attributes
         )
+        privacy = self.privacy
+        costs = f"epsilon {shown_epsilon(privacy.lifetime)} a lifetime"
+        if privacy.all_answers is not None or privacy.per_report < privacy.lifetime:
+            costs = shown_costs(
+                per_report=privacy.per_report, lifetime=privacy.lifetime, all_answers=privacy.all_answers
+            )
         return Judgement(
             facts={f"{each.attribute}:reports": f"{each.reports}" for each in self.attributes},
             evidence=(
@@ -444,8 +453,8 @@ class Marginals(AnswerMessage):
             ),
             previous=tuple(sentence for each in self.attributes for sentence in each.previous),
             privacy=(
-                f"epsilon {shown_epsilon(self.privacy.lifetime)} a lifetime: {self.privacy.assumption}",
-                *self.privacy.sentences,
+                f"{costs}: {privacy.assumption}",
+                *privacy.sentences,
             ),
         )
 

@@ -79,6 +79,12 @@ class BucketQuestion(AttributeQuestion):
         """See `Question.held`: the buckets, so that a user whose value changes within one repeats the answer."""
         return [bucket.tobytes() for bucket in self._buckets(table)]
 
+    @property
+    def permanent_answers(self) -> int:
+        """See `Question.permanent_answers`: one for each bucket, or for each value of a shorter list."""
+        buckets, values = self.randomizer.inputs, super().permanent_answers
+        return buckets if values is None else min(buckets, values)
+
     def _buckets(self, table: Table) -> NDArray[np.int64]:
         column = table[str(self.of[0])]
         if column.dtype.kind == "i":

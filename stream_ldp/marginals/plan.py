@@ -246,6 +246,7 @@ def _changing(collection: SampledCollection, place: int) -> ChangingValues:
         per_report=per_report,
         variance=(direct if hashes else randomizer).mean_variance,
         buckets=(randomizer if hashes else hashing).size,
+        hashed=hashes and randomizer.kind in (DirectResponse.kind, RepeatedResponse.kind),
     )
 
 

@@ -17,7 +17,7 @@ from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.questions.answers import gathered
 from stream_ldp.questions.enough_answers import too_few
-from stream_ldp.questions.permanent import ASSUMPTION, REPEATED
+from stream_ldp.questions.permanent import assumption
 from stream_ldp.questions.published import published
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def solve(collection: SampledCollection, task: WindowTask[WindowSeries, Marginal
         privacy=AnswerPrivacy(
             per_report=questions.epsilon,
             lifetime=questions.lifetime,
-            assumption=ASSUMPTION if questions.epsilon == questions.lifetime else REPEATED,
+            all_answers=questions.all_answers,
+            assumption=assumption(questions),
             published=published_of_window(task, collection, published, plausibility=plausibility),
         ),
     )

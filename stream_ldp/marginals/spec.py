@@ -28,7 +28,7 @@ from stream_ldp.mechanisms import ChannelResponse, HalfSpaceResponse, RepeatedRe
 from stream_ldp.mechanisms.bloom import MAX_HASHES
 from stream_ldp.mechanisms.channel import exact_rows
 from stream_ldp.mechanisms.piecewise import coin, least_worst_case, square_wave
-from stream_ldp.questions.oracles import VALUE_ORACLES, epsilon_of_distortion, value_oracle
+from stream_ldp.questions.oracles import VALUE_ORACLES, epsilon_of_distortion, require_less_per_report, value_oracle
 from stream_ldp.questions.questions import QuestionSet
 
 if TYPE_CHECKING:
@@ -226,9 +226,18 @@ class RepeatedHashingSpec(_EpsilonSpec):
     """
 
     oracle: Literal["loloha"]
-    per_report: float = Field(gt=0, allow_inf_nan=False)
+    per_report: float = Field(
+        gt=0,
+        allow_inf_nan=False,
+        description="nats that one report may cost, less than `epsilon`",
+    )
     buckets: int | None = Field(default=None, ge=2, le=MAX_BUCKETS)
     cohorts: Cohorts = None
+
+    @model_validator(mode="after")
+    def _one_report_costs_less(self) -> Self:
+        require_less_per_report(self.per_report, epsilon=self.epsilon)
+        return self
 
     @property
     def hashes_lists(self) -> bool:
@@ -308,6 +317,8 @@ class _DirectSpec(SampledSpec):
             raise ParameterError("give either `epsilon`, or `distortion` for k-rr")
         if self.per_report is not None and self.epsilon is None:
             raise ParameterError("`per_report` needs a lifetime `epsilon` and oracle k-rr")
+        if self.per_report is not None and self.epsilon is not None:
+            require_less_per_report(self.per_report, epsilon=self.epsilon)
         return self
 
     @property

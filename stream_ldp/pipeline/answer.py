@@ -172,6 +172,23 @@ class PrivacyPart(MessagePart):
         return tuple(str(each) for each in told if each is not None)
 
 
+AllAnswersField = Annotated[
+    float | None,
+    Field(
+        description="most nats of all reports of a user whose value changes, each of which perturbs a permanent "
+        "answer again; null where reports are not perturbed again, and where no number bounds it"
+    ),
+]
+
+
+def shown_costs(*, per_report: float, lifetime: float, all_answers: float | None) -> str:
+    """Say what reports cost, in words; see `AllAnswersField`."""
+    costs = f"epsilon {shown_epsilon(per_report)} a report, {shown_epsilon(lifetime)} a lifetime"
+    if all_answers is None:
+        return costs
+    return f"{costs} of one permanent answer, at most {shown_epsilon(all_answers)} of all of a user's"
+
+
 PublishedField = Annotated[
     Published | None,
     Field(

@@ -8,7 +8,7 @@ g times what one does, with a larger error.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from stream_ldp.errors import ParameterError
@@ -37,6 +37,7 @@ class ChangingValues:
     per_report: nats that one report costs; as much as `lifetime` where every report repeats the same answer.
     variance: of a share of 1 / k where each value is charged, times the number of answers.
     buckets: g of the collection, or as many as have the least variance where it does not hash.
+    hashed: whether the collection hashes to so many buckets, each of which k-RR perturbs.
     """
 
     about: str
@@ -45,6 +46,7 @@ class ChangingValues:
     per_report: float
     variance: float
     buckets: int
+    hashed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,7 +58,8 @@ class ChangePlan:
     by_value: where each value is charged.
     by_bucket: the most where each bucket is charged.
     by_bucket_on_average: the mean of that over hashes.
-    error: the standard error of the best hashing at the lifetime cost of `by_value`, as a part of that error.
+    error: the standard error of the collection's hashing, or of the best one where it does not hash, at the lifetime
+        cost of `by_value`, as a part of that error.
     """
 
     about: str
@@ -123,10 +126,13 @@ def _change_plan(of: ChangingValues, changes: int) -> ChangePlan:
 
 
 def _error(of: ChangingValues, values: int) -> float:
-    """Return the error of the best hashing of so many values at the cost of charging each, as a part of the other."""
+    """Return the error of hashing so many values at the cost of charging each, as a part of the other.
+
+    It is that of the collection's buckets, or of the best number of them where it does not hash.
+    """
     hashed = min(
         _hashed_variance(g, of.lifetime * more, of.per_report * more, share=1 / of.values)
-        for g in range(2, _MOST_BUCKETS + 1)
+        for g in ([of.buckets] if of.hashed else range(2, _MOST_BUCKETS + 1))
         for more in [values / min(values, g)]
     )
     return math.sqrt(hashed / of.variance)
@@ -149,9 +155,26 @@ def _hashed_variance(buckets: int, lifetime: float, per_report: float, *, share:
     return (share * p * (1 - p) + (1 - share) * q * (1 - q)) / (p - q) ** 2
 
 
+def _too_many_buckets(of: ChangingValues) -> str:
+    """Say what the error is with fewer buckets than a collection has, if that is smaller than without a hash."""
+    best = min(
+        range(2, of.buckets + 1),
+        key=lambda g: _hashed_variance(g, of.lifetime, of.per_report, share=1 / of.values),
+    )
+    error = _error(replace(of, buckets=best), of.values)
+    if best == of.buckets or error >= 1:
+        return ""
+    return f"; with {best} buckets it is {error:.2f} times, once all values are reported"
+
+
 def _verdict(of: ChangingValues) -> str:
     counts = (*range(of.values), _MOST_CHANGES)  # more changes reach no more values
     first = next((changes for changes in counts if _error(of, min(changes + 1, of.values)) < 1), None)
+    if first is None and of.hashed:
+        return (
+            f"{of.about}: charge by value, whatever the number of changes; hashing to {of.buckets} buckets has at "
+            f"least {_error(of, of.values):.2f} times its error at the same cost{_too_many_buckets(of)}."
+        )
     if first is None:
         return (
             f"{of.about}: charge by value, whatever the number of changes; with so few values, hashing has the "

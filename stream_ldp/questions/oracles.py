@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
+from stream_ldp.collection.located import Misplaced
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import ORACLES, DirectResponse, FrequencyOracle, HadamardResponse, SubsetResponse
 from stream_ldp.mechanisms.subset import MAX_SIZE
@@ -65,3 +66,15 @@ VALUE_ORACLES: dict[str, Callable[..., Iterable[FrequencyOracle]]] = {
     "w-rr": _warner,
     **{name: oracle.forms for oracle in ORACLES for name in oracle.named},
 }
+
+
+def require_less_per_report(per_report: float, *, epsilon: float) -> None:
+    """Require that one report costs less than all of a lifetime, in nats.
+
+    Raises:
+        Misplaced: it costs as much, or more.
+    """
+    if per_report >= epsilon:
+        raise Misplaced(
+            f"one report may cost less than all: {per_report} is not below epsilon, {epsilon}", "per_report"
+        )

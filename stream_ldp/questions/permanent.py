@@ -6,7 +6,7 @@ question would average out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,17 +18,24 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.questions.questions import HasQuestions, Table
+    from stream_ldp.questions.questions import HasQuestions, QuestionSet, Table
 
-#: What the privacy of a user who reports more than once rests on.
-ASSUMPTION = "any two users; what a user is asked about does not change, and every report repeats the same answer"
-REPEATED = (
-    "any two users; what a user is asked about does not change, and every report shows the same permanent answer"
+# What the privacy of a user who reports more than once rests on.
+_REPEATED = "any two users; what a user is asked about does not change, and every report repeats the same answer"
+_PERTURBED_AGAIN = (
+    "any two users; each report perturbs a permanent answer again, which lasts as long as the value, or its bucket "
+    "where values are hashed; each other permanent answer costs as much, and what a change itself shows is not "
+    "counted"
 )
 
 _QUESTION = b"stream-ldp qst 1"  # BLAKE2b's 16-byte domain separation
 _ANSWER = b"stream-ldp ans 1"
 _WORD_BYTES = 4
+
+
+def assumption(questions: QuestionSet[Any]) -> str:
+    """Say what the privacy of a user who reports more than once rests on."""
+    return _REPEATED if questions.memoised is questions else _PERTURBED_AGAIN
 
 
 def asked(collection: HasQuestions, *, secrets: Sequence[bytes]) -> NDArray[np.int64]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -12,6 +14,7 @@ import numpy as np
 from stream_ldp.mechanisms import Randomizer
 from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.plausibility import MIN_EXPECTED, PlausibilityTest, compared, total_score
+from stream_ldp.mechanisms.privacy_loss import round_up
 from stream_ldp.mechanisms.randomness.allocation import Allocation
 from stream_ldp.mechanisms.row_draws import even_cells
 
@@ -66,6 +69,13 @@ class Question(ABC):
         """All that the meaning of an answer depends on, as plain data."""
         return [list(self.of), self.randomizer.kind, self.randomizer.parameters]
 
+    @property
+    def permanent_answers(self) -> int | None:
+        """Most permanent answers of one user, one for each value or cell; None where values are not in a list."""
+        if any(each.values is None for each in self.attributes):
+            return None
+        return math.prod(len(each.labels) for each in self.attributes)
+
     def held(self, table: Table) -> list[bytes]:
         """Return what each user's permanent answer is made of, as bytes: numbers of values i64, or numbers f64."""
         columns = [table[str(position)] for position in self.of]
@@ -116,6 +126,22 @@ class QuestionSet(Allocation, Generic[QuestionT_co]):
     def lifetime(self) -> float:
         """Privacy loss in nats of all reports of a user who always holds the same: the largest of all questions."""
         return self.memoised.epsilon
+
+    @property
+    def all_answers(self) -> float | None:
+        """Privacy loss in nats of reports that show all permanent answers of a user: the largest of all questions.
+
+        It holds for two users whose values change at the same times. None where reports are the permanent answers
+        themselves, and where they may be as many as there are numbers or texts.
+        """
+        if self.memoised is self:
+            return None
+        losses = []
+        for question in self.memoised.questions:
+            if question.permanent_answers is None:
+                return None
+            losses.append(round_up(question.permanent_answers * Fraction(question.randomizer.epsilon)))
+        return max(losses)
 
     @cached_property
     def blanket(self) -> Blanket | None:

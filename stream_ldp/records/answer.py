@@ -11,9 +11,9 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from stream_ldp.digits import shown_p
 from stream_ldp.filtering.filtered import FilteredEstimate
-from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.message_part import Finite, MessagePart, SolverState, StateField
 from stream_ldp.pipeline.answer import (
+    AllAnswersField,
     AnswerMessage,
     Count,
     LiarsField,
@@ -24,6 +24,7 @@ from stream_ldp.pipeline.answer import (
     Status,
     StatusField,
     WindowBounds,
+    shown_costs,
 )
 from stream_ldp.pipeline.cells import LEVEL
 from stream_ldp.pipeline.judgement import Judgement, Look, Measure, previous
@@ -175,6 +176,7 @@ class Privacy(PrivacyPart):
 
     per_report: float
     lifetime: float
+    all_answers: AllAnswersField = None
     assumption: str
     published: PublishedField = None
 
@@ -319,7 +321,7 @@ class Estimate(AnswerMessage):
             "dependent": "yes" if self.independence.dependent else "no",
         }
         evidence = [f"{quantity(self.reports, 'report')}{self._worth}", self._solved]
-        costs = f"epsilon {shown_epsilon(privacy.per_report)} a report, {shown_epsilon(privacy.lifetime)} a lifetime"
+        costs = shown_costs(per_report=privacy.per_report, lifetime=privacy.lifetime, all_answers=privacy.all_answers)
         return Judgement(
             facts=facts if linked is None else {"users": f"{linked.users}"} | facts,
             evidence=(

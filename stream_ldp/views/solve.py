@@ -12,7 +12,7 @@ from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.questions.enough_answers import enough_answers
-from stream_ldp.questions.permanent import ASSUMPTION, REPEATED
+from stream_ldp.questions.permanent import assumption
 from stream_ldp.questions.published import published
 from stream_ldp.records.answer import Estimate, Independence, Privacy, Temporal, View
 from stream_ldp.records.answer import Fit as FitMessage
@@ -76,7 +76,8 @@ def solve(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estima
         privacy=Privacy(
             per_report=questions.epsilon,
             lifetime=questions.lifetime,
-            assumption=ASSUMPTION if questions.epsilon == questions.lifetime else REPEATED,
+            all_answers=questions.all_answers,
+            assumption=assumption(questions),
             published=published_of_window(task, collection, published, plausibility=plausibility),
         ),
         temporal=None if filtered is None else _temporal(filtered, alone=alone.joint(of)),

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from stream_ldp.collection import Label, Part
 from stream_ldp.collection.located import Misplaced, suggestion
 from stream_ldp.errors import ParameterError
+from stream_ldp.questions.oracles import require_less_per_report
 from stream_ldp.questions.questions import QuestionSet
 from stream_ldp.views.design import MAX_VIEW_CELLS, USERS, Design, candidates, designed, ranked
 from stream_ldp.views.expected import DEPENDENCE
@@ -106,11 +107,8 @@ class ViewsSpec(Part):
             )
         if self.per_report is not None and self.oracle not in ("auto", "k-rr"):
             raise Misplaced(f"is for answers by oracle k-rr; leave it out for {self.oracle}", "per_report")
-        if self.per_report is not None and self.per_report >= self.epsilon:
-            raise Misplaced(
-                f"one report may cost less than all: {self.per_report} is not below epsilon, {self.epsilon}",
-                "per_report",
-            )
+        if self.per_report is not None:
+            require_less_per_report(self.per_report, epsilon=self.epsilon)
         for name in ("users", "dependence"):
             if self.ask != "auto" and getattr(self, name) is not None:
                 raise Misplaced(f"is for `ask: auto`, which chooses by it; leave it out for {self.asked}", name)

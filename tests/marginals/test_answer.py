@@ -12,6 +12,7 @@ from stream_ldp.filtering.filtered import FilteredEstimate
 from stream_ldp.marginals.answer import Frequencies, Marginals, Mean, Numbers
 from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.questions.permanent import assumption
 from tests.marginals.examples import TEXT, collection_of, marginals_of, outputs_of, solved, sums_of, users
 from tests.marginals.test_temporal import windows
 
@@ -44,6 +45,36 @@ def test_a_judgement_has_the_answers_about_each_attribute_and_the_privacy() -> N
     assert list(judged.facts) == ["diet:reports", "age:reports", "smokes:reports"]
     assert judged.privacy[0].startswith("epsilon 2.000 a lifetime: ")
     assert judged.previous == ()
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "costs"),
+    [
+        ("oracle: loloha, epsilon: 2, per_report: 1, buckets: 4", ("1.000", "2.000", "8.000")),
+        ("oracle: loloha, epsilon: 2, per_report: 1, buckets: 20", ("1.000", "2.000", "16.000")),
+        ("oracle: k-rr, epsilon: 2, per_report: 1", ("1.000", "2.000", "16.000")),
+        ("oracle: rappor, epsilon: 2, hashes: 1, p: 0.25, q: 0.75", ("0.942", "2.000", "16.000")),
+    ],
+)
+def test_a_judgement_has_the_costs_of_a_report_of_one_value_and_of_all(
+    mechanism: str, costs: tuple[str, str, str]
+) -> None:
+    collection = SampledCollection.parse(
+        f"{{collection: diets, mechanism: {{kind: sampled, {mechanism}}}, "
+        "attributes: [{name: diet, values: [a, b, c, d, e, f, g, h]}], window: {size: 10s}}"
+    )
+    judged = solved(collection, (1.0, sums_of(collection, np.zeros((0, 8), dtype=np.uint8)))).judgement()
+    report, value, most = costs
+    assert judged.privacy[0].startswith(
+        f"epsilon {report} a report, {value} a lifetime of one permanent answer, at most {most} of all of a user's: "
+    )
+    assert "each report perturbs a permanent answer again" in judged.privacy[0]
+
+
+def test_no_number_bounds_the_cost_of_all_numbers() -> None:
+    collection = collection_of("oracle: rappor, epsilon: 2, hashes: 1, p: 0.25, q: 0.75")
+    assert collection.questions.all_answers is None
+    assert "each other permanent answer costs as much" in assumption(collection.questions)
 
 
 def test_a_judgement_says_what_no_number_says() -> None:

@@ -65,7 +65,15 @@ def test_numbers_may_be_asked_for_by_a_coin_or_all_at_once() -> None:
             "hadamard has no per_report, which is for auto, k-rr, w-rr and loloha: leave it out",
         ),
         ("epsilon: 2, per_report: 1, oracle: loloha", "loloha hashes values: give numbers `bins`"),
-        ("epsilon: 2, oracle: loloha", "per_report"),
+        ("epsilon: 2, oracle: loloha", "loloha needs per_report: nats that one report may cost, less than `epsilon`"),
+        (
+            "epsilon: 1, per_report: 2, oracle: loloha",
+            "mechanism.per_report: one report may cost less than all: 2.0 is not below epsilon, 1.0",
+        ),
+        (
+            "epsilon: 1, per_report: 1, oracle: k-rr",
+            "mechanism.per_report: one report may cost less than all: 1.0 is not below epsilon, 1.0",
+        ),
         ("epsilon: 2, per_report: 1, oracle: loloha, buckets: 1", "greater than or equal to 2"),
         ("distortion: 0.1, per_report: 1", "`per_report` needs a lifetime `epsilon` and oracle k-rr"),
         ("epsilon: 1, ask: pairs", "expected 'attributes'"),

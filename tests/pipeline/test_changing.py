@@ -7,6 +7,7 @@ import math
 import pytest
 
 from stream_ldp.kinds import kind_of, parse_collection
+from stream_ldp.mechanisms import RepeatedResponse
 from stream_ldp.pipeline.changing import ChangingValues, change_plans, change_section
 
 
@@ -41,10 +42,28 @@ def test_the_errors_are_compared_at_the_same_cost_for_a_lifetime() -> None:
     assert plan.error == pytest.approx(math.sqrt(by_bucket / by_value), rel=0.02)
 
 
+def test_the_error_is_that_of_the_buckets_of_the_file() -> None:
+    """As long as each value may have a bucket of its own, it is that of the response that the file asks for."""
+    for buckets in (2, 4, 20):
+        (of,) = changing(f"oracle: loloha, epsilon: 2, per_report: 1, buckets: {buckets}")
+        (plan,) = change_plans([of], changes=[1])
+        p, q = RepeatedResponse(size=buckets, epsilon=1, lifetime=2).support[0], 1 / buckets
+        by_bucket = (p * (1 - p) / 8 + 7 / 8 * q * (1 - q)) / (p - q) ** 2
+        assert plan.error == pytest.approx(math.sqrt(by_bucket / of.variance))
+
+
+def test_too_many_buckets_are_said_to_be_worse_than_none() -> None:
+    of = changing("oracle: loloha, epsilon: 2, per_report: 1, buckets: 20")
+    assert change_section(of, change_plans(of)).notes[0] == (
+        "diet: charge by value, whatever the number of changes; hashing to 20 buckets has at least 1.70 times its "
+        "error at the same cost; with 3 buckets it is 0.45 times, once all values are reported."
+    )
+
+
 @pytest.mark.parametrize(
     ("mechanism", "values", "verdict"),
     [
-        ("epsilon: 2, per_report: 1, oracle: loloha", 8, "diet: from 2 changes on, hashing has the smaller error"),
+        ("epsilon: 2, per_report: 1, oracle: loloha", 8, "diet: from 4 changes on, hashing has the smaller error"),
         ("epsilon: 2, per_report: 1, oracle: loloha", 16, "diet: hash the values; among so many"),
         ("epsilon: 2", 3, "diet: charge by value, whatever the number of changes"),
     ],

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.questions.permanent import REPEATED
 from stream_ldp.records.answer import Estimate
 from tests.views.examples import collection_of, estimated, joint_of, solved, users
 
@@ -92,7 +91,8 @@ def test_an_estimate_from_answers_with_fresh_noise_says_what_one_report_costs() 
     found = estimated(collection_of("epsilon: 6, per_report: 4, ask: pairs"))
     assert (found.privacy.per_report, found.privacy.lifetime) == pytest.approx((4.0, 6.0), abs=1e-6)
     assert found.privacy.per_report <= 4.0
-    assert found.privacy.assumption == REPEATED
+    assert found.privacy.all_answers == pytest.approx(36.0, abs=1e-6)  # of a view with six cells
+    assert "each report perturbs a permanent answer again" in found.privacy.assumption
     assert found.joint() == pytest.approx(joint_of(users(20_000), (0, 1)), abs=0.1)
 
 

@@ -12,7 +12,7 @@ TEST := OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --
 # As the image has it: Linux, and the oldest Python. What is locked stays as it is where it can.
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --python-version 3.11 --no-emit-index-url --no-header --no-annotate
 
-.PHONY: help demo test test-fast test-all bench check docs format lock audit sbom dist release install clean
+.PHONY: help demo test test-fast test-all bench check docs format lock audit sbom dist check-dist release install clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 12
@@ -66,14 +66,17 @@ sbom: build/release/.installed  ## Write the bill of materials of the image (Cyc
 	build/release/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --output-file \
 	build/dist/stream-ldp.cdx.json docker/requirements.lock
 
-dist: sbom $(VENV)/.installed  ## Build wheel and archive with the locked tools into build/dist, check them, and write their digests
+dist: sbom  ## Build wheel and archive with the locked tools into build/dist, and write their digests
 	$(PYTHON) -m venv build/tools
 	build/tools/bin/pip install --quiet --require-hashes -r docker/build.lock
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) build/tools/bin/python -m build --no-isolation --outdir build/dist .
+	cd build/dist && sha256sum *.whl *.tar.gz *.json >SHA256SUMS
+
+# Not a part of dist: these tools are installed by ranges, and might change what a release signs.
+check-dist: dist $(VENV)/.installed  ## Check the wheel and the archive as the package index does
 	$(BIN)/pip install --quiet --editable '.[release]'
 	$(BIN)/twine check --strict build/dist/*.whl build/dist/*.tar.gz
 	$(BIN)/check-wheel-contents build/dist/*.whl
-	cd build/dist && sha256sum *.whl *.tar.gz *.json >SHA256SUMS
 
 release:  ## Say whether VERSION=0.1.0 is ready to be released; with DO=yes, test, build, tag and push it
 	@.ci/release "$(VERSION)" "$(DO)"

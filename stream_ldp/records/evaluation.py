@@ -76,7 +76,7 @@ def _of_fit(answer: Estimate) -> dict[str, float]:
 
 def _epsilon(answer: Estimate) -> dict[str, float]:
     privacy = answer.privacy
-    return {"epsilon": privacy.per_report, "lifetime_epsilon": privacy.lifetime}
+    return {"epsilon": privacy.per_report, "epsilon_lifetime": privacy.lifetime}
 
 
 def _measure(trial: Trial[JointCollection]) -> Iterator[Measured]:

@@ -79,14 +79,14 @@ def test_no_command_shows_an_epsilon_of_records_below_the_true_one(mechanism: st
     def losses(*reports: float) -> list[float]:
         return [collection.mechanism.epsilon(neighbours=m, reports=times) for times in reports for m in (1, 2)]
 
-    row = r"^ +(?:\d+|for ever) +(\S+) +(\S+) *$"
+    row = r"^ +(?:\d+|lifetime) +(\d\S*) +(\d\S*) *$"
     check_shown(run("plan", file, "--reports", 500), row, losses(1, 2, 7, 30, 365, math.inf))
     check_audited(run("audit", "--exact", file), losses(1, 2, 3, math.inf))
 
     (data := tmp_path / "people.csv").write_text("bathing,mobility\nno,none\nyes,some\nno,some\n")
     answered = run("evaluate", file, "--data", data, "--repeats", 1, "--users", 50, "--vary", "estimates.0.method=em")
     check_shown(answered, r"^ +\S+ +em +50 .* (\S+) +(\S+) +\S+ *$", [once, lifetime])
-    told = r"(\S+) a report, (\S+) for ever"
+    told = r"(\S+) a report, (\S+) a lifetime"
 
     privacy = Privacy(per_report=once, lifetime=lifetime, assumption="any two records")
     check_shown(panel(estimate_of(privacy=privacy), width=200), told, [once, lifetime])

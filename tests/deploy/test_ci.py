@@ -135,7 +135,7 @@ def test_dependabot_is_configured_validly() -> None:
 def released(tmp_path: Path) -> Path:
     """A repository that is ready to release 1.2.3."""
     for name, text in {
-        "pyproject.toml": 'version = "1.2.3"\n',
+        "pyproject.toml": 'version = "1.2.3"\nRepository = "https://host.example/stream-ldp"\n',
         "CITATION.cff": "version: 1.2.3\n",
         "CHANGELOG.md": "## [1.2.3] - 2026-11-27\n",
     }.items():
@@ -154,7 +154,7 @@ def test_a_release_is_dry_by_default_and_says_what_is_missing(released: Path) ->
 
     assert release("1.2.3") == (
         0,
-        "ready. With DO=yes: make check test dist, git tag v1.2.3, git push origin v1.2.3\n",
+        "ready. With DO=yes: make check test check-dist, git tag v1.2.3, git push origin v1.2.3\n",
     )
     subprocess.run(["git", "tag", "v1.2.3"], cwd=released, check=True)
     (released / "CHANGELOG.md").write_text("## [Unreleased]\n", encoding="utf-8")

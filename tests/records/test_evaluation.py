@@ -58,7 +58,7 @@ def test_every_estimate_is_compared_with_the_users_drawn() -> None:
         assert score.seconds == 1.0
     mechanism = RRLDP(sizes=(2, 3), f=0.25)
     assert numbers(found["both"])["epsilon"] == mechanism.epsilon()
-    assert numbers(found["both"])["lifetime_epsilon"] == mechanism.epsilon(reports=np.inf)
+    assert numbers(found["both"])["epsilon_lifetime"] == mechanism.epsilon(reports=np.inf)
 
 
 def test_without_noise_the_truth_is_found() -> None:

@@ -8,6 +8,7 @@ aiokafka has no setting for any of this, and makes these objects by their names 
   partitions too, and does not say where the failure is.
 * A consumer may say when it wants more. aiokafka asks again as soon as it has handed over what has come: under an
   even load nearly every record is fetched by itself, and each fetch takes as long as a hundred records do.
+* Offsets are asked for beside the fetch that waits for records. In aiokafka they wait behind it.
 * A response that makes no sense, such as one that was damaged on its way, is asked for again. In aiokafka it ends the
   task that fetches, and nothing says so: the consumer gets no record any more, and no error.
 """
@@ -22,10 +23,12 @@ import time
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from aiokafka.client import ConnectionGroup
 from aiokafka.consumer import consumer as consumer_module
 from aiokafka.consumer import fetcher as fetcher_module
 from aiokafka.consumer.fetcher import Fetcher, FetchError, FetchResult, PartitionRecords
 from aiokafka.errors import CorruptRecordException, RecordTooLargeError
+from aiokafka.protocol.offset import OffsetRequest
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.decompression import limit_aiokafka, turn_under_way
@@ -137,6 +140,26 @@ class _Result(FetchResult):  # type: ignore[misc]
         return found[0] if found else None
 
 
+class _OffsetsAside:
+    """A client that asks for offsets by a connection of their own.
+
+    A broker answers the requests of a connection in order, and a fetch waits half a second for records: so long took
+    each look at the end of a log that had no more, thousands of them where a worker serves many collections.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    async def send(self, node: int, request: Any, **options: Any) -> Any:
+        """Send a request, and return its response."""
+        if isinstance(request, OffsetRequest):
+            options["group"] = ConnectionGroup.COORDINATION
+        return await self._client.send(node, request, **options)
+
+
 class _Fetcher(Fetcher):  # type: ignore[misc]
     """A fetcher that outlasts whatever brokers and networks send, and gathers records on request.
 
@@ -146,6 +169,9 @@ class _Fetcher(Fetcher):  # type: ignore[misc]
 
     wanted_at = -math.inf
     period = 0.0
+
+    def __init__(self, client: Any, *subscriptions: Any, **options: Any) -> None:
+        super().__init__(_OffsetsAside(client), *subscriptions, **options)
 
     async def fetched_records(
         self,

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from aiokafka import TopicPartition
+from aiokafka.client import ConnectionGroup
 from aiokafka.consumer import consumer as consumer_module
 from aiokafka.consumer.subscription_state import SubscriptionState
 
@@ -227,3 +228,19 @@ async def test_what_gathers_is_fetched_within_a_period_however_long_ago_it_was_w
         while not (found := await fetcher.fetched_records([], 0.05)):
             pass
     assert [record.offset for record in found[SECOND]] == [3, 4, 5]
+
+
+async def test_offsets_do_not_wait_behind_a_fetch_that_waits_for_records(
+    broker: Broker, fetcher: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broker answers the requests of a connection in order, so offsets have one of their own."""
+    groups: list[ConnectionGroup] = []
+
+    async def send(node: int, request: Any, *, group: ConnectionGroup = ConnectionGroup.DEFAULT) -> Any:
+        groups.append(group)
+        return SimpleNamespace(topics=[])
+
+    monkeypatch.setattr(broker, "send", send)
+    await fetcher._proc_offset_request(1, {FIRST.topic: [(0, -1)]})
+    await fetcher._client.send(1, "a request for records")
+    assert [group for group in groups if group is not ConnectionGroup.DEFAULT] == [ConnectionGroup.COORDINATION]

@@ -26,7 +26,7 @@ def compared(what: str, realised: Mapping[bytes, Fraction], stated: Mapping[byte
     if realised == stated:
         return
     zero = Fraction(0)
-    worst = max({*realised, *stated}, key=lambda sent: abs(realised.get(sent, zero) - stated.get(sent, zero)))
+    worst = max(sorted({*realised, *stated}), key=lambda sent: abs(realised.get(sent, zero) - stated.get(sent, zero)))
     yield (
         f"{what}: it sends {worst.hex()} with probability {float(realised.get(worst, zero)):.6g}, and states "
         f"{float(stated.get(worst, zero)):.6g}"

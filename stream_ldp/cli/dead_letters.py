@@ -97,7 +97,7 @@ def replay(
 
 async def _list(settings: Settings, file: Path, *, reasons: frozenset[Reason], newest: int, as_json: bool) -> None:
     (collection,) = (collections := load_collections([file])).values()
-    await preflight(settings, collections)
+    await preflight(settings, collections, served=False)
     counts: Counter[Reason] = Counter()
     shown: deque[DeadLetter] = deque(maxlen=newest)
     async for letter in _letters(settings, collection, reasons):

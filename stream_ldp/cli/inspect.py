@@ -86,7 +86,7 @@ def record(
 
 async def _collection(settings: Settings, file: Path, *, as_json: bool) -> None:
     (known,) = (collections := load_collections([file])).values()
-    state = await read_state(settings, known, await preflight(settings, collections))
+    state = await read_state(settings, known, await preflight(settings, collections, served=False))
     if as_json:
         echo_json(json.dumps(_document(known, state), indent=2))
     else:
@@ -167,7 +167,7 @@ async def _record(
     settings: Settings, file: Path, topic: str, partition: int | None, offset: int, *, as_json: bool
 ) -> None:
     (known,) = (collections := load_collections([file])).values()
-    partitions = await preflight(settings, collections)
+    partitions = await preflight(settings, collections, served=False)
     full = _topic(settings, known, topic, list(partitions))
     names = settings.topic_names
     number = partition if partition is not None else 0

@@ -56,7 +56,7 @@ def release(
 
 
 async def _list(settings: Settings, collections: Mapping[str, Collection]) -> None:
-    partitions = await preflight(settings, collections)
+    partitions = await preflight(settings, collections, served=False)
     for collection in collections.values():
         _, passed, held = await read_windows(settings, collection, partitions)
         for unread in passed:

@@ -17,9 +17,11 @@ from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.running import run_operation
+from stream_ldp.collection import CollectionError
 from stream_ldp.kafka.access import Role, access_rules
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.registry import NEW_NAME, Registration, read_registry, register
+from stream_ldp.kafka.registry_log import RegistryLog, read_registry_log
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import DAY_MS, ExistingTopic, TopicSpec, topic_specs
 from stream_ldp.kinds import collection_of_document
@@ -77,7 +79,8 @@ def retire(
     """Retire collections: open windows are answered at once, and what clients still report does not count.
 
     It becomes dead letters, of reason `retired`. Topics and answers stay; `topics create` has a collection served
-    again, and then `dead-letters replay` sends the letters again.
+    again, and then `dead-letters replay` sends the letters again. A name whose registration this release cannot read,
+    so that its workers cannot serve it, is removed from the registry.
     """
     run_operation(_retire(settings, names))
 
@@ -116,9 +119,10 @@ async def _create(
     specs = _specs(settings, collections, partitions)
     async with Cluster.connect(settings) as cluster:
         existing = await cluster.topics([spec.name for spec in specs])
-        registry = {}
+        registry, spoilt = {}, {}
         if settings.topic_names.collections in existing:
-            registry = await read_registry(settings)
+            log = await read_registry_log(settings)
+            registry, spoilt = log.registered, log.unreadable
         wanted = [Registration.of(collection) for collection in collections.values()]
         conflicts = [
             registry[each.name].conflict(each)
@@ -132,7 +136,7 @@ async def _create(
         _show(specs, existing, absent="created")
         if problems := [what for spec in specs for what in spec.problems(existing)]:
             fail("\n".join([*problems, f"  -> {CHANGE_TOPIC}"]))
-        await register(settings, [each for each in wanted if each.name not in registry])
+        await register(settings, [each for each in wanted if each.name not in registry or each.name in spoilt])
         for each, collection in zip(wanted, collections.values(), strict=True):
             known = registry.get(each.name)
             if known not in (None, each):
@@ -142,15 +146,21 @@ async def _create(
                 except StillServed as error:
                     what = f"collection {each.name} has changed since it was registered: {known.differences(each)}"
                     fail(f"{what}\n{error}")
-            echo(_registered(each, known))
+            echo(_registered(each, None if each.name in spoilt else known))
 
 
 async def _retire(settings: Settings, names: Sequence[str]) -> None:
-    registry = await read_registry(settings)
-    if unknown := [name for name in names if name not in registry]:
+    await read_registry(settings)  # which says so if there is none
+    log = await read_registry_log(settings)
+    registry, spoilt = log.registered, _unservable(log)
+    if unknown := [name for name in names if name not in registry and name not in spoilt]:
         fail(f"not registered: {', '.join(unknown)}\n  -> see what is: stream-ldp topics registry {settings.flags()}")
+    await register(settings, [], removed=[name for name in names if name in spoilt])
+    for name in names:
+        if name in spoilt:
+            echo(f"{printable(name)} is removed from the registry, since this release cannot read it: {spoilt[name]}")
     async with Cluster.connect(settings) as cluster:
-        for known in map(registry.__getitem__, names):
+        for known in (registry[name] for name in names if name not in spoilt):
             if known.retirement is not None and not known.paused:
                 echo(f"Collection {known.name} was retired already.")
                 continue
@@ -162,14 +172,31 @@ async def _retire(settings: Settings, names: Sequence[str]) -> None:
 
 
 async def _registry(settings: Settings) -> None:
-    found = await read_registry(settings)
+    await read_registry(settings)  # which says so if there is none
+    log = await read_registry_log(settings)
+    found, spoilt = log.registered, _unservable(log)
     table = Table(box=box.SIMPLE)
     table.add_column("collection", no_wrap=True)
     table.add_column("state", no_wrap=True)
     table.add_column("fingerprint", no_wrap=True)
-    for name, each in sorted(found.items()):
-        table.add_row(printable(name), each.state, each.fingerprint.hex())
+    for name in sorted({*found, *spoilt}):
+        state = "unreadable" if name in spoilt else found[name].state
+        table.add_row(printable(name), state, found[name].fingerprint.hex() if name in found else "")
     print_whole(Console(highlight=False), table)
+    for name, why in sorted(spoilt.items()):
+        cure = f"replace it: stream-ldp topics create FILE; or remove it: stream-ldp topics retire {printable(name)}"
+        echo(f"{printable(name)}: {why}\n  -> {cure}")
+
+
+def _unservable(log: RegistryLog) -> dict[str, str]:
+    """Return why registrations cannot be served by this release, by name."""
+    found = dict(log.unreadable)
+    for name, each in log.registered.items():
+        try:
+            collection_of_document(each.document, source=f"registration of {printable(name)}")
+        except CollectionError as error:
+            found[name] = str(error)
+    return found
 
 
 async def _list(settings: Settings, collections: Mapping[str, Collection]) -> None:

@@ -36,6 +36,9 @@ log = logging.getLogger(__name__)
 #: Version of the records; a later one has to be in the record, as its `version`.
 VERSION = 1
 
+#: Value of a record that says that a name is registered no more.
+REMOVED = b'{"removed": true}'
+
 #: What to do about a conflict.
 NEW_NAME = "a name never changes its meaning: give this version of the collection a new name, in its first line"
 
@@ -135,20 +138,31 @@ class Registration:
 
 
 async def read_registry(settings: Settings) -> dict[str, Registration]:
-    """Read every registration, by name; the topic has to exist.
+    """Read every registration, by name.
 
     A record that is not a registration is passed over, and a warning names it: what was registered before it holds.
 
     Raises:
-        RegistryError: the topic cannot be read in time.
+        RegistryError: the topic does not exist, or cannot be read in time.
     """
     topic = settings.topic_names.collections
+    log = LogReader(topic, settings=settings)
+    found: dict[str, Registration] = {}
     try:
-        async with asyncio.timeout(TIMEOUT_SECONDS), LogReader(topic, settings=settings) as reader:
-            found = [_registration(record) async for record in reader.read_to_end()]
+        async with asyncio.timeout(TIMEOUT_SECONDS), log.opened(check=partial(_require, topic)) as reader:
+            async for record in reader.read_to_end():
+                if record.value == REMOVED:
+                    found.pop((record.key or b"").decode(errors="replace"), None)
+                elif (each := _registration(record)) is not None:
+                    found[each.name] = each
+    except _NotToBeSeen:
+        raise RegistryError(
+            f"topic {topic} does not exist, or this user may not describe it: no collection is registered\n"
+            f"  -> register one: stream-ldp topics create FILE {settings.flags()}"
+        ) from None
     except TimeoutError as error:
         raise RegistryError(f"topic {topic} could not be read in {TIMEOUT_SECONDS:.0f} s") from error
-    return {each.name: each for each in found if each is not None}
+    return found
 
 
 async def read_registration(settings: Settings, name: str) -> Registration | None:
@@ -167,7 +181,7 @@ async def read_registration(settings: Settings, name: str) -> Registration | Non
         async with asyncio.timeout(TIMEOUT_SECONDS), log.opened(check=partial(_require, topic)) as reader:
             async for record in reader.read_to_end():
                 if record.key == key:
-                    found = _registration(record) or found
+                    found = None if record.value == REMOVED else _registration(record) or found
     except (_NotToBeSeen, TopicAuthorizationFailedError):
         return None
     except TimeoutError as error:
@@ -186,8 +200,10 @@ def _require(topic: str, existing: Container[str]) -> None:
         raise _NotToBeSeen
 
 
-async def register(settings: Settings, registrations: Sequence[Registration]) -> None:
+async def register(settings: Settings, registrations: Sequence[Registration], *, removed: Sequence[str] = ()) -> None:
     """Write registrations, whatever was registered before; the caller has checked for conflicts.
+
+    removed: names that are registered no more, since nobody can read what they are registered as.
 
     Raises:
         RegistryError: they were not written in time.
@@ -199,9 +215,9 @@ async def register(settings: Settings, registrations: Sequence[Registration]) ->
     )
     await producer.start()
     try:
+        written = [(each.key, each.value) for each in registrations] + [(name.encode(), REMOVED) for name in removed]
         await producer.publish(
-            Record(topic=topic, key=registration.key, value=registration.value, partition=0, headers=REGISTRATION)
-            for registration in registrations
+            Record(topic=topic, key=key, value=value, partition=0, headers=REGISTRATION) for key, value in written
         )
     except TimeoutError as error:
         raise RegistryError(f"topic {topic} could not be written in {TIMEOUT_SECONDS:.0f} s") from error

@@ -7,13 +7,31 @@ import logging
 from typing import TYPE_CHECKING
 
 from stream_ldp.kafka.log import LogReader
-from stream_ldp.kafka.registry import Registration
+from stream_ldp.kafka.registry import REMOVED, TIMEOUT_SECONDS, Registration, RegistryError
 from stream_ldp.printable import printable
 
 if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
 
 log = logging.getLogger(__name__)
+
+
+async def read_registry_log(settings: Settings) -> RegistryLog:
+    """Read all of the registry, with what of it cannot be read; the topic has to exist.
+
+    Raises:
+        RegistryError: it cannot be read in time.
+    """
+    registry = RegistryLog(settings)
+    try:
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            await registry.start()
+            await registry.read()
+    except TimeoutError as error:
+        raise RegistryError(f"the registry could not be read in {TIMEOUT_SECONDS:.0f} s") from error
+    finally:
+        await registry.stop()
+    return registry
 
 
 class RegistryLog:
@@ -54,6 +72,10 @@ class RegistryLog:
                 await self._reader.seek(0)  # The topic has been made again.
             async for record in self._reader.read_to_end():
                 name = printable((record.key or b"").decode(errors="replace"))
+                if record.value == REMOVED:  # `stream-ldp topics retire` has removed it.
+                    self.unreadable.pop(name, None)
+                    self.registered.pop(name, None)
+                    continue
                 try:
                     found = Registration.from_record(record.key, record.value)
                 except ValueError as error:

@@ -45,8 +45,12 @@ class PreflightError(StreamLDPError, RuntimeError):
         )
 
 
-async def preflight(settings: Settings, collections: Mapping[str, Collection]) -> dict[str, int]:
+async def preflight(
+    settings: Settings, collections: Mapping[str, Collection], *, served: bool = True
+) -> dict[str, int]:
     """Check brokers, topics and registry for the collections, which are keyed by their files.
+
+    served: whether they have to be served as the files say; what only looks may look at those of former times.
 
     Returns:
         The number of partitions of every topic.
@@ -65,7 +69,7 @@ async def preflight(settings: Settings, collections: Mapping[str, Collection]) -
     problems = list(topic_problems(specs, existing, create))
     if settings.topic_names.collections in existing:
         registry = await read_registry(settings)
-        problems += registry_problems(collections.values(), registry, create)
+        problems += registry_problems(collections.values(), registry, create, served=served)
     if problems:
         raise PreflightError(problems)
     return {name: topic.partitions for name, topic in existing.items()}
@@ -115,15 +119,21 @@ def topic_problems(
 
 
 def registry_problems(
-    collections: Iterable[Collection], registry: Mapping[str, Registration], create: str
+    collections: Iterable[Collection], registry: Mapping[str, Registration], create: str, *, served: bool = True
 ) -> Iterator[Problem]:
-    """Find collections that are not as registered; `create` is the command that registers them."""
+    """Find collections that are not as registered.
+
+    create: the command that registers them.
+    served: see `preflight`.
+    """
     for here in map(Registration.of, collections):
         known = registry.get(here.name)
         if known is None:
             yield Problem(what=f"collection {here.name} is not registered", cure=f"register it: {create}")
         elif known.fingerprint != here.fingerprint:
             yield Problem(what=known.conflict(here), cure=NEW_NAME)
+        elif not served:
+            continue
         elif known.state != here.state:
             yield Problem(what=f"collection {here.name} is {known.state}", cure=f"to have it served: {create}")
         elif known != here:

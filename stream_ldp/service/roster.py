@@ -140,9 +140,16 @@ class Roster(Service):
                 self._served[name].want(registration)
             else:
                 self._served[name] = Served(registration, roster=self)
+        for name in self._served.keys() - self._registry.registered.keys():
+            await self._served.pop(name).stop()
+            self.metrics.collection_waiting.labels(name).set(0)
         for name, why in self._registry.unreadable.items():
             if self._unreadable.get(name) != why:
-                log.error("%s: %s; to have it replaced, run `stream-ldp topics create` with its file", name, why)
+                log.error(
+                    "%s: %s; to have it replaced, run `stream-ldp topics create` with its file, and to have it "
+                    "removed, `stream-ldp topics retire %s`",
+                    *(name, why, name),
+                )
                 self.metrics.collection_waiting.labels(name).set(1)
         for name in self._unreadable.keys() - self._registry.unreadable.keys():
             self.metrics.collection_waiting.labels(name).set(0)
@@ -192,7 +199,7 @@ class Served:
             self._changed.clear()
             registration = self._wanted
             if registration.paused:
-                self._wait("is paused, while somebody changes it with `stream-ldp topics create`")
+                self._wait("is paused, while `stream-ldp topics create` changes it, or `topics retire` retires it")
                 await self._changed.wait()
                 continue
             try:

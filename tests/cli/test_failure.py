@@ -28,7 +28,7 @@ def mistaken(*_: object, **__: object) -> NoReturn:
     [
         ("stream_ldp.cli.check.load_collection", ["check"]),
         ("stream_ldp.cli.options.load_collection", ["plan"]),
-        ("stream_ldp.records.plan.cell_error", ["plan", "--lifetime", 5]),
+        ("stream_ldp.records.plan.expected_errors", ["plan", "--lifetime", 5]),
         ("stream_ldp.cli.report.Terms", ["report", "--brokers", "127.0.0.1:1", "--secret-file", __file__]),
         ("stream_ldp.cli.simulate.load_population", ["simulate", "--data", __file__]),
         ("stream_ldp.mechanisms.rr_ldp.RRLDP", ["check"]),
@@ -50,7 +50,7 @@ def test_a_mistake_of_the_program_is_no_message_to_its_user(
     [
         ("stream_ldp.mechanisms.rr_ldp.RRLDP", "{mechanism: {kind: rr-ldp, f: 0.5}}"),
         ("stream_ldp.records.solve.estimator", "{mechanism: {kind: rr-ldp, f: 0.5}}"),
-        ("stream_ldp.sets.evaluation.run_epoch", "{mechanism: {kind: svim, k: 1, epsilon: 1}}"),
+        ("stream_ldp.sets.evaluation.run_phases", "{mechanism: {kind: svim, k: 1, epsilon: 1}}"),
         ("stream_ldp.sets.methods.spec.require", "{mechanism: {kind: svim, k: 1, epsilon: 1}}"),
     ],
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stream_ldp.kafka.memory import MemoryBroker, connected
-from stream_ldp.kafka.registry import Registration
-from stream_ldp.kafka.registry_log import RegistryLog
+from stream_ldp.kafka.registry import Registration, read_registration, read_registry, register
+from stream_ldp.kafka.registry_log import RegistryLog, read_registry_log
 from stream_ldp.kafka.settings import Settings
 from tests.client.examples import collection_of
 
@@ -36,3 +36,20 @@ async def test_the_newest_registration_holds_and_a_record_that_is_none_is_named(
         assert set(registry.unreadable) == {"\ufffd\\x1b"}
         assert registry.registered == {"care-survey": known}
         await registry.stop()
+
+
+async def test_a_name_that_is_removed_is_neither_registered_nor_unreadable() -> None:
+    broker = MemoryBroker(topics={TOPIC}, now_ms=0)
+    known = Registration.of(collection_of())
+    with connected(broker):
+        broker.put(TOPIC, known.value, key=known.key)
+        broker.put(TOPIC, b"junk", key=b"other")
+        await register(SETTINGS, [], removed=["care-survey", "other"])
+        for sent in broker.sent:
+            broker.put(TOPIC, sent.value, key=sent.key)
+        registry = await read_registry_log(SETTINGS)
+        assert (registry.registered, registry.unreadable) == ({}, {})
+        assert await read_registry(SETTINGS) == {}
+        assert await read_registration(SETTINGS, "care-survey") is None
+        broker.put(TOPIC, known.value, key=known.key)
+        assert await read_registry(SETTINGS) == {"care-survey": known}

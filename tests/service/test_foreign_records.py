@@ -317,7 +317,9 @@ async def test_a_window_that_cannot_be_solved_stops_its_collection_alone_until_i
         assert "nothing holds its finals back" in await quarantine(deployment, "release")
         assert "survey: released: windows" in await quarantine(deployment, "release", "--unsolved")
         await worker.ready()
-        assert "released, and passed over: bathing-mobility of" in worker.log
+        async with asyncio.timeout(60):
+            while "released, and passed over: bathing-mobility of" not in worker.log:
+                await asyncio.sleep(0.2)
         await deployment.send(batches_of_now(deployment, 1, reports=4))
         await deployment.finals_of(4)
         assert [each.reports for each in await deployment.finals() if each.reports] == [4]

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from stream_ldp.cli import app
 from stream_ldp.kafka.memory import MemoryBroker, connected
-from stream_ldp.kafka.registry import Registration, register
+from stream_ldp.kafka.registry import REMOVED, Registration, register
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import load_collection
 from stream_ldp.records.collection import JointCollection
@@ -174,7 +174,9 @@ async def test_collections_begin_change_and_pause_as_they_are_registered(scene: 
     await scene.counts(("first", 2_000), ("second", 2_000))
     scene.register("second", paused=True)
     await scene.counts(("first", 2_000))
-    assert scene.roster.problems() == ["second: is paused, while somebody changes it with `stream-ldp topics create`"]
+    assert scene.roster.problems() == [
+        "second: is paused, while `stream-ldp topics create` changes it, or `topics retire` retires it"
+    ]
     scene.register("second", size="3s")
     await scene.counts(("first", 2_000), ("second", 3_000))
     assert scene.roster.problems() == []
@@ -203,6 +205,13 @@ async def test_what_cannot_be_served_waits_and_is_named_and_the_others_go_on(
         name in caplog.text for name in ("junk: offset 2", "lost: cannot be served", "mechanism.kind: expected")
     )
     assert [scene.waits(name) for name in ("first", "junk", "broken", "lost")] == [False, True, True, True]
+    assert Counting.now == [("first", 2_000)]
+    for name in ("junk", "broken", "lost"):
+        scene.broker.put(scene.topic, REMOVED, key=name.encode())
+    async with asyncio.timeout(10):
+        while scene.roster.problems():
+            await asyncio.sleep(0.01)
+    assert not any(scene.waits(name) for name in ("junk", "broken", "lost"))
     assert Counting.now == [("first", 2_000)]
 
 

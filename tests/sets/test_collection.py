@@ -113,7 +113,7 @@ def problems_of(text: str) -> tuple[str, ...]:
         (
             "60s}",
             "60s}\nestimates: []",
-            "5:1: estimates: unknown key; known are min_reports, delta, rows, rotate, epochs, every, sample",
+            "5:1: estimates: unknown key; known are title, question, min_reports, delta, rows, rotate, epochs, every",
         ),
     ],
 )

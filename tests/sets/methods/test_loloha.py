@@ -43,7 +43,7 @@ def test_all_epochs_cost_what_the_file_says_or_twice_as_much_as_one() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"lifetime": 2.0}, "one report has to cost less than all of them"),
+        ({"lifetime": 2.0}, "one report has to cost less than the lifetime"),
         ({"lifetime": 30.0}, "beyond the resolution"),
         ({"k_max": 9}, "no candidates: leave it out"),
         ({"hash_bits": 2}, "loloha has no hash_bits, which is for"),

@@ -75,12 +75,14 @@ class MemoryStore:
 class Sealed:
     """A book in JSON with its seal, a keyed digest of the JSON."""
 
-    def __init__(self, place: str, *, secret: bytes) -> None:
+    def __init__(self, place: str, *, secret: bytes, anew: str) -> None:
         """Prepare the seal.
 
         place: of the book, for error messages.
+        anew: how a new book is made in place of a damaged one, in words.
         """
         self._place = place
+        self._anew = anew
         self._seal_key = derived_key(secret, _SEAL_PERSON)
 
     def closed(self, book: Book) -> tuple[bytes, bytes]:
@@ -97,8 +99,8 @@ class Sealed:
         if not hmac.compare_digest(seal, self._seal(content)):
             raise LedgerError(
                 f"{self._place}: damaged, or the ledger of another secret: what this user has spent is not known\n"
-                f"  -> put back the newest good copy; without one, move it away and make a new one: {_NEW_LEDGER}, "
-                "which does not count what was spent before"
+                f"  -> put back the newest good copy; without one, {self._anew}, which does not count what was spent "
+                "before"
             )
         try:
             return Book.model_validate_json(content)
@@ -117,7 +119,8 @@ class FileStore(Sealed):
     def __init__(self, path: Path, *, secret: bytes) -> None:
         # Once: were a link resolved at every access, its update would replace the link by a second ledger.
         self.path = path.resolve()
-        super().__init__(str(self.path), secret=secret)
+        anew = f"move it away and make a new one: {_NEW_LEDGER}"
+        super().__init__(str(self.path), secret=secret, anew=anew)
 
     def read(self) -> Book:
         """See `Store.read`.

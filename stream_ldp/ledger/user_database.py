@@ -58,6 +58,8 @@ class UserDatabase:
         self._lock = threading.RLock()
         self._grouped = False
         try:
+            if self._path.is_dir():
+                raise LedgerError(f"{self._path}: it is a directory\n  -> give the path of a file in it")
             if not self._path.exists():
                 create_private(self._path)
             require_private(self._path)
@@ -82,10 +84,20 @@ class UserDatabase:
         change_terms: see `PrivacyLedger.open`.
 
         Raises:
-            ValueError: a name is given twice.
-            LooserTerms: the terms are looser than those in a ledger, and `change_terms` is not set.
+            ValueError: a name is given twice, or is empty or no text of Unicode.
+            TypeError: the names are one text, or one of them is no text.
+            LooserTerms: the terms are looser than those in a ledger, and `change_terms` is not set; no user is made
+                or changed. Ask for users with other terms by themselves, without `terms`.
             LedgerError: a ledger is damaged, there is a new user without terms, or the file cannot be written.
         """
+        if isinstance(names, str | bytes):
+            raise TypeError("one text is given for the names: give a list of them")
+        names = list(names)
+        for place, name in enumerate(names):
+            if not isinstance(name, str):
+                raise TypeError(f"name {place} is no text: write numbers as text")
+            if not name or name != name.encode(errors="replace").decode():
+                raise ValueError(f"name {place} is empty, or no text of Unicode: give another one")
         if len(set(names)) < len(names):
             raise ValueError("a user is named twice: give each name once")
         with self.group():
@@ -93,12 +105,16 @@ class UserDatabase:
             if new := [name for name in names if name not in known]:
                 known |= self._create(new, terms)
             ledgers = []
-            for name in names:
+            for place, name in enumerate(names):
                 secret, content, seal = known[name]
                 store = DatabaseStore(self, name, secret=secret)
-                ledger = PrivacyLedger(store, secret=secret, terms=store.opened(content, seal).terms)
-                if terms is not None and terms != ledger.terms:
-                    ledger.agree(terms, change_terms=change_terms)
+                try:
+                    ledger = PrivacyLedger(store, secret=secret, terms=store.opened(content, seal).terms)
+                    if terms is not None and terms != ledger.terms:
+                        ledger.agree(terms, change_terms=change_terms)
+                except LedgerError as error:  # By its place, as elsewhere: a name may be an address.
+                    error.args = (f"user {place}: {error}",)
+                    raise
                 ledgers.append(ledger)
         return [known[name][0] for name in names], ledgers
 
@@ -174,7 +190,7 @@ class UserDatabase:
         made = {}
         for name in names:
             secret = new_secret()
-            made[name] = (secret, *Sealed(str(self._path), secret=secret).closed(Book(terms=terms)))
+            made[name] = (secret, *DatabaseStore(self, name, secret=secret).closed(Book(terms=terms)))
         with self._failing():
             self._database.executemany(
                 "INSERT INTO users VALUES (?, ?, ?, ?)", ((name, *parts) for name, parts in made.items())
@@ -194,7 +210,7 @@ class DatabaseStore(Sealed):
     """The store of one user's book in a `UserDatabase`."""
 
     def __init__(self, database: UserDatabase, name: str, *, secret: bytes) -> None:
-        super().__init__("a ledger of the database", secret=secret)
+        super().__init__("a ledger of the database", secret=secret, anew="delete the user's row to begin anew")
         self._database = database
         self._name = name
 

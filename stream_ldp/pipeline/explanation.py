@@ -27,23 +27,24 @@ def _what(answer: Answer) -> str:
     cells = [cell for cell in answer.cells() if cell.names]
     if not cells:
         return f"The {reports} of this window give no numbers."
+    headings = answer.look.names
     groups: dict[str, list[Cell]] = {}
     for cell in cells:
         groups.setdefault(cell.group, []).append(cell)
-    clauses = [_largest(group, of) for group, of in list(groups.items())[:_MOST_GROUPS]]
+    clauses = [_largest(group, of, headings) for group, of in list(groups.items())[:_MOST_GROUPS]]
     more = f"; `query` has {quantity(len(groups) - len(clauses), 'more group')}" if len(groups) > len(clauses) else ""
     return f"By {reports}, {'; '.join(clauses)}{more}."
 
 
-def _largest(group: str, cells: Sequence[Cell]) -> str:
+def _largest(group: str, cells: Sequence[Cell], headings: Sequence[str]) -> str:
     """Name the largest number of a group: those of other groups may be in another unit."""
     most = max(cells, key=lambda cell: cell.estimate)
-    about = ", ".join(f"{name} {value}" for name, value in most.labels.items() if value != "")
+    about = ", ".join(f"{heading} {name}".strip() for heading, name in zip(headings, most.names, strict=False))
     ends = most.interval()
     between = "" if ends is None else f", between {_number(ends[0], most)} and {_number(ends[1], most)}"
     number = f"about {_number(most.estimate, most)}{between}"
     if len(cells) == 1:
-        return f"{about} is {number}"
+        return f"{f'{group}: ' if group else ''}{about} is {number}"
     return f"the largest number{f' of {group}' if group else ''} is {about}: {number}"
 
 

@@ -126,7 +126,9 @@ def test_a_changed_book_is_noticed(path: Path) -> None:
     users.load_or_create(ANN_AND_BOB, terms=TERMS)
     with sqlite3.connect(path) as direct:
         direct.execute("UPDATE users SET book = CAST(replace(book, '1', '9') AS BLOB) WHERE name = 'ann'")
-    with pytest.raises(LedgerError, match="damaged, or the ledger of another secret"):
+    with pytest.raises(
+        LedgerError, match="user 0: a ledger of the database: damaged, or the ledger of another secret"
+    ):
         users.load_or_create(ANN_AND_BOB)
     users.load_or_create(["bob"])
 
@@ -147,12 +149,18 @@ def test_terms_are_agreed_to_as_for_a_file(path: Path) -> None:
         users.load_or_create(ANN_AND_BOB)
     users.load_or_create(ANN_AND_BOB, terms=TERMS)
     looser = Terms(budget=100.0)
-    with pytest.raises(LooserTerms):
-        users.load_or_create(["ann"], terms=looser)
+    with pytest.raises(LooserTerms, match="user 1: the user has not agreed to"):
+        users.load_or_create(["carol", "ann"], terms=looser)
     _, (ledger,) = users.load_or_create(["ann"], terms=looser, change_terms=True)
     assert ledger.terms == looser
     with pytest.raises(ValueError, match="a user is named twice"):
         users.load_or_create(["ann", "ann"])
+
+
+@pytest.mark.parametrize("names", ["ann", [7], [""], [None], ["\ud800"], [b"ann"]])
+def test_a_name_is_a_text(names: Any, path: Path) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"give a list of them|name 0 is "):
+        UserDatabase(path).load_or_create(names, terms=TERMS)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="files have no mode there")

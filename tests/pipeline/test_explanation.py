@@ -10,7 +10,7 @@ import pytest
 from stream_ldp.pipeline.answer import Plausibility
 from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.explanation import sentences
-from stream_ldp.pipeline.judgement import Judgement
+from stream_ldp.pipeline.judgement import Judgement, Look
 from tests.client.examples import estimate_of
 from tests.pipeline.test_rows import ANSWERS
 
@@ -60,12 +60,14 @@ def test_numbers_of_other_units_are_not_compared() -> None:
             for name in ("age", "height", "weight")
         ),
     )
-    answer = Mock(reports=9, plausibility=None, cells=lambda: iter(cells), judgement=Judgement)
+    answer = Mock(
+        reports=9, plausibility=None, cells=lambda: iter(cells), judgement=Judgement, look=Look(title="diets")
+    )
     assert sentences(answer)[0] == (
-        "By 9 reports, the largest number of diet is attribute diet, value fish: about 60 %, "
+        "By 9 reports, the largest number of diet is fish: about 60 %, "
         "between 40 % and 80 %; "
-        "attribute age, quantity mean is about 40.0, between 38.0 and 42.0; "
-        "attribute height, quantity mean is about 40.0, between 38.0 and 42.0; `query` has 1 more group."
+        "age: mean is about 40.0, between 38.0 and 42.0; "
+        "height: mean is about 40.0, between 38.0 and 42.0; `query` has 1 more group."
     )
 
 

@@ -37,6 +37,14 @@ class SturdyConsumer(AIOKafkaConsumer):  # type: ignore[misc]
         # The records that it reads, until there are no more.
         self._read_past: Iterator[ConsumerRecord] = iter(())
 
+    async def start(self) -> None:
+        """Connect."""
+        await super().start()
+        # A log is read to its end, which is asked for again and again. The consumer in a group notices by the order
+        # of its answers that a topic has been deleted.
+        if self._group_id is None:
+            self._fetcher.ask_offsets_aside()
+
     async def stop(self) -> None:
         """Disconnect."""
         self._give_up_reading()

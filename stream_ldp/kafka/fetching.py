@@ -8,7 +8,7 @@ aiokafka has no setting for any of this, and makes these objects by their names 
   partitions too, and does not say where the failure is.
 * A consumer may say when it wants more. aiokafka asks again as soon as it has handed over what has come: under an
   even load nearly every record is fetched by itself, and each fetch takes as long as a hundred records do.
-* Offsets are asked for beside the fetch that waits for records. In aiokafka they wait behind it.
+* Offsets may be asked for beside the fetch that waits for records. In aiokafka they wait behind it.
 * A response that makes no sense, such as one that was damaged on its way, is asked for again. In aiokafka it ends the
   task that fetches, and nothing says so: the consumer gets no record any more, and no error.
 """
@@ -170,8 +170,9 @@ class _Fetcher(Fetcher):  # type: ignore[misc]
     wanted_at = -math.inf
     period = 0.0
 
-    def __init__(self, client: Any, *subscriptions: Any, **options: Any) -> None:
-        super().__init__(_OffsetsAside(client), *subscriptions, **options)
+    def ask_offsets_aside(self) -> None:
+        """Ask for offsets by a connection of their own from now on."""
+        self._client = _OffsetsAside(self._client)
 
     async def fetched_records(
         self,

@@ -241,6 +241,7 @@ async def test_offsets_do_not_wait_behind_a_fetch_that_waits_for_records(
         return SimpleNamespace(topics=[])
 
     monkeypatch.setattr(broker, "send", send)
+    fetcher.ask_offsets_aside()
     await fetcher._proc_offset_request(1, {FIRST.topic: [(0, -1)]})
     await fetcher._client.send(1, "a request for records")
     assert [group for group in groups if group is not ConnectionGroup.DEFAULT] == [ConnectionGroup.COORDINATION]

@@ -169,6 +169,7 @@ class _Fetcher(Fetcher):  # type: ignore[misc]
 
     wanted_at = -math.inf
     period = 0.0
+    _client: Any
 
     def ask_offsets_aside(self) -> None:
         """Ask for offsets by a connection of their own from now on."""

@@ -20,7 +20,7 @@ from stream_ldp.cli.running import run_operation
 from stream_ldp.collection import CollectionError
 from stream_ldp.kafka.access import Role, access_rules
 from stream_ldp.kafka.cluster import Cluster
-from stream_ldp.kafka.registry import NEW_NAME, Registration, read_registry, register
+from stream_ldp.kafka.registry import NEW_NAME, Registration, register
 from stream_ldp.kafka.registry_log import RegistryLog, read_registry_log
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import DAY_MS, ExistingTopic, TopicSpec, topic_specs
@@ -150,7 +150,6 @@ async def _create(
 
 
 async def _retire(settings: Settings, names: Sequence[str]) -> None:
-    await read_registry(settings)  # which says so if there is none
     log = await read_registry_log(settings)
     registry, spoilt = log.registered, _unservable(log)
     if unknown := [name for name in names if name not in registry and name not in spoilt]:
@@ -172,7 +171,6 @@ async def _retire(settings: Settings, names: Sequence[str]) -> None:
 
 
 async def _registry(settings: Settings) -> None:
-    await read_registry(settings)  # which says so if there is none
     log = await read_registry_log(settings)
     found, spoilt = log.registered, _unservable(log)
     table = Table(box=box.SIMPLE)

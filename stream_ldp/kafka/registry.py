@@ -149,20 +149,29 @@ async def read_registry(settings: Settings) -> dict[str, Registration]:
     log = LogReader(topic, settings=settings)
     found: dict[str, Registration] = {}
     try:
-        async with asyncio.timeout(TIMEOUT_SECONDS), log.opened(check=partial(_require, topic)) as reader:
+        async with asyncio.timeout(TIMEOUT_SECONDS), log.opened(check=partial(require_registry, settings)) as reader:
             async for record in reader.read_to_end():
                 if record.value == REMOVED:
                     found.pop((record.key or b"").decode(errors="replace"), None)
                 elif (each := _registration(record)) is not None:
                     found[each.name] = each
-    except _NotToBeSeen:
-        raise RegistryError(
-            f"topic {topic} does not exist, or this user may not describe it: no collection is registered\n"
-            f"  -> register one: stream-ldp topics create FILE {settings.flags()}"
-        ) from None
     except TimeoutError as error:
         raise RegistryError(f"topic {topic} could not be read in {TIMEOUT_SECONDS:.0f} s") from error
     return found
+
+
+def require_registry(settings: Settings, existing: Container[str]) -> None:
+    """Require that the registry is among the topics that exist.
+
+    Raises:
+        RegistryError: it is not.
+    """
+    topic = settings.topic_names.collections
+    if topic not in existing:
+        raise RegistryError(
+            f"topic {topic} does not exist, or this user may not describe it: no collection is registered\n"
+            f"  -> register one: stream-ldp topics create FILE {settings.flags()}"
+        )
 
 
 async def read_registration(settings: Settings, name: str) -> Registration | None:

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 from stream_ldp.kafka.log import LogReader
-from stream_ldp.kafka.registry import REMOVED, TIMEOUT_SECONDS, Registration, RegistryError
+from stream_ldp.kafka.registry import REMOVED, TIMEOUT_SECONDS, Registration, RegistryError, require_registry
 from stream_ldp.printable import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Collection as Container
+
     from stream_ldp.kafka.settings import Settings
 
 log = logging.getLogger(__name__)
 
 
 async def read_registry_log(settings: Settings) -> RegistryLog:
-    """Read all of the registry, with what of it cannot be read; the topic has to exist.
+    """Read all of the registry, with what of it cannot be read.
 
     Raises:
-        RegistryError: it cannot be read in time.
+        RegistryError: the topic does not exist, or cannot be read in time.
     """
     registry = RegistryLog(settings)
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            await registry.start()
+            await registry.start(check=partial(require_registry, settings))
             await registry.read()
     except TimeoutError as error:
         raise RegistryError(f"the registry could not be read in {TIMEOUT_SECONDS:.0f} s") from error
@@ -49,13 +53,13 @@ class RegistryLog:
         # Several parts of a worker ask for its end, and a reader has one position.
         self._lock = asyncio.Lock()
 
-    async def start(self) -> None:
-        """Connect.
+    async def start(self, *, check: Callable[[Container[str]], None] | None = None) -> None:
+        """Connect; see `LogReader.start`.
 
         Raises:
             KafkaError: the brokers cannot be used.
         """
-        await self._reader.start()
+        await self._reader.start(check=check)
 
     async def stop(self) -> None:
         """Disconnect; may be called without a start."""

@@ -18,12 +18,17 @@ from pydantic import Field
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.blanket import Blanket
-from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec, Symbol, TwoStages, checked_neighbours
+from stream_ldp.mechanisms.mechanism import (
+    Mechanism,
+    MechanismSpec,
+    Symbol,
+    TwoStages,
+    repeated_responses_loss,
+)
 from stream_ldp.mechanisms.odds import loss_of, would_do
-from stream_ldp.mechanisms.packing import pack, unpack, unused_clear
+from stream_ldp.mechanisms.packing import bits_of, pack, unpack, unused_clear
 from stream_ldp.mechanisms.privacy_loss import (
     PRECISION,
-    NotCovered,
     PrivacyLoss,
     Values,
     likelihood_ratio,
@@ -250,8 +255,7 @@ class KRR(Mechanism):
 
     def columns(self, attributes: Sequence[int]) -> tuple[int, ...]:
         """See `Mechanism.columns`: the bits of the attributes' value numbers."""
-        starts = np.concatenate(([0], np.cumsum(self._widths)))
-        return tuple(bit for each in attributes for bit in range(starts[each], starts[each + 1]))
+        return bits_of(self._widths, attributes)
 
     def supported(self, bits: NDArray[np.uint8], attributes: Sequence[int]) -> NDArray[np.uint8]:
         """See `Mechanism.supported`: the one-hot code of the named values."""
@@ -311,19 +315,13 @@ class KRR(Mechanism):
         self, *, neighbours: int | None = None, reports: float = 1, values: Values = Values.CONSTANT
     ) -> PrivacyLoss:
         """See `Mechanism.privacy_loss`: ln(p / q) for each attribute, for some reports `repeated_loss`."""
-        neighbours = checked_neighbours(neighbours, self.sizes)
-        if not (reports == math.inf or (reports >= 1 and reports == int(reports))):
-            raise ParameterError(f"reports must be a positive whole number or math.inf, got {reports}")
-        if values is Values.CHANGING and reports != 1:
-            raise NotCovered(
-                "a change of a record shows in k-rr, which names the same as long as it does not change: where it "
-                "may, ask for reports=1"
-            )
-        with localcontext(PRECISION):
-            losses = sorted(self._losses(reports))
-            epsilon = round_up(sum(losses[-neighbours:], start=Decimal(0)))
-        return PrivacyLoss(
-            epsilon=epsilon, neighbours=neighbours, attributes=len(self.sizes), reports=reports, values=values
+        return repeated_responses_loss(
+            self._losses,
+            sizes=self.sizes,
+            neighbours=neighbours,
+            reports=reports,
+            values=values,
+            shown="k-rr, which names",
         )
 
     def _losses(self, reports: float) -> list[Decimal]:

@@ -15,12 +15,17 @@ from pydantic import Field
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.blanket import Blanket
-from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec, Symbol, TwoStages, checked_neighbours
+from stream_ldp.mechanisms.mechanism import (
+    Mechanism,
+    MechanismSpec,
+    Symbol,
+    TwoStages,
+    repeated_responses_loss,
+)
 from stream_ldp.mechanisms.odds import would_do
-from stream_ldp.mechanisms.packing import unused_clear
+from stream_ldp.mechanisms.packing import bits_of, unused_clear
 from stream_ldp.mechanisms.privacy_loss import (
     PRECISION,
-    NotCovered,
     PrivacyLoss,
     Values,
     likelihood_ratio,
@@ -217,8 +222,7 @@ class KSubset(Mechanism):
 
     def columns(self, attributes: Sequence[int]) -> tuple[int, ...]:
         """See `Mechanism.columns`: there is a bit for each value."""
-        starts = np.concatenate(([0], np.cumsum(self.sizes)))
-        return tuple(bit for each in attributes for bit in range(starts[each], starts[each + 1]))
+        return bits_of(self.sizes, attributes)
 
     def supported(self, bits: NDArray[np.uint8], attributes: Sequence[int]) -> NDArray[np.uint8]:  # noqa: ARG002
         """See `Mechanism.supported`: a report supports the values whose bits are set."""
@@ -260,22 +264,16 @@ class KSubset(Mechanism):
         self, *, neighbours: int | None = None, reports: float = 1, values: Values = Values.CONSTANT
     ) -> PrivacyLoss:
         """See `Mechanism.privacy_loss`: the loss of a set, of each attribute, however many reports send it."""
-        neighbours = checked_neighbours(neighbours, self.sizes)
-        if not (reports == math.inf or (reports >= 1 and reports == int(reports))):
-            raise ParameterError(f"reports must be a positive whole number or math.inf, got {reports}")
-        if values is Values.CHANGING and reports != 1:
-            raise NotCovered(
-                "a change of a record shows in k-subset, which sends the same as long as it does not change: where "
-                "it may, ask for reports=1"
-            )
-        with localcontext(PRECISION):
-            losses = sorted(
+        return repeated_responses_loss(
+            lambda _: [
                 (Decimal(-(-kept // members)) / run).ln()
                 for kept, members, run in zip(self.kept, self.members, self.runs, strict=True)
-            )
-            epsilon = round_up(sum(losses[-neighbours:], start=Decimal(0)))
-        return PrivacyLoss(
-            epsilon=epsilon, neighbours=neighbours, attributes=len(self.sizes), reports=reports, values=values
+            ],
+            sizes=self.sizes,
+            neighbours=neighbours,
+            reports=reports,
+            values=values,
+            shown="k-subset, which sends",
         )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import numpy as np
@@ -13,11 +15,11 @@ from stream_ldp.collection import Part
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.plausibility import UNTESTED, PlausibilityTest
-from stream_ldp.mechanisms.privacy_loss import PrivacyLoss, Values
+from stream_ldp.mechanisms.privacy_loss import PRECISION, NotCovered, PrivacyLoss, Values, round_up
 from stream_ldp.mechanisms.randomness.entropy import GivenWords
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from fractions import Fraction
 
     from numpy.typing import NDArray
@@ -373,3 +375,35 @@ def checked_neighbours(neighbours: int | None, sizes: Sequence[int]) -> int:
     if not 1 <= neighbours <= len(sizes):
         raise ValueError(f"two records differ in 1 to {len(sizes)} attributes, got neighbours={neighbours}")
     return neighbours
+
+
+def repeated_responses_loss(
+    losses: Callable[[float], Sequence[Decimal]],
+    *,
+    sizes: Sequence[int],
+    neighbours: int | None,
+    reports: float,
+    values: Values,
+    shown: str,
+) -> PrivacyLoss:
+    """Return the privacy loss of a mechanism whose reports show one permanent response for each attribute.
+
+    losses: returns the loss of so many reports of each attribute, in nats, in the context `PRECISION`.
+    neighbours, reports, values: see `Mechanism.privacy_loss`.
+    shown: the mechanism and what it does, for the error, such as `k-rr, which names`.
+
+    Raises:
+        ParameterError, ValueError: reports or neighbours is out of range.
+        NotCovered: more than one report of a record that may change.
+    """
+    neighbours = checked_neighbours(neighbours, sizes)
+    if not (reports == math.inf or (reports >= 1 and reports == int(reports))):
+        raise ParameterError(f"reports must be a positive whole number or math.inf, got {reports}")
+    if values is Values.CHANGING and reports != 1:
+        raise NotCovered(
+            f"a change of a record shows in {shown} the same as long as it does not change: where it may, ask for "
+            "reports=1"
+        )
+    with localcontext(PRECISION):
+        epsilon = round_up(sum(sorted(losses(reports))[-neighbours:], start=Decimal(0)))
+    return PrivacyLoss(epsilon=epsilon, neighbours=neighbours, attributes=len(sizes), reports=reports, values=values)

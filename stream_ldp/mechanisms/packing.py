@@ -91,3 +91,12 @@ def _check_width(rows: NDArray[np.uint8], bits: int) -> None:
     width = -(-bits // 8)
     if rows.ndim != 2 or rows.shape[1] != width:
         raise ValueError(f"reports of {bits} bits have rows of shape (n, {width}), got {rows.shape}")
+
+
+def bits_of(widths: Sequence[int], attributes: Sequence[int]) -> tuple[int, ...]:
+    """Return the positions in a report of the bits of some attributes, in the given order.
+
+    widths: number of bits of each attribute of the report.
+    """
+    starts = np.concatenate(([0], np.cumsum(widths)))
+    return tuple(bit for each in attributes for bit in range(starts[each], starts[each + 1]))

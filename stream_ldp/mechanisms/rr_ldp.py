@@ -16,6 +16,7 @@ from stream_ldp.mechanisms.bit_counts import BATCH_LIMIT, batch_scores, check
 from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.matching import matched_share
 from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec, Symbol, TwoStages, checked_neighbours
+from stream_ldp.mechanisms.packing import bits_of
 from stream_ldp.mechanisms.privacy_loss import NotCovered, PrivacyLoss, Values
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy, threshold
 from stream_ldp.mechanisms.rr_loss import rr_epsilon, rr_parameters
@@ -225,8 +226,7 @@ class RRLDP(Mechanism):
 
     def columns(self, attributes: Sequence[int]) -> tuple[int, ...]:
         """See `Mechanism.columns`: there is a bit for each value."""
-        starts = np.concatenate(([0], np.cumsum(self.sizes)))
-        return tuple(bit for each in attributes for bit in range(starts[each], starts[each + 1]))
+        return bits_of(self.sizes, attributes)
 
     def supported(self, bits: NDArray[np.uint8], attributes: Sequence[int]) -> NDArray[np.uint8]:  # noqa: ARG002
         """See `Mechanism.supported`: a report supports the values whose bits are set."""

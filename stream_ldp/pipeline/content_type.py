@@ -31,8 +31,11 @@ def _headers(name: str, *, version: int, suffix: str = "") -> Headers:
 BATCH_TYPE = f"{_TYPES}batch"
 #: A batch of reports.
 BATCH = _headers("batch", version=wire.VERSION)
-#: A partial or a watermark; the version is that of `stream_ldp.pipeline.partials`, which clients need not load.
-PARTIAL = _headers("partial", version=1)
+#: Version of partials and watermarks. It stands here, since clients need not load `stream_ldp.pipeline.partials`.
+PARTIAL_VERSION = 1
+
+#: A partial or a watermark.
+PARTIAL = _headers("partial", version=PARTIAL_VERSION)
 #: What the name of a collection means.
 REGISTRATION = _headers("registration", version=1, suffix="+json")
 #: A cell of a final answer as a flat row.

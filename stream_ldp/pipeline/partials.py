@@ -16,13 +16,14 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.pipeline.content_type import PARTIAL_VERSION
 from stream_ldp.pipeline.problem import problem_of
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts, RowTable, Statistic
 from stream_ldp.pipeline.topic_identity import UNASKED, TopicIdentity
 
 #: Version of the values. A later one has to be in the header, as its `version`, and to keep the keys: from them an
 #: earlier release learns what a record is about that it cannot read.
-VERSION = 1
+VERSION = PARTIAL_VERSION
 
 _SEPARATOR = b"\n"  # between the JSON header, which holds none, and the statistic
 

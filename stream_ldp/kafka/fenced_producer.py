@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.producer import Record
     from stream_ldp.kafka.settings import Settings
+    from stream_ldp.kafka.shared_client import SharedClient
 
 #: What brokers say to a producer that another has shut out, whose transaction has taken too long, or whom they have
 #: forgotten, as they do after a week without a record.
@@ -68,9 +69,19 @@ class ExclusiveWriter(Protocol):
 class FencedProducer(Producer):
     """A fenced producer writes to one topic, as long as no other has taken it."""
 
-    def __init__(self, settings: Settings, *, topic: str, max_record_bytes: int, acknowledge_seconds: float) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        topic: str,
+        max_record_bytes: int,
+        acknowledge_seconds: float,
+        client: SharedClient | None = None,
+    ) -> None:
         """Prepare for a topic; see `Producer`."""
-        super().__init__(settings, max_record_bytes=max_record_bytes, acknowledge_seconds=acknowledge_seconds)
+        super().__init__(
+            settings, max_record_bytes=max_record_bytes, acknowledge_seconds=acknowledge_seconds, client=client
+        )
         self._topic = topic
         self.held = False
 

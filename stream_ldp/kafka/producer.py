@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from aiokafka.producer.sender import Sender
 
     from stream_ldp.kafka.settings import Settings
+    from stream_ldp.kafka.shared_client import SharedClient
 
 #: Seconds to wait for acknowledgements, longer than a broker takes to restart. An idempotent producer itself never
 #: gives up a batch, and a worker that waits forever keeps its place in its groups and does nothing.
@@ -111,6 +112,7 @@ class Producer:
         max_record_bytes: int = USUAL_RECORD_BYTES,
         patience: float = REQUEST_SECONDS,
         acknowledge_seconds: float = ACKNOWLEDGE_SECONDS,
+        client: SharedClient | None = None,
     ) -> None:
         """Prepare for any topics.
 
@@ -120,12 +122,14 @@ class Producer:
         max_record_bytes: largest record.
         patience: seconds for which a record is tried at least.
         acknowledge_seconds: seconds that `publish` waits for acknowledgements.
+        client: whose connections it shares with other producers; None for connections of its own.
         """
         self._settings = settings
         self._idempotent = idempotent
         self._max_record_bytes = max_record_bytes
         self._patience = patience
         self._acknowledge_seconds = acknowledge_seconds
+        self._client = client
         self._producer: Any = None
 
     async def start(self) -> None:
@@ -151,6 +155,8 @@ class Producer:
             # aiokafka gives a record up whose partition has had no leader for as long as a request may take, though
             # a broker that is shut down in order leaves its partitions so until it is back.
             producer._message_accumulator._batch_ttl = self._acknowledge_seconds
+        if self._client is not None:
+            self._client.lend(producer)
         return producer
 
     def _options(self) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from stream_ldp.kafka.fenced_producer import FencedProducer
 from stream_ldp.kafka.merge_commits import begin_at_the_end
 from stream_ldp.kafka.patience import RETRY_SECONDS, is_of_the_environment, passes, patiently
 from stream_ldp.kafka.producer import Producer
+from stream_ldp.kafka.shared_client import SharedClient
 from stream_ldp.kafka.topics import MAX_RECORD_BYTES
 from stream_ldp.kinds import load_solver
 from stream_ldp.service.admin import AdminServer
@@ -99,6 +100,7 @@ class Worker:
         self._merge_group = (
             groups.merge(each.name for each in collections) if collections else groups.merge_registered
         )
+        self._client_of_finals = SharedClient()
         writers = writers or self._fenced_producer
         self._merger = Merger(
             collections,
@@ -142,6 +144,7 @@ class Worker:
             topic=self._settings.topic_names.answers(collection),
             max_record_bytes=MAX_RECORD_BYTES,
             acknowledge_seconds=self._settings.outage_seconds,
+            client=self._client_of_finals,
         )
 
     def live(self) -> list[str]:

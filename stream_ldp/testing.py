@@ -18,6 +18,7 @@ use the Kafka in memory, whatever their settings.
 
 from __future__ import annotations
 
+import math
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -59,10 +60,13 @@ class KafkaInMemory:
         self.refused: list[Rejected] = []
         names = self.settings.topic_names
         specs = topic_specs(collections, prefix=names.prefix, partials_partitions=1)
-        self._broker = MemoryBroker(topics={spec.name for spec in specs}, now_ms=now_ms, on_send=self._append)
+        self._broker = MemoryBroker(
+            topics={spec.name for spec in specs}, now_ms=now_ms, on_send=self._append, on_wait=self._ask_on
+        )
         self._workers = {
             each.name: _Worker(each, broker=self._broker, settings=self.settings) for each in collections
         }
+        self._answered: list[Any] = []
         for collection in collections:
             registered = Registration.of(collection)
             self._broker.put(names.collections, registered.value, key=registered.key, headers=REGISTRATION)
@@ -96,9 +100,17 @@ class KafkaInMemory:
     def close_windows(self) -> list[Any]:
         """Let time pass until all windows with reports have closed, and return the final answers that are published.
 
-        The answers are those that a worker would publish, in the same order.
+        The answers are those that a worker would publish, in the same order. Rounds are closed earlier, while users
+        wait for the next one: these answers come first.
         """
-        return [answer for worker in self._workers.values() for answer in worker.close(self.refused)]
+        answers, self._answered = self._answered, []
+        return answers + [answer for worker in self._workers.values() for answer in worker.close(self.refused)]
+
+    def _ask_on(self) -> None:
+        """Close the rounds that are over by now, so that users who wait for the next round are asked it."""
+        for worker in self._workers.values():
+            if worker.asks_in_rounds:
+                self._answered += worker.close(self.refused, until_ms=self.clock())
 
     def _append(self, record: Sent) -> None:
         self._broker.put(
@@ -144,14 +156,23 @@ class _Worker:
         self._source = SourcePartition(collection, kind_of(collection).layout(collection), partition=0)
         self._source.take_changes()  # the claim of the partition
         self._merge = Merge(collection, partitions=1)
+        self._has_open = False  # whether reports were counted since windows closed
 
-    def close(self, refused: list[Rejected]) -> list[Any]:
-        if not self._count(refused) or (newest := self._source.watermark_ms) is None:
+    @property
+    def asks_in_rounds(self) -> bool:
+        return kind_of(self._collection).rounds is not None
+
+    def close(self, refused: list[Rejected], *, until_ms: float = math.inf) -> list[Any]:
+        self._has_open = self._count(refused) or self._has_open
+        if not self._has_open or (newest := self._source.watermark_ms) is None:
             return []
         window = self._collection.window
         # The last window that the newest report is part of ends a window's length after its pane begins.
         closes = closes_at(pane_of(newest, window), window) + window.size_ms - window.pane_ms
-        self._broker.now_ms = max(self._broker.now_ms, closes + (window.idle_timeout_ms or 0))
+        if (idle_ms := closes + (window.idle_timeout_ms or 0)) > until_ms:
+            return []
+        self._has_open = False
+        self._broker.now_ms = max(self._broker.now_ms, idle_ms)
         self._source.advance_idle(closes)
         changes = self._source.take_changes()
         if changes is not None:

@@ -38,6 +38,8 @@ PRINTED = {
     "views.py": {r"no +good": 1.0},
     "places.py": {r"rome": 12_000.0},
     "item_sets.py": {r"alien": 0.8},
+    "itemsets.py": {r"bread \+ butter": 0.5},
+    "pairs.py": {r"frequency +search": 1.0, r"mean +maps": 12.0},
     "strings.py": {r"yeet": 0.4, r"rizz": 0.3},
 }
 

@@ -148,6 +148,20 @@ async def test_the_phases_of_an_epoch_follow_each_other() -> None:
     assert kafka.refused == []
 
 
+async def test_users_of_many_answer_each_phase_once_the_one_before_has_closed() -> None:
+    collection = films()
+    held = [["Alien"], ["Brazil"], ["Alien", "Brazil"]] * 1_000
+    with kafka_in_memory(collection, now_ms=START_MS) as kafka:
+        async with Reporter(
+            collection, settings=kafka.settings, clock=kafka.clock, entropy=SeededEntropy(1), spread=False
+        ) as reporter:
+            assert await reporter.report_many(held, secrets=None) == 6_000
+        first, result = kafka.close_windows()
+        assert kafka.close_windows() == []
+    assert (first.phase, result.phase, result.complete) == (1, 2, True)
+    assert result.reports_per_phase == (3_000, 3_000)
+
+
 async def test_another_collection_of_the_same_name_is_refused() -> None:
     other = collection_of(mechanism="{kind: k-rr, epsilon: 2}")
     with kafka_in_memory(collection_of()) as kafka, pytest.raises(WrongCollection):

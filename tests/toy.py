@@ -43,7 +43,7 @@ from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.judgement import Judgement
 from stream_ldp.pipeline.kind import POPULATIONS, Kind
 from stream_ldp.pipeline.leverage import Leverage
-from stream_ldp.pipeline.plan import ErrorPlan, Plan, Section
+from stream_ldp.pipeline.plan import ErrorPlan, Plan, Section, errors_in_short
 from stream_ldp.pipeline.published import published_among, published_of_window
 from stream_ldp.pipeline.statistics import RowCounts, tally_of_rows
 from stream_ldp.pipeline.window_task import WindowTask
@@ -184,6 +184,9 @@ def solve(collection: Coins, task: WindowTask[Heads, Share]) -> Share:
 @dataclass(frozen=True, kw_only=True)
 class CoinPlan(Plan):
     errors: tuple[ErrorPlan, ...]
+
+    def in_short(self) -> Iterator[str]:
+        yield errors_in_short("The error of the share", [(each.users, each.standard_error) for each in self.errors])
 
     def sections(self) -> Iterator[Section]:
         yield self.head(*((f"{each.users:,} users", f"± {each.standard_error:.4f}") for each in self.errors))

@@ -50,6 +50,7 @@ class MemoryBroker:
     now_ms: the time; it passes while a consumer waits for records, and as the caller sets it.
     end_ms: time from which consumers wait without end, and `ended` is set.
     on_send: called with every record, before it is acknowledged.
+    on_wait: called whenever time has passed while a consumer waits.
     sent: all records that were produced.
     producers: the options of every producer.
     beginnings: by topic, the offset before which all records have been deleted; 0 for others.
@@ -59,6 +60,7 @@ class MemoryBroker:
     now_ms: int
     end_ms: int | None = None
     on_send: Callable[[Sent], None] | None = None
+    on_wait: Callable[[], None] | None = None
     sent: list[Sent] = field(default_factory=list)
     producers: list[dict[str, Any]] = field(default_factory=list)
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -101,6 +103,8 @@ class MemoryBroker:
             coming = [each.at_ms for each in self._logs.get(topic, ())[offset : offset + 1]]
             ends = [] if self.end_ms is None else [self.end_ms]
             self.now_ms = max(self.now_ms, min([self.now_ms + timeout_ms, *ends, *coming]))
+            if self.on_wait is not None:
+                self.on_wait()
         await asyncio.sleep(0)
         end = self.end(topic) if most is None else min(self.end(topic), offset + most)
         return self._logs.get(topic, [])[offset:end]

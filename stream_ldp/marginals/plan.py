@@ -16,7 +16,7 @@ from stream_ldp.pipeline.cells import LEVEL, normal_quantile
 from stream_ldp.pipeline.changing import ChangingValues
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import Leverage
-from stream_ldp.pipeline.plan import ErrorPlan, Section
+from stream_ldp.pipeline.plan import ErrorPlan, Section, errors_in_short, guess_in_short
 from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.statistics import SUM_BYTES
 from stream_ldp.quantity import memory, quantity
@@ -95,6 +95,14 @@ class Plan(AnyPlan):
     counters: int
     state_bytes: int
     attributes: tuple[AttributePlan, ...]
+
+    def in_short(self) -> Iterator[str]:
+        """Iterate over sentences about any two users, and the first attribute."""
+        seen = "all reports of a user, whose answer does not change,"
+        yield guess_in_short(self.epsilon, seen=seen, between="records")
+        first = self.attributes[0]
+        what = f"The standard error of {'the mean' if first.estimated == 'mean' else 'a share'} of {first.name}"
+        yield errors_in_short(what, [(error.users, error.standard_error) for error in first.errors])
 
     def sections(self) -> Iterator[Section]:
         """Iterate over the costs of a report, the attributes, and their channels."""

@@ -10,7 +10,7 @@ from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import Leverage
-from stream_ldp.pipeline.plan import ErrorPlan, Section
+from stream_ldp.pipeline.plan import ErrorPlan, Section, errors_in_short, guess_in_short
 from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.statistics import SUM_BYTES
 from stream_ldp.quantity import memory, quantity
@@ -46,6 +46,13 @@ class Plan(AnyPlan):
     padding: int
     frequencies: tuple[ErrorPlan, ...]
     means: tuple[ErrorPlan, ...]
+
+    def in_short(self) -> Iterator[str]:
+        """Iterate over sentences about any two users, and the share of a key."""
+        seen = "all reports of a user, whose keys and numbers do not change,"
+        yield guess_in_short(self.epsilon, seen=seen, between="sets of keys and numbers")
+        errors = [(error.users, error.standard_error) for error in self.frequencies]
+        yield errors_in_short("The standard error of the share of a key that few hold", errors)
 
     def sections(self) -> Iterator[Section]:
         """Iterate over the costs of a report, and the errors."""

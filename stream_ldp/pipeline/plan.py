@@ -8,6 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon, shown_guess
+
+#: Epsilon, in nats, from which on a plan calls the privacy weak: 1 guess in 100 is wrong.
+_WEAK = math.log(99)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Section:
@@ -41,9 +46,45 @@ class Plan(ABC):
     def sections(self) -> Iterator[Section]:
         """Iterate over its parts, in the order of reading."""
 
+    @abstractmethod
+    def in_short(self) -> Iterator[str]:
+        """Iterate over sentences that state the privacy of a user and the errors of the answers."""
+
     def head(self, *rows: tuple[str, str]) -> Section:
-        """Return the first section, which names the collection."""
-        return Section(title=f"Collection {self.collection}, fingerprint {self.fingerprint}", rows=rows)
+        """Return the first section, which names the collection and states the plan in short."""
+        return Section(
+            title=f"Collection {self.collection}, fingerprint {self.fingerprint}",
+            rows=rows,
+            notes=tuple(self.in_short()),
+        )
+
+
+def guess_in_short(epsilon: float, *, seen: str, between: str) -> str:
+    """State an epsilon, in nats, as the best guess of an attacker.
+
+    seen: what the attacker has seen, the subject of the sentence.
+    between: inputs of a user that it does not distinguish, in the plural.
+    """
+    guess = shown_guess(epsilon)
+    weak = " This hides little." if epsilon > _WEAK else ""
+    return (
+        f"In short: an attacker who has seen {seen} and starts from 50:50 between two {between} guesses right "
+        f"{guess if guess.startswith('over') else f'at most {guess}'} of the time (epsilon {shown_epsilon(epsilon)})."
+        f"{weak}"
+    )
+
+
+def errors_in_short(
+    what: str, errors: Sequence[tuple[int, float]], *, unit: str = "users", of: str = "a window"
+) -> str:
+    """State the errors with the fewest and the most users, or another unit, of a window or something else.
+
+    what: the error that is meant, the subject of the sentence.
+    errors: pairs of a number of users and the error.
+    """
+    (few, of_few), (many, of_many) = errors[0], errors[-1]
+    more = "" if few == many else f" and {of_many:.2g} with {many:,}"
+    return f"{what} is about {of_few:.2g} with {few:,} {unit} in {of}{more}."
 
 
 def refusal_section(refused: Sequence[str]) -> Section:

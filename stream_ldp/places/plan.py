@@ -10,7 +10,7 @@ from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import Leverage
-from stream_ldp.pipeline.plan import ErrorPlan, Section
+from stream_ldp.pipeline.plan import ErrorPlan, Section, errors_in_short, guess_in_short
 from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.statistics import SUM_BYTES
 from stream_ldp.quantity import memory, quantity
@@ -54,6 +54,14 @@ class Plan(AnyPlan):
     counters: int
     state_bytes: int
     regions: tuple[RegionPlan, ...]
+
+    def in_short(self) -> Iterator[str]:
+        """Iterate over sentences about two places, and the count of a place."""
+        seen = f"all reports of a user{', who has chosen the weakest noise,' if len(self.epsilons) > 1 else ''}"
+        yield guess_in_short(max(self.epsilons), seen=seen, between="places of the same region")
+        region = self.regions[0]
+        what = f"The standard error of the count of one of {region.places:,} places"
+        yield errors_in_short(what, [(error.users, error.standard_error) for error in region.errors])
 
     def sections(self) -> Iterator[Section]:
         """Iterate over the costs of a report, and the regions."""

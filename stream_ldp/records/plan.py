@@ -16,7 +16,7 @@ from stream_ldp.pipeline.budgets import BUDGETS, BudgetPlan, affordable, budget_
 from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import Plan as AnyPlan
-from stream_ldp.pipeline.plan import Section
+from stream_ldp.pipeline.plan import Section, errors_in_short, guess_in_short
 from stream_ldp.pipeline.statistics.row_table import TABLE_BITS
 from stream_ldp.quantity import quantity
 from stream_ldp.records.collection import JointCollection
@@ -171,6 +171,25 @@ class Plan(AnyPlan):
     others: tuple[OtherMechanism, ...]
     linked: str | None
     matched: float | None
+
+    def in_short(self) -> Iterator[str]:
+        """Iterate over sentences about any two records, and the estimate with the largest distance."""
+        lifetime = max(loss.epsilon for loss in self.privacy if math.isinf(loss.reports))
+        if math.isinf(lifetime):
+            once = max(loss.epsilon for loss in self.privacy if loss.reports == 1)
+            yield guess_in_short(once, seen="one report", between="records")
+            yield "Each further report of the user costs more, without a bound but the budget of the client."
+        else:
+            seen = "all reports of a user, whose record does not change,"
+            yield guess_in_short(lifetime, seen=seen, between="records")
+        distances = {
+            each.name: [(error.reports, error.avd) for error in each.errors if error.avd is not None]
+            for each in self.estimates
+        }
+        if any(distances.values()):
+            name = max(distances, key=lambda name: max((distance for _, distance in distances[name]), default=0.0))
+            which = "" if len(distances) == 1 else f", the largest of {len(distances)},"
+            yield errors_in_short(f"The distance of {name}{which} from the truth", distances[name], unit="reports")
 
     def sections(self) -> Iterator[Section]:
         """Iterate over the costs of a report, the privacy of a record, the estimates, and other mechanisms."""

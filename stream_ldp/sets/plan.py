@@ -16,7 +16,7 @@ from stream_ldp.pipeline.budgets import BUDGETS, BudgetPlan, affordable, budget_
 from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import Plan as AnyPlan
-from stream_ldp.pipeline.plan import Section
+from stream_ldp.pipeline.plan import Section, errors_in_short, guess_in_short
 from stream_ldp.pipeline.statistics import SUM_BYTES
 from stream_ldp.quantity import memory, quantity
 from stream_ldp.sets.methods.itemsets import few_held
@@ -151,6 +151,20 @@ class Plan(AnyPlan):
     nats_per_day: float
     budgets: tuple[BudgetPlan, ...]
     phases: tuple[PhasePlan, ...]
+
+    def in_short(self) -> Iterator[str]:
+        """Iterate over sentences about any two sets, and the frequency of a rare item."""
+        if self.lifetime is None:
+            once = self.privacy[0]
+            yield guess_in_short(once.epsilon, seen="the reports of a user in one epoch", between="sets")
+            yield "Each further epoch costs as much again, up to the budget of the client."
+        else:
+            yield guess_in_short(
+                self.lifetime, seen="all reports of a user, whose set does not change,", between="sets"
+            )
+        result = [phase for phase in self.phases if phase.errors and not phase.sizes][-1]
+        errors = [(error.users, error.standard_error) for error in result.errors]
+        yield errors_in_short("The standard error of the frequency of a rare item", errors, of="an epoch")
 
     def sections(self) -> Iterator[Section]:
         """Iterate over the method and its epochs, the privacy of a set, the phases, and their errors."""

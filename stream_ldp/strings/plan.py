@@ -11,7 +11,7 @@ from stream_ldp.mechanisms.support import leverage
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import Plan as AnyPlan
-from stream_ldp.pipeline.plan import Section
+from stream_ldp.pipeline.plan import Section, errors_in_short, guess_in_short
 from stream_ldp.quantity import quantity
 from stream_ldp.strings.method import MIN_SCORE
 
@@ -68,6 +68,15 @@ class Plan(AnyPlan):
     state_bytes: int
     questions: tuple[QuestionPlan, ...]
     errors: tuple[Error, ...]
+
+    def in_short(self) -> Iterator[str]:
+        """Iterate over sentences about any two strings, and the least frequency that is found."""
+        yield guess_in_short(
+            self.epsilon, seen="all reports of a user, whose string does not change,", between="strings"
+        )
+        yield errors_in_short(
+            "The least frequency of a string that is found", [(each.users, each.least) for each in self.errors]
+        )
 
     def sections(self) -> Iterator[Section]:
         """Iterate over the costs of a report, the questions, and the errors."""

@@ -11,7 +11,7 @@ from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import LIARS, Leverage
 from stream_ldp.pipeline.plan import Plan as AnyPlan
-from stream_ldp.pipeline.plan import Section
+from stream_ldp.pipeline.plan import Section, errors_in_short, guess_in_short
 from stream_ldp.pipeline.statistics import SUM_BYTES
 from stream_ldp.quantity import memory, quantity
 from stream_ldp.views.design import Design, ranked
@@ -96,6 +96,13 @@ class Plan(AnyPlan):
     design: DesignPlan
     others: tuple[DesignPlan, ...]
     relations: tuple[Relation, ...]
+
+    def in_short(self) -> Iterator[str]:
+        """Iterate over sentences about any two records, and the distance of two attributes."""
+        seen = "all reports of a user, whose record does not change,"
+        yield guess_in_short(self.epsilon, seen=seen, between="records")
+        errors = [(each.users, each.avd) for each in self.design.avd]
+        yield errors_in_short("The distance of the joint distribution of two attributes from the truth", errors)
 
     def sections(self) -> Iterator[Section]:
         """Iterate over the costs of a report, the designs, and RR-LDP in their place."""

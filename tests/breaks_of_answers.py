@@ -37,6 +37,7 @@ from stream_ldp.mechanisms import (
     SeededEntropy,
     SubsetResponse,
     loloha,
+    repeated,
 )
 from stream_ldp.mechanisms.packing import pack
 from stream_ldp.mechanisms.randomness.permanent import KeyedWords
@@ -507,10 +508,10 @@ MORE: tuple[Break, ...] = (
     Break(number=116, what="answers spend 1.25 epsilon",
           patch=_replacing(spec, "value_oracle", _more_for_all), subject=HEALTH, by=(EXACT, CLIENT)),
     Break(number=117, what="numbers spend 1.5 epsilon",
-          patch=_replacing(spec._DirectSpec, "given_epsilon", lambda _: property(lambda self: 1.5 * self.epsilon)),
+          patch=_replacing(repeated.DirectKeys, "given_epsilon", lambda _: property(lambda self: 1.5 * self.epsilon)),
           subject=HEALTH, by=(EXACT, CLIENT)),
     Break(number=118, what="each report spends twice per_report",
-          patch=_replacing(spec, "RepeatedResponse", lambda original: lambda *, epsilon, **given: original(
+          patch=_replacing(repeated, "RepeatedResponse", lambda original: lambda *, epsilon, **given: original(
               epsilon=2 * epsilon, **given)),
           subject=FRESH_HEALTH, by=(EXACT, CLIENT)),
     Break(number=119, what="a bit of a filter has the noise of one hash in place of two",

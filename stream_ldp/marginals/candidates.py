@@ -18,13 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import BloomResponse, FrequencyOracle
-
-#: What buckets are perturbed with; a report names one bucket, or has a bit for each.
-BucketOracle = FrequencyOracle | BloomResponse
-
-#: Most cohorts of an attribute: each has sums of its own.
-MAX_COHORTS = 2**12
+from stream_ldp.mechanisms import BucketOracle
+from stream_ldp.mechanisms.oracle_spec import MAX_COHORTS
 
 #: Most numbers in the equations: 256 MiB.
 MAX_ENTRIES = 2**25
@@ -132,13 +127,6 @@ def _too_many(questions: Sequence[Cohort], candidates: Sequence[str], *, most: i
         f"{questions[0].randomizer.size} buckets, at most about {most:,}: give more `cohorts`, up to "
         f"{MAX_COHORTS:,}, or fewer candidates"
     )
-
-
-def estimated_shares(oracle: BucketOracle, sums: NDArray[np.float64], *, reports: float) -> NDArray[np.float64]:
-    """Estimate the shares of the buckets of one cohort, without bias, float64, shape (buckets,)."""
-    p, q = oracle.support
-    found: NDArray[np.float64] = (sums[: oracle.size] / reports - q) / (p - q)
-    return found
 
 
 def covariance(joint: NDArray[np.float64], oracle: BucketOracle, *, reports: float) -> NDArray[np.float64]:

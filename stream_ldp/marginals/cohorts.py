@@ -1,15 +1,11 @@
 """Cohorts: values are hashed before they are perturbed, by another hash in each cohort, so that clients need no list.
 
 A cohort is a question: it is drawn whatever the data are, and a report says in the clear which one it is of. What is
-answered is the bucket of the user's value, by k-RR (O-RR; Kairouz, Bonawitz and Ramage, 2016, section 4.1) or as a
-one-hot code whose bits are perturbed (O-RAPPOR, section 4.3: RAPPOR with one hash and without its second noise;
-Erlingsson, Pihur and Korolova, 2014), or by k-RR twice, once permanently and once for each report (LOLOHA; Arcolezi,
-Pinzon, Palamidessi and Gambs, 2023). The server hashes candidates, and solves for their frequencies.
+answered is the bucket of the user's value. The server hashes candidates, and solves for their frequencies.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,24 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stream_ldp.marginals.candidates import (
-    BucketOracle,
     are_told_apart,
     cohort_leverage,
     equations,
-    estimated_shares,
     solve_candidates,
     solve_cohorts,
 )
 from stream_ldp.marginals.estimates import FrequencyEstimate
 from stream_ldp.marginals.projection import likely_distribution
 from stream_ldp.marginals.question import AttributeQuestion
-from stream_ldp.mechanisms import (
-    BloomResponse,
-    DirectResponse,
-    FrequencyOracle,
-    RepeatedResponse,
-    UnaryResponse,
-)
+from stream_ldp.mechanisms import BucketOracle
 from stream_ldp.mechanisms.hashing import bucket_of
 from stream_ldp.mechanisms.simplex import on_simplex
 
@@ -47,15 +35,8 @@ if TYPE_CHECKING:
     from stream_ldp.questions.answers import Answers
     from stream_ldp.questions.questions import Table
 
-#: The oracles of buckets, by the name in a collection file.
-COHORT_ORACLES = ("o-rr", "o-rappor")
-
 #: Cohorts of an attribute where the file does not say.
 COHORTS = 64
-
-#: Most buckets of k-RR, and those of a one-hot code, whose error does not depend on their number.
-MAX_BUCKETS = 256
-_BITS = 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +99,7 @@ class BucketQuestion(AttributeQuestion):
         is_open = attribute.candidates is not None
         found = solve_candidates(
             equations([answer.question for answer in answers], attribute.labels, others=is_open),
-            np.stack([estimated_shares(self.randomizer, each.sums, reports=each.reports) for each in answers]),
+            np.stack([self.randomizer.estimate(each.sums, reports=each.reports) for each in answers]),
             self.randomizer,
             reports=np.array([each.reports for each in answers]),
             others=is_open,
@@ -187,58 +168,3 @@ class BucketQuestion(AttributeQuestion):
     def _input_of(self, value: str) -> int:
         """Return the number whose digits are the buckets of a value."""
         return sum(bucket * self.randomizer.size**place for place, bucket in enumerate(self.buckets_of(value)))
-
-
-def bloom_oracle(*, epsilon: float, hashes: int, noise: tuple[float, float] | None) -> BloomResponse:
-    """Return RAPPOR's response to the Bloom filter of a cohort.
-
-    epsilon: of all reports of a lifetime, in nats.
-    noise: p and q of the second noise; None without one.
-
-    Raises:
-        ParameterError: a parameter is out of its range, or the epsilon beyond the resolution of probabilities.
-    """
-    p, q = noise or (0.0, 1.0)
-    return BloomResponse(size=_BITS, hashes=hashes, lifetime=epsilon, p=p, q=q)
-
-
-def cohort_oracle(name: str, *, epsilon: float) -> FrequencyOracle:
-    """Return the oracle of the bucket of a cohort by one hash.
-
-    O-RR has about e^epsilon + 1 buckets, as optimised local hashing (Wang, Blocki, Li and Jha, 2017, section 4.4).
-
-    Raises:
-        ParameterError: the epsilon is beyond the resolution of probabilities.
-    """
-    if name == "o-rappor":
-        return UnaryResponse(size=_BITS, epsilon=epsilon)
-    buckets = min(max(2, round(math.exp(min(epsilon, math.log(MAX_BUCKETS))) + 1)), MAX_BUCKETS)
-    return DirectResponse(size=buckets, epsilon=epsilon)
-
-
-def loloha_oracle(*, epsilon: float, per_report: float, buckets: int | None) -> RepeatedResponse:
-    """Return LOLOHA's response to the bucket of a cohort.
-
-    epsilon: of all reports of one bucket for ever, in nats.
-    per_report: of one report, in nats, which is less.
-    buckets: g; None for as many as have the least variance, q (1 - q) / (p - q)^2 of a rare value, with q = 1 / g and
-        p the probability that a report names the bucket (Arcolezi et al., 2023, equation 5). Their fresh noise is
-        that of two buckets for any g; here it is as little as `per_report` allows.
-
-    Raises:
-        ParameterError: one report may cost as much as all, or an epsilon is beyond the resolution of probabilities.
-    """
-    if buckets is not None:
-        return RepeatedResponse(size=buckets, epsilon=per_report, lifetime=epsilon)
-    best = loloha_oracle(epsilon=epsilon, per_report=per_report, buckets=2)
-    while best.size < MAX_BUCKETS:
-        larger = loloha_oracle(epsilon=epsilon, per_report=per_report, buckets=best.size + 1)
-        if _rare_variance(larger) >= _rare_variance(best):
-            break
-        best = larger
-    return best
-
-
-def _rare_variance(oracle: RepeatedResponse) -> float:
-    p, q = oracle.support[0], 1 / oracle.size
-    return q * (1 - q) / (p - q) ** 2

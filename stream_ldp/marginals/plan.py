@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_ldp.marginals.cohorts import cohort_oracle, loloha_oracle
 from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, RepeatedResponse
+from stream_ldp.mechanisms.local_hashing import cohort_oracle, loloha_oracle
 from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.cells import LEVEL, normal_quantile
@@ -239,7 +239,7 @@ def _changing(collection: SampledCollection, place: int) -> ChangingValues:
     attribute, (_, first) = collection.attributes[place], _about(collection, place)[0]
     randomizer, size = first.randomizer, len(attribute.labels)
     lifetime, per_report = randomizer.memoised.epsilon, randomizer.epsilon
-    hashes = collection.mechanism_spec.hashes_lists
+    hashes = collection.mechanism_spec.value_randomizer(size, of=attribute.name) is None
     direct: FrequencyOracle
     hashing: FrequencyOracle
     if per_report < lifetime:

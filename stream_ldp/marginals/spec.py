@@ -1,53 +1,40 @@
-"""How users are asked and answers perturbed, as a collection file writes it: a spec for each family of oracles.
+"""How users are asked, as a collection file writes it: the keys of its oracle, and those of all sampled collections.
 
-Each has the keys of its oracles, and builds them; an oracle without keys of its own needs no spec.
+An oracle without keys of its own needs no spec.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import create_model
 
-from stream_ldp.collection import Part, one_of
 from stream_ldp.errors import ParameterError
-from stream_ldp.marginals.candidates import MAX_COHORTS, require_distinguishable, require_told_apart
-from stream_ldp.marginals.cohorts import (
-    COHORTS,
-    MAX_BUCKETS,
-    BucketQuestion,
-    bloom_oracle,
-    cohort_oracle,
-    loloha_oracle,
-)
-from stream_ldp.marginals.compression import least_epsilon
+from stream_ldp.marginals.candidates import require_distinguishable, require_told_apart
+from stream_ldp.marginals.cohorts import COHORTS, BucketQuestion
 from stream_ldp.marginals.numbers import NumberQuestion, SignsQuestion
 from stream_ldp.marginals.values import ValueQuestion
-from stream_ldp.mechanisms import ChannelResponse, HalfSpaceResponse, RepeatedResponse
-from stream_ldp.mechanisms.bloom import MAX_HASHES
-from stream_ldp.mechanisms.channel import exact_rows
+from stream_ldp.mechanisms import ORACLE_SPECS, HalfSpaceResponse
+from stream_ldp.mechanisms.local_hashing import cohort_oracle
+from stream_ldp.mechanisms.oracle_spec import MAX_COHORTS, Cohorts, EpsilonSpec, Hashing, OracleSpec
 from stream_ldp.mechanisms.piecewise import coin, least_worst_case, square_wave
-from stream_ldp.questions.oracles import VALUE_ORACLES, epsilon_of_distortion, require_less_per_report, value_oracle
+from stream_ldp.mechanisms.repeated import DirectKeys
+from stream_ldp.questions.oracles import VALUE_ORACLES, value_oracle
 from stream_ldp.questions.questions import QuestionSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from stream_ldp.marginals.candidates import BucketOracle
     from stream_ldp.marginals.question import AttributeQuestion
-    from stream_ldp.mechanisms import ValueRandomizer
+    from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.questions.attributes import AskedAttribute
 
 #: Equations for each value of a list, where the file does not give the number of cohorts: with hardly more of them
 #: than unknowns, values that often share a bucket have large errors.
 _EQUATIONS = 4
 
-Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=False, description="nats that an answer may cost")]
-Cohorts = Annotated[int | None, Field(ge=1, le=MAX_COHORTS)]
 
-
-class SampledSpec(Part, ABC):
+class SampledSpec(OracleSpec):
     """The questions of a sampled collection as its file writes them, with what all oracles have in common.
 
     kind: `sampled`.
@@ -62,56 +49,24 @@ class SampledSpec(Part, ABC):
     oracle: str
     mean: Literal["auto", "hybrid", "harmony-mean", "mean-est"] = "auto"
 
-    @property
-    @abstractmethod
-    def given_epsilon(self) -> float:
-        """Nats that an answer may cost.
-
-        Raises:
-            ParameterError: the file does not give them, and they depend on the attribute.
-        """
-
-    @abstractmethod
-    def value_randomizer(self, attribute: AskedAttribute) -> ValueRandomizer:
-        """Return what perturbs the values of a list.
-
-        Raises:
-            ParameterError: the oracle is not for so many values, or the epsilon is beyond the resolution.
-        """
-
-    @property
-    def hashes_lists(self) -> bool:
-        """Whether values of a list are hashed, too; those of any text always are."""
-        return False
-
-    @property
-    def given_cohorts(self) -> int | None:
-        """Number of cohorts of an attribute whose values are hashed; None where the file does not say."""
-        return None
-
-    @property
-    def bucket_oracle(self) -> tuple[BucketOracle, int]:
-        """What perturbs the buckets of values that are hashed, and the number of hashes."""
-        return cohort_oracle("o-rr", epsilon=self.given_epsilon), 1
-
     def questions(self, attributes: Sequence[AskedAttribute]) -> QuestionSet[AttributeQuestion]:
         """Return the questions about these attributes, all of which are asked of equally many users.
 
         Raises:
             ParameterError: an oracle is not for an attribute, or the epsilon is beyond the resolution.
         """
+        self.require_askable(
+            numbers=any(each.range is not None for each in attributes),
+            texts=any(each.candidates is not None for each in attributes),
+        )
         return QuestionSet(questions=tuple(self._questions(attributes)))
 
     def _questions(self, attributes: Sequence[AskedAttribute]) -> Iterator[AttributeQuestion]:
         numbers = [(place, each) for place, each in enumerate(attributes) if each.range is not None]
         together = bool(numbers) and self.mean == "mean-est"
         for place, attribute in enumerate(attributes):
-            if attribute.candidates is not None or (attribute.range is None and self.hashes_lists):
-                yield from self._bucket_questions(place, attribute)
-            elif attribute.range is None:
-                yield ValueQuestion(
-                    of=(place,), attributes=(attribute,), randomizer=self.value_randomizer(attribute), weight=1
-                )
+            if attribute.range is None:
+                yield from self._value_questions(place, attribute)
             elif not together:
                 yield from self._number_questions(place, attribute)
             elif place == numbers[0][0]:
@@ -121,20 +76,27 @@ class SampledSpec(Part, ABC):
                 response = HalfSpaceResponse(dimensions=len(numbers), epsilon=self.given_epsilon)
                 yield SignsQuestion(of=places, attributes=of, randomizer=response, weight=len(numbers))
 
-    def _bucket_questions(self, place: int, attribute: AskedAttribute) -> Iterator[BucketQuestion]:
-        oracle, hashes = self.bucket_oracle
-        cohorts = self.given_cohorts or COHORTS
-        if attribute.values is not None and self.given_cohorts is None:
+    def _value_questions(self, place: int, attribute: AskedAttribute) -> Iterator[AttributeQuestion]:
+        if attribute.values is not None:
+            randomizer = self.value_randomizer(len(attribute.labels), of=attribute.name)
+            if randomizer is not None:
+                yield ValueQuestion(of=(place,), attributes=(attribute,), randomizer=randomizer, weight=1)
+                return
+        hashing = self.hashing or Hashing(oracle=cohort_oracle("o-rr", epsilon=self.given_epsilon))
+        cohorts = hashing.cohorts or COHORTS
+        if attribute.values is not None and hashing.cohorts is None:
             # Clients have the list as well, so that the number of cohorts may depend on it.
-            cohorts = min(max(COHORTS, _EQUATIONS * -(-len(attribute.values) // (oracle.size - 1))), MAX_COHORTS)
+            cohorts = min(
+                max(COHORTS, _EQUATIONS * -(-len(attribute.values) // (hashing.oracle.size - 1))), MAX_COHORTS
+            )
         questions = [
             BucketQuestion(
                 of=(place,),
                 attributes=(attribute,),
-                randomizer=oracle,
+                randomizer=hashing.oracle,
                 weight=1 / cohorts,
                 cohort=cohort,
-                hashes=hashes,
+                hashes=hashing.hashes,
             )
             for cohort in range(cohorts)
         ]
@@ -159,197 +121,7 @@ class SampledSpec(Part, ABC):
                 yield NumberQuestion(of=(place,), attributes=(attribute,), randomizer=randomizer, weight=weight)
 
 
-class _EpsilonSpec(SampledSpec):
-    """The questions by an oracle of a given epsilon.
-
-    epsilon: privacy loss, in nats, that an answer may cost, for any two users.
-    """
-
-    epsilon: Epsilon
-
-    @property
-    def given_epsilon(self) -> float:
-        return self.epsilon
-
-    def value_randomizer(self, attribute: AskedAttribute) -> ValueRandomizer:
-        return value_oracle(self.oracle, len(attribute.labels), epsilon=self.epsilon)
-
-
-class HadamardSpec(_EpsilonSpec):
-    """The questions by a Hadamard response.
-
-    epsilon: privacy loss, in nats, that an answer may cost, for any two users.
-    hash_bits: t, bits of a hash; 1 by default.
-    """
-
-    oracle: Literal["hadamard", "s-hist"]
-    hash_bits: int | None = None
-
-    def value_randomizer(self, attribute: AskedAttribute) -> ValueRandomizer:
-        return value_oracle(self.oracle, len(attribute.labels), epsilon=self.epsilon, hash_bits=self.hash_bits)
-
-
-class HashingSpec(_EpsilonSpec):
-    """The questions about buckets of hashed values, in cohorts.
-
-    epsilon: privacy loss, in nats, that an answer may cost, for any two users.
-    cohorts: number of cohorts of an attribute.
-    """
-
-    oracle: Literal["o-rr", "o-rappor"]
-    cohorts: Cohorts = None
-
-    @property
-    def hashes_lists(self) -> bool:
-        return True
-
-    @property
-    def given_cohorts(self) -> int | None:
-        return self.cohorts
-
-    @property
-    def bucket_oracle(self) -> tuple[BucketOracle, int]:
-        return cohort_oracle(self.oracle, epsilon=self.epsilon), 1
-
-
-class RepeatedHashingSpec(_EpsilonSpec):
-    """The questions about buckets of hashed values, for values that change: LOLOHA (Arcolezi et al., 2023).
-
-    A user has one permanent hash, that of the cohort. The bucket is perturbed by k-RR once, permanently,
-    and the result again for each report. A value that changes costs nothing more while it stays in buckets that were
-    reported, and all values of a user cost at most `buckets` times epsilon.
-
-    epsilon: privacy loss, in nats, that all reports of one bucket may cost in a lifetime.
-    per_report: nats that one report may cost, which is less.
-    buckets: g; where the file does not say, as many as have the least variance.
-    cohorts: number of cohorts of an attribute.
-    """
-
-    oracle: Literal["loloha"]
-    per_report: float = Field(
-        gt=0,
-        allow_inf_nan=False,
-        description="nats that one report may cost, less than `epsilon`",
-    )
-    buckets: int | None = Field(default=None, ge=2, le=MAX_BUCKETS)
-    cohorts: Cohorts = None
-
-    @model_validator(mode="after")
-    def _one_report_costs_less(self) -> Self:
-        require_less_per_report(self.per_report, epsilon=self.epsilon)
-        return self
-
-    @property
-    def hashes_lists(self) -> bool:
-        return True
-
-    @property
-    def given_cohorts(self) -> int | None:
-        return self.cohorts
-
-    def _questions(self, attributes: Sequence[AskedAttribute]) -> Iterator[AttributeQuestion]:
-        if any(attribute.range is not None for attribute in attributes):
-            raise ParameterError("loloha hashes values: give numbers `bins` in place of a `range`")
-        return super()._questions(attributes)
-
-    @property
-    def bucket_oracle(self) -> tuple[BucketOracle, int]:
-        return loloha_oracle(epsilon=self.epsilon, per_report=self.per_report, buckets=self.buckets), 1
-
-
-class RapporSpec(_EpsilonSpec):
-    """The questions by basic RAPPOR or, with hashes, by RAPPOR with Bloom filters in cohorts.
-
-    epsilon: privacy loss, in nats, that all reports of an answer may cost in a lifetime.
-    cohorts: number of cohorts of an attribute whose values are hashed.
-    hashes: number of hashes of a value in a Bloom filter.
-    p, q: with hashes, the second noise of each report.
-    """
-
-    oracle: Literal["rappor"]
-    cohorts: Cohorts = None
-    hashes: int | None = Field(default=None, ge=1, le=MAX_HASHES)
-    p: float | None = Field(default=None, ge=0, le=1)
-    q: float | None = Field(default=None, ge=0, le=1)
-
-    @model_validator(mode="after")
-    def _noise_is_whole(self) -> Self:
-        if (self.p is None) != (self.q is None) or (self.p is not None and self.hashes is None):
-            raise ParameterError("the second noise of rappor takes `hashes`, and both `p` and `q`")
-        return self
-
-    @property
-    def hashes_lists(self) -> bool:
-        return self.hashes is not None
-
-    @property
-    def given_cohorts(self) -> int | None:
-        return self.cohorts
-
-    @property
-    def bucket_oracle(self) -> tuple[BucketOracle, int]:
-        if self.hashes is None:
-            return super().bucket_oracle
-        noise = None if self.p is None or self.q is None else (self.p, self.q)
-        return bloom_oracle(epsilon=self.epsilon, hashes=self.hashes, noise=noise), self.hashes
-
-
-class _DirectSpec(SampledSpec):
-    """The questions by k-RR, or by what is better where the file asks for nothing that only k-RR has.
-
-    epsilon: privacy loss, in nats, that an answer may cost, for any two users.
-    per_report: nats that one report may cost, where `epsilon` is for the lifetime: answers are
-        remembered, and perturbed again for each report. Without it, every report repeats the answer itself.
-    distortion: in place of epsilon, the probability that another value is sent.
-    """
-
-    model_config = ConfigDict(json_schema_extra=one_of("epsilon", "distortion"))
-
-    epsilon: Epsilon | None = None
-    per_report: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    distortion: float | None = Field(
-        default=None, gt=0, allow_inf_nan=False, description="probability that another value is sent, for epsilon"
-    )
-
-    @model_validator(mode="after")
-    def _epsilon_is_given_once(self) -> Self:
-        if (self.epsilon is None) == (self.distortion is None):
-            raise ParameterError("give either `epsilon`, or `distortion` for k-rr")
-        if self.per_report is not None and self.epsilon is None:
-            raise ParameterError("`per_report` needs a lifetime `epsilon` and oracle k-rr")
-        if self.per_report is not None and self.epsilon is not None:
-            require_less_per_report(self.per_report, epsilon=self.epsilon)
-        return self
-
-    @property
-    def given_epsilon(self) -> float:
-        if self.epsilon is None:
-            raise ParameterError("`distortion` and `table` are for values; numbers and candidates need `epsilon`")
-        return self.epsilon
-
-    def _questions(self, attributes: Sequence[AskedAttribute]) -> Iterator[AttributeQuestion]:
-        if self.per_report is not None and any(attribute.values is None for attribute in attributes):
-            raise ParameterError("`per_report` is for values in a list; leave it out for numbers and candidates")
-        return super()._questions(attributes)
-
-    def value_randomizer(self, attribute: AskedAttribute) -> ValueRandomizer:
-        size = len(attribute.labels)
-        direct = "k-rr" if self.oracle == "auto" else self.oracle
-        if self.distortion is not None:
-            return value_oracle(direct, size, epsilon=epsilon_of_distortion(self.distortion, size))
-        if self.per_report is None:
-            return value_oracle(self.oracle, size, epsilon=self.given_epsilon)
-        value_oracle(direct, size, epsilon=self.given_epsilon)
-        return RepeatedResponse(size=size, epsilon=self.per_report, lifetime=self.given_epsilon)
-
-
-class DirectSpec(_DirectSpec):
-    """The questions by k-RR; `w-rr` is that of two values."""
-
-    oracle: Literal["k-rr", "w-rr"]
-
-
-class AutoSpec(_DirectSpec):
+class AutoSpec(DirectKeys):
     """The questions by the oracle of least mean variance, or by k-RR where the file asks for what only it has.
 
     cohorts: number of cohorts of an attribute with candidates, whose buckets are perturbed by o-rr.
@@ -358,64 +130,23 @@ class AutoSpec(_DirectSpec):
     oracle: Literal["auto"] = "auto"
     cohorts: Cohorts = None
 
-    @property
-    def given_cohorts(self) -> int | None:
-        return self.cohorts
-
-
-class ChannelSpec(SampledSpec):
-    """The questions by a channel, of the least epsilon for a distortion, or with the probabilities of a table.
-
-    distortion: expected distortion, for every value.
-    alphabet: number of outputs; as many as values where the file does not say.
-    measure: how distortion is measured: as the chance of another value, or by the squared distance between the
-        places of values in their list.
-    table: in place of all these, P(output | value), a row for each value.
-    """
-
-    model_config = ConfigDict(json_schema_extra=one_of("distortion", "table"))
-
-    oracle: Literal["channel"]
-    distortion: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    alphabet: int | None = Field(default=None, ge=2)
-    measure: Literal["hamming", "squared"] = "hamming"
-    table: tuple[tuple[float, ...], ...] | None = Field(default=None, min_length=2)
-
-    @model_validator(mode="after")
-    def _channel_is_given_once(self) -> Self:
-        if (self.distortion is None) == (self.table is None):
-            raise ParameterError("give either `distortion` or `table` for oracle channel")
-        if self.table is not None and {"alphabet", "measure"} & self.model_fields_set:
-            raise ParameterError("`alphabet` and `measure` go with `distortion`; leave them out beside `table`")
-        return self
+    def for_epsilon(self, size: int) -> FrequencyOracle:
+        return value_oracle(self.oracle, size, epsilon=self.given_epsilon)
 
     @property
-    def given_epsilon(self) -> float:
-        raise ParameterError("`distortion` and `table` are for values; numbers and candidates need `epsilon`")
-
-    def value_randomizer(self, attribute: AskedAttribute) -> ValueRandomizer:
-        size = len(attribute.labels)
-        if self.table is None:
-            distortion = self.distortion or 0.0  # which is given where there is no table
-            return least_epsilon(distortion, size=size, alphabet=self.alphabet or size, measure=self.measure)
-        if len(self.table) != size:
-            raise ParameterError(
-                f"the table has {len(self.table)} rows, and attribute {attribute.name!r} {size} values: give each "
-                "value a row"
-            )
-        return ChannelResponse(table=exact_rows(self.table))
+    def hashing(self) -> Hashing:
+        return Hashing(oracle=cohort_oracle("o-rr", epsilon=self.given_epsilon), cohorts=self.cohorts)
 
 
-#: The specs of oracles that have keys of their own, and of all others, which the table of oracles names.
-_WITH_KEYS = (AutoSpec, DirectSpec, HadamardSpec, HashingSpec, RapporSpec, ChannelSpec)
 if TYPE_CHECKING:
     _Plain = str
+    AnySampledSpec = SampledSpec
 else:
-    _named = {name for spec in _WITH_KEYS for name in get_args(spec.model_fields["oracle"].annotation)}
-    _Plain = Literal[tuple(sorted(VALUE_ORACLES.keys() - _named))]
+    _named = {name for spec in ORACLE_SPECS for name in get_args(spec.model_fields["oracle"].annotation)}
+    _Plain = Literal[tuple(sorted(VALUE_ORACLES.keys() - _named - {"auto"}))]
 
 
-class PlainSpec(_EpsilonSpec):
+class PlainSpec(EpsilonSpec):
     """The questions by an oracle without a parameter but epsilon.
 
     epsilon: privacy loss, in nats, that an answer may cost, for any two users.
@@ -423,11 +154,20 @@ class PlainSpec(_EpsilonSpec):
 
     oracle: _Plain
 
+    def value_randomizer(self, size: int, *, of: str) -> FrequencyOracle:  # noqa: ARG002
+        return value_oracle(self.oracle, size, epsilon=self.epsilon)
 
-#: Every spec, told apart by its oracle.
-AnySampledSpec = (
-    AutoSpec | DirectSpec | PlainSpec | HadamardSpec | HashingSpec | RepeatedHashingSpec | RapporSpec | ChannelSpec
-)
+
+if not TYPE_CHECKING:
+    #: What a file may say, by its oracle: the keys of that, and those of all sampled collections. Messages list
+    #: oracles in this order.
+    _direct, *_others = ORACLE_SPECS
+    AnySampledSpec = Union[  # noqa: UP007  of as many as there are
+        tuple(
+            create_model(spec.__name__, __base__=(spec, SampledSpec), __doc__=spec.__doc__, __module__=__name__)
+            for spec in (AutoSpec, _direct, PlainSpec, *_others)
+        )
+    ]
 
 
 def with_oracle(options: Any) -> Any:

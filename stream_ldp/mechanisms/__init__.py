@@ -7,17 +7,19 @@ from typing import Annotated, get_args
 
 from pydantic import Field
 
-from stream_ldp.mechanisms.bloom import BloomCost, BloomResponse
-from stream_ldp.mechanisms.channel import ChannelResponse
+from stream_ldp.mechanisms.bloom import BloomCost, BloomResponse, RapporSpec
+from stream_ldp.mechanisms.channel import ChannelResponse, ChannelSpec
 from stream_ldp.mechanisms.direct import DirectResponse
-from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
-from stream_ldp.mechanisms.hadamard import HadamardResponse
+from stream_ldp.mechanisms.frequency_oracle import BucketOracle, FrequencyOracle
+from stream_ldp.mechanisms.hadamard import HadamardResponse, HadamardSpec
 from stream_ldp.mechanisms.half_space import HalfSpaceResponse
 from stream_ldp.mechanisms.k_rr import KRR, KRRSpec
 from stream_ldp.mechanisms.k_subset import KSubset, KSubsetSpec
+from stream_ldp.mechanisms.local_hashing import HashingSpec, RepeatedHashingSpec
 from stream_ldp.mechanisms.loloha import LolohaResponse, SignCost
 from stream_ldp.mechanisms.mechanism import Mechanism, MechanismSpec
 from stream_ldp.mechanisms.optimised_unary import OptimisedUnaryResponse
+from stream_ldp.mechanisms.oracle_spec import OracleSpec
 from stream_ldp.mechanisms.piecewise import PiecewiseResponse
 from stream_ldp.mechanisms.plausibility import PlausibilityTest
 from stream_ldp.mechanisms.privacy_loss import NotCovered, PrivacyLoss, Values
@@ -33,7 +35,7 @@ from stream_ldp.mechanisms.randomness.entropy import (
 )
 from stream_ldp.mechanisms.randomness.permanent import PermanentWords
 from stream_ldp.mechanisms.randomness.user_secret import SECRET_BYTES, new_secret
-from stream_ldp.mechanisms.repeated import RepeatedCost, RepeatedResponse
+from stream_ldp.mechanisms.repeated import DirectSpec, RepeatedCost, RepeatedResponse
 from stream_ldp.mechanisms.rr_ldp import RRLDP, RRLDPSpec
 from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 from stream_ldp.mechanisms.subset import SubsetResponse
@@ -44,6 +46,7 @@ __all__ = [
     "KRR",
     "MECHANISMS",
     "ORACLES",
+    "ORACLE_SPECS",
     "RANDOMIZERS",
     "RESOLUTION",
     "RRLDP",
@@ -51,6 +54,7 @@ __all__ = [
     "AnswerCost",
     "AnyMechanismSpec",
     "BloomResponse",
+    "BucketOracle",
     "ChannelResponse",
     "DirectResponse",
     "Entropy",
@@ -67,6 +71,7 @@ __all__ = [
     "NotCovered",
     "OSEntropy",
     "OptimisedUnaryResponse",
+    "OracleSpec",
     "PermanentWords",
     "PiecewiseResponse",
     "PlausibilityTest",
@@ -121,4 +126,14 @@ RANDOMIZERS: tuple[type[Randomizer], ...] = (
     HalfSpaceResponse,
     ChannelResponse,
     BloomResponse,
+)
+
+#: The keys of oracles that have some of their own beside `epsilon`.
+ORACLE_SPECS: tuple[type[OracleSpec], ...] = (
+    DirectSpec,
+    HadamardSpec,
+    HashingSpec,
+    RepeatedHashingSpec,
+    RapporSpec,
+    ChannelSpec,
 )

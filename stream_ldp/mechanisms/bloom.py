@@ -8,16 +8,20 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.direct import DirectResponse
+from stream_ldp.mechanisms.frequency_oracle import BucketOracle
+from stream_ldp.mechanisms.local_hashing import BUCKET_BITS, cohort_oracle
+from stream_ldp.mechanisms.oracle_spec import Cohorts, EpsilonSpec, Hashing
 from stream_ldp.mechanisms.packing import bit_sums, unused_clear
-from stream_ldp.mechanisms.randomizer import AnswerCost, OutputDistribution, Randomizer, checked_values, no_outputs
+from stream_ldp.mechanisms.randomizer import AnswerCost, OutputDistribution, checked_values, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, threshold
 from stream_ldp.mechanisms.repeated import ShownThroughNoise
 from stream_ldp.mechanisms.rr_loss import rr_epsilon
+from stream_ldp.mechanisms.unary import UnaryResponse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,7 +57,7 @@ class BloomCost(ShownThroughNoise):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class BloomResponse(Randomizer):
+class BloomResponse(BucketOracle):
     """RAPPOR (Erlingsson, Pihur and Korolova, 2014, section 3.1): a Bloom filter of h hashes, perturbed twice.
 
     The permanent response keeps each bit of the filter with 1 - f/2. The instantaneous response sends a permanent 1
@@ -204,6 +208,9 @@ class BloomResponse(Randomizer):
         """Count the reports in which each bit is 1, shape (size,)."""
         to += bit_sums(rows, self.bits)
 
+    def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:  # noqa: ARG002
+        return sums.astype(np.float64)
+
     def stated(self) -> OutputDistribution:
         """See `Randomizer.stated`: the bits are independent."""
         outputs = no_outputs(self.inputs, self.bits)
@@ -231,3 +238,36 @@ class BloomResponse(Randomizer):
             left, bucket = np.divmod(left, self.size)
             found[np.arange(len(values)), bucket] = True
         return found
+
+
+class RapporSpec(EpsilonSpec):
+    """The questions by basic RAPPOR or, with hashes, by RAPPOR with Bloom filters in cohorts.
+
+    epsilon: privacy loss, in nats, that all reports of an answer may cost in a lifetime.
+    cohorts: number of cohorts of an attribute whose values are hashed.
+    hashes: number of hashes of a value in a Bloom filter.
+    p, q: with hashes, the second noise of each report.
+    """
+
+    oracle: Literal["rappor"]
+    cohorts: Cohorts = None
+    hashes: int | None = Field(default=None, ge=1, le=MAX_HASHES)
+    p: float | None = Field(default=None, ge=0, le=1)
+    q: float | None = Field(default=None, ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _noise_is_whole(self) -> Self:
+        if (self.p is None) != (self.q is None) or (self.p is not None and self.hashes is None):
+            raise ParameterError("the second noise of rappor takes `hashes`, and both `p` and `q`")
+        return self
+
+    def value_randomizer(self, size: int, *, of: str) -> UnaryResponse | None:  # noqa: ARG002
+        return UnaryResponse(size=size, epsilon=self.epsilon) if self.hashes is None else None
+
+    @property
+    def hashing(self) -> Hashing:
+        if self.hashes is None:
+            return Hashing(oracle=cohort_oracle("o-rr", epsilon=self.epsilon), cohorts=self.cohorts)
+        p, q = (0.0, 1.0) if self.p is None or self.q is None else (self.p, self.q)
+        oracle = BloomResponse(size=BUCKET_BITS, hashes=self.hashes, lifetime=self.epsilon, p=p, q=q)
+        return Hashing(oracle=oracle, hashes=self.hashes, cohorts=self.cohorts)

@@ -181,3 +181,20 @@ def amplified(epsilon: float, *, padding: int) -> float:
     2018, theorem 1).
     """
     return math.log(padding * math.expm1(epsilon) + 1.0)
+
+
+def epsilon_of_distortion(distortion: float, size: int) -> float:
+    """Return the epsilon of k-RR that sends another value with probability `distortion` (Sarwate and Sankar, 2014).
+
+    It is ln(k - 1) + ln((1 - delta) / delta).
+
+    Raises:
+        ParameterError: as much distortion, or as little, is not possible.
+    """
+    most = (size - 1) / size
+    if not 0 < distortion < most:
+        raise ParameterError(
+            f"a distortion of {distortion:g} is not possible with {size} values: it is above 0 and below {most:g}, "
+            "at which reports say nothing"
+        )
+    return math.log(size - 1) + math.log((1 - distortion) / distortion)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from stream_ldp.mechanisms.randomizer import ValueRandomizer
+from stream_ldp.mechanisms.randomizer import Randomizer, ValueRandomizer
 from stream_ldp.mechanisms.support import leverage
 
 if TYPE_CHECKING:
@@ -20,11 +20,41 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms.randomizer import OutputDistribution, Randomizer
+    from stream_ldp.mechanisms.randomizer import OutputDistribution
     from stream_ldp.mechanisms.randomness.entropy import Entropy
 
 
-class FrequencyOracle(ValueRandomizer):
+class BucketOracle(Randomizer):
+    """A randomizer whose reports each support some of `size` values, or of the buckets that values are hashed to.
+
+    size: number of them.
+    """
+
+    __slots__ = ()
+
+    size: int
+
+    @property
+    @abstractmethod
+    def support(self) -> tuple[float, float]:
+        """Probabilities (p, q), as realised, that a report supports what it was made from, and anything else."""
+
+    @abstractmethod
+    def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:
+        """Return the number of reports that support each value, float64, shape (size,)."""
+
+    def estimate(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:
+        """See `ValueRandomizer.estimate`; of buckets, the share of the reports that were made from each.
+
+        It is (C / n - q) / (p - q) for C supports among n reports (Wang et al., 2017, eq. 2), and 0 without reports.
+        """
+        p, q = self.support
+        if not reports:
+            return np.zeros(self.size)
+        return (self.supports(sums, reports=reports) / reports - q) / (p - q)
+
+
+class FrequencyOracle(BucketOracle, ValueRandomizer):
     """A mechanism that perturbs one of `size` values, or one of the dummies that come after them.
 
     Users with a set of values report through an oracle too. Most oracles pad the set with dummies to l slots and
@@ -49,21 +79,6 @@ class FrequencyOracle(ValueRandomizer):
             ParameterError: it is not for so many values, or the epsilon is beyond the resolution.
         """
         return [cls(size=size, epsilon=epsilon)]  # type: ignore[call-arg]  # oracles with other parameters override it
-
-    @property
-    @abstractmethod
-    def support(self) -> tuple[float, float]:
-        """Probabilities (p, q), as realised, that a report supports the value it was made from, and any other."""
-
-    def estimate(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:
-        """See `ValueRandomizer.estimate`.
-
-        It is (C / n - q) / (p - q) for C supports among n reports (Wang et al., 2017, eq. 2), and 0 without reports.
-        """
-        p, q = self.support
-        if not reports:
-            return np.zeros(self.size)
-        return (self.supports(sums, reports=reports) / reports - q) / (p - q)
 
     def noise(self, frequencies: NDArray[np.float64]) -> NDArray[np.float64]:
         """See `ValueRandomizer.noise`.
@@ -114,10 +129,6 @@ class FrequencyOracle(ValueRandomizer):
         epsilon: of a report, for any two sets, in nats.
         """
         return ()
-
-    @abstractmethod
-    def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:
-        """Return the number of reports that support each value, float64, shape (size,)."""
 
     @abstractmethod
     def supported(self, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.bool_]:

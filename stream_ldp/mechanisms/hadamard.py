@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from stream_ldp.mechanisms import walsh
 from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
+from stream_ldp.mechanisms.oracle_spec import EpsilonSpec
 from stream_ldp.mechanisms.packing import count, pack, unpack, unused_clear
 from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, no_outputs
 from stream_ldp.mechanisms.row_draws import check_draws, uneven_draws
@@ -301,6 +302,21 @@ class HadamardResponse(FrequencyOracle):
     @property
     def _widths(self) -> list[int]:
         return [self._index_bits] * self.hash_bits + [self.hash_bits]
+
+
+class HadamardSpec(EpsilonSpec):
+    """The questions by a Hadamard response.
+
+    epsilon: privacy loss, in nats, that an answer may cost, for any two users.
+    hash_bits: t, bits of a hash; 1 by default.
+    """
+
+    oracle: Literal["hadamard", "s-hist"]
+    hash_bits: int | None = None
+
+    def value_randomizer(self, size: int, *, of: str) -> HadamardResponse:  # noqa: ARG002
+        bits = 1 if self.hash_bits is None else self.hash_bits
+        return HadamardResponse(size=size, epsilon=self.epsilon, hash_bits=bits)
 
 
 def hash_of(value: int, indices: Sequence[int]) -> int:

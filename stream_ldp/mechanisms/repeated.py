@@ -12,12 +12,14 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import ConfigDict, Field, model_validator
 
-from stream_ldp.collection import Part
+from stream_ldp.collection import Part, one_of
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms.direct import DirectResponse, kept_or_other
+from stream_ldp.mechanisms.direct import DirectResponse, epsilon_of_distortion, kept_or_other
+from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
 from stream_ldp.mechanisms.odds import kept_inside, loss_of, would_do
+from stream_ldp.mechanisms.oracle_spec import Epsilon, OracleSpec, require_less_per_report
 from stream_ldp.mechanisms.packing import pack, unpack
 from stream_ldp.mechanisms.privacy_loss import PRECISION, likelihood_ratio, round_up
 from stream_ldp.mechanisms.randomizer import OutputDistribution, no_outputs
@@ -222,3 +224,64 @@ class RepeatedResponse(DirectResponse):
 
     def resized(self, size: int, *, padding: int, epsilon: float) -> Self:  # noqa: ARG002
         return replace(self, size=size)
+
+
+class DirectKeys(OracleSpec):
+    """The questions by k-RR, or by what is better where the file asks for nothing that only k-RR has.
+
+    epsilon: privacy loss, in nats, that an answer may cost, for any two users.
+    per_report: nats that one report may cost, where `epsilon` is for the lifetime: answers are
+        remembered, and perturbed again for each report. Without it, every report repeats the answer itself.
+    distortion: in place of epsilon, the probability that another value is sent.
+    """
+
+    model_config = ConfigDict(json_schema_extra=one_of("epsilon", "distortion"))
+
+    epsilon: Epsilon | None = None
+    per_report: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    distortion: float | None = Field(
+        default=None, gt=0, allow_inf_nan=False, description="probability that another value is sent, for epsilon"
+    )
+
+    @model_validator(mode="after")
+    def _epsilon_is_given_once(self) -> Self:
+        if (self.epsilon is None) == (self.distortion is None):
+            raise ParameterError("give either `epsilon`, or `distortion` for k-rr")
+        if self.per_report is not None and self.epsilon is None:
+            raise ParameterError("`per_report` needs a lifetime `epsilon` and oracle k-rr")
+        if self.per_report is not None and self.epsilon is not None:
+            require_less_per_report(self.per_report, epsilon=self.epsilon)
+        return self
+
+    @property
+    def given_epsilon(self) -> float:
+        if self.epsilon is None:
+            raise ParameterError("`distortion` and `table` are for values; numbers and candidates need `epsilon`")
+        return self.epsilon
+
+    def require_askable(self, *, numbers: bool, texts: bool) -> None:
+        if self.per_report is not None and (numbers or texts):
+            raise ParameterError("`per_report` is for values in a list; leave it out for numbers and candidates")
+
+    def value_randomizer(self, size: int, *, of: str) -> FrequencyOracle:  # noqa: ARG002
+        if self.distortion is not None:
+            return DirectResponse(size=size, epsilon=epsilon_of_distortion(self.distortion, size))
+        if self.per_report is None:
+            return self.for_epsilon(size)
+        DirectResponse(size=size, epsilon=self.given_epsilon)
+        return RepeatedResponse(size=size, epsilon=self.per_report, lifetime=self.given_epsilon)
+
+    def for_epsilon(self, size: int) -> FrequencyOracle:
+        """Return what perturbs one of `size` values where the file gives nothing but epsilon."""
+        return DirectResponse(size=size, epsilon=self.given_epsilon)
+
+
+class DirectSpec(DirectKeys):
+    """The questions by k-RR; `w-rr` is that of two values."""
+
+    oracle: Literal["k-rr", "w-rr"]
+
+    def value_randomizer(self, size: int, *, of: str) -> FrequencyOracle:
+        if self.oracle == "w-rr" and size != 2:
+            raise ParameterError(f"w-rr is for two values, and there are {size}: take k-rr")
+        return super().value_randomizer(size, of=of)

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from stream_ldp.collection import Label, Part
 from stream_ldp.collection.located import Misplaced, suggestion
 from stream_ldp.errors import ParameterError
-from stream_ldp.questions.oracles import require_less_per_report
+from stream_ldp.mechanisms.oracle_spec import require_less_per_report
 from stream_ldp.questions.questions import QuestionSet
 from stream_ldp.views.design import MAX_VIEW_CELLS, USERS, Design, candidates, designed, ranked
 from stream_ldp.views.expected import DEPENDENCE

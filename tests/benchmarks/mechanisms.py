@@ -13,9 +13,9 @@ import numpy as np
 
 from stream_ldp.audit.output_distribution import epsilon_of, realised_distribution
 from stream_ldp.kinds import kind_of, parse_collection
-from stream_ldp.marginals.compression import least_epsilon
 from stream_ldp.marginals.numbers import worst_variance
 from stream_ldp.mechanisms import HalfSpaceResponse, RepeatedResponse
+from stream_ldp.mechanisms.channel import least_epsilon
 from stream_ldp.mechanisms.piecewise import coin, least_worst_case, square_wave
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.changing import change_plans

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from stream_ldp.collection import CollectionError
+from stream_ldp.marginals.spec import AnySampledSpec
 from stream_ldp.mechanisms import HalfSpaceResponse, PiecewiseResponse
+from stream_ldp.questions.oracles import VALUE_ORACLES
 from tests.marginals.examples import collection_of
 
 
@@ -20,6 +24,11 @@ def test_every_attribute_has_its_questions() -> None:
         ((1,), "coin"),
         ((2,), "direct"),
     ]
+
+
+def test_a_file_may_name_every_oracle_and_no_other() -> None:
+    named = {word for spec in get_args(AnySampledSpec) for word in get_args(spec.model_fields["oracle"].annotation)}
+    assert named == {*VALUE_ORACLES, "w-rr", "o-rr", "o-rappor", "loloha", "channel"}
 
 
 def test_numbers_are_asked_for_by_a_square_wave() -> None:

@@ -219,12 +219,12 @@ OF_SURVEY = (
         place="section 4.3, Compression",
         printed="the least distortion is that of a known population",
         right="the distortion has to hold for every value, or an answer may say nothing of the population",
-        test="marginals/test_compression.py::test_the_distortion_holds_for_every_value",
+        test="mechanisms/test_channel.py::test_the_distortion_holds_for_every_value",
     ),
     Slip(
         place="section 4.3",
         printed="Distortion and k-RR are two mechanisms",
         right="they are one, written with another parameter",
-        test="marginals/test_compression.py::test_by_hamming_it_is_the_k_rr_of_that_distortion",
+        test="mechanisms/test_channel.py::test_by_hamming_it_is_the_k_rr_of_that_distortion",
     ),
 )

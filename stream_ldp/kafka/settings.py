@@ -174,12 +174,12 @@ class Settings(BaseSettings):
         default=False,
         description="Go on, instead of ending, when retention has deleted reports before they were counted.",
     )
-    # The ids of so many take 0.4 GB. Where a pane lasts a second, no partition carries more; where it lasts an hour,
-    # it is a limit on how small batches may be.
+    # The hashes of so many ids take 0.27 GB. A billion single reports a day on 64 partitions are fewer in a pane of a
+    # day.
     max_batches: int = Field(
-        default=4_000_000,
+        default=20_000_000,
         ge=1,
-        description="Most batches that a pane of a window takes of one partition, at 100 bytes of memory each; "
+        description="Most batches that a pane of a window takes of one partition, at 13 to 27 bytes of memory each; "
         "further ones become dead letters.",
     )
     # So many take 70 to 200 MB for each pane of the period, which the merge holds until the period ends.

@@ -17,6 +17,7 @@ from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.open_pane import OpenPane, PaneLimits
 from stream_ldp.pipeline.partials import Partial, Watermark
 from stream_ldp.pipeline.rejection import Reason, Rejected
+from stream_ldp.pipeline.seen_batches import BatchHash
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.topic_identity import UNASKED, TopicIdentity
 from stream_ldp.pipeline.verdicts import NEVER, Verdict, judge_times, rejections
@@ -83,6 +84,7 @@ class SourcePartition:
         max_batches: int | None = None,
         max_linked: int | None = None,
         end: int | None = None,
+        id_key: bytes = b"",
     ) -> None:
         """Begin at `checkpoint`, or at offset `start` if nothing is committed yet.
 
@@ -94,6 +96,7 @@ class SourcePartition:
         max_linked: most reports of a pane, where the collection links them; batches with further ones are refused.
             None for no limit.
         end: offset of the first record that does not count, since the collection had been retired; None if it is not.
+        id_key: key of the hashes by which it remembers batches, secret from those who choose their ids.
         generation: number of this ownership, unless that of the checkpoint is already as high. The time of day is a
             good choice: it is above all earlier ones, even if their commits have been deleted.
         """
@@ -120,6 +123,7 @@ class SourcePartition:
         )
         self._claimed = False
         self._end = end
+        self._hash = BatchHash(id_key)
         self._limits = PaneLimits(
             batches=sys.maxsize if max_batches is None else max_batches,
             linked=sys.maxsize if max_linked is None or not collection.links_reports else max_linked,
@@ -239,14 +243,14 @@ class SourcePartition:
     ) -> None:
         """Add the batches whose time is right to their panes; change the verdict on those that are not added."""
         on_time = verdicts == Verdict.COUNTED
+        hashes = self._hash(decoded.batch_ids)
         for start in np.unique(panes[on_time]).tolist():
             members = np.flatnonzero(on_time & (panes == start))
             pane = self._panes.get(start)
             if pane is None:
                 first_offset = int(offset[decoded.accepted[members[0]]])
                 pane = self._panes[start] = OpenPane(first_offset=first_offset, limits=self._limits)
-            ids = [decoded.batch_ids[i] for i in members.tolist()]
-            verdicts[members] = pane.admit(ids, decoded.counts[members])
+            verdicts[members] = pane.admit(hashes[members], decoded.counts[members])
             fresh = np.zeros(len(panes), dtype=np.bool_)
             fresh[members] = verdicts[members] == Verdict.COUNTED
             for place, layout in enumerate(layouts):

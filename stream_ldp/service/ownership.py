@@ -51,6 +51,10 @@ ASSIGNMENT_SECONDS = 1.0
 COORDINATOR_SECONDS = 3.0
 
 
+#: Bytes of the key of hashes of batch ids, which no client can guess.
+ID_KEY_BYTES = 16
+
+
 class ReportsLost(StreamLDPError, RuntimeError):
     """Retention deleted reports before they were counted."""
 
@@ -241,6 +245,7 @@ class Ownership:
                 generation=generation,
                 max_batches=self._settings.max_batches,
                 max_linked=self._settings.max_linked,
+                id_key=os.urandom(ID_KEY_BYTES),
                 end=None
                 if self._retirement is None
                 else self._retirement.end(partition.partition, topic_id=topic.id),

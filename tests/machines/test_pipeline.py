@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import Partial, Watermark
+from stream_ldp.pipeline.seen_batches import SeenBatches
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.source_partition import Changes, Counted, SourcePartition
 from stream_ldp.pipeline.statistics import row_tally
@@ -346,7 +347,7 @@ class CountsCopies(SourcePartition):
         self, offsets: Sequence[int], appended_ms: Sequence[int], records: Sequence[bytes], **unreadable: Any
     ) -> Counted:
         for pane in self._panes.values():
-            pane._batch_ids.clear()
+            pane._seen = SeenBatches()
         return super().count(offsets, appended_ms, records, **unreadable)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from stream_ldp.pipeline.open_pane import OpenPane, PaneLimits
+from stream_ldp.pipeline.seen_batches import BatchHash
 from stream_ldp.pipeline.verdicts import Verdict
 from tests.pipeline.test_source_partition import LAYOUT
 
 
 def admitted(pane: OpenPane, *batches: tuple[bytes, int]) -> list[Verdict]:
-    verdicts = pane.admit([batch_id for batch_id, _ in batches], np.array([reports for _, reports in batches]))
+    hashes = BatchHash(b"")([batch_id.ljust(16) for batch_id, _ in batches])
+    verdicts = pane.admit(hashes, np.array([reports for _, reports in batches]))
     return [Verdict(each) for each in verdicts.tolist()]
 
 

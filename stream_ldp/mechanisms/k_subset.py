@@ -55,7 +55,7 @@ class KSubsetSpec(MechanismSpec):
 
     kind: Literal["k-subset"]
     epsilon: float = Field(
-        gt=0, allow_inf_nan=False, description="nats that the reports of one attribute may cost, for ever"
+        gt=0, allow_inf_nan=False, description="nats that the reports of one attribute may cost in a lifetime"
     )
 
     def of(self, *, sizes: tuple[int, ...]) -> KSubset:

@@ -40,7 +40,7 @@ def frequencies() -> Iterator[str]:
 
 def repeated() -> Iterator[str]:
     """Yield the loss of reports that show one answer by k-RR through k-RR."""
-    yield "| values | epsilon | per_report | 1 report | 2 | 3 | 5 | 30 | for ever |"
+    yield "| values | epsilon | per_report | 1 report | 2 | 3 | 5 | 30 | lifetime |"
     yield "|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     for size, lifetime, epsilon in ((2, 4.0, 2.0), (3, 4.0, 1.0), (4, 4.0, 2.0), (16, 4.0, 2.0), (64, 4.0, 0.5)):
         response = RepeatedResponse(size=size, epsilon=epsilon, lifetime=lifetime)

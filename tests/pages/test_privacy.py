@@ -61,7 +61,7 @@ def test_the_privacy_statement_of_memoised_sets_has_the_methods_own_numbers() ->
     collection = example("memoised-films.yaml")
     assert isinstance(collection, ItemCollection)
     rows = re.findall(
-        r"^\| (\d+|all) epochs?(?:, for ever)? \| (.*?) \| ([\d.]+) \| (.*?) \|$",
+        r"^\| (\d+|all) epochs?(?:, in a lifetime)? \| (.*?) \| ([\d.]+) \| (.*?) \|$",
         table(PAGE, "privacy of memoised sets"),
         flags=re.MULTILINE,
     )

@@ -18,13 +18,13 @@ async function report(name, held) {
 // Records: all attributes in each report.
 await report("care-survey", { bathing: "no", mobility: "some" });
 
-// Sampled: each user answers one question for ever, about a value, a number or any text.
+// Sampled: each user answers one question permanently, about a value, a number or any text.
 await report("habits", { diet: "fish", age: 41.5, site: "a.example" });
 
 // Views: each user answers one question about a few attributes together.
 await report("homes", { heating: "oil", owner: "yes" });
 
-// Strings: the seed of a report tells for ever which are one user's, so the user has to agree.
+// Strings: the permanent seed links the reports of a user, so the user has to agree.
 await ledger.agree({ linked: true });
 await report("words", { word: "banana" });
 

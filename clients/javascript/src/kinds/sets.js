@@ -20,7 +20,7 @@ const MARGIN_PART = 10;
 /** Nats of a phase beyond which no chance of a response is a multiple of 2^-32: e^32 is more than 2^46. */
 const MAX_EPSILON = 32;
 
-/** Most nats that a sign may cost for ever, and most bits of a hash. */
+/** Most nats that a sign may cost in a lifetime, and most bits of a hash. */
 const MAX_FOR_EVER = 22;
 const MAX_HASH_BITS = 8;
 

@@ -64,7 +64,7 @@ public final class Receipt {
     return spent;
   }
 
-  /** Returns the nats that they may cost, for ever; infinite where they are only counted. */
+  /** Returns the nats that they may cost in a lifetime; infinite where they are only counted. */
   public double budget() {
     return budget;
   }

@@ -42,7 +42,7 @@ public final class Terms {
   /**
    * Begins terms.
    *
-   * @param nats that all reports may cost, for ever; infinite if they are only to be counted
+   * @param nats that all reports may cost in a lifetime; infinite if they are only to be counted
    */
   public static Builder budget(double nats) {
     return new Builder(nats);
@@ -53,7 +53,7 @@ public final class Terms {
     return new Builder(budget).perDay(perDay).perSpan(perSpan, spanDays).values(values).fresh(isFresh).linked(isLinked);
   }
 
-  /** Returns the nats that all reports may cost, for ever. */
+  /** Returns the nats that all reports may cost in a lifetime. */
   public double budget() {
     return budget;
   }

@@ -17,6 +17,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 import numpy as np
@@ -24,6 +25,7 @@ import numpy as np
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.mechanisms import RESOLUTION, GivenWords
 from stream_ldp.mechanisms.randomness.entropy import WordEntropy
+from stream_ldp.steps import steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
 
 #: Most ways in which the decisions of one run may turn out; so many take half a minute.
 MAX_WAYS = 2**19
+
+#: What is counted, of all enumerations of an audit together.
+ENUMERATED = "enumerated ways"
 
 
 class UnknownDistribution(StreamLDPError, ValueError):
@@ -92,7 +97,7 @@ def _ways(
     run: Callable[[Entropy], Output], *, only: int | None = None, given: Sequence[int] = (), most: int | None = None
 ) -> Iterator[tuple[Output, _Way]]:
     todo: list[list[int]] = [[]]
-    for _ in range(MAX_WAYS):
+    for _ in steps(repeat(None, MAX_WAYS), ENUMERATED):
         if not todo:
             return
         known = todo.pop()

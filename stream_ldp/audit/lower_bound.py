@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from scipy import special
 
+from stream_ldp.steps import steps
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -125,7 +127,7 @@ class _Trials:
 
 
 def _play(system: System, pair: Histories, *, users: int, entropy: Entropy, chunk: int) -> Iterator[_Trials]:
-    for start in range(0, users, chunk):
+    for start in steps(range(0, users, chunk), "attacked users, in parts"):
         length = min(chunk, users - start)
         heads = int(entropy.integers(np.full(length, 2)).sum())
         sides = [(pair[0], length - heads), (pair[1], heads)]

@@ -19,6 +19,7 @@ from stream_ldp.audit.wire.notation import keyed, word_of, words_of
 from stream_ldp.mechanisms.randomness import user_partition
 from stream_ldp.mechanisms.randomness.entropy import WordEntropy
 from stream_ldp.mechanisms.randomness.permanent import KeyedWords
+from stream_ldp.steps import steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -160,7 +161,7 @@ def row_differences(
         ("whose noise is all fresh", True, False),
         ("of a user without a secret", False, True),
     ):
-        for number, (word, time_ms) in enumerate(cases):
+        for number, (word, time_ms) in enumerate(steps(cases, f"rows {sort}")):
             # The decisions of the others are those of one source, and hardly depend on who makes them.
             part = pairs[number % share :: share if is_known and memoises else share * SECRETS // 4 + 1]
             made = reports(

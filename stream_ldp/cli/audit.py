@@ -20,7 +20,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.audit.enumerate import UnknownDistribution
+from stream_ldp.audit.enumerate import ENUMERATED, UnknownDistribution
 from stream_ldp.audit.specified_rounds import round_differences
 from stream_ldp.audit.specified_rows import differences
 from stream_ldp.audit.turns import w_event_claims
@@ -33,6 +33,7 @@ from stream_ldp.mechanisms import OSEntropy, SeededEntropy
 from stream_ldp.mechanisms.notation import EXAMPLES
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.quantity import quantity
+from stream_ldp.steps import share, steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -128,7 +129,7 @@ def audit(
 
 
 def _enumerate(audited: AuditSubject, subject: str, *, as_json: bool) -> None:
-    with _examining("the code"):
+    with _examining("the code"), share(ENUMERATED):
         found = audited.enumerated()
         if (collection := audited.collection) is not None:
             kind = kind_of(collection)
@@ -196,6 +197,7 @@ def _print_enumerated(found: Exact) -> None:
 def _run_client(audited: AuditSubject, subject: str, *, through: str | None, as_json: bool) -> None:
     # Imported here, since other audits need not wait for the import of clients.
     from stream_ldp.client.audit.audits import audit_clients  # noqa: PLC0415
+    from stream_ldp.client.audit.sending import SENT  # noqa: PLC0415
     from stream_ldp.client.audit.through import audit_through  # noqa: PLC0415
     from stream_ldp.client.process import ClientFailed  # noqa: PLC0415
 
@@ -211,7 +213,7 @@ def _run_client(audited: AuditSubject, subject: str, *, through: str | None, as_
             code=2,
         )
     failed: ClientFailed | None = None
-    with tempfile.TemporaryDirectory() as directory, _without_warnings(), _examining("a client"):
+    with tempfile.TemporaryDirectory() as directory, _without_warnings(), _examining("a client"), share(SENT):
         if through is None:
             found = asyncio.run(audit_clients(collection, file, Path(directory)))
         else:
@@ -272,24 +274,22 @@ def _attack(audited: AuditSubject, *, trials: int, confidence: float, seed: int 
     # Several bounds share the allowed error equally.
     each_confidence = 1 - (1 - confidence) / len(planned)
     results: list[dict[str, Any]] = []
-    with Console(stderr=True).status("Attacking ...") as status:
-        for attack in planned:
-            status.update(f"Attacking {attack.target}, {attack.reports} report(s) a user ...")
-            start = time.perf_counter()
-            with _examining(attack.target):
-                found = attack.run(trials=trials, confidence=each_confidence, entropy=entropy)
-            results.append(
-                {
-                    "target": attack.target,
-                    "neighbours": attack.neighbours,
-                    "reports": attack.reports,
-                    "values": attack.values.value,
-                    "epsilon": attack.claimed,
-                    "lower_bound": found.epsilon,
-                    "trials": found.trials,
-                    "seconds": time.perf_counter() - start,
-                }
-            )
+    for attack in steps(planned, "attacks"):
+        start = time.perf_counter()
+        with _examining(attack.target):
+            found = attack.run(trials=trials, confidence=each_confidence, entropy=entropy)
+        results.append(
+            {
+                "target": attack.target,
+                "neighbours": attack.neighbours,
+                "reports": attack.reports,
+                "values": attack.values.value,
+                "epsilon": attack.claimed,
+                "lower_bound": found.epsilon,
+                "trials": found.trials,
+                "seconds": time.perf_counter() - start,
+            }
+        )
     if as_json:
         _print_json({"confidence": confidence, "results": results})
     else:

@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from stream_ldp.cli.failure import explained
+from stream_ldp.cli.progress import progress_shown
 from stream_ldp.deferred import Deferred
 
 
@@ -54,7 +55,7 @@ class Commands(_WithoutTypesOfFlags, TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the user gave."""
-        with explained():
+        with explained(), progress_shown():
             return super().invoke(ctx)
 
 
@@ -83,12 +84,21 @@ class _NotImported(TyperCommand):
             found.command(name=self.name)(function)
         for registered in found.registered_commands:
             registered.cls = _Single
+            registered.help = "\n\n".join(_paragraphs(registered.callback.__doc__ or ""))
         found.info.cls = _Group
         command = typer.main.get_command(found)
         command.help = "\n\n".join([self._known.summary, *_paragraphs(command.help or "")])
         if self._known.example:
-            command.epilog = f"Example:  stream-ldp {self._known.example}"
+            command.epilog = example(self._known.example)
         return command
+
+
+def example(use: str) -> str:
+    """Return the line below the help of a command that shows a use of it.
+
+    use: without the name of the program.
+    """
+    return f"Example:  stream-ldp {use}"
 
 
 def _paragraphs(docstring: str) -> list[str]:

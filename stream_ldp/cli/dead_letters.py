@@ -12,6 +12,7 @@ import typer
 from aiokafka import TopicPartition
 
 from stream_ldp.cli.arguments import CollectionFile
+from stream_ldp.cli.commands import example
 from stream_ldp.cli.echo import echo, echo_json
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
@@ -45,7 +46,7 @@ SETTINGS = (*TOPICS, "group")
 CHUNK = 100
 
 
-@app.command(name="list")
+@app.command(name="list", epilog=example("dead-letters list survey.yaml"))
 @with_settings(SETTINGS)
 def list_(
     file: CollectionFile,
@@ -66,7 +67,7 @@ def list_(
     run_operation(_list(settings, file, reasons=frozenset(reason or Reason), newest=newest, as_json=as_json))
 
 
-@app.command()
+@app.command(epilog=example("dead-letters replay survey.yaml --reason retired"))
 @with_settings(SETTINGS)
 def replay(
     file: CollectionFile,

@@ -10,6 +10,7 @@ import typer
 from aiokafka import TopicPartition
 
 from stream_ldp.cli.arguments import CollectionFile
+from stream_ldp.cli.commands import example
 from stream_ldp.cli.displays.answer_text import AnswerText
 from stream_ldp.cli.echo import echo, echo_json
 from stream_ldp.cli.failure import fail
@@ -44,7 +45,7 @@ MAX_WINDOWS = 20
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.", show_default=False)]
 
 
-@app.command()
+@app.command(epilog=example("inspect collection survey.yaml"))
 @with_settings(SETTINGS)
 def collection(file: CollectionFile, *, as_json: AsJson = False, settings: Settings) -> None:
     """Tell how far a collection has come: partitions, lag, open windows, and its last final answers.
@@ -54,7 +55,7 @@ def collection(file: CollectionFile, *, as_json: AsJson = False, settings: Setti
     run_operation(_collection(settings, file, as_json=as_json))
 
 
-@app.command()
+@app.command(epilog=example("inspect record survey.yaml --topic reports --offset -1"))
 @with_settings(SETTINGS)
 def record(
     file: CollectionFile,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stream_ldp.cli.arguments import CollectionFiles
+from stream_ldp.cli.commands import example
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.running import run_operation
@@ -26,14 +27,14 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 SETTINGS = (*TOPICS, "group")
 
 
-@app.command(name="list")
+@app.command(name="list", epilog=example("quarantine list survey.yaml"))
 @with_settings(SETTINGS)
 def list_(files: CollectionFiles, *, settings: Settings) -> None:
     """List the records of the partials and answers topics that cannot be read, and those that hold finals back."""
     run_operation(_list(settings, load_collections(files)))
 
 
-@app.command()
+@app.command(epilog=example("quarantine release survey.yaml"))
 @with_settings(SETTINGS)
 def release(
     files: CollectionFiles,

@@ -16,7 +16,6 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.item_sets import items_of
 from stream_ldp.cli.inputs.records import Format, RecordReader, lines_of
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
-from stream_ldp.cli.progress import progress_bar
 from stream_ldp.cli.running import run_client, spent_line, until_signal
 from stream_ldp.client.errors import DeliveryError
 from stream_ldp.client.reporter import Reporter
@@ -29,6 +28,7 @@ from stream_ldp.ledger.secret import ledger_file_of, load_or_create_secret
 from stream_ldp.ledger.terms import Assumption, ReportRefused, Terms, TooManyValues
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.quantity import quantity
+from stream_ldp.steps import share
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -319,9 +319,7 @@ async def _publish(
     reporter = Reporter(collection, settings=options.settings, secret=secret, ledger=ledger)
     problem = receipt = None
     try:
-        with progress_bar() as progress:
-            # A user who types records sees them already.
-            task = progress.add_task("reports", total=None, visible=str(options.path) != "-")
+        with share("reports") as advance:
             async with reporter, aclosing(lines_of(options.path)) as chunks:
                 async for lines in chunks:
                     records = reader.read(lines)
@@ -329,7 +327,8 @@ async def _publish(
                         await reporter.report_many(records, secrets=None)
                     else:
                         receipt = await _report_series(reporter, records) or receipt
-                    progress.update(task, advance=len(records))
+                    if str(options.path) != "-":  # a user who types records sees them already
+                        advance(len(records))
                     if reader.problem:
                         break
     except (DeliveryError, OSError) as error:

@@ -13,6 +13,7 @@ import typer
 from aiokafka import TopicPartition
 
 from stream_ldp.cli.arguments import CollectionFile, time_option
+from stream_ldp.cli.commands import example
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import TOPICS, load_collections, with_settings
@@ -43,7 +44,7 @@ SETTINGS = (*TOPICS, "group")
 Yes = Annotated[bool, typer.Option("--yes", help="Do it; without this it is only told.", show_default=False)]
 
 
-@app.command()
+@app.command(epilog=example("reset groups"))
 @with_settings(SETTINGS)
 def groups(*, yes: Yes = False, settings: Settings) -> None:
     """Delete the consumer groups of workers whose collections are not registered.
@@ -53,7 +54,7 @@ def groups(*, yes: Yes = False, settings: Settings) -> None:
     run_operation(_groups(settings, yes=yes))
 
 
-@app.command()
+@app.command(epilog=example("reset position survey.yaml --since 1d"))
 @with_settings(SETTINGS)
 def position(
     file: CollectionFile,
@@ -80,7 +81,7 @@ def position(
     run_operation(_position(settings, file, int(since.timestamp() * 1_000), yes=yes))
 
 
-@app.command()
+@app.command(epilog=example("reset topics survey.yaml"))
 @with_settings(SETTINGS)
 def topics(file: CollectionFile, *, yes: Yes = False, settings: Settings) -> None:
     """Delete the topics of a collection, with its reports and answers, and its groups.

@@ -19,7 +19,6 @@ from stream_ldp.cli.inputs.item_sets import load_item_sets
 from stream_ldp.cli.inputs.population import load_population, sample
 from stream_ldp.cli.inputs.table import BINS, MISSING, Binning
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
-from stream_ldp.cli.progress import progress_bar
 from stream_ldp.cli.running import run_client, until_signal
 from stream_ldp.cli.simulation.truth import TruthTally
 from stream_ldp.client.reporter import Reporter
@@ -30,6 +29,7 @@ from stream_ldp.kinds import kind_of, rounds_of
 from stream_ldp.mechanisms import Entropy, OSEntropy, SeededEntropy
 from stream_ldp.pipeline.windows import pane_of
 from stream_ldp.quantity import quantity
+from stream_ldp.steps import share
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -237,8 +237,7 @@ class _Simulation:
             self.collection, settings=settings, entropy=self.entropy, clock=lambda: time_ms, max_reports=_STEP
         )
         try:
-            with progress_bar() as progress:
-                task = progress.add_task("reports", total=len(self.people))
+            with share("reports", len(self.people)) as advance:
                 async with reporter:
                     for first in range(0, len(self.people), self.step):
                         if self.rate is not None:
@@ -248,7 +247,7 @@ class _Simulation:
                         await reporter.report_many(people, secrets=None)
                         # The truth is that of users whose reports have been made, if the rest never are.
                         self.tally.add(people, time_ms=time_ms)
-                        progress.update(task, advance=len(people))
+                        advance(len(people))
                         if time.monotonic() - saved > _SAVE_INTERVAL:
                             self._save()
                             saved = time.monotonic()

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.cli.arguments import CollectionFiles
+from stream_ldp.cli.commands import example
 from stream_ldp.cli.displays.table_text import print_whole
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 
-@app.command()
+@app.command(epilog=example("topics create survey.yaml films.yaml"))
 @with_settings((*TOPICS, "group"))
 def create(
     files: CollectionFiles,
@@ -62,14 +63,14 @@ def create(
     run_operation(_create(settings, load_collections(files), partitions, replication))
 
 
-@app.command(name="list")
+@app.command(name="list", epilog=example("topics list survey.yaml"))
 @with_settings(TOPICS)
 def list_(files: CollectionFiles, *, settings: Settings) -> None:
     """Show the topics that the collections need and those that exist; fail if a worker could not start with them."""
     run_operation(_list(settings, load_collections(files)))
 
 
-@app.command()
+@app.command(epilog=example("topics retire care-survey"))
 @with_settings((*TOPICS, "group"))
 def retire(
     names: Annotated[list[str], typer.Argument(metavar="NAME", help="Names of collections that are registered.")],
@@ -85,14 +86,14 @@ def retire(
     run_operation(_retire(settings, names))
 
 
-@app.command()
+@app.command(epilog=example("topics registry"))
 @with_settings(TOPICS)
 def registry(*, settings: Settings) -> None:
     """Show the collections that are registered, and whether they are served."""
     run_operation(_registry(settings))
 
 
-@app.command()
+@app.command(epilog=example("topics acls survey.yaml --role worker --principal User:worker"))
 @with_settings((*TOPICS, "group"))
 def acls(
     files: CollectionFiles,

@@ -11,6 +11,7 @@ from aiokafka.errors import CommitFailedError, IllegalStateError
 from stream_ldp.kafka.consumer import SturdyConsumer
 from stream_ldp.kafka.decompression import MAX_EXPANDED_BYTES
 from stream_ldp.kafka.memory import CONNECTED, MemoryConsumer
+from stream_ldp.steps import share
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -175,12 +176,15 @@ class LogReader:
         """Yield the same records, as many at a time as have come."""
         # Asked twice, and again where nothing comes: no checksum covers an answer, and one that is damaged on its way
         # would end the reading too early or never.
-        end = max(await self.end(), await self.end())
-        while await self.position() < end:
-            if records := await self.fetch(timeout_ms=POLL_MS, max_records=MAX_RECORDS):
-                yield records
-            else:
-                end = min(end, await self.end())
+        end, done = max(await self.end(), await self.end()), await self.position()
+        with share(f"records of {self._partition.topic}", end - done) as advance:
+            while (position := await self.position()) < end:
+                advance(position - done)
+                done = position
+                if records := await self.fetch(timeout_ms=POLL_MS, max_records=MAX_RECORDS):
+                    yield records
+                else:
+                    end = min(end, await self.end())
 
     async def fetch(self, *, timeout_ms: int, max_records: int | None = None) -> list[ConsumerRecord]:
         """Return the next records as soon as there are any, or none after so many milliseconds.

@@ -10,6 +10,7 @@ from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.mechanisms.shuffling import DELTA, composed_epsilon, shuffled_epsilon
 from stream_ldp.pipeline.answer import Published
 from stream_ldp.pipeline.plan import Section
+from stream_ldp.steps import steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -132,7 +133,7 @@ def published_plans(
     """
     return [
         PublishedPlan(reports=reports, windows=windows, published=published(collection, reports, windows=windows))
-        for reports in populations
+        for reports in steps(populations, "bounds for readers of answers")
         for windows in (1, *WINDOWS)
     ]
 

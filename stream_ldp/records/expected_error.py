@@ -17,8 +17,10 @@ import numpy as np
 from stream_ldp.evaluation.distance import average_variation_distance, joint_of
 from stream_ldp.pipeline.solve_time import MAX_VALUES
 from stream_ldp.pipeline.window_task import WindowTask
+from stream_ldp.quantity import quantity
 from stream_ldp.records.solve import solve
 from stream_ldp.records.solve_time import counted_of
+from stream_ldp.steps import steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,7 +69,8 @@ def expected_errors(
         count = max(1, round(min(each, most, _MOST)))
         if count not in measured:
             repeats = _LONG if is_long else min(max(_FEWEST, _REPORTS // count), _REPEATS)
-            measured[count] = _mean([_measured(collection, spec, draw(count, seed)) for seed in range(repeats)])
+            seeds = steps(range(repeats), f"populations of {quantity(count, 'simulated user')}")
+            measured[count] = _mean([_measured(collection, spec, draw(count, seed)) for seed in seeds])
         scale = math.sqrt(count / max(each, 1.0))
         found.append(ExpectedError(avd=scale * measured[count].avd, cell=scale * measured[count].cell))
     return found

@@ -23,6 +23,12 @@ class _RealTime(LoopTimeline):
         return now_ms()
 
 
+@pytest.fixture(autouse=True)
+def _no_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take away the width of a terminal that processes of tests are told, which pipes do not have."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch, broker: FakeBroker, tmp_path: Path) -> Path:
     """Write the file of a collection whose later phases are asked in the epochs of the next seconds."""

@@ -89,6 +89,8 @@ def test_the_paragraphs_of_help_are_broken_where_the_terminal_ends() -> None:
     shown = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["plan", "--help"]).stdout
     assert "--lifetime finds the parameters that spend so" in shown
     assert "much, prints them for the collection's file, and shows their cost. For a" in shown
+    of_a_group = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["dead-letters", "replay", "--help"]).stdout
+    assert "The command can be run again: a batch" in of_a_group
 
 
 def test_every_command_of_a_table_is_where_the_table_says() -> None:
@@ -121,13 +123,16 @@ def test_help_shows_no_type_of_options_that_take_no_value(arguments: list[str]) 
     assert max(map(len, shown.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("name", GROUPS[""])
+@pytest.mark.parametrize(
+    "command", [[*filter(None, [group]), name] for group, names in GROUPS.items() for name in names], ids=" ".join
+)
 def test_the_example_in_the_help_of_a_command_is_one(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for file in ("survey.yaml", "films.yaml", "people.csv"):
         (tmp_path / file).touch()
-    help_text = CliRunner(env={"COLUMNS": "200"}).invoke(app, [name, "--help"]).output
+    help_text = CliRunner(env={"COLUMNS": "200"}).invoke(app, [*command, "--help"]).output
     (example,) = re.findall(r"Example:  stream-ldp (.*?)\s*$", help_text, flags=re.MULTILINE)
+    assert example.split()[: len(command)] == command
     parse(example)

@@ -24,15 +24,15 @@ def print_sections(sections: Iterable[Section]) -> None:
     """Print the sections one below the other."""
     console = Console(highlight=False)
     for section in sections:
+        console.print(plain(section.title), soft_wrap=not section.columns)
         if section.columns:
-            table = Table(box=box.SIMPLE, title=plain(section.title), padding=(0, 1, 0, 0))
+            table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0))
             for place, column in enumerate(section.columns):
                 cells = (len(row[place]) for row in section.rows)
                 # A heading is broken where it would make its column wider than its cells and its words do.
                 width = max([_HEADING, *cells, *map(len, column.split())])
                 table.add_column(plain(column), max_width=width)
         else:
-            console.print(plain(section.title), soft_wrap=True)
             table = Table(show_header=False, box=None, padding=(0, 2, 0, 1))
         for row in section.rows:
             table.add_row(*map(plain, row))

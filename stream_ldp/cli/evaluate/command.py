@@ -15,13 +15,13 @@ from stream_ldp.cli.evaluate.cases import Ways, cases, group_of, read_varied
 from stream_ldp.cli.evaluate.known_table import TableFile
 from stream_ldp.cli.evaluate.results import Result, echo_results, show_results
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.progress import progress_bar
 from stream_ldp.collection.located import read_text, suggestion
 from stream_ldp.collection.records import Missing
 from stream_ldp.evaluation.experiment import APART, DISTANCE, Experiment, scores
 from stream_ldp.kinds import kind_of, load_solver, synthetic_of
 from stream_ldp.pipeline.window_evaluation import measure_windows
 from stream_ldp.quantity import quantity
+from stream_ldp.steps import share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -298,15 +298,14 @@ def _run(
 ) -> tuple[list[Result], bool]:
     """Run all experiments, or as many as there are until Ctrl-C, and say whether it came."""
     results: list[Result] = []
-    with progress_bar() as progress:
-        task = progress.add_task("repeats", total=repeats * len(experiments))
+    with share("repeats", repeats * len(experiments)) as advance:
         for varied, experiment in experiments:
             done: list[list[Measured]] = []
             try:
                 load_solver(experiment.collection)
                 for each in experiment.repeats(repeats, seed=seed):
                     done.append(each)
-                    progress.advance(task)
+                    advance(1)
                 found = _results(varied, experiment, done)
                 if wanted is not None:
                     found = [_searched(each, experiment, wanted=wanted, repeats=repeats, seed=seed) for each in found]

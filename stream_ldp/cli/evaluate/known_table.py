@@ -16,12 +16,12 @@ from stream_ldp.cli.inputs.item_sets import load_item_sets, named_sets
 from stream_ldp.cli.inputs.population import load_population
 from stream_ldp.cli.inputs.table import columns_of, read_rows
 from stream_ldp.cli.inputs.text_file import text_of
-from stream_ldp.cli.progress import watched
 from stream_ldp.collection.records import Missing
 from stream_ldp.collection.values import text_of as value_text
 from stream_ldp.errors import DataError
 from stream_ldp.evaluation.completion import ordered
 from stream_ldp.quantity import quantity
+from stream_ldp.steps import steps
 
 
 class TableFile:
@@ -59,7 +59,7 @@ class TableFile:
         """Return the values of a column that occur, in their order; an empty text for what is missing."""
         if name not in self._values:
             what = f"attribute {name!r}: the given value"
-            rows = watched(read_rows(self.path, [name]), total=None, what="rows")
+            rows = steps(read_rows(self.path, [name]), "rows")
             found = ordered(value_text(row[name], what=f"{place}: {what}") or "" for place, row in rows)
             self._values[name] = [each for each in found if each or self._missing is None]
         return self._values[name]

@@ -78,7 +78,7 @@ def show_results(results: Sequence[Result], *, title: str) -> None:
     metrics = list(dict.fromkeys(name for each in results for name in each.score.metrics))
     first = next((name for name in metrics if f"{name}_sd" in metrics), None)
     shown = [name for name in metrics if not name.endswith("_sd") or name == f"{first}_sd"]
-    drawn = Table("series", box=box.SIMPLE, title=plain(title))
+    drawn = Table("series", box=box.SIMPLE, title=plain(title), title_justify="left")
     for key in varied:
         drawn.add_column(plain(key))
     for heading in ("users", *shown, "seconds"):

@@ -13,6 +13,7 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.kinds import kind_of, parse_collection
 from stream_ldp.mechanisms import MECHANISMS
 from stream_ldp.mechanisms.privacy_loss import shown_guess
+from stream_ldp.steps import steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +82,7 @@ def _joint(
     names = [each.keys["name"] for each in attributes]
     series = re.sub(r"[^a-z0-9]+", "-", "-".join(names).lower()).strip("-")[:63].strip("-") or "all"
     errors: dict[str, tuple[float, dict[str, Any]]] = {}
-    for kind, spec in MECHANISMS.items():
+    for kind, spec in steps(MECHANISMS.items(), "mechanisms to compare"):
         try:
             found = spec.for_budget(
                 sizes=tuple(each.cells for each in attributes), lifetime=epsilon, per_report=None

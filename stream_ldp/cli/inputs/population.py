@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.cli.inputs.table import Binning, read_rows
-from stream_ldp.cli.progress import watched
 from stream_ldp.collection.records import CollectionOfRecords, Missing, encode_rows
 from stream_ldp.errors import DataError
+from stream_ldp.steps import steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ def load_population(
     labels = _labels(collection, binning)
 
     def rows() -> Iterator[tuple[str, dict[str, Any]]]:
-        for place, row in watched(read_rows(path, names), total=None, what="rows"):
+        for place, row in steps(read_rows(path, names), "rows"):
             try:
                 yield place, row | {name: binning.binned(name, row[name], labels=labels[name]) for name in labels}
             except DataError as error:

@@ -14,6 +14,7 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.terms import Terms
 from stream_ldp.pipeline.wire import HEADER_BYTES, decode
+from stream_ldp.steps import done
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +29,9 @@ _CHECKED_FROM = 8
 
 #: Settings of the audited clients: the broker in memory takes the place of the one that they name.
 SETTINGS = Settings(brokers="127.0.0.1:9092")
+
+#: What is counted while an audit runs.
+SENT = "batches of audited clients"
 
 #: The time at which audits begin: 2024-01-01, 00:00 UTC.
 START_MS = 1_704_067_200_000
@@ -115,6 +119,7 @@ class ClientAudit:
         """Keep what another broker has seen with the rest, and return it."""
         self.seen.producers += broker.producers
         self.seen.sent += broker.sent
+        done(len(broker.sent), SENT)
         return broker.sent
 
 

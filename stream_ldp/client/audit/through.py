@@ -18,10 +18,11 @@ from stream_ldp.audit.wire.batch import read, rounded_time
 from stream_ldp.audit.wire.notation import Unspecified
 from stream_ldp.client.audit.chance import CHANCE, differing_bit, id_problems
 from stream_ldp.client.audit.finding import Finding, finding
-from stream_ldp.client.audit.sending import mischarged
+from stream_ldp.client.audit.sending import SENT, mischarged
 from stream_ldp.client.process import ClientEnded, ClientFailed, ClientProcess, ClientRefused, Left
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import kind_of
+from stream_ldp.steps import done
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -119,6 +120,7 @@ class _Through:
         words = None if word is None else [word]
         found = self._process.report(self._collection.name, user, held, time_ms=time_ms, words=words, **options)
         self._frames += [(time_ms, left) for left in found.left]
+        done(len(found.left), SENT)
         return found
 
     def _asked(self, number: int) -> tuple[bytes, int]:

@@ -41,15 +41,48 @@ def test_a_string_that_a_terminal_would_obey_is_spelt_out(capsys: pytest.Capture
     assert r"\x1b[2J\n" in capsys.readouterr().out
 
 
-def test_a_terminal_that_is_too_narrow_cuts_nothing_of_a_table() -> None:
-    drawn = RichTable(*(f"heading{number}" for number in range(10)), box=box.SIMPLE)
-    drawn.add_row(*(f"1.{number}345678" for number in range(10)))
-    console = Console(file=(file := StringIO()), force_terminal=True, width=80, color_system=None)
+def printed(drawn: RichTable, *, width: int) -> list[str]:
+    """Print a table at a terminal, whose lines it must not pass."""
+    console = Console(file=(file := StringIO()), force_terminal=True, width=width, color_system=None)
     print_whole(console, drawn)
-    text = file.getvalue()
-    assert "…" not in text
-    assert max(map(len, text.splitlines())) <= 80
-    assert all(text.count(digit) >= 10 for digit in "345678")
+    lines = [line.rstrip() for line in file.getvalue().splitlines() if line.strip()]
+    assert max(map(len, lines)) <= width, lines
+    return lines
+
+
+@pytest.mark.parametrize("drawn_in", [None, box.SIMPLE], ids=["plain", "boxed"])
+@pytest.mark.parametrize("width", [30, 60, 80, 100])
+def test_a_terminal_that_is_too_narrow_gets_a_wide_table_in_parts_with_every_number_whole(
+    drawn_in: box.Box | None, width: int
+) -> None:
+    numbers = [f"0.{number}345678" for number in range(12)]
+    drawn = RichTable("series", box=drawn_in, title="means", padding=(0, 2, 0, 0))
+    for number in range(12):
+        drawn.add_column(f"range_of_{number}", justify="right")
+    drawn.add_row("heavy-hitters", *numbers)
+    words = [line.split() for line in printed(drawn, width=width)]
+    rows = [each for each in words if each[0] == "heavy-hitters"]
+    assert [number for _, *row in rows for number in row] == numbers
+    assert sum(each == ["means"] for each in words) == 1
+
+
+def test_headings_and_texts_go_on_in_the_next_line_before_a_table_is_parted() -> None:
+    drawn = RichTable("value", box=None)
+    for heading in ("standard_error_at_most", "mechanism.epsilon"):
+        drawn.add_column(heading, justify="right")
+    drawn.add_row("one of the two", "0.0123", "1.5")
+    lines = printed(drawn, width=40)
+    assert "standard_error_at_most" not in " ".join(lines)
+    assert lines[-2].split() == ["one", "of", "the", "0.0123", "1.5"]
+    assert lines[-1].split() == ["two"]
+
+
+def test_a_width_that_the_environment_states_holds_in_a_pipe(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    print_table(table_of([of_minute(0), of_minute(1)]))
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
 
 
 def test_more_numbers_have_the_digits_of_their_own_error_or_two_that_count(

@@ -351,7 +351,7 @@ class RecordInstallation(Installation):
         )
         await self.run(role, "dead-letters list", file, says=["too_short"])
         again = ("--reason", "unknown_fingerprint", "--hopeless")
-        await self.run(role, "dead-letters replay", file, *again, says=["batches of 3 reports sent again"])
+        await self.run(role, "dead-letters replay", file, *again, says=["1 batch of 3 reports sent again"])
         await self.run(role, "quarantine list", file, says=["holds finals back"])
         await self.run(role, "inspect collection", file, says=["holds finals back"])
         await self.run(role, "quarantine release", file, says=["released"])

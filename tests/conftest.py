@@ -139,11 +139,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Number of processes of `-n auto`: two more than cores, since tests on Kafka wait more than they work.
+    """Number of processes of `-n auto`: one more than cores, since tests on Kafka wait more than they work.
 
-    Each more costs seconds of a core, in which it imports what is tested.
+    Each more costs eleven seconds of a core, in which it imports and collects what is tested.
     """
-    waiting = 0 if "not kafka" in config.option.markexpr else 2
+    waiting = 0 if "not kafka" in config.option.markexpr else 1
     return min((os.cpu_count() or 1) + waiting, MAX_PROCESSES)
 
 

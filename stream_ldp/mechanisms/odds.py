@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
+from functools import lru_cache
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.privacy_loss import PRECISION, likelihood_ratio, round_up
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
 
+#: Responses of which chance and loss are kept: the same are made again for each answer and each batch, and their
+#: logarithms, to so many digits, take as long as to perturb a thousand reports.
+_KEPT = 1_024
 
+
+@lru_cache(_KEPT)
 def kept_inside(epsilon: float, *, inside: int = 1, outside: int) -> int:
     """Return the largest chance of a favoured outcome whose loss is at most epsilon, in units of 2^-32.
 
@@ -49,6 +55,7 @@ def would_do(lowest: float, highest: float) -> str:
     return f"{low:g} to {high:g} would do" if math.isfinite(highest) else f"{low:g} or more would do"
 
 
+@lru_cache(_KEPT)
 def loss_of(kept: int, *, inside: int = 1, outside: int) -> float:
     """Return the loss of an outcome, favoured with this chance in units of 2^-32, in nats; never rounded down."""
     with localcontext(PRECISION):

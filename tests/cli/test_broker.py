@@ -2,16 +2,51 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import stream_ldp.cli.broker as command
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.embedded.ports import accepts
 
 
+class Stopped(EmbeddedKafka):
+    """A broker that SIGTERM reaches at once; that one stops cleanly is shown in tests/kafka/embedded/test_node.py."""
+
+    def start(self) -> None:
+        self.events = ["started"]
+
+    def stop(self) -> None:
+        self.events.append("stopped")
+
+    def wait(self) -> int:
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise AssertionError("the broker would run on")
+
+
+def test_the_broker_command_stops_its_broker_on_sigterm(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    made: list[Stopped] = []
+    monkeypatch.setattr(command, "EmbeddedKafka", lambda **options: made.append(Stopped(**options)) or made[-1])
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        command.broker(port=9_999, data=tmp_path)
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+    assert [each.events for each in made] == [["started", "stopped"]]
+    assert [line.split(",")[0] for line in capsys.readouterr().out.splitlines()] == [
+        "Apache Kafka listens on 127.0.0.1:9999",
+        "Apache Kafka has stopped.",
+    ]
+
+
+@pytest.mark.long
 @pytest.mark.usefixtures("kafka")
 def test_the_broker_command_stops_the_broker_cleanly_on_sigterm(tmp_path: Path) -> None:
     program = "import typer; from stream_ldp.cli.broker import broker; typer.run(broker)"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,9 +11,8 @@ from stream_ldp.cli import app
 
 
 def test_the_survey_is_tried_in_one_command_and_ends_by_itself_after_its_first_answer() -> None:
-    program = [sys.executable, "-m", "stream_ldp", "try", "--seconds", "0", "--users", "3000"]
-    done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, done.stderr
+    done = CliRunner().invoke(app, ["try", "--seconds", "0", "--users", "3000"])
+    assert done.exit_code == 0, done.stderr
     page, record, left, guess, *answers = done.stdout.splitlines()
     assert page.startswith("Page: http://127.0.0.1:")
     assert "marriage very poor" in record

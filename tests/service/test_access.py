@@ -7,7 +7,7 @@ import base64
 import itertools
 import os
 import re
-import sys
+import signal
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -44,6 +44,7 @@ from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.answer import WindowBounds, answer_key
 from stream_ldp.pipeline.content_type import BATCH_TYPE
 from stream_ldp.service import pausing
+from tests.forked import Forked
 from tests.kafka.secured import PASSWORD, SecuredKafka, token
 from tests.listening import listening
 from tests.service.epochs import FILMS, ItemDeployment, Users, film_sets, next_epoch
@@ -265,17 +266,12 @@ class RecordInstallation(Installation):
         await self.look(Role.READER, "page --finals")
 
     async def export(self) -> None:
-        """Write answers as rows, in a process of its own: the command handles signals, which no thread may."""
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "stream_ldp", "export", str(self.deployment.file)),
-            env={**self.environment(Role.READER)},
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
-        printed, _ = await process.communicate()
-        if process.returncode or b"bathing" not in printed:
-            raise Refused(printed.decode())
-        self.commands.add("export")
+        """Write answers as rows."""
+        process, output = self.process(Role.READER, "export")
+        code = await asyncio.to_thread(process.wait, 60)
+        printed = output.read_text(encoding="utf-8")
+        if code or "bathing" not in printed:
+            raise Refused(printed)
 
     async def watch(self) -> None:
         """Look at answers of open windows."""
@@ -286,19 +282,14 @@ class RecordInstallation(Installation):
 
     async def look(self, role: Role, command: str) -> None:
         """Read an answer from the page, as a browser does."""
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *("-m", "stream_ldp", *command.split(), str(self.deployment.file), "--port", "0"),
-            env={**self.environment(role)},
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        self.commands.add(command)
-        assert process.stdout is not None
+        process, output = self.process(role, command, "--port", "0")
         try:
             async with asyncio.timeout(60), aiohttp.ClientSession() as session:
-                (url,) = re.findall(r"http://\S+/", (await process.stdout.readline()).decode())
-                async with session.get(f"{url}events") as events:
+                while not (urls := re.findall(r"http://\S+/", output.read_text(encoding="utf-8"))):
+                    if process.poll() is not None:
+                        raise Refused("the page has ended")
+                    await asyncio.sleep(0.05)
+                async with session.get(f"{urls[0]}events") as events:
                     async for line in events.content:
                         if b'"reports"' in line:
                             return
@@ -306,9 +297,19 @@ class RecordInstallation(Installation):
         except aiohttp.ClientError as error:
             raise Refused("the page is gone") from error
         finally:
-            if process.returncode is None:
-                process.terminate()
-            await process.communicate()
+            process.send_signal(signal.SIGTERM)
+            await asyncio.to_thread(process.wait, 60)
+
+    def process(self, role: Role, command: str, *words: str) -> tuple[Forked, Path]:
+        """Run a command about the collection in a process of its own: it handles signals, which no thread may.
+
+        Returns:
+            The process, and the file to which it prints.
+        """
+        output = self.deployment.directory / f"printed-{next(self.numbers)}"
+        arguments = ["-m", "stream_ldp", *command.split(), str(self.deployment.file), *words]
+        self.commands.add(command)
+        return Forked(arguments, output=output, environment=self.environment(role)), output
 
     async def replay(self) -> None:
         """Answer a window again, and make records of it."""

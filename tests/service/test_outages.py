@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 import time
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -64,13 +65,16 @@ async def follow(worker: WorkerProcess, *, seconds: float) -> None:
         await asyncio.sleep(1)
 
 
-async def through_an_outage(mortal: EmbeddedKafka, directory: Path, prefix: str, *, how: str, seconds: float) -> None:
+async def through_an_outage(
+    mortal: EmbeddedKafka, directory: Path, prefix: str, *, how: str, seconds: float, count: int = 2
+) -> None:
+    """Lose the broker of so many workers for a while."""
     lose, bring_back = HOW[how]
     deployment = await JointDeployment.create(directory, brokers=mortal.bootstrap, prefix=prefix)
-    with deployment.worker() as first, deployment.worker() as second:
-        workers = first, second
+    with ExitStack() as running:
+        workers = [running.enter_context(deployment.worker()) for _ in range(count)]
         await asyncio.gather(*[worker.ready() for worker in workers])
-        assert "stream_ldp_broker_connected 1.0" in (await first.get("/metrics"))[1]
+        assert "stream_ldp_broker_connected 1.0" in (await workers[0].get("/metrics"))[1]
         # Not long enough for the last windows to close before the broker is lost.
         await play(deployment, users=20_000, seconds=3)
         await asyncio.to_thread(lose, mortal)
@@ -90,9 +94,11 @@ async def through_an_outage(mortal: EmbeddedKafka, directory: Path, prefix: str,
 async def test_a_broker_that_is_away_for_ten_seconds_is_told_at_once_and_costs_no_report(
     mortal: EmbeddedKafka, tmp_path: Path, prefix: str
 ) -> None:
-    await through_an_outage(mortal, tmp_path, prefix, how="killed", seconds=10)
+    await through_an_outage(mortal, tmp_path, prefix, how="killed", seconds=10, count=1)
 
 
+# That it waits at its start, and ends with the reason of an outage, is quickly shown in test_worker.py.
+@pytest.mark.long
 async def test_a_worker_waits_for_its_broker_and_ends_with_a_reason_after_a_long_outage_only(
     mortal: EmbeddedKafka, tmp_path: Path, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

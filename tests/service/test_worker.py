@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from stream_ldp.cli import app
 from stream_ldp.client.reporter import Reporter
-from stream_ldp.kafka.connection import AccessRefused
+from stream_ldp.kafka.connection import AccessRefused, BrokerUnreachable
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.kafka.patience import WAITED
 from stream_ldp.kafka.settings import Settings
@@ -30,7 +30,7 @@ from stream_ldp.service import pausing, worker
 from stream_ldp.service.replay import compare
 from stream_ldp.service.worker import WorkerCrashed, may_begin_again
 from tests.chaos.proxy import ProxiedKafka, Proxy
-from tests.service.harness import SURVEY, JointDeployment, batches
+from tests.service.harness import SURVEY, JointDeployment, batches, free_port
 
 SEED = 20260717
 
@@ -216,6 +216,21 @@ async def test_a_worker_whose_password_has_changed_should_be_restarted_unless_it
     assert process.live() == ["restart it", "no turn"]
     monkeypatch.setattr(process, "_again", "its parts begin again")
     assert process.live() == []
+
+
+async def test_a_worker_waits_for_its_broker_at_the_start_and_ends_with_the_reason_of_an_outage(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(worker, "gc", SimpleNamespace(freeze=lambda: None, set_threshold=lambda _: None))
+    address = f"127.0.0.1:{free_port()}"
+    settings = Settings.load(brokers=address, admin_port=0, outage="1s")
+    refused = f"{address}: connection refused: no broker listens on this port"
+    with pytest.raises(BrokerUnreachable) as ended:
+        await worker.run(settings, {})
+    assert str(ended.value) == refused
+    assert [text for text in caplog.messages if text.startswith("not started yet")] == [
+        f"not started yet, and waiting for up to 1s (--outage): {refused}"
+    ]
 
 
 @pytest.mark.long

@@ -51,6 +51,8 @@ def test_a_broker_keeps_its_records_when_it_is_killed_and_under_new_ports(tmp_pa
         with EmbeddedKafka(data=tmp_path) as second:
             assert second.bootstrap != first.bootstrap
             assert asyncio.run(_read(second.bootstrap, "kept")) == [b"acknowledged"]
+    # Kafka leaves this behind when it was stopped in good order, and reads its whole log again when it was not.
+    assert (tmp_path / "log" / ".kafka_cleanshutdown").exists()
 
 
 def test_a_broker_uses_the_archive_of_its_classes_from_its_first_start(kafka: EmbeddedKafka) -> None:

@@ -32,14 +32,14 @@ class Stopped(EmbeddedKafka):
 def test_the_broker_command_stops_its_broker_on_sigterm(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    made: list[Stopped] = []
-    monkeypatch.setattr(command, "EmbeddedKafka", lambda **options: made.append(Stopped(**options)) or made[-1])
+    made = Stopped(data=tmp_path, port=9_999)
+    monkeypatch.setattr(command, "EmbeddedKafka", lambda **_: made)
     handler = signal.getsignal(signal.SIGTERM)
     try:
         command.broker(port=9_999, data=tmp_path)
     finally:
         signal.signal(signal.SIGTERM, handler)
-    assert [each.events for each in made] == [["started", "stopped"]]
+    assert made.events == ["started", "stopped"]
     assert [line.split(",")[0] for line in capsys.readouterr().out.splitlines()] == [
         "Apache Kafka listens on 127.0.0.1:9999",
         "Apache Kafka has stopped.",

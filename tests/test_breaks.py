@@ -114,11 +114,14 @@ def test_the_audit_of_the_client_accuses_nothing_that_is_not_broken(subject: str
 
 @pytest.mark.parametrize(
     "broken",
-    # That broken wheels, hashes and unary codes are caught is shown in seconds for small ones, in tests/audit; others
-    # have a quick test of their own.
+    # That broken wheels, hashes and unary codes are caught is shown in seconds for small ones, in tests/audit, and so
+    # is that of words, edges, slots and wide responses; others have a quick test of their own.
     [
         pytest.param(
-            each, marks=pytest.mark.long if each.subject in (WHEEL, HASHED_VALUE, MINED) or each.test else ()
+            each,
+            marks=pytest.mark.long
+            if each.subject in (WHEEL, HASHED_VALUE, MINED) or each.test or each.number in {3, 6, 7, 14, 39}
+            else (),
         )
         for each in by(EXACT)
     ],
@@ -130,9 +133,10 @@ def test_the_exact_audit_catches(broken: Break) -> None:
 
 @pytest.mark.parametrize(
     "broken",
-    # What the audit finds of large sets is shown by two; of ledgers, tests/ledger has quick tests.
+    # What the audit finds of large sets is shown by one; of ledgers, tests/ledger has quick tests, and of randomness
+    # that is not the system's, tests/client/audit.
     [
-        pytest.param(each, marks=pytest.mark.long if each.number in {27, 28, 29, 33, 36} else ())
+        pytest.param(each, marks=pytest.mark.long if each.number in {9, 23, 27, 28, 29, 30, 33, 36} else ())
         for each in by(CLIENT)
         if EXACT not in each.by
     ],
@@ -142,7 +146,15 @@ def test_the_audit_of_the_client_catches(broken: Break) -> None:
     assert caught(broken, CLIENT)
 
 
-@pytest.mark.parametrize("broken", [each for each in BREAKS if not each.by], ids=named)
+@pytest.mark.parametrize(
+    "broken",
+    # To run a test on the broken package takes two seconds, of which most are imports.
+    [
+        pytest.param(each, marks=pytest.mark.long if place else ())
+        for place, each in enumerate(each for each in BREAKS if not each.by)
+    ],
+    ids=named,
+)
 def test_a_named_test_catches(broken: Break) -> None:
     assert caught_by_test(broken)
 

@@ -40,10 +40,7 @@ class SturdyConsumer(AIOKafkaConsumer):  # type: ignore[misc]
     async def start(self) -> None:
         """Connect."""
         await super().start()
-        # A log is read to its end, which is asked for again and again. The consumer in a group notices by the order
-        # of its answers that a topic has been deleted.
-        if self._group_id is None:
-            self._fetcher.ask_offsets_aside()
+        self._fetcher.ask_offsets_aside()
 
     async def stop(self) -> None:
         """Disconnect."""
@@ -118,6 +115,15 @@ class QuickConsumer(SturdyConsumer):
         period: seconds from one time at which it is fetched to the next, positive.
         """
         self._fetcher.wanted_at, self._fetcher.period = time.monotonic() + seconds, period
+
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        """Go on at an offset, soon."""
+        super().seek(partition, offset)
+        self._fetcher.hurry()
+
+    def look_every(self, milliseconds: int) -> None:
+        """Look as often at what partitions its topics have, from the next look on."""
+        self._client._metadata_max_age_ms = milliseconds
 
     async def getmany(self, *partitions: Any, **options: Any) -> dict[Any, list[Any]]:
         """Return the next records of each partition, as aiokafka does."""

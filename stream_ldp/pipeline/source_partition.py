@@ -6,6 +6,7 @@ so that after a crash another worker arrives at the same partials by reading aga
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -150,6 +151,12 @@ class SourcePartition:
         return None if self._watermark == NEVER else self._watermark
 
     @property
+    def advanced_ms(self) -> int | None:
+        """Event time that it will have reached with the next flush; None before its first batch."""
+        reached = max(self._watermark, self._watermark_if_idle)
+        return None if reached == NEVER else reached
+
+    @property
     def replaying(self) -> bool:
         """True while it reads again what an earlier owner had read: a flush then writes nothing."""
         return self.position < self._news_from
@@ -166,6 +173,35 @@ class SourcePartition:
     def finished(self) -> bool:
         """Whether no later record can count: its windows close without a wait for one."""
         return self._end is not None and self.position >= self._end
+
+    @property
+    def rests_ms(self) -> float:
+        """Milliseconds of silence, from now on, in which it closes no pane by itself; 0 if it has to be looked at."""
+        window = self._collection.window
+        if self.replaying or not self._claimed:
+            return 0.0
+        if self._watermark_of_data == NEVER:
+            return math.inf
+        if self.finished:
+            return math.inf if self._watermark >= self._last_close_ms else 0.0
+        if window.idle_timeout_ms is None:
+            return math.inf
+        next_ms = closes_at(self.panes_closed * window.pane_ms, window)
+        return max(0.0, next_ms - self._watermark_of_data + window.idle_timeout_ms - self._silent_ms)
+
+    @property
+    def panes_closed(self) -> int:
+        """Number of panes since 1970-01-01 UTC that it has closed; far below zero before its first batch."""
+        return panes_closed(self._watermark, self._collection.window)
+
+    @property
+    def _last_close_ms(self) -> int:
+        """The watermark that closes the last window which its newest report is part of."""
+        window = self._collection.window
+        if not self._panes and window.size_ms == window.pane_ms:
+            return self._watermark  # They are closed, as an earlier owner may have seen to.
+        # That window ends its length after the report's pane begins.
+        return closes_at(pane_of(self._watermark_of_data, window) + window.size_ms - window.pane_ms, window)
 
     @property
     def open_panes(self) -> int:
@@ -287,12 +323,11 @@ class SourcePartition:
         """
         window = self._collection.window
         target = NEVER if others_ms is None else others_ms
-        if self._watermark_of_data != NEVER and window.idle_timeout_ms is not None:
-            target = max(target, self._watermark_of_data + int(self._silent_ms) - window.idle_timeout_ms)
         if self._watermark_of_data != NEVER and self.finished:
-            # The last window that its newest report is part of ends a window's length after its pane begins.
-            last = pane_of(self._watermark_of_data, window) + window.size_ms - window.pane_ms
-            target = max(target, closes_at(last, window))
+            # No time closes later windows: were the collection served again, what came meanwhile would be late.
+            target = max(target, self._last_close_ms)
+        elif self._watermark_of_data != NEVER and window.idle_timeout_ms is not None:
+            target = max(target, self._watermark_of_data + int(self._silent_ms) - window.idle_timeout_ms)
         # An advance that closes no pane is not worth a commit.
         if panes_closed(target, window) > panes_closed(self._watermark, window):
             self._watermark_if_idle = target

@@ -114,6 +114,8 @@ class CollectionMerger:
         self._metrics = metrics
         self._writer = writer
         self._commit_looked_at = -math.inf
+        # Whether something has come since the place of the last commit was compared with the present one.
+        self._moved = False
         # Records that came while it was being rebuilt: each partition is applied in the order of its log.
         self._waiting: deque[LogEntry] = deque()
         self._wake = asyncio.Event()
@@ -216,7 +218,7 @@ class CollectionMerger:
             if not held:
                 await self._tidy_up()
             now = time.monotonic()
-            waits = [LOOK_SECONDS]
+            waits = [COMMIT_SECONDS if self._moved else LOOK_SECONDS]
             waits += [
                 max(0.0, provisional.due_at - now) for provisional in provisionals if provisional.due_at is not None
             ]
@@ -275,6 +277,7 @@ class CollectionMerger:
         if (watermark := entry.watermark_of(self.merge.fingerprint)) is not None:
             await self._hear_of(watermark.topic)
         self._applied = max(self._applied, entry.offset)
+        self._moved = True
         return self._quarantine.apply(self.merge, entry)
 
     async def _hear_of(self, topic: TopicIdentity) -> None:
@@ -329,6 +332,7 @@ class CollectionMerger:
         if time.monotonic() < self._commit_looked_at + COMMIT_SECONDS:
             return
         self._commit_looked_at = time.monotonic()
+        self._moved = False
         checkpoint = self._quarantine.bound(self.merge.checkpoint)
         if checkpoint is None or checkpoint == self.committed:
             return

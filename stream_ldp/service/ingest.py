@@ -32,7 +32,7 @@ from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.content_type import PARTIAL
 from stream_ldp.pipeline.rejection import Reason, Rejected
-from stream_ldp.pipeline.statistics.sending import flush_seconds
+from stream_ldp.pipeline.statistics.sending import PATIENCE, flush_seconds
 from stream_ldp.service.dead_letters import dead_letter, refused_of
 from stream_ldp.service.joining import Joining
 from stream_ldp.service.ownership import Ownership
@@ -57,9 +57,13 @@ log = logging.getLogger(__name__)
 #: Longest wait for records, in milliseconds, by which the notice of an idle partition can be late.
 POLL_MS = 250
 
-#: Longest wait for records of a collection that nobody has reported to, in milliseconds; what is said of its topics
-#: may be as old. Hundreds of them take no more of a processor than a few that are used.
+#: Longest wait for records of a collection that nobody reports to, in milliseconds; what is said of its topics may be
+#: as old. Hundreds of them take no more of a processor than a few that are used.
 QUIET_MS = 20_000
+
+#: Milliseconds of a turn, beside its wait for records, that count as silence of producers: longer than it takes to
+#: ask and to flush, and too short for a worker that was suspended to take its own absence for theirs.
+TURN_MS = 1_000
 
 #: The most records of one turn. Ten times as many kept the event loop busy, and all else on it waiting, for 400 ms.
 MAX_RECORDS = 2_000
@@ -169,7 +173,12 @@ class Ingest(Service):
         self._flush_seconds = flush_seconds(min(series.every_ms for series in collection.series))
         self._rejections = RejectionLog(collection.name)
         self._outage_seconds = settings.outage_seconds
-        self._running = self._quiet = False
+        self._running = False
+        # Milliseconds in which nothing changes unless a record comes; flushes in a row that had nothing to write.
+        self._rest_ms, self._unchanged = 0.0, 0
+        # At the last look at the topic: the own partitions, and the number of those that other workers own.
+        self._looked_at: set[TopicPartition] = set()
+        self._others = 0
         self._finished = asyncio.Event()
         self._asking_since: float | None = None
         # Of the dead letters since the last flush. A flood of junk would fill the memory between two flushes.
@@ -179,7 +188,7 @@ class Ingest(Service):
         # The lag and the places of reading, and when they were last seen to make progress.
         self._seen = 0, 0
         self._progressed_at = clock()
-        self._turned_at = self._checked_at = self._answered_at = self._flushed_at = clock()
+        self._turned_at = self._listened_at = self._checked_at = self._answered_at = self._flushed_at = clock()
 
     def problems(self) -> list[str]:
         """Say why the ingest is not ready; empty when it is."""
@@ -188,7 +197,7 @@ class Ingest(Service):
         if not self._ownership.joined:
             return [f"{self.collection.name}: waiting for partitions of {self._topic}"]
         unanswered = max(self._clock() - self._answered_at, self.seconds_asking)
-        if unanswered > UNANSWERED_SECONDS + (QUIET_MS / 1_000 if self._quiet else 0.0):
+        if unanswered > UNANSWERED_SECONDS + self._wait_ms / 1_000:
             return [f"{self.collection.name}: the brokers of {self._topic} have not answered for {unanswered:.0f} s"]
         if waiting := self._ownership.waiting:
             numbers = ", ".join(map(str, waiting))
@@ -213,7 +222,7 @@ class Ingest(Service):
 
     def begin(self) -> None:
         """Count the seconds since the last turn from now on: joining a group may take long."""
-        self._turned_at = self._clock()
+        self._turned_at = self._listened_at = self._clock()
 
     async def on_start(self) -> None:
         """Join the group."""
@@ -248,12 +257,14 @@ class Ingest(Service):
             ReportsLost: retention has deleted the reports that are next.
             KafkaError, TimeoutError: the brokers have not answered for as long as an outage may last.
         """
-        # A flush must not wait for records that do not come.
-        left_ms = round(1_000 * (self._flushed_at + self._flush_seconds - self._clock()))
-        wait_ms = QUIET_MS if self._quiet else min(max(1, left_ms), POLL_MS)
+        wait_ms = self._wait_ms
         fetched = await self._ownership.fetch(timeout_ms=wait_ms, max_records=MAX_RECORDS)
-        # The whole turn counts, since a busy worker hardly waits; never more, since a stopped one has not listened.
-        passed_ms = min(1_000 * self.seconds_since_turn, wait_ms + POLL_MS)
+        # From fetch to fetch, since a busy worker hardly waits; never more, since a stopped one has not listened.
+        now = self._clock()
+        passed_ms = min(1_000 * (now - self._listened_at), wait_ms + TURN_MS)
+        self._listened_at = now
+        if fetched:
+            self._rest_ms = 0.0
         async with self._ownership.lock:
             self._asking_since = self._clock()
             try:
@@ -263,6 +274,14 @@ class Ingest(Service):
         self._rejections.look(now=self._clock())
         self._observe()
         self._turned_at = self._clock()
+
+    @property
+    def _wait_ms(self) -> int:
+        """Milliseconds that a turn waits for records at most: a flush must not wait for those that do not come."""
+        if self._rest_ms > POLL_MS:
+            return math.ceil(min(self._rest_ms, QUIET_MS))
+        left_ms = round(1_000 * (self._flushed_at + self._flush_seconds - self._clock()))
+        return min(max(1, left_ms), POLL_MS)
 
     async def _process(self, fetched: Mapping[TopicPartition, Sequence[Any]], passed_ms: float) -> None:
         """Do all of a turn that waits for brokers, which ends by itself when an outage lasts too long."""
@@ -291,6 +310,25 @@ class Ingest(Service):
             self._note_flood()
         if flooded or self._clock() >= self._flushed_at + self._flush_seconds:
             await self._flush()
+            self._rest_ms = self._may_rest_ms()
+
+    def _may_rest_ms(self) -> float:
+        """Return for how many milliseconds nothing is to be written or watched unless a record comes."""
+        states = [owned.state for owned in self._ownership.partitions.values()]
+        looked = self._answered_at >= self._checked_at and self._looked_at == self._ownership.partitions.keys()
+        if self._ownership.waiting or not looked:
+            return 0.0
+        # A large statistic of an open pane may wait for some flushes until it is sent.
+        if self._unchanged <= PATIENCE and any(state.open_panes for state in states):
+            return 0.0
+        idle_ms = self.collection.window.idle_timeout_ms
+        if idle_ms is not None and len({state.panes_closed for state in states}) > 1:
+            return 0.0  # Those that are behind follow the others as soon as they are idle.
+        rest_ms = min((state.rests_ms for state in states), default=math.inf)
+        if self._others and idle_ms is not None and any(state.watermark_ms is not None for state in states):
+            # An idle partition follows those of other workers, which are asked about at each turn.
+            rest_ms = min(rest_ms, idle_ms / 2)
+        return rest_ms
 
     async def _count(self, partition: TopicPartition, records: Sequence[Any]) -> None:
         """Count the fetched records if they are the next of their partition."""
@@ -353,6 +391,7 @@ class Ingest(Service):
         """
         partitions = self._ownership.partitions
         self._checked_at = self._clock()
+        self._looked_at = set(partitions)
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 topics = await self._cluster.identities(self._topics.names)
@@ -360,11 +399,15 @@ class Ingest(Service):
                 topic = topics.get(self._topic)
                 if topic is not None:
                     self._ownership.compare(topic)
+                    self._others = topic.partitions - len(partitions)
                     self._unused = "" if partitions else await self._why_unused(topic.partitions)
                 ends, commits = {}, {}
                 if topic is not None:
                     ends = await self._ownership.ends()
-                    commits = await self._ownership.commits() if idle else {}
+                    if self._others and idle:
+                        commits = await self._ownership.commits()
+                    else:  # All have been committed, by this worker or by those before.
+                        commits = {each: owned.state.checkpoint for each, owned in partitions.items()}
         except (KafkaError, ClusterError, TimeoutError) as error:
             self._tolerate(error)
             # The absence of a broker is not the silence of producers: the idle time begins anew when it is back.
@@ -386,15 +429,18 @@ class Ingest(Service):
         if seen[0] == 0 or seen[1] != self._seen[1]:
             self._progressed_at = self._clock()
         self._seen = seen
-        for partition in partitions.keys() & set(idle):
+        read = [
+            partition
+            for partition in partitions.keys() & set(idle)
+            if partitions[partition].state.finished or ends[partition] == partitions[partition].state.position
+        ]
+        reached = {partition: checkpoint.watermark_ms for partition, checkpoint in commits.items()}
+        # Twice, so that each follows all others, whose advances are committed with its own.
+        for partition in [*read, *read]:
             state = partitions[partition].state
-            if state.finished or ends[partition] == state.position:
-                others = [
-                    checkpoint.watermark_ms
-                    for other, checkpoint in commits.items()
-                    if other != partition and checkpoint.watermark_ms is not None
-                ]
-                state.advance_idle(max(others, default=None))
+            others = [each for other, each in reached.items() if other != partition and each is not None]
+            state.advance_idle(max(others, default=None))
+            reached[partition] = state.advanced_ms
 
     async def _why_unused(self, partitions: int) -> str:
         """Say that this worker owns no partition although there are enough; empty if there are not, or not now.
@@ -432,18 +478,10 @@ class Ingest(Service):
             for partition, owned in partitions.items()
             if (changed := owned.state.take_changes()) is not None
         }
-        # Nothing can change before a record comes, since nothing has ever been counted that time could close.
-        self._quiet = (
-            not changes
-            and not self._ownership.waiting
-            and self._answered_at >= self._checked_at
-            and all(
-                owned.state.watermark_ms is None and not (owned.state.replaying or owned.dead_letters)
-                for owned in partitions.values()
-            )
-        )
         if not changes:
+            self._unchanged += 1
             return
+        self._unchanged = 0
         # Steps 1 and 2: send the partials and the dead letters, and wait until every one is acknowledged.
         published = await self._encoded(
             [

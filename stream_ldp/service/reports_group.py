@@ -35,9 +35,10 @@ if TYPE_CHECKING:
 #: Default of Kafka for the longest time between two fetches of a live consumer, in milliseconds.
 MAX_POLL_INTERVAL_MS = 300_000
 
-#: Milliseconds between two looks of a consumer at what partitions its topics have. Kafka's default is five minutes,
-#: for which the reports in partitions that are added would wait, until their windows have closed.
-METADATA_MS = 2_000
+#: Milliseconds between two looks of a consumer at what partitions its topics have, at least, and for each topic: an
+#: answer takes 100 us a topic. Kafka's default is five minutes, for which the reports in partitions that are added
+#: would wait, until their windows have closed.
+METADATA_MS, TOPIC_METADATA_MS = 2_000, 50
 
 #: Seconds for which collections that begin or end together are gathered, so that they join the group once.
 TOGETHER_SECONDS = 0.1
@@ -135,6 +136,9 @@ class ReportsGroup(ConsumerRebalanceListener):  # type: ignore[misc]
         self._fetching = False
         # By topic: every how many seconds its collection wants records.
         self._periods: dict[str, float] = {}
+        # What the consumer has been assigned, whole and by topic.
+        self._assigned: set[TopicPartition] = set()
+        self._assigned_of: dict[str, set[TopicPartition]] = {}
 
     async def join(self, topic: str, member: Member) -> None:
         """Count a topic too.
@@ -178,6 +182,7 @@ class ReportsGroup(ConsumerRebalanceListener):  # type: ignore[misc]
                 await self.on_partitions_revoked()
                 self._consumer.subscribe(sorted(topics), listener=self)
                 self._subscribed = topics
+                self._consumer.look_every(max(METADATA_MS, TOPIC_METADATA_MS * len(topics)))
 
     async def _start(self, topics: set[str]) -> None:
         consumer = QuickConsumer(
@@ -191,7 +196,7 @@ class ReportsGroup(ConsumerRebalanceListener):  # type: ignore[misc]
             heartbeat_interval_ms=self._settings.heartbeat_interval_ms,
             rebalance_timeout_ms=self._settings.rebalance_timeout_ms,
             request_timeout_ms=self._settings.request_timeout_ms,
-            metadata_max_age_ms=METADATA_MS,
+            metadata_max_age_ms=max(METADATA_MS, TOPIC_METADATA_MS * len(topics)),
             # A consumer that has not fetched for so long does not join its group again: not before the end of a
             # flush that waits for brokers.
             max_poll_interval_ms=round(2_000 * self._settings.outage_seconds) + MAX_POLL_INTERVAL_MS,
@@ -226,7 +231,11 @@ class ReportsGroup(ConsumerRebalanceListener):  # type: ignore[misc]
         """Return the partitions of a topic that the group has assigned to this worker."""
         if self._consumer is None:
             return set()
-        return {each for each in self._consumer.assignment() if each.topic == topic}
+        if (assigned := self._consumer.assignment()) is not self._assigned:
+            self._assigned, self._assigned_of = assigned, {}
+            for each in assigned:
+                self._assigned_of.setdefault(each.topic, set()).add(each)
+        return self._assigned_of.get(topic, set())
 
     async def fetch(self, topic: str, *, timeout_ms: int, max_records: int) -> dict[TopicPartition, list[Any]]:
         """Return the next records of a topic as soon as there are any, or none after so many milliseconds.

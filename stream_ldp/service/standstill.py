@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.merging import Merge
 
-#: Seconds between two looks at what has been committed.
-LOOK_SECONDS = 5.0
+#: Seconds between two looks at what has been committed: each is a request for each collection.
+LOOK_SECONDS = 30.0
 
 #: Seconds that a watermark may take from its commit to the merge, which is two round trips to the brokers. A worker
 #: that dies in between leaves it to the next owner, which comes after the session of the group.

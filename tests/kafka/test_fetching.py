@@ -230,6 +230,32 @@ async def test_what_gathers_is_fetched_within_a_period_however_long_ago_it_was_w
     assert [record.offset for record in found[SECOND]] == [3, 4, 5]
 
 
+async def test_brokers_wait_the_longer_the_more_partitions_there_are_and_hardly_after_a_seek(
+    broker: Broker, fetcher: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fetch that is under way knows nothing of the new place; and each one names all partitions."""
+    waits: list[int] = []
+    send = broker.send
+
+    async def noting(node: int, request: Any) -> Any:
+        waits.append(request._max_wait_ms)
+        return await send(node, request)
+
+    monkeypatch.setattr(broker, "send", noting)
+    monkeypatch.setattr(fetching, "_PARTITION_MS", 400)
+    assert set(await drain(fetcher)) == WHOLE
+    await fetcher.fetched_records([], 0.05)
+    assert set(waits) == {500}, "the wait of aiokafka"
+    fetcher.hurry()
+    waits.clear()
+    async with asyncio.timeout(SECONDS):
+        while len(waits) < 7:
+            await fetcher.fetched_records([], 0.01)
+    assert waits[-7:] == sorted(waits[-7:])
+    assert {50, 100, 200, 400, 800} <= set(waits)
+    assert max(waits) == 800, "two partitions"
+
+
 async def test_offsets_do_not_wait_behind_a_fetch_that_waits_for_records(
     broker: Broker, fetcher: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ The interplay of partitions, crashes and owners is tested in tests/machines/test
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -190,6 +191,27 @@ def test_an_idle_step_that_closes_no_pane_is_not_committed() -> None:
     assert idle_watermark(started(NOW + 2_000), 5_000, NOW + 12_000) == NOW + 12_000
 
 
+@pytest.mark.parametrize("silent_ms", [0.0, 4_000.0, 14_999.0])
+def test_a_partition_rests_until_time_closes_its_next_pane(silent_ms: float) -> None:
+    """As the last windows: that of NOW + 2 s closes after 15 s of silence, the next one 10 s later."""
+    state = started(NOW + 2_000)
+    state.observe_silence(silent_ms)
+    assert state.rests_ms == 15_000 - silent_ms
+    assert idle_watermark(state, state.rests_ms - 1, None) is None
+    assert idle_watermark(state, 1, None) == NOW + 12_000
+    assert state.rests_ms == 10_000
+
+
+def test_a_partition_rests_for_ever_before_its_first_report_and_never_before_it_has_claimed() -> None:
+    assert started().rests_ms == math.inf
+    assert SourcePartition(SURVEY, LAYOUT, partition=0).rests_ms == 0
+    behind = Checkpoint(generation=1, offset=0, position=3, watermark_ms=NOW, watermark_generation=1)
+    state = SourcePartition(SURVEY, LAYOUT, partition=0, checkpoint=behind)
+    state.take_changes()
+    assert state.replaying
+    assert state.rests_ms == 0
+
+
 def test_closed_panes_are_forgotten() -> None:
     state = started(NOW, NOW + 100_000)
     assert state.open_panes == 1
@@ -324,6 +346,24 @@ def test_open_windows_of_a_retired_collection_close_although_reports_still_come(
     # The window of 10 s that holds it ends, with its grace of 2 s, and nothing advances after that.
     assert watermarks == [NOW // 10_000 * 10_000 + 12_000]
     assert state.open_panes == 0
+
+
+def test_no_time_closes_windows_after_the_end_of_a_retired_collection() -> None:
+    """Were it served again, reports that came meanwhile would be late: they are sent again then."""
+    state = SourcePartition(SURVEY, LAYOUT, partition=0, end=1)
+    state.take_changes()
+    state.count([0], [NOW], [batch(NOW)])
+    state.take_changes()
+    closed_ms = NOW // 10_000 * 10_000 + 12_000
+    assert state.rests_ms == 0
+    assert idle_watermark(state, 10**9, None) == closed_ms
+    assert state.rests_ms == math.inf
+    for _ in range(2):
+        assert idle_watermark(state, 10**9, None) is None
+        # The next owner has nothing to close either.
+        state = SourcePartition(SURVEY, LAYOUT, partition=0, end=1, checkpoint=state.checkpoint)
+        state.take_changes()
+    assert idle_watermark(state, 1.0, closed_ms + 10_000) == closed_ms + 10_000, "it follows other partitions"
 
 
 def test_a_retired_collection_is_counted_again_alike_after_a_crash() -> None:

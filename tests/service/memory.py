@@ -49,11 +49,15 @@ class MemoryKafka:
     failing: what every question to the cluster fails with.
     refusing: what every commit is refused with.
     turn_seconds: how long a fetch takes.
+    asking_seconds: how long the question for the ends of partitions takes.
+    waiting: whether a fetch that brings nothing takes as long as it may.
     """
 
     partitions: int = 1
     seconds: float = 1_000.0
     turn_seconds: float = 0.1
+    asking_seconds: float = 0.0
+    waiting: bool = False
     done: list[tuple[str, Any]] = field(default_factory=list)
     published: list[Record] = field(default_factory=list)
     commits: dict[TopicPartition, OffsetAndMetadata] = field(default_factory=dict)
@@ -200,7 +204,8 @@ class MemoryKafka:
         pass
 
     async def getmany(self, *_: TopicPartition, timeout_ms: int, max_records: int) -> dict[TopicPartition, list[Any]]:
-        self.seconds += self.turn_seconds
+        nothing = not any(len(self.log[each]) > self.place[each] for each in self.assigned)
+        self.seconds += timeout_ms / 1_000 if self.waiting and nothing else self.turn_seconds
         self.waits_ms.append(timeout_ms)
         fetched, self.stale = self.stale, {}
         for partition in self.assigned - fetched.keys():
@@ -219,6 +224,7 @@ class MemoryKafka:
     async def end_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         if self.failing is not None:
             raise self.failing
+        self.seconds += self.asking_seconds
         return {partition: len(self.log[partition]) for partition in partitions}
 
     async def offsets_for_times(self, times: dict[TopicPartition, int]) -> dict[TopicPartition, Any]:

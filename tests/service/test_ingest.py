@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from aiokafka.errors import CommitFailedError, KafkaConnectionError, KafkaError, NodeNotReadyError
+from aiokafka.structs import OffsetAndMetadata
 
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.statistics.sending import LEAST_FLUSH_SECONDS
+from stream_ldp.pipeline.windows import closes_at, pane_of
 from stream_ldp.service.ingest import (
     CHECK_SECONDS,
     LETTER_BYTES,
@@ -23,7 +26,7 @@ from stream_ldp.service.ingest import (
 )
 from stream_ldp.service.ownership import Ownership
 from stream_ldp.service.rejection_log import SUM_SECONDS
-from tests.service.memory import MemoryKafka
+from tests.service.memory import COLLECTION, MemoryKafka
 
 
 @pytest.fixture
@@ -207,6 +210,63 @@ async def test_windows_close_when_everyone_has_been_silent_for_the_idle_timeout(
     assert closed_ms >= reported_ms + 3_000
     assert memory.metric("panes_open", collection="survey") == 0.0
     assert partials.decode(memory.of_kind("watermark")[-1].value)
+
+
+async def test_an_idle_partition_closes_its_window_in_time_however_long_each_turn_asks(
+    ingest: Ingest, kafka_in_memory: MemoryKafka
+) -> None:
+    """Of 20 s, no second is left out: a window closes a check and a flush after it is due."""
+    memory = kafka_in_memory
+    memory.waiting, memory.asking_seconds = True, 0.45
+    await turn(ingest, memory, seconds=1.5)
+    memory.report()
+    reported_s = memory.seconds
+    closed_ms = closes_at(pane_of(memory.now_ms(), COLLECTION.window), COLLECTION.window)
+    idle_timeout_ms = COLLECTION.window.idle_timeout_ms
+    assert idle_timeout_ms is not None
+    due_s = reported_s + (closed_ms - memory.now_ms() + idle_timeout_ms) / 1_000
+    for _ in range(10):
+        await turn(ingest, memory, seconds=0.1)
+        while (memory.committed().watermark_ms or 0) < closed_ms:
+            assert memory.seconds < due_s + 30, "it closes at all"
+            await ingest.turn()
+        assert due_s - 0.3 <= memory.seconds <= due_s + CHECK_SECONDS + 0.45 + 2 * LEAST_FLUSH_SECONDS
+        closed_ms += COLLECTION.window.pane_ms
+        due_s += COLLECTION.window.pane_ms / 1_000
+
+
+async def test_a_collection_whose_users_are_silent_turns_once_for_each_window(
+    ingest: Ingest, kafka_in_memory: MemoryKafka
+) -> None:
+    memory = kafka_in_memory
+    memory.waiting = True
+    memory.report()
+    await turn(ingest, memory, seconds=20.0)
+    memory.waits_ms.clear()
+    commits = sum(kind == "commit" for kind, _ in memory.done)
+    await turn(ingest, memory, seconds=20.0)
+    assert len(memory.waits_ms) <= 2 * 10 + 2, "windows of 2 s close with the time"
+    assert sum(kind == "commit" for kind, _ in memory.done) >= commits + 9
+    memory.report()
+    await turn(ingest, memory, seconds=1.0)
+    assert memory.metric("reports_counted_total", collection="survey") == 10.0
+    assert memory.waits_ms[-1] <= POLL_MS
+
+
+async def test_an_idle_partition_follows_those_of_other_workers_within_its_idle_timeout(
+    ingest: Ingest, kafka_in_memory: MemoryKafka
+) -> None:
+    memory = kafka_in_memory
+    memory.waiting = True
+    memory.assigned = {memory.all[0]}
+    memory.report()
+    await turn(ingest, memory, seconds=10.0)
+    theirs = replace(memory.committed(), watermark_ms=memory.now_ms() + 60_000)
+    memory.commits[memory.all[1]] = OffsetAndMetadata(0, theirs.metadata())
+    idle_timeout_ms = COLLECTION.window.idle_timeout_ms
+    assert idle_timeout_ms is not None
+    await turn(ingest, memory, seconds=idle_timeout_ms / 1_000)
+    assert memory.committed().watermark_ms == theirs.watermark_ms
 
 
 async def test_a_worker_that_was_stopped_for_an_hour_does_not_take_it_for_silence(

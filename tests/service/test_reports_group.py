@@ -43,6 +43,9 @@ class Consumer:
         self.assigned = {TopicPartition(topic, 0) for topic in self.done[-1]}
         await self.listener.on_partitions_assigned(self.assigned)
 
+    def look_every(self, milliseconds: int) -> None:
+        pass
+
     async def start(self) -> None:
         self.done.append("start")
 

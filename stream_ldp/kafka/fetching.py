@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 _SHORTEST_MS = 50
 
 #: Milliseconds for which a broker may wait for records, for each partition, and at most. To ask for a partition and
-#: to read the answer takes up to 20 us, so hundreds take half a percent of a core. Records that come are sent at once.
+#: to read the answer takes up to 20 us, so hundreds take half a percent of a core. What comes is sent at once.
 _PARTITION_MS, _LONGEST_MS = 4, 5_000
 
 #: A partition of which a response had so many bytes is behind: half of what aiokafka asks for of each.

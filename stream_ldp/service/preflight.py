@@ -75,31 +75,29 @@ async def preflight(
     return {name: topic.partitions for name, topic in existing.items()}
 
 
-async def check_topics(settings: Settings, collection: Collection) -> None:
+async def check_topics(cluster: Cluster, settings: Settings, collection: Collection) -> None:
     """Check the topics of a collection that is registered.
 
     Raises:
-        BrokerUnreachable, SettingsError: no broker can be reached.
+        KafkaError: the brokers cannot be asked.
         ClusterError: this user may not describe a topic.
         PreflightError: a topic is missing or unsuitable.
     """
     specs = topic_specs([collection], prefix=settings.topic_prefix, partials_partitions=settings.partials_partitions)
-    async with Cluster.connect(settings) as cluster:
-        existing = await cluster.topics([spec.name for spec in specs])
+    existing = await cluster.topics([spec.name for spec in specs])
     if problems := list(topic_problems(specs, existing, create_command(settings, [f"{collection.name}.yaml"]))):
         raise PreflightError(problems)
 
 
-async def check_fences(settings: Settings, collections: Iterable[Collection]) -> None:
+async def check_fences(cluster: Cluster, settings: Settings, collections: Iterable[Collection]) -> None:
     """Check that this user can publish final answers of the collections: nobody else needs to.
 
     Raises:
-        BrokerUnreachable, SettingsError: no broker can be reached.
+        KafkaError: the brokers cannot be asked.
         ClusterError: see `Cluster.check_fence`.
     """
-    async with Cluster.connect(settings) as cluster:
-        for collection in collections:
-            await cluster.check_fence(settings.topic_names.answers(collection))
+    for collection in collections:
+        await cluster.check_fence(settings.topic_names.answers(collection))
 
 
 def create_command(settings: Settings, collections: Iterable[str]) -> str:

@@ -24,6 +24,7 @@ from aiokafka.errors import KafkaError
 from mode import Service
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.patience import is_of_the_environment, patiently
 from stream_ldp.kafka.registry_log import RegistryLog
 from stream_ldp.kinds import collection_of_document, load_solver
@@ -32,7 +33,7 @@ from stream_ldp.service.preflight import check_fences, check_topics
 from stream_ldp.service.registered_writer import RegisteredWriter, Superseded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from aiokafka.admin import AIOKafkaAdminClient
 
@@ -81,7 +82,7 @@ class Roster(Service):
         """
         super().__init__()
         self.settings = settings
-        self.admin = admin
+        self.admin, self.cluster = admin, Cluster(admin)
         self.producer = producer
         self.reports = reports
         self.merger = merger
@@ -113,9 +114,17 @@ class Roster(Service):
         await self._registry.read()
         return self._registry.registered.get(registration.name) == registration
 
+    async def prepare(self) -> None:
+        """Read the registry, and import what the collections need to be solved; call it before `start`.
+
+        That takes more than a second of a processor, in which members of groups would be waited for.
+        """
+        for ask in (self._registry.start, self._registry.read):
+            await patiently(ask, seconds=self.settings.outage_seconds)
+        await asyncio.to_thread(_load_solvers, list(self._registry.registered.values()))
+
     async def on_start(self) -> None:
         """Begin with the collections that are registered now."""
-        await patiently(self._registry.start, seconds=self.settings.outage_seconds)
         await patiently(self._look, seconds=self.settings.outage_seconds)
 
     async def on_stop(self) -> None:
@@ -159,6 +168,13 @@ class Roster(Service):
         """Let the whole worker begin again, if brokers are at fault and no collection is served in spite of it."""
         if is_of_the_environment(error) and all(each.ingest is None for each in self._served.values()):
             await self.crash(error)
+
+
+def _load_solvers(registrations: Iterable[Registration]) -> None:
+    for each in registrations:
+        # Whatever is wrong with one of them is said where it is served.
+        with contextlib.suppress(Exception):
+            load_solver(collection_of_document(each.document, source=f"registration of {each.name}"))
 
 
 class Served:
@@ -231,8 +247,8 @@ class Served:
         """Serve it until it is registered anew; whatever fails is raised."""
         roster, name = self._roster, self._name
         collection = collection_of_document(registration.document, source=f"registration of {name}")
-        await check_topics(roster.settings, collection)
-        await check_fences(roster.settings, [collection])
+        await check_topics(roster.cluster, roster.settings, collection)
+        await check_fences(roster.cluster, roster.settings, [collection])
         await asyncio.to_thread(load_solver, collection)
         roster.metrics.know(name)
 

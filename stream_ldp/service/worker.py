@@ -181,6 +181,8 @@ class Worker:
             lambda: begin_at_the_end(self._cluster, self._settings, self._merge_group),
             seconds=self._settings.outage_seconds,
         )
+        if self._roster is not None:
+            await self._roster.prepare()
         for part in self._parts():
             await self._app.add_runtime_dependency(part)
         self._app.finalize()
@@ -307,7 +309,8 @@ class _Process:
     async def _check(self) -> None:
         """Check the cluster."""
         await preflight(self._settings, self._collections)
-        await check_fences(self._settings, self._collections.values())
+        async with Cluster.connect(self._settings) as cluster:
+            await check_fences(cluster, self._settings, self._collections.values())
 
     def _wait(self, error: Exception) -> None:
         if str(error) != self._waiting_for:

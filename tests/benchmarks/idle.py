@@ -27,7 +27,7 @@ from stream_ldp.records.collection import JointCollection
 from tests.service.harness import SURVEY, JointDeployment
 
 #: Topics that are created by one request: a controller has one at a time in hand, and a busy machine is slow.
-_TOPICS_AT_ONCE = 50
+_TOPICS_AT_ONCE = 20
 
 #: Seconds after the worker is ready that are not measured, and those that it may take to be ready.
 _SETTLE_SECONDS, _READY_SECONDS = 5.0, 300.0

@@ -155,12 +155,15 @@ async def scene(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Scene]:
     Counting.now, Counting.failing = [], {}
     for name, value in {"Ingest": Counting, "check_topics": fine, "check_fences": fine}.items():
         monkeypatch.setattr(roster, name, value)
-    monkeypatch.setattr(roster, "load_solver", lambda _: None)
+    loaded: list[str] = []
+    monkeypatch.setattr(roster, "load_solver", lambda collection: loaded.append(collection.name))
     monkeypatch.setattr(roster, "LOOK_SECONDS", 0.01)
     monkeypatch.setattr(roster, "RETRY_SECONDS", 0.01)
     scene = Scene()
     with connected(scene.broker):
         scene.register("first")
+        await scene.roster.prepare()
+        assert loaded == ["first"], "before groups are joined"
         await scene.roster.start()
         yield scene
         await scene.roster.stop()

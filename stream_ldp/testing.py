@@ -1,4 +1,4 @@
-"""What an application is tested with: Kafka in memory, and a worker that answers when it is told to.
+"""The test kit of an application: Kafka in memory, and a worker that answers on demand.
 
 No broker, no port and no waiting are needed. Inside the block, all reporters, subscribers and queries of the package
 use the Kafka in memory, whatever their settings.

@@ -224,7 +224,8 @@ def _opposite_records(sizes: Sequence[int]) -> Histories:
 def _changing_histories(sizes: Sequence[int]) -> Histories:
     """Return the histories of two users who change the largest attribute's value at the same time, to different ones.
 
-    With a third value, the change itself distinguishes them if a user's two permanent responses are not independent.
+    A third value shows whether the change itself distinguishes them: a user's two permanent responses have to be
+    independent.
     """
     attribute = int(np.argmax(sizes))
     first, second = np.zeros((2, 2, len(sizes)), dtype=np.intp)

@@ -97,7 +97,7 @@ class SetReports:
 
 
 def randomizer_attacks(randomizer: Randomizer, *, noise: Callable[[], Entropy]) -> tuple[Attack, ...]:
-    """List the attacks on a randomizer: those on an oracle, or on the two inputs that are told apart best.
+    """List the attacks on a randomizer: those on an oracle, or on the two inputs that outputs distinguish best.
 
     Unlike those of two values, the outputs of neighbouring numbers are hardly told apart.
     """

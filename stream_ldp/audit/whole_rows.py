@@ -30,7 +30,7 @@ _NEIGHBOURS = "any two users"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WholeRows:
-    """The rows of a collection whose users have no secret, of which each sends one.
+    """The rows of a collection whose users have no secret; each sends one.
 
     held: what users may hold, as a table, one a row: two or more.
     rows: makes the rows of some users, uint8, shape (users, width), with all decisions from one source.

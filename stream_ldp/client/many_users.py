@@ -136,7 +136,7 @@ def require_users(
 ) -> None:
     """Check that so many records come with the secrets and the ledgers of as many users.
 
-    other: the secret of a user who is none of them.
+    other: the secret of a user who is not among them.
 
     Raises:
         ValueError: there are too few or too many, a ledger is of a user with another secret, or one is that user's.

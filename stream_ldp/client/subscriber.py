@@ -85,7 +85,7 @@ class Subscriber(Generic[AnswerT]):
             TypeError: this is no collection and no name, or no class of answers.
             ParameterError: no collection can have this name.
             ValueError: a group is given, but `follow` is False; or provisional answers are wanted by a group, or with
-                `finals_only`, or with a class that is none of answers.
+                `finals_only`, or with a class that is not of answers.
         """
         known = collection if isinstance(collection, Collection) else None
         name = collection if known is None else known.name

@@ -367,8 +367,8 @@ class Collection(Part):
 
     topics: the topics of its kind.
     collection: its name, whose meaning is permanent, and which is part of the names of its topics.
-    title, question: what people are told that it is about, and what users were asked. They change no report, and may
-        be written at any time.
+    title, question: its subject, and what users were asked, as people read them. They change no report, and may be
+        written at any time.
     window: the event-time windows, each of which has an answer.
     min_reports: the fewest users whose answers anything that is published is made of: a window, and in it each
         attribute, view, region and epsilon, or question; `DEFAULT_MIN_REPORTS` by default, 1 for no floor. Where
@@ -430,7 +430,7 @@ class Collection(Part):
     def same_phase_ms(self, window_ms: int, *, period_ms: int | None) -> int | None:
         """Return the start of the window, one period before another, whose answer that one learns from.
 
-        period_ms: the file's, or that found from the finals; None where answers learn from the last.
+        period_ms: the file's, or that found from the finals; None where the last window is the prior.
 
         Returns:
             None where answers learn from the last. Of item sets, it is that of the last phase of an epoch.

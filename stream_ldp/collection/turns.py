@@ -41,7 +41,7 @@ def turn_places(secrets: Sequence[bytes], *, fingerprint: bytes, every: int) -> 
 
     secrets: secret of each user, 32 bytes.
     fingerprint: of the collection.
-    every: w, number of turns of which each user has one.
+    every: w; each user has one turn in w.
     """
     words = [
         int.from_bytes(

@@ -131,12 +131,12 @@ def encode_value(
         is missing.
     bins: edges of the bins, which are the first of the values; None if they are no bins.
     missing: the value that stands for what is missing; None if nothing may be.
-    other: the value that stands for all that is none of the values; None to refuse that.
+    other: the value that stands for anything outside the list; None to refuse such a value.
     clip: see `bin_of`.
 
     Raises:
         MissingValue: it is missing.
-        DataError: it is none of the values. The message never repeats it.
+        DataError: it is not in the list. The message never repeats it.
     """
     text = text_of(value, what=f"attribute {attribute!r}: the given value")
     if text is None:

@@ -1,9 +1,9 @@
 """How many users it takes until an estimate is as near to the truth as is wanted, found by trying.
 
 The distance falls with the number of users about as one over its root. So the logarithms of the two are nearly on a
-line, of which the slope is expected to be -1/2, and learnt from what is measured near the wanted distance. The number
-at which the line has that distance is measured again, until its standard error is small. Where nothing near is found,
-as where a distance falls all at once, the search halves what is left between too few users and enough.
+line. Its slope is expected to be -1/2, and fitted to the measurements near the wanted distance. The number at which
+the line has that distance is measured again, until its standard error is small. Where nothing near is found, as where
+a distance falls all at once, the search halves what is left between too few users and enough.
 """
 
 from __future__ import annotations

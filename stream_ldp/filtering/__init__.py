@@ -1,1 +1,1 @@
-"""What earlier windows say of this one: levels that are followed, shrinkage, and weights of windows."""
+"""Windows combined with earlier ones: levels that move, shrinkage, and weights of windows."""

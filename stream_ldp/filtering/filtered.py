@@ -135,7 +135,7 @@ def columns(learnt: FilteredEstimate | None, *, numbers: int) -> list[dict[str, 
 
 
 def returning_share(collection: Collection, prior: Prior | None) -> float | None:
-    """Return the share of users who repeat one answer in every window, if windows learn from those before.
+    """Return the share of users who repeat one answer in every window, if windows are combined with previous ones.
 
     Returns:
         None where nothing can be learnt: windows share reports, the file wants a window by itself, or all users
@@ -165,7 +165,7 @@ def filter_window(
 
     before: what the previous final has learnt; None if there was none.
     returning: share of the users who report in every window, see `returning_share`.
-    final: whether the next window learns from this one.
+    final: whether this window is the prior of the next.
 
     The others are those of `filter_numbers`.
     """

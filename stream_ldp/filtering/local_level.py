@@ -1,4 +1,4 @@
-"""The local level model: what windows tell of numbers that move from one window to the next.
+"""The local level model: a Kalman filter for numbers that move from one window to the next.
 
 Each of the numbers d_k that a window estimates is a random walk: from one window to the next, it moves by a step of
 variance v c_k, with v the drift and c_k the number's own scale. So what a window leaves to the next is its estimate

@@ -1,4 +1,4 @@
-"""How much the reports of several windows say together, where earlier windows have less weight."""
+"""The number of reports that those of several windows are worth, where earlier windows have less weight."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ class Gateway:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         token = token.strip() if scheme.lower() == "bearer" else ""
         if not self._door.admits(token):
-            raise Refused(401, "unauthorized", "a bearer token is needed, and this is none of those known here")
+            raise Refused(401, "unauthorized", "a known bearer token is needed")
         client = token if self._door.tokens else network_of(request.remote)
         if wait := self._door.limiter.wait(client, now=asyncio.get_running_loop().time()):
             raise Refused(429, "too_many_requests", "send fewer, larger batches", retry_after=wait)

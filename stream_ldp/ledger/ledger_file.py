@@ -154,7 +154,7 @@ class PrivacyLedger:
 
     @property
     def tag_key(self) -> bytes | None:
-        """The key of the tags by which permanent responses are told apart; None where they are drawn afresh.
+        """The key of the tags that distinguish permanent responses; None where they are drawn afresh.
 
         It is the user's, and the ledger's file does not hold it.
         """

@@ -198,7 +198,7 @@ def _centring(values: NDArray[np.float64], chances: NDArray[np.float64]) -> floa
 
 
 def _reaches(values: NDArray[np.float64], tilted: NDArray[np.float64], *, reports: int) -> tuple[float, float]:
-    """Return how far below and above 0 a sum is, but for a chance of e^-_BEYOND on either side (Chernoff's bound)."""
+    """Return how far from 0 a sum is, except with probability e^-_BEYOND on either side (Chernoff's bound)."""
     found = []
     for signed in (-values, values):
         most = float(signed.max())

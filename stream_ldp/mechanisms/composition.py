@@ -74,7 +74,7 @@ class Losses:
 
     @classmethod
     def of(cls, curve: Callable[[float], float], *, delta: float, most: float) -> Self:
-        """Return the losses of a pair that is told apart at least as well as a curve of delta says.
+        """Return the losses of a pair that is distinguished at least as well as by a curve of delta.
 
         The curve is taken at whole multiples of a step, and lines between them are taken for it, as functions of
         e^epsilon, in which every such curve is convex ("connect the dots"; Doroshenko, Ghazi, Kamath, Kumar and

@@ -1,4 +1,4 @@
-"""Optimised unary encoding: a bit for each value, of which the user's own is a fair coin."""
+"""Optimised unary encoding: a bit for each value; the user's own is a fair coin."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class RepeatedCost(ShownThroughNoise):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RepeatedResponse(DirectResponse):
-    """A direct response to a direct response, of which the first is drawn once for each value of a user.
+    """A direct response to a direct response. The first is drawn once for each value of a user.
 
     One report is a direct response as well, with the loss `epsilon`; any number of them that show the same permanent
     response lose at most `lifetime` (the longitudinal k-RR; Arcolezi et al., 2021). The memoisation is RAPPOR's

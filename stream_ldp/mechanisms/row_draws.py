@@ -1,4 +1,4 @@
-"""Tests whether reports draw the rows of a Hadamard matrix uniformly, as honest ones do, whatever users hold."""
+"""Tests whether reports draw the rows of a Hadamard matrix uniformly, whatever users hold."""
 
 from __future__ import annotations
 

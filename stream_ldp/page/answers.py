@@ -112,7 +112,7 @@ def find(history: History, collection: str, query: Query) -> Found:
 
 
 def explained(history: History, collection: str, query: Query) -> list[dict[str, Any]]:
-    """Say in sentences what the finals say that a query chooses; slow, so it belongs on a thread of its own."""
+    """Describe in sentences the finals that a query chooses; slow, so it belongs on a thread of its own."""
     finals = [final for final in history.finals(collection) if _is_wanted(final, query)]
     return [
         {"series": final.series, "window_start": moment(final.window.start_ms), "sentences": sentences(final)}

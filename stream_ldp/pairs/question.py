@@ -25,11 +25,11 @@ _TWO_VALUES = 1.5
 class PairsQuestion(Question):
     """The question about one key of a user's.
 
-    A user with m keys draws one of max(m, padding) slots, of which the first m are the keys that the user holds
-    (padding and sampling; Gu et al., 2020, section 4.2), and rounds its number to the low or the high end of its
-    range at random. The randomizer sends which of the 2 d + 1 values this is, for d keys: 2 i for the low and 2 i + 1
-    for the high end of key i, 2 d for a slot without a key. So a single randomizer hides key and number together, and
-    there is nothing to compose.
+    A user with m keys draws one of max(m, padding) slots (padding and sampling; Gu et al., 2020, section 4.2). The
+    first m are the keys that the user holds. The number of the slot's key is rounded to the low or the high end of
+    its range at random. The randomizer sends which of the 2 d + 1 values this is, for d keys: 2 i for the low and 2 i
+    + 1 for the high end of key i, 2 d for a slot without a key. So a single randomizer hides key and number together,
+    and there is nothing to compose.
 
     keys: d of them.
     padding: least number of slots.

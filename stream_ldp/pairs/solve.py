@@ -35,7 +35,7 @@ ASSUMPTION = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pairs:
-    """What answers say of each key, each float64 of shape (keys,).
+    """The estimates of each key, each float64 of shape (keys,).
 
     frequency: share of users who hold it; unbiased if no user holds more keys than there are slots.
     frequency_error: standard error of it, with the sampling of users.

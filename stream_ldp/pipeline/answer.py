@@ -66,7 +66,7 @@ class Message(MessagePart):
 
 
 class Status(StrEnum):
-    """What an answer says of its window."""
+    """An answer's account of its window."""
 
     ANSWERED = "answered"
     """It is the answer to the reports of the window."""

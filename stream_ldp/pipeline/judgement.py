@@ -1,4 +1,4 @@
-"""What an answer says beside its cells: how far to trust it, how it is shown, and how near it is to the truth."""
+"""An answer without its cells: how far to trust it, how it is shown, and how near it is to the truth."""
 
 from __future__ import annotations
 

@@ -270,7 +270,7 @@ class Merge:
     def due(self) -> WindowTask[Any, Any] | None:
         """Return the task whose answer has to be made final next; None if nothing is due.
 
-        Finals are due in the order of their windows. Each answer starts from the final before it, which may even add
+        Finals are due in the order of their windows. Each answer starts from the previous final, which may even add
         another window in between: decide this one before the next.
         """
         self._refresh()

@@ -40,8 +40,7 @@ def period_ms_of(collection: Collection, finals: Sequence[Answer]) -> int | None
 
     finals: of a series that have reports, oldest first.
 
-    Returns:
-        In milliseconds; None where answers learn from the last.
+    Returns: In milliseconds; None where the last window is the prior.
     """
     if collection.window.period_ms != AUTO_PERIOD:
         return collection.window.period_ms

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Retirement:
     """Where the log of a retired collection ends for its workers.
 
-    They are places, not a time: whoever counts the log again, after whatever crash, decides alike.
+    They are places, not a time: each worker that counts the log again, after whatever crash, decides alike.
 
     topic_id: id of the reports topic then. Of another one of its name, no report counts.
     ends: offset, in each of its partitions, of the first record that does not count. In one that has been added

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class TurnPlan:
     """The turns of the users of a collection.
 
-    windows: w, or epochs of item sets, of which each user has one.
+    windows: w, or epochs of item sets; each user has a turn in one.
     every_ms: time from one turn of a user to the next, in milliseconds.
     epsilon: of any w windows that follow each other, in nats.
     divided: what each window would have if its users were those of all w, who divide the same epsilon, in nats.

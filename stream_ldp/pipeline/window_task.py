@@ -48,7 +48,7 @@ class WindowTask(Generic[SeriesT, AnswerT]):
 
     @property
     def earlier(self) -> AnswerT | None:
-        """The previous final, if it is of an earlier window: a window learns nothing from itself or a later one."""
+        """The previous final, if it is of an earlier window: neither a window itself nor a later one is its prior."""
         before = self.before
         return None if before is None or before.window.start_ms >= self.window_ms else before
 

@@ -29,8 +29,8 @@ def subject(collection: PlaceCollection) -> AuditSubject:
 class _Places:
     """The questions of a collection of places: a region and an epsilon, both told, and an answer within the region.
 
-    Regions of one size have the same randomizers. Two users of different regions, or of different epsilons, are told
-    apart by what they tell: no epsilon is claimed for them.
+    Regions of one size have the same randomizers. Reports state their region and epsilon, so no epsilon is claimed
+    for two users who differ in these.
     """
 
     collection: PlaceCollection

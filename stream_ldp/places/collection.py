@@ -45,7 +45,7 @@ class PlaceSpec(Part):
     """How users are asked for their places.
 
     kind: `places`.
-    epsilon: the privacy losses, in nats, of which each user chooses one.
+    epsilon: the privacy losses, in nats; each user chooses one.
     oracle: perturbs places; `auto` takes the one of least mean variance for each size of a region.
     weights: how the answers of users with different epsilons are put together: `variance` gives those with a larger
         epsilon more weight, which has less noise, and is unbiased only if within a region the choice of epsilon has
@@ -150,7 +150,7 @@ class PlaceCollection(CollectionOfRecords):
 
     @cached_property
     def questions(self) -> QuestionSet[PlaceQuestion]:
-        """The questions, of which each user answers one: for each region in order, one for each epsilon."""
+        """The questions: for each region in order, one for each epsilon; each user answers one."""
         return QuestionSet(questions=self.asked)
 
     @cached_property

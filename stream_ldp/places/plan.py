@@ -44,7 +44,7 @@ class Plan(AnyPlan):
     """The plan of a collection.
 
     bits, report_bytes: size of one report.
-    epsilons: in nats, of which each user chooses one, for all reports.
+    epsilons: in nats, for all reports; each user chooses one.
     counters, state_bytes: memory of a window, for each source partition.
     """
 

@@ -41,8 +41,8 @@ class Counts:
     """The number of reports from each place, each float64 of shape (places,).
 
     raw: unbiased.
-    standard_error: of each: the noise, since it is told how many report from a region; with weights by variance, also
-        the chance by which users of the same place have chosen different epsilons.
+    standard_error: of each: the noise, since reports state their region; with weights by variance, also the chance by
+        which users of the same place have chosen different epsilons.
     projected: the nearest possible counts, region by region.
     """
 

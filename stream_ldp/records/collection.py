@@ -60,11 +60,11 @@ class Attribute(Part):
     name: name, as records have it.
     values: what it may be; in a file, either these or bins.
     bins: in place of values, ascending numbers that bound intervals, which are then the values.
-    clip: whether a number beyond the bins belongs to the nearest; otherwise it is none of the values.
+    clip: whether a number beyond the bins belongs to the nearest; otherwise it is refused.
     missing: value that stands for one that is missing, the last unless it is among the values; without it, a record
         that lacks a value is refused.
-    other: value that stands for all that is none of the values, after them unless it is among them; without it, such
-        a record is refused, and that its user reports nothing tells that the value is none of them.
+    other: value that stands for any value outside the list, after the others unless among them; without it, such a
+        record is refused, and its missing report reveals that the value is outside the list.
     """
 
     model_config = ConfigDict(json_schema_extra=one_of("values", "bins"))

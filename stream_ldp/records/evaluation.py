@@ -152,7 +152,7 @@ def measure_windows(
 
 
 def _of_parts(answer: Estimate, before: Estimate | None, truth: NDArray[np.float64]) -> dict[str, float]:
-    """Measure the final before a window, and the estimate from the window alone, as estimates of its users."""
+    """Measure the previous final, and the estimate from the window alone, as estimates of the window's users."""
     joints = {
         "before_avd": None if before is None else before.joint(),
         "alone_avd": None if answer.temporal is None else np.array(answer.temporal.alone).reshape(answer.shape),

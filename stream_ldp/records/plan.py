@@ -91,8 +91,8 @@ class EstimatePlan:
     bits: number of bits of a report that are counted for it.
     state_bytes: memory of one window for each source partition, in bytes; if it grows, that of one report.
     grows: whether the memory is in proportion to the number of reports.
-    linked_error: that of the last window of a period in all of which the same users report, as a part of that of one
-        window; None where reports are not linked.
+    linked_error: error of the last window of a period, if the same users report in all its windows, as a part of that
+        of one window; None where reports are not linked.
     """
 
     name: str

@@ -25,7 +25,7 @@ def contract(name: str) -> str:
     '  "$schema": "https://json-schema.org/draft/2020-12/schema",'
 
     Raises:
-        KeyError: there is none of that name.
+        KeyError: no schema has that name.
     """
     if name not in contracts():
         raise KeyError(name)

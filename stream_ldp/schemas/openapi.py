@@ -128,7 +128,7 @@ _REFUSAL = {
 }
 _REFUSALS = {
     "400": "A worker would not count the batch; the reason is one of those of dead letters",
-    "401": "A bearer token is needed, and this is none of those known here",
+    "401": "A known bearer token is needed",
     "403": "The request comes from a script of a page that the gateway does not let in",
     "404": "There is no collection of that name here",
     "408": "The batch has not come in time",
@@ -352,7 +352,7 @@ def _answers() -> _Json:
 
 
 def _sentences() -> _Json:
-    """Describe what finals say in sentences, which the same parameters choose as rows."""
+    """Describe in sentences the finals that the same parameters choose as rows."""
     described = _answers()
     said = {
         "type": "object",
@@ -378,7 +378,7 @@ def _sentences() -> _Json:
         "get": get
         | {
             "operationId": "sentences",
-            "summary": "What the final answers say that the page keeps, as `stream-ldp explain` says it",
+            "summary": "The final answers that the page keeps, in the sentences of `stream-ldp explain`",
             "responses": responses,
         }
     }

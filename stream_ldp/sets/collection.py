@@ -312,7 +312,7 @@ class ItemCollection(Collection):
     @property
     def refused(self) -> tuple[str, ...]:
         """See `Collection.refused`: a set is refused as a whole."""
-        return ("a set with an item that is none of the collection's",)
+        return ("a set with an item that the collection does not list",)
 
     def encode(self, items: Iterable[Any]) -> list[int]:
         """Convert a set to the numbers of its distinct items, ascending.

@@ -33,8 +33,8 @@ class Round(BaseModel):
     """One phase of one epoch.
 
     epsilon: what a report costs, in nats, according to the service.
-    candidates: numbers of the items asked about, ascending; None in the first phase, which asks about all. Of
-        itemsets, the numbers of the items of each, ascending, in the order of these lists.
+    candidates: numbers of the items asked about, ascending; None in the first phase, which asks about all. Each
+        itemset is the list of the numbers of its items, ascending, in the order of these lists.
     padding: number of slots that a set is padded to.
     """
 

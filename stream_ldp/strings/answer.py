@@ -54,7 +54,7 @@ class RankedString(MessagePart):
         "candidates; at most 1"
     )
     alone: Finite | None = Field(
-        default=None, description="the raw estimate of the window alone, where previous windows tell of it"
+        default=None, description="the raw estimate of the window alone, where previous windows are a prior for it"
     )
 
 
@@ -115,7 +115,7 @@ class StringRanking(AnswerMessage):
     )
     learnt: FilteredStrings | None = Field(
         default=None,
-        description="what windows tell of what earlier ones have found; null where nothing can be learnt",
+        description="estimates of the strings found so far; null where windows are not combined",
     )
     plausibility: PlausibilityField
     liars: LiarsField = ()

@@ -1,4 +1,4 @@
-"""Collections of strings, of which each user has one."""
+"""Collections of strings: each user has one."""
 
 from __future__ import annotations
 

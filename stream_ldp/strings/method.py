@@ -172,7 +172,7 @@ class StringMethod(ABC):
     """A method that finds the most frequent strings.
 
     attribute: what the strings consist of.
-    questions: of which each user answers one.
+    questions: each user answers one.
     reports_per_user: sum m^2 / sum m over users with m reports each, who repeat their answer in all of them.
     """
 

@@ -112,7 +112,7 @@ class StringAnswers:
 
 @dataclass(frozen=True, kw_only=True)
 class StringQuestions(Allocation, Generic[QuestionT_co]):
-    """All questions of a collection of strings, of which each user answers one, by the same randomizers.
+    """All questions of a collection of strings. Each user answers one, by the same randomizers.
 
     A row is the number of the question, u8, the seed, u32 little-endian, and the rows of the randomizers. The number
     and the seed are drawn whatever the user's string is. So the loss of a report is the sum of those of its

@@ -1,4 +1,4 @@
-"""What previous windows tell of strings: which may be frequent, and how frequent they were.
+"""The prior of strings from previous windows: which may be frequent, and how frequent they were.
 
 A window tries the strings that it finds itself and those that previous windows have found. What all windows say of
 a string is put together, that of the window whose noise has chosen it too, and shrunk towards what all candidates
@@ -35,7 +35,7 @@ _MIN_SCORE = MIN_SCORE / 2
 
 
 class FilteredRanking(NamedTuple):
-    """The strings of a window, with what previous windows tell.
+    """The strings of a window, with the prior of previous windows.
 
     found: None if a question that this takes has no answers.
     alone: frequencies of the window alone of the strings that previous windows have found, by their name.
@@ -50,7 +50,7 @@ class FilteredRanking(NamedTuple):
 def filter_strings(
     collection: StringCollection, task: WindowTask[WindowSeries, StringRanking], windows: Windows
 ) -> FilteredRanking:
-    """Find the most frequent strings of a window, with what previous windows tell of them.
+    """Find the most frequent strings of a window, with previous windows as their prior.
 
     windows: the answers of the window, and of remembered ones, with their weights.
     """

@@ -83,12 +83,12 @@ class SyntheticChunk(AnswerMessage):
 
     @property
     def plausibility(self) -> Plausibility | None:
-        """None: the estimates of the window say how its reports look."""
+        """None: the plausibility of its reports is in the estimates of the window."""
         return None
 
     @property
     def liars(self) -> tuple[Moved, ...]:
-        """None: the estimates of the window say what liars can have moved."""
+        """None: what liars can have moved is in the estimates of the window."""
         return ()
 
     def columns(self) -> dict[str, list[str]]:

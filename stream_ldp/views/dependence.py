@@ -49,7 +49,7 @@ def for_finals(collection: ViewsCollection, finals: Iterable[Estimate]) -> tuple
 
 
 def shown_dependence(collection: ViewsCollection, finals: Iterable[Estimate]) -> ShownDependence:
-    """Return the mean dependence of the pairs of a collection's attributes that finals tell, each of the last final.
+    """Return the mean dependence of the pairs of a collection's attributes, each in the last final that has it.
 
     finals: of any collections with these attributes, whatever perturbs them. Those of views tell only the pairs that
         some of their users have told together: all others are estimated as independent.

@@ -148,7 +148,7 @@ def candidates(
     per_report: float | None = None,
     names: Sequence[str] = (),
 ) -> list[Design]:
-    """Return the designs to choose from, of which each view has at most `MAX_VIEW_CELLS` cells.
+    """Return the designs to choose from, whose views have at most `MAX_VIEW_CELLS` cells.
 
     names: of the designs that are wanted; none for all.
     """

@@ -89,7 +89,7 @@ class Fit:
         return self._raw
 
     def with_measured(self, measured: MarginalTables) -> Fit:
-        """Return the fit in which some attributes and pairs are told otherwise."""
+        """Return the fit with other tables of some attributes and pairs."""
         found = Fit(self.tables, sizes=self.sizes)
         found._raw |= measured
         return found
@@ -166,7 +166,7 @@ class Fit:
         )
 
     def joint(self, of: Sequence[int]) -> Joint:
-        """Return the joint distribution of the most entropy with the pairs of these attributes that are told.
+        """Return the joint distribution of the most entropy with the known pairs of these attributes.
 
         of: positions, distinct, in the order of the axes. Attributes without a pair are independent.
         """

@@ -1,9 +1,9 @@
-"""What previous windows tell of a joint distribution that is made of views.
+"""The prior of previous windows for a joint distribution that is made of views.
 
-All that a window says of it are the margins of its attributes and the tables of their pairs. In orthonormal contrasts
-of the values (Helmert's), of which a pair has the products, the noise of each is the same and that of no two goes
-together. These coefficients are what moves from window to window; the joint is fitted to them as to those of a window
-alone. A user is permanently asked about one view and repeats the answer, so that only new users say anything new.
+A window gives the margins of its attributes and the tables of their pairs. In orthonormal contrasts of the values
+(Helmert's), of which a pair has the products, the noise of each is the same and that of no two goes together. These
+coefficients are what moves from window to window; the joint is fitted to them as to those of a window alone. A user
+is permanently asked about one view and repeats the answer, so that only new users say anything new.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MIN_SPREAD = 0.1
 
 
 class FilteredFit(NamedTuple):
-    """A fit with what previous windows tell.
+    """A fit with the prior of previous windows.
 
     learnt: what the next window takes from it.
     users: weight of previous windows, in users who answer as those of this window did.
@@ -112,7 +112,7 @@ def filter_all(
     *,
     earlier: Mapping[str, Estimate],
 ) -> Fit:
-    """Return a window's fit with all that previous windows tell of the attributes of its estimates.
+    """Return a window's fit with the prior of previous windows for the attributes of its estimates.
 
     Of an attribute or a pair that several estimates have, the first of them decides: each has its own past.
 

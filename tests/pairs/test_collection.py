@@ -76,9 +76,9 @@ window: {size: 10s}
 
 
 def test_whose_numbers_are_refused_is_said_of_keys_as_of_attributes() -> None:
-    assert collection_of().refused[0] == "search: what is none of its values"
+    assert collection_of().refused[0] == "search: a value outside its list"
     assert collection_of(keys=", clip: false").refused[0] == (
-        "search: what is none of its values, or a number beyond its range"
+        "search: a value outside its list, or a number beyond its range"
     )
 
 

@@ -143,7 +143,7 @@ def _plain(cell: RenderableType) -> str:
 
 
 def _same(table: Table, name: str) -> bool:
-    """Decide whether a column of the window says the same in all rows, so that it is said once above them."""
+    """Decide whether a column is the same in all rows, so that it is printed once above them."""
     said = ("collection", "series", "window_start", "window_end", "final", "reports", "epoch")
     return name in said and len({row.get(name) for row in table.rows}) == 1
 

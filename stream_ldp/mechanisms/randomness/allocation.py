@@ -13,7 +13,7 @@ from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
 
 
 class Allocation(ABC):
-    """Questions, of which each user is asked one, with a probability in proportion to its weight."""
+    """Questions: each user is asked one, with a probability in proportion to its weight."""
 
     @property
     @abstractmethod

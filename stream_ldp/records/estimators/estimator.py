@@ -138,7 +138,7 @@ class Estimator:
         recurrence: Recurrence,
         factor: Sequence[FloatArray] | None,
     ) -> Solution:
-        """Estimate with what previous windows say; alone if there are none, or they have nothing to say."""
+        """Estimate with the previous windows as a prior; alone if there are none, or they add nothing."""
         window = problem.prior
         filtered = None if past is None else filter_window(past, window, recurrence)
         solution, users, combined = alone, 0.0, None

@@ -11,7 +11,8 @@ lambda is retained on the mean, draw it to what they say with the gain N lambda 
 Of the population itself the same reports say less, and s is 1 / v. What they leave of v, and what the drift adds to
 it, is the next window's.
 
-After a window that is estimated from its own reports, P is that estimate, and v what its errors say. A window is not
+After a window that is estimated from its own reports, P is that estimate, and v the square of its errors. A window is
+not
 if it has a quarter of the reports of the last one that was, or less, or if weights lead but a part of the way.
 """
 

@@ -70,7 +70,7 @@ def eigh_beside(diagonal: FloatArray, direction: FloatArray) -> tuple[FloatArray
 
 
 def _alike(ascending: FloatArray) -> list[slice]:
-    """Part ascending numbers into groups of which each is one number, to rounding."""
+    """Part ascending numbers into groups of equal numbers, up to rounding."""
     tolerance = _ALIKE * float(np.abs(ascending[[0, -1]]).max())
     begins = [0]
     for place, number in enumerate(ascending.tolist()):

@@ -1,4 +1,4 @@
-"""What previous windows tell of a joint distribution, and what a window's reports are worth together with it.
+"""The posterior of a joint distribution: a prior from previous windows, and the reports of this one.
 
 The coefficients d_k of the population's joint (basis.py) follow the local level model of
 `stream_ldp.filtering.local_level`, of which the window's own estimates and their noise are
@@ -127,7 +127,7 @@ class FilteredWindow:
     def combined_problem(
         self, window: Problem, *, factor: Sequence[FloatArray] | None = None
     ) -> CombinedProblem | None:
-        """Return the problem of estimating the joint with what all windows say; None if that is no more.
+        """Return the problem of estimating the joint from all windows; None if the previous ones add nothing.
 
         window: that of the window alone, without rows that no report can have.
         factor: see `Prior.learn`.
@@ -156,7 +156,7 @@ class FilteredWindow:
 
 
 class CombinedProblem(NamedTuple):
-    """The problem of estimating a joint with what all windows say.
+    """The problem of estimating a joint from all windows.
 
     users: M - N.
     """

@@ -83,7 +83,7 @@ def synthetic_of(collection: Collection) -> SyntheticRecords:
     if found is None:
         raise ParameterError(
             f"{collection.name} has no records: synthetic ones are made of collections of joint distributions, by "
-            "rr-ldp, k-rr or k-subset, or by `kind: sampled` with `ask`"
+            "rr-ldp, k-rr, k-subset or hashed-k-rr, or by `kind: sampled` with `ask`"
         )
     return found
 

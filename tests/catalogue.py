@@ -14,6 +14,7 @@ from stream_ldp.mechanisms import (
     FrequencyOracle,
     HadamardResponse,
     HalfSpaceResponse,
+    HashedKRR,
     KSubset,
     LolohaResponse,
     Mechanism,
@@ -34,6 +35,10 @@ OF_RECORDS: list[tuple[Mechanism, type[Mechanism]]] = [
     (RRLDP(sizes=(3, 2), f=0.3), broken.SendsInTheClear),
     (KRR(sizes=(3, 2), attribute_epsilon=2.0), broken.KeepsTooOften),
     (KRR(sizes=(3, 2), attribute_epsilon=2.0, report_epsilon=1.0), broken.SendsWhatItNames),
+    (
+        HashedKRR(sizes=(4, 2), attribute_epsilon=2.0, report_epsilon=1.0, buckets=2),
+        broken.SendsTheNamedBucket,
+    ),
     (KSubset(sizes=(4, 2), attribute_epsilon=0.5), broken.HoldsTooOften),
     (KSubset(sizes=(3, 4), attribute_epsilon=2.0), broken.HoldsTooOften),
 ]

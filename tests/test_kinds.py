@@ -102,8 +102,8 @@ window: {size: 60s}
         (
             RECORDS,
             "{kind: svim, epsilon: 2, k: 2}",
-            "'svim' is for collections of sets, and estimates for those of records: expected 'rr-ldp', 'k-rr' or "
-            "'k-subset'",
+            "'svim' is for collections of sets, and estimates for those of records: expected 'rr-ldp', "
+            "'k-rr', 'k-subset' or 'hashed-k-rr'",
         ),
         (
             SETS,

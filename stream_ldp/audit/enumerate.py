@@ -48,12 +48,12 @@ class UnknownDistribution(StreamLDPError, ValueError):
 
 
 def distribution(
-    run: Callable[[Entropy], Output], *, only: int | None = None, given: Sequence[int] = (), most: int | None = None
+    run: Callable[[Entropy], Output], *, only: range | None = None, given: Sequence[int] = (), most: int | None = None
 ) -> dict[Output, Fraction]:
     """Return the exact probability of everything that `run` may return.
 
     run: a function of its random decisions alone.
-    only: place, in every request, of the one decision that is played, while all others turn out as their first
+    only: places, in every request, of the decisions that are played, while all others turn out as their first
         outcome. This enumerates the symbols of a wide report one by one. It does not find two symbols that share a
         decision: the enumeration of a small report as a whole does, and an attack.
     given: numbers that decide the first decisions, each modulo the number of outcomes; the probabilities are those
@@ -94,7 +94,7 @@ def played(run: Callable[[Entropy], Output]) -> list[tuple[Output, NDArray[np.ui
 
 
 def _ways(
-    run: Callable[[Entropy], Output], *, only: int | None = None, given: Sequence[int] = (), most: int | None = None
+    run: Callable[[Entropy], Output], *, only: range | None = None, given: Sequence[int] = (), most: int | None = None
 ) -> Iterator[tuple[Output, _Way]]:
     todo: list[list[int]] = [[]]
     for _ in steps(repeat(None, MAX_WAYS), ENUMERATED):
@@ -130,7 +130,7 @@ class _Way:
         take longer than all else.
     """
 
-    def __init__(self, outcomes: Sequence[int], *, only: int | None, given: Sequence[int]) -> None:
+    def __init__(self, outcomes: Sequence[int], *, only: range | None, given: Sequence[int]) -> None:
         self.choices: list[int] = []
         self.words_used: list[int] = []
         self.numerator = self.denominator = 1
@@ -186,10 +186,11 @@ class _Way:
         raise UnknownDistribution(f"{n} raw words are asked for, not decisions that can be enumerated")
 
     def _decided(self, shape: tuple[int, ...], decisions: Sequence[_Decision]) -> NDArray[np.int64]:
-        if self._only is not None and self._only >= len(decisions):
-            raise UnknownDistribution(f"{len(decisions)} decisions are taken, and none for symbol {self._only}")
+        only = self._only
+        if only is not None and only[-1] >= len(decisions):
+            raise UnknownDistribution(f"{len(decisions)} decisions are taken, and none at place {only[-1]}")
         drawn = [
-            self._next(each) if self._only in (None, place) else self._made(each, 0)
+            self._next(each) if only is None or place in only else self._made(each, 0)
             for place, each in enumerate(decisions)
         ]
         return np.array(drawn, dtype=np.int64).reshape(shape)

@@ -115,6 +115,29 @@ class Enumeration:
         """
         return _largest([_changing_loss(symbols, reports) for symbols in self.attributes], neighbours)
 
+    def alike_epsilons(self, *, attribute: int, reports: float) -> dict[int, float]:
+        """Return epsilon of reports of a hashed attribute whose bucket changes, by the number of changes; see below.
+
+        Two users change at the same times, and to the same bucket as before where the other one does, too. All such
+        pairs of histories are enumerated, in every cohort.
+
+        reports: a number of reports; for math.inf, infinitely many of each bucket, which all come once.
+        """
+        (symbol,) = self.attributes[attribute]
+        found: dict[int, float] = {}
+        for bucketed, _ in _by_cohort(symbol):
+            buckets, shown = len(bucketed.inputs), bucketed
+            length = int(min(reports, buckets))
+            patterns = list(_up_to_renaming(int(reports), buckets)) if reports < math.inf else [tuple(range(length))]
+            if reports == math.inf:
+                shown = replace(bucketed, stages=_lifetime(bucketed.stages))
+            for first in patterns:
+                changes = sum(one != other for one, other in itertools.pairwise(first))
+                for names in itertools.permutations(range(buckets), len(set(first))):
+                    loss = round_up(_pair_loss([shown], first, [names[each] for each in first]))
+                    found[changes] = max(found.get(changes, 0.0), loss)
+        return found
+
     def histories_epsilon(self, first: Sequence[Sequence[int]], second: Sequence[Sequence[int]]) -> float:
         """Return epsilon of two given histories, each one user's records, report by report; never rounded down."""
         with localcontext(PRECISION):
@@ -172,6 +195,7 @@ def realised_reports(mechanism: Mechanism) -> dict[tuple[int, ...], dict[bytes, 
 def _realised(mechanism: Mechanism, attribute: int, stated: Symbol, place: int) -> Symbol:
     """Return the output distribution of one symbol, found by playing its decision in each stage."""
     inputs, sent = len(stated.stages.permanent), len(stated.stages.response)
+    decisions, own = mechanism.decisions[place], range(place, place + 1)
     record = np.zeros((1, len(mechanism.sizes)), dtype=np.intp)
 
     def row(outcomes: dict[Any, Fraction], length: int) -> tuple[Fraction, ...]:
@@ -188,7 +212,7 @@ def _realised(mechanism: Mechanism, attribute: int, stated: Symbol, place: int) 
         symbols[0, place] = symbol
         return lambda entropy: int(mechanism.instantaneous(symbols, entropy)[0, place])
 
-    by_value = [row(distribution(permanent(value), only=place), sent) for value in range(len(stated.inputs))]
+    by_value = [row(distribution(permanent(value), only=decisions), sent) for value in range(len(stated.inputs))]
     rows = {stated.inputs[value]: each for value, each in reversed(list(enumerate(by_value)))}
     as_grouped = all(rows[group] == each for group, each in zip(stated.inputs, by_value, strict=True))
     return Symbol(
@@ -196,8 +220,9 @@ def _realised(mechanism: Mechanism, attribute: int, stated: Symbol, place: int) 
         inputs=stated.inputs if as_grouped else tuple(range(len(by_value))),
         stages=TwoStages(
             permanent=tuple(rows[group] for group in range(inputs)) if as_grouped else tuple(by_value),
-            response=tuple(row(distribution(response(symbol), only=place), sent) for symbol in range(sent)),
+            response=tuple(row(distribution(response(symbol), only=own), sent) for symbol in range(sent)),
         ),
+        cohorts=stated.cohorts,
     )
 
 
@@ -253,6 +278,8 @@ def _constant_loss(symbols: tuple[Symbol, ...], reports: float) -> Decimal:
 
 @lru_cache(maxsize=1024)
 def _changing_loss(symbols: tuple[Symbol, ...], reports: int) -> Decimal:
+    if symbols[0].cohorts > 1:
+        return max(_changing_loss((bucketed,), reports) for bucketed, _ in _by_cohort(symbols[0]))
     size = len(symbols[0].inputs)
     if not _alike(symbols):
         raise UnknownDistribution("the values of an attribute are not perturbed alike: they cannot be renamed")
@@ -284,7 +311,7 @@ def _alike(symbols: Sequence[Symbol]) -> bool:
         stages = symbol.stages
         if symbol.inputs != tuple(range(size)):
             return False
-        if len(stages.response) == size:
+        if len(stages.response) >= size and stages != _lifetime(stages):
             return _symmetric(stages.permanent) and _symmetric(stages.response)
         return stages == _lifetime(stages) and _renamable(stages.permanent)
     one_hot = [tuple(int(value == bit) for value in range(size)) for bit in range(size)]
@@ -292,10 +319,11 @@ def _alike(symbols: Sequence[Symbol]) -> bool:
 
 
 def _symmetric(rows: tuple[tuple[Fraction, ...], ...]) -> bool:
-    """Decide whether all symbols stay with one probability, and become each other one with another probability."""
-    stays = {row[place] for place, row in enumerate(rows)}
-    changes = {each for place, row in enumerate(rows) for other, each in enumerate(row) if other != place}
-    return len(stays) == 1 and len(changes) <= 1
+    """Decide whether each input has a symbol of its own with one probability, and all others with another one."""
+    own = [row.index(max(row)) for row in rows]
+    stays = {row[place] for place, row in zip(own, rows, strict=True)}
+    changes = {each for place, row in zip(own, rows, strict=True) for other, each in enumerate(row) if other != place}
+    return len(set(own)) == len(rows) and len(stays) == 1 and len(changes) <= 1
 
 
 def _renamable(rows: tuple[tuple[Fraction, ...], ...]) -> bool:
@@ -317,15 +345,36 @@ def _up_to_renaming(length: int, size: int) -> Iterator[History]:
             yield (*start, value)
 
 
-def _pair_loss(symbols: Sequence[Symbol], first: History, second: History) -> Decimal:
+@lru_cache(maxsize=1024)
+def _by_cohort(symbol: Symbol) -> tuple[tuple[Symbol, History], ...]:
+    """Return the symbol of buckets in each cohort, which a report shows, and the bucket that each value has there."""
+    size = len(symbol.stages.response) // symbol.cohorts
+    found = []
+    for first in range(0, size * symbol.cohorts, size):
+        rows = [symbol.stages.permanent[each][first : first + size] for each in symbol.inputs]
+        buckets = list(dict.fromkeys(rows))
+        stages = TwoStages(
+            permanent=tuple(tuple(chance / sum(row) for chance in row) for row in buckets),
+            response=tuple(row[first : first + size] for row in symbol.stages.response[first : first + size]),
+        )
+        found.append((Symbol(inputs=tuple(range(len(buckets))), stages=stages), tuple(map(buckets.index, rows))))
+    return tuple(found)
+
+
+def _pair_loss(symbols: Sequence[Symbol], first: Sequence[int], second: Sequence[int]) -> Decimal:
     """Return the loss of an attribute with one history against another: the sum over its symbols."""
+    if symbols[0].cohorts > 1:
+        return max(
+            _pair_loss([bucketed], [held[value] for value in first], [held[value] for value in second])
+            for bucketed, held in _by_cohort(symbols[0])
+        )
     return sum(
         (_symbol_loss(each.stages, _symbol_history(each, first), _symbol_history(each, second)) for each in symbols),
         start=Decimal(0),
     )
 
 
-def _symbol_history(symbol: Symbol, history: History) -> SymbolHistory:
+def _symbol_history(symbol: Symbol, history: Sequence[int]) -> SymbolHistory:
     """Return the history of one symbol, which keeps of the values only which are the same, and their input."""
     names = {value: name for name, value in enumerate(dict.fromkeys(history))}
     return tuple((names[value], symbol.inputs[value]) for value in history)

@@ -58,6 +58,7 @@ def record_differences(mechanism: Mechanism, words: PermanentWords, *, realised:
         _of_several_memoised_users(_of_two_values(small, attributes=2)),
         _at_full_width(mechanism),
         _of_words(mechanism, words),
+        _of_shared_responses(mechanism),
     ):
         # The first of each kind says where; others follow from it.
         yield from itertools.islice(check, 1)
@@ -135,11 +136,15 @@ def _of_words(mechanism: Mechanism, words: PermanentWords) -> Iterator[str]:
     That two of 64 secrets' words for different things are equal by chance has the probability 2^-2048.
     """
     secrets = [bytes([number]) * SECRET_BYTES for number in range(_SECRETS)]
-    values = range(min(max(mechanism.sizes), _VALUES))
+    # Values that are hashed have the words of their attribute.
+    values = range(min(max(mechanism.sizes), _VALUES) if mechanism.keyed_by_value else 1)
     records = np.array([[min(value, size - 1) for size in mechanism.sizes] for value in values])
     # For each record, shape (secrets, words).
     drawn = [words.words_of(secrets, np.repeat(record[None], _SECRETS, axis=0)) for record in records]
     again = [words.words(secrets[-1], record.tolist()) for record in records]
+    last = [size - 1 for size in mechanism.sizes]
+    if not mechanism.keyed_by_value and (words.words(secrets[-1], last) != again[0]).any():
+        yield f"{type(words).__name__}: hashed values of one attribute have different words"
     if any((one != each[-1]).any() for one, each in zip(again, drawn, strict=True)):
         yield f"{type(words).__name__}: the same value of the same user does not get the same words again"
     seen: dict[bytes, str] = {}
@@ -156,6 +161,28 @@ def _of_words(mechanism: Mechanism, words: PermanentWords) -> Iterator[str]:
     everything = np.concatenate([each.ravel() for each in drawn])
     if constant := [bit for bit in range(32) if len(np.unique(everything >> np.uint32(bit) & np.uint32(1))) == 1]:
         yield f"{type(words).__name__}: bit {constant[0]} of a word is always the same"
+
+
+def _of_shared_responses(mechanism: Mechanism) -> Iterator[str]:
+    """Require that values share a permanent response just where the ledger charges them as one."""
+    users = max(_USERS)
+    words = SeededEntropy(0).words(users * sum(mechanism.words)).reshape(users, -1)
+    seen: list[dict[int, NDArray[np.integer[Any]]]] = [{} for _ in range(users)]
+    if mechanism.keyed_by_value or len(mechanism.symbol_sizes) != len(mechanism.sizes):
+        return
+    for value in range(max(mechanism.sizes)):
+        values = np.minimum(np.full((users, len(mechanism.sizes)), value), np.array(mechanism.sizes) - 1)
+        symbols, shown = mechanism.permanent(values, GivenWords(words)), mechanism.shown(values, words)
+        for user in range(users):
+            for attribute in range(len(mechanism.sizes)):
+                key = attribute * max(mechanism.symbol_sizes) + int(shown[user, attribute])
+                symbol = symbols[user, attribute]
+                if seen[user].setdefault(key, symbol) != symbol:
+                    yield (
+                        f"{_name(mechanism)}.permanent, attribute {attribute}: two values that are charged as one "
+                        "have different permanent responses"
+                    )
+                    return
 
 
 def _distribution(

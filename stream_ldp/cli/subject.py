@@ -14,6 +14,7 @@ from stream_ldp.cli.options import load_collections
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
 from stream_ldp.kinds import KINDS, kind_of
+from stream_ldp.ledger.ledger import charged
 from stream_ldp.mechanisms import Mechanism, PermanentWords
 from stream_ldp.mechanisms.notation import EXAMPLES, read_mechanism
 
@@ -50,5 +51,11 @@ def read(subject: str) -> AuditSubject:
     if not isinstance(mechanism, Mechanism):
         return OneReport(randomizer=mechanism)
     attributes = [(str(place), [str(value) for value in range(size)]) for place, size in enumerate(mechanism.sizes)]
-    words = PermanentWords(collection=subject, attributes=attributes, noise=mechanism.noise, counts=mechanism.words)
-    return AuditedRecords(mechanism=mechanism, words=words)
+    words = PermanentWords(
+        collection=subject,
+        attributes=attributes,
+        noise=mechanism.noise,
+        counts=mechanism.words,
+        by_value=mechanism.keyed_by_value,
+    )
+    return AuditedRecords(mechanism=mechanism, words=words, charged=charged)

@@ -368,6 +368,20 @@ class Spending(_Part):
         return self.assumption.promise
 
 
+def charged(cost: ReportCost, *, values: int, reports: int) -> float:
+    """Return what a ledger charges for reports that show so many permanent responses, in nats.
+
+    cost: of one of them; a `ReportCost`.
+    """
+    shown = [
+        AttributeReport(
+            collection="", attribute="", responses="", mechanism=cost, tag=str(min(place, values - 1)), times=1
+        )
+        for place in range(reports)
+    ]
+    return Spending().after(shown).epsilon
+
+
 class Book(_Part):
     """All that a ledger stores.
 

@@ -13,6 +13,7 @@ from stream_ldp.mechanisms.direct import DirectResponse
 from stream_ldp.mechanisms.frequency_oracle import BucketOracle, FrequencyOracle
 from stream_ldp.mechanisms.hadamard import HadamardResponse, HadamardSpec
 from stream_ldp.mechanisms.half_space import HalfSpaceResponse
+from stream_ldp.mechanisms.hashed_k_rr import HashedKRR, HashedKRRSpec
 from stream_ldp.mechanisms.k_rr import KRR, KRRSpec
 from stream_ldp.mechanisms.k_subset import KSubset, KSubsetSpec
 from stream_ldp.mechanisms.local_hashing import HashingSpec, RepeatedHashingSpec
@@ -62,6 +63,8 @@ __all__ = [
     "GivenWords",
     "HadamardResponse",
     "HalfSpaceResponse",
+    "HashedKRR",
+    "HashedKRRSpec",
     "KRRSpec",
     "KSubset",
     "KSubsetSpec",
@@ -94,7 +97,7 @@ __all__ = [
     "random_words",
 ]
 
-_SPECS = RRLDPSpec | KRRSpec | KSubsetSpec
+_SPECS = RRLDPSpec | KRRSpec | KSubsetSpec | HashedKRRSpec
 
 #: Every mechanism for records, as a collection file, an audit and an evaluation write it.
 AnyMechanismSpec = Annotated[_SPECS, Field(discriminator="kind")]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms.randomness.entropy import Entropy
+    from stream_ldp.mechanisms.repeated import RepeatedCost
     from stream_ldp.mechanisms.support import Support
 
     #: The symbols of reports, shape (n, symbols).
@@ -52,10 +53,13 @@ class Symbol:
 
     inputs: for each value of the attribute, which row of `stages.permanent` it is drawn from. Different values are
         drawn independently, even from the same row.
+    cohorts: number of cohorts, where values are hashed first. Symbols are then numbered cohort by cohort, a user has
+        one cohort permanently, and values that are drawn alike in it share one permanent response.
     """
 
     inputs: tuple[int, ...]
     stages: TwoStages
+    cohorts: int = 1
 
 
 class MechanismSpec(Part, ABC):
@@ -139,6 +143,29 @@ class Mechanism(ABC):
     @abstractmethod
     def words(self) -> tuple[int, ...]:
         """Number of random words that the permanent response of each attribute takes."""
+
+    @property
+    def decisions(self) -> tuple[range, ...]:
+        """The places of the permanent decisions that each symbol is made by: one for each symbol, in their order."""
+        return tuple(range(place, place + 1) for place in range(sum(map(len, self.stated()))))
+
+    @property
+    def keyed_by_value(self) -> bool:
+        """Whether another value has other permanent words; hashed values have those of their attribute."""
+        return not self.bucket_costs
+
+    @property
+    def bucket_costs(self) -> Sequence[RepeatedCost]:
+        """What reports of each attribute cost in one bucket, where values are hashed; none otherwise."""
+        return ()
+
+    def shown(self, values: NDArray[np.integer], words: NDArray[np.uint32]) -> NDArray[np.integer]:  # noqa: ARG002
+        """Return which permanent response each value shows, shape (n, attributes): its own, but for hashed values.
+
+        values: value indices, shape (n, attributes).
+        words: each user's own permanent words, shape (n, sum of `words`).
+        """
+        return values
 
     @property
     @abstractmethod

@@ -8,7 +8,7 @@ g times what one does, with a larger error.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from stream_ldp.errors import ParameterError
@@ -17,7 +17,7 @@ from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.plan import Section
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 #: Numbers of changes for which a plan compares the ways, unless it is told others.
 CHANGES = (0, 1, 2, 5, 20)
@@ -38,6 +38,8 @@ class ChangingValues:
     variance: of a share of 1 / k where each value is charged, times the number of answers.
     buckets: g of the collection, or as many as have the least variance where it does not hash.
     hashed: whether the collection hashes to so many buckets, each of which k-RR perturbs.
+    choices: the numbers of buckets that a file may have, each with how many values the buckets of each hash have;
+        without these, hashes are random.
     """
 
     about: str
@@ -47,6 +49,9 @@ class ChangingValues:
     variance: float
     buckets: int
     hashed: bool = False
+    choices: Mapping[int, Sequence[Sequence[int]]] = field(
+        default_factory=lambda: dict.fromkeys(range(2, _MOST_BUCKETS + 1), ())
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -120,9 +125,18 @@ def _change_plan(of: ChangingValues, changes: int) -> ChangePlan:
         refused=of.lifetime,
         by_value=values * of.lifetime,
         by_bucket=min(values, of.buckets) * of.lifetime,
-        by_bucket_on_average=of.buckets * (1 - (1 - 1 / of.buckets) ** values) * of.lifetime,
+        by_bucket_on_average=_mean_buckets(of, values) * of.lifetime,
         error=_error(of, values),
     )
+
+
+def _mean_buckets(of: ChangingValues, values: int) -> float:
+    """Return the mean number of buckets of so many different values, over hashes and the choice of values."""
+    g, k = of.buckets, of.values
+    if not (hashes := of.choices.get(g, ())):
+        return g * (1 - (1 - 1 / g) ** values)
+    missed = [math.comb(k - size, values) / math.comb(k, values) for sizes in hashes for size in sizes]
+    return g - sum(missed) / len(hashes)
 
 
 def _error(of: ChangingValues, values: int) -> float:
@@ -131,18 +145,22 @@ def _error(of: ChangingValues, values: int) -> float:
     It is that of the collection's buckets, or of the best number of them where it does not hash.
     """
     hashed = min(
-        _hashed_variance(g, of.lifetime * more, of.per_report * more, share=1 / of.values)
-        for g in ([of.buckets] if of.hashed else range(2, _MOST_BUCKETS + 1))
+        _hashed_variance(of, g, more=more)
+        for g in ([of.buckets] if of.hashed else of.choices)
         for more in [values / min(values, g)]
     )
     return math.sqrt(hashed / of.variance)
 
 
-def _hashed_variance(buckets: int, lifetime: float, per_report: float, *, share: float) -> float:
-    """Return the variance of a share f that is estimated from one report of a bucket.
+def _hashed_variance(of: ChangingValues, buckets: int, *, more: float = 1.0) -> float:
+    """Return the variance of a share f = 1 / k that is estimated from one report of a bucket.
 
-    It is [f p (1 - p) + (1 - f) q (1 - q)] / (p - q)^2 with q = 1 / g (Wang, Blocki, Li and Jha, 2017, equation 1).
+    It is [f p (1 - p) + (1 - f) q (1 - q)] / (p - q)^2 (Wang, Blocki, Li and Jha, 2017, equation 1), where q is the
+    chance that another value's report names the bucket: 1 / g for random hashes.
+
+    more: factor of both epsilons.
     """
+    share, lifetime, per_report = 1 / of.values, of.lifetime * more, of.per_report * more
     try:
         oracle = (
             RepeatedResponse(size=buckets, epsilon=per_report, lifetime=lifetime)
@@ -151,15 +169,25 @@ def _hashed_variance(buckets: int, lifetime: float, per_report: float, *, share:
         )
     except ParameterError:  # beyond the resolution
         return math.inf
-    (p, _), q = oracle.support, 1 / buckets
+    p, other = oracle.support
+    hashes, pairs = of.choices.get(buckets, ()), of.values * (of.values - 1)
+    shared = (
+        sum(size * (size - 1) / pairs for sizes in hashes for size in sizes) / len(hashes) if hashes else 1 / buckets
+    )
+    q = shared * p + (1 - shared) * other
     return (share * p * (1 - p) + (1 - share) * q * (1 - q)) / (p - q) ** 2
+
+
+def best_buckets(of: ChangingValues) -> int:
+    """Return the number of buckets of least variance at the epsilons of one value."""
+    return min(of.choices, key=lambda buckets: _hashed_variance(of, buckets))
 
 
 def _too_many_buckets(of: ChangingValues) -> str:
     """Say what the error is with fewer buckets than a collection has, if that is smaller than without a hash."""
     best = min(
-        range(2, of.buckets + 1),
-        key=lambda g: _hashed_variance(g, of.lifetime, of.per_report, share=1 / of.values),
+        [buckets for buckets in of.choices if buckets <= of.buckets] or [of.buckets],
+        key=lambda buckets: _hashed_variance(of, buckets),
     )
     error = _error(replace(of, buckets=best), of.values)
     if best == of.buckets or error >= 1:

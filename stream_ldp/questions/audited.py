@@ -17,8 +17,7 @@ from stream_ldp.audit.output_distribution import (
     in_miniature,
     repeated_epsilon,
 )
-from stream_ldp.ledger.ledger import Spending
-from stream_ldp.ledger.reports import AttributeReport
+from stream_ldp.ledger.ledger import charged
 from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
@@ -139,8 +138,8 @@ def _changing(randomizer: Randomizer, about: str) -> tuple[list[Claim], list[Row
         for reports in _CHANGING_REPORTS:
             alike, any_two = changing_epsilons(small, reports=reports)
             for changes, loss in sorted(alike.items()):
-                charged = _charged(cost, values=min(changes + 1, small.inputs), reports=reports)
-                claims.append(claim(changes, reports, claimed=charged, enumerated=loss))
+                paid = charged(cost, values=min(changes + 1, small.inputs), reports=reports)
+                claims.append(claim(changes, reports, claimed=paid, enumerated=loss))
             constant = {"neighbours": "any two users", "reports": reports, "if_constant": small.loss(reports=reports)}
             shown.append({**constant, "enumerated": any_two})
         alike, _ = changing_epsilons(small.memoised, reports=small.inputs)
@@ -157,14 +156,3 @@ def _about(questions: Sequence[Question], randomizer: Randomizer) -> str:
     """Name the attributes that are answered through a randomizer."""
     names = (each.name for question in questions if question.randomizer == randomizer for each in question.attributes)
     return ", ".join(dict.fromkeys(names))
-
-
-def _charged(cost: Any, *, values: int, reports: int) -> float:
-    """Return what a ledger charges for reports that show so many permanent answers."""
-    shown = [
-        AttributeReport(
-            collection="", attribute="", responses="", mechanism=cost, tag=str(min(place, values - 1)), times=1
-        )
-        for place in range(reports)
-    ]
-    return Spending().after(shown).epsilon

@@ -23,16 +23,16 @@ def charges(
     collection: JointCollection,
     table: NDArray[np.integer] | Iterable[Sequence[int]],
     *,
-    secret: bytes,  # noqa: ARG001  of other kinds it determines the question
+    secret: bytes,
     tag_key: bytes | None,
 ) -> tuple[AttributeReport, ...]:
     """Describe what reports of these records of one user show of each attribute.
 
     table: value indices as `JointCollection.encode` gives them, shape (n, attributes).
-    secret: the user's.
+    secret: the user's, which determines the hashes of values.
     tag_key: 32 bytes that only the user has; None where the permanent responses are drawn afresh.
     """
-    words = collection.permanent_words(least=TAG_WORDS)
+    words = collection.permanent_words(least=TAG_WORDS, by_value=True)
     counts = [max(TAG_WORDS, count) for count in collection.mechanism.words]
     starts = [sum(counts[:position]) for position in range(len(counts))]
 
@@ -42,6 +42,9 @@ def charges(
         return [made[start : start + TAG_WORDS].tobytes().hex() for start in starts]
 
     responses = tags(_PUBLIC_KEY, [0] * len(starts))
+    if tag_key is not None and not collection.mechanism.keyed_by_value:
+        held = collection.table(list(table))
+        table = collection.mechanism.shown(held, collection.words.words_of([secret] * len(held), held))
     return tuple(
         AttributeReport(
             collection=collection.name,

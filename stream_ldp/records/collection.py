@@ -234,16 +234,18 @@ class JointCollection(SynthesizingCollection):
         """The source of the keyed words of its users' permanent responses."""
         return self.permanent_words()
 
-    def permanent_words(self, *, least: int = 1) -> PermanentWords:
+    def permanent_words(self, *, least: int = 1, by_value: bool | None = None) -> PermanentWords:
         """Make the source of the keyed words of its users' permanent responses.
 
         least: number of words of each attribute for which the mechanism needs fewer.
+        by_value: whether each value has words of its own; by default, as the mechanism needs them.
         """
         return PermanentWords(
             collection=self.name,
             attributes=[(attribute.name, attribute.values) for attribute in self.attributes],
             noise=self.mechanism.noise,
             counts=[max(least, count) for count in self.mechanism.words],
+            by_value=self.mechanism.keyed_by_value if by_value is None else by_value,
         )
 
     @property

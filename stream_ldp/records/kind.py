@@ -48,6 +48,7 @@ RECORDS = Kind(
     plan=deferred("stream_ldp.records.plan:plan"),
     published=deferred("stream_ldp.records.published:published"),
     leverages=deferred("stream_ldp.records.plan:leverages"),
+    changing=deferred("stream_ldp.records.plan:changing"),
     reports=reports,
     totals=deferred("stream_ldp.records.truth:totals"),
     for_budget=deferred("stream_ldp.records.plan:for_budget"),

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import MECHANISMS
+from stream_ldp.mechanisms import MECHANISMS, RepeatedResponse
+from stream_ldp.mechanisms.hashed_k_rr import BUCKETS, hashes
 from stream_ldp.mechanisms.matching import USERS
 from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon, shown_guess
 from stream_ldp.pipeline.budgets import BUDGETS, BudgetPlan, affordable, budget_section, times
+from stream_ldp.pipeline.changing import ChangingValues, best_buckets
 from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import Plan as AnyPlan
@@ -26,7 +30,7 @@ from stream_ldp.records.solve_time import drawn
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from stream_ldp.mechanisms import Support
+    from stream_ldp.mechanisms import RepeatedCost, Support
     from stream_ldp.records.series import EstimateSpec
 
 #: Numbers of reports for which the privacy loss is stated: once, twice, daily for a week, a month, a year, a
@@ -463,6 +467,43 @@ def _estimate_plan(
         )
         / cell_error(supports, sizes, reports=1),
     )
+
+
+def changing(collection: JointCollection) -> tuple[ChangingValues, ...]:
+    """List the attributes of three values and more, which can be hashed; see `Kind.changing`."""
+    mechanism = collection.mechanism
+    lifetime, per_report = (
+        mechanism.privacy_loss(neighbours=1, reports=reports).epsilon for reports in (math.inf, 1)
+    )
+    costs: Sequence[RepeatedCost | None] = mechanism.bucket_costs or [None] * len(collection.sizes)
+    found = []
+    for attribute, size, cost, support in zip(
+        collection.attributes, collection.sizes, costs, mechanism.supports, strict=True
+    ):
+        choices = {
+            buckets: [np.bincount(cohort, minlength=buckets).tolist() for cohort in hashes(size, buckets)]
+            for buckets in BUCKETS
+            if buckets < size
+        }
+        if not choices:
+            continue
+        hashed = cost is not None and cost.size < size
+        if hashed:
+            own, other = RepeatedResponse(size=size, epsilon=per_report, lifetime=lifetime).support
+        else:
+            own, other = support.one, support.zero
+        of = ChangingValues(
+            about=attribute.name,
+            values=size,
+            lifetime=lifetime,
+            per_report=per_report,
+            variance=(own * (1 - own) / size + (1 - 1 / size) * other * (1 - other)) / (own - other) ** 2,
+            buckets=cost.size if cost is not None else 0,
+            hashed=hashed,
+            choices=choices,
+        )
+        found.append(of if hashed else replace(of, buckets=best_buckets(of)))
+    return tuple(found)
 
 
 def leverages(collection: JointCollection) -> tuple[Leverage, ...]:

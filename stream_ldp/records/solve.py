@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stream_ldp.filtering.weighted_reports import WeightedReports
+from stream_ldp.mechanisms.privacy_loss import round_up
 from stream_ldp.mechanisms.randomness.pseudonym import PSEUDONYM_BITS
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.fewest_users import fewest_users
@@ -92,12 +94,20 @@ def solve(collection: JointCollection, task: WindowTask[EstimateSpec, Estimate])
         privacy=Privacy(
             per_report=one.epsilon,
             lifetime=lifetime.epsilon,
+            all_answers=_all_buckets(mechanism),
             assumption=lifetime.assumption,
             published=published_of_window(task, collection, published, plausibility=plausibility),
         ),
         linked=None if users is None else _linked(users, collection),
         temporal=_temporal(solution.temporal, joint=solution.joint, final=task.final),
     )
+
+
+def _all_buckets(mechanism: Mechanism) -> float | None:
+    """Return the loss of reports that show all buckets of all attributes, in nats; None where values have none."""
+    costs = mechanism.bucket_costs
+    lost = [Fraction(each.responses_loss(responses=each.size, reports=math.inf)) for each in costs]
+    return round_up(sum(lost, start=Fraction(0))) if lost else None
 
 
 def users(collection: JointCollection, task: WindowTask[EstimateSpec, Estimate]) -> int:

@@ -21,6 +21,7 @@ from stream_ldp.mechanisms import (
     DirectResponse,
     HadamardResponse,
     HalfSpaceResponse,
+    HashedKRR,
     KSubset,
     LolohaResponse,
     OptimisedUnaryResponse,
@@ -124,6 +125,26 @@ class SendsWhatItNames(KRR):
 
     def instantaneous(self, symbols: Symbols, entropy: Entropy) -> Symbols:
         return symbols
+
+
+class SendsTheNamedBucket(HashedKRR):
+    """Leaves the noise of each report out, so that a report costs as much as all, and a change shows at once."""
+
+    def instantaneous(self, symbols: Symbols, entropy: Entropy) -> Symbols:
+        super().instantaneous(symbols, entropy)
+        return symbols
+
+
+class NamesEachValueAnew(HashedKRR):
+    """Draws another response for values of one bucket, which the ledger charges as one."""
+
+    def permanent(self, values: NDArray[np.intp], source: Entropy) -> Symbols:
+        shifts = self._shifts(len(values), source)
+        cohorts = shifts[:, self._firsts]
+        buckets = np.array(self.response.sizes)
+        drawn = np.take_along_axis(shifts, self._firsts + 1 + values % buckets, axis=1)
+        named: Symbols = cohorts * buckets + (self._bucketed(values, cohorts) + drawn) % buckets
+        return named
 
 
 class HoldsTooOften(KSubset):

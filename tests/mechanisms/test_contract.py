@@ -346,7 +346,11 @@ def test_exactly_the_possible_reports_are_valid(randomizer: Randomizer) -> None:
 def test_a_permanent_response_is_recomputed_from_the_secret(mechanism: Mechanism) -> None:
     attributes = [(str(place), [str(value) for value in range(size)]) for place, size in enumerate(mechanism.sizes)]
     keyed = PermanentWords(
-        collection="catalogue", attributes=attributes, noise=mechanism.noise, counts=mechanism.words
+        collection="catalogue",
+        attributes=attributes,
+        noise=mechanism.noise,
+        counts=mechanism.words,
+        by_value=mechanism.keyed_by_value,
     )
     secrets = [new_secret() for _ in range(50)]
     records = some_records(mechanism, 50, 10)
@@ -366,7 +370,8 @@ def test_an_impossible_budget_of_records_is_a_parameter_error(kind: str, epsilon
 
 @pytest.mark.parametrize("kind", MECHANISMS)
 def test_an_attribute_of_one_value_is_a_parameter_error(kind: str) -> None:
-    spec = MECHANISMS[kind].for_budget(sizes=(2, 3), lifetime=2.0, per_report=None)
+    per_report = 1.0 if MECHANISMS[kind].model_fields.keys() >= {"per_report", "buckets"} else None
+    spec = MECHANISMS[kind].for_budget(sizes=(2, 3), lifetime=2.0, per_report=per_report)
     with pytest.raises(ParameterError):
         spec.of(sizes=(1, 3))
     with pytest.raises(ParameterError):
@@ -432,7 +437,11 @@ def attack_on(mechanism: Mechanism) -> Attack:
     """The attack on one report of records that differ in one attribute."""
     attributes = [(str(place), [str(value) for value in range(size)]) for place, size in enumerate(mechanism.sizes)]
     keyed = PermanentWords(
-        collection="catalogue", attributes=attributes, noise=mechanism.noise, counts=mechanism.words
+        collection="catalogue",
+        attributes=attributes,
+        noise=mechanism.noise,
+        counts=mechanism.words,
+        by_value=mechanism.keyed_by_value,
     )
     entropy = SeededEntropy(12)
     attack, *_ = attacks(mechanism, keyed, noise=lambda: entropy, secrets=entropy)

@@ -83,3 +83,35 @@ def test_kinds_without_values_in_a_list_have_nothing_to_compare() -> None:
         "collection: films\nmechanism: {kind: gfim, epsilon: 2, k: 3}\nitems: {size: 100}\nwindow: {size: 60s}\n"
     )
     assert kind_of(collection).changing(collection) == ()
+
+
+def of_records(mechanism: str, values: int) -> tuple[ChangingValues, ...]:
+    listed = [f"v{number}" for number in range(values)]
+    collection = parse_collection(
+        f"collection: diets\nmechanism: {{{mechanism}}}\n"
+        f"attributes: [{{name: diet, values: {listed}}}, {{name: bathes, values: [no, yes]}}]\n"
+        "window: {size: 10s}\nestimates: [{name: both, of: [diet, bathes]}]\n"
+    )
+    return kind_of(collection).changing(collection)
+
+
+def test_records_are_compared_by_the_cohorts_that_they_have() -> None:
+    """Two of eight values share one of two buckets in three of seven cohorts; two values are not hashed."""
+    (of,) = of_records("kind: hashed-k-rr, epsilon: 2, per_report: 1", values=8)
+    assert (of.about, of.values, of.buckets, of.hashed) == ("diet", 8, 2, True)
+    none, one, seven, many = change_plans([of], changes=[0, 1, 7, 500])
+    assert [none.by_bucket_on_average, one.by_bucket_on_average] == pytest.approx([2, 2 * (2 - 3 / 7)])
+    assert [one.by_bucket, seven.by_bucket, many.by_bucket] == pytest.approx([4, 4, 4])
+    assert [one.by_value, seven.by_value, many.by_value] == pytest.approx([4, 16, 16])
+    assert seven.by_bucket_on_average == pytest.approx(4)
+    notes = change_section([of], [none]).notes[0]
+    assert notes.startswith("diet: from 2 changes on, hashing has the smaller error")
+
+
+def test_records_that_are_not_hashed_are_told_of_the_best_number_of_buckets() -> None:
+    (of,) = of_records("kind: k-rr, epsilon: 3, per_report: 2", values=16)
+    assert not of.hashed
+    hashed = {g: of_records(f"kind: hashed-k-rr, epsilon: 3, per_report: 2, buckets: {g}", 16)[0] for g in of.choices}
+    (plans,) = zip(*[change_plans([each], changes=[0]) for each in hashed.values()], strict=True)
+    best = min(zip(hashed, plans, strict=True), key=lambda each: each[1].error)[0]
+    assert of.buckets == best

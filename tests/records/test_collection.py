@@ -77,7 +77,11 @@ NAMES = "use at most 63 lower-case letters, digits, - and _, with a letter or di
             "rr-ldp",
             "2:12: mechanism: expected keys such as `kind:` and `f:`",
         ),
-        ("rr-ldp", "rappor", "2:19: mechanism.kind: expected one of 'rr-ldp', 'k-rr', 'k-subset', got 'rappor'"),
+        (
+            "rr-ldp",
+            "rappor",
+            "2:19: mechanism.kind: expected one of 'rr-ldp', 'k-rr', 'k-subset', 'hashed-k-rr', got 'rappor'",
+        ),
         ("f: 0.25", "f: high", "2:30: mechanism.f: 'high' is not a number"),
         ("f: 0.25", "f: 0", "2:30: mechanism.f: f must be between 0 (no privacy) and 1 (no information)"),
         ("f: 0.25", "f: nan", "2:30: mechanism.f: f must be between 0 (no privacy) and 1 (no information)"),

@@ -138,6 +138,13 @@ linked: 1h
 estimates: [{name: one, of: [answer]}]
 """,
     """
+collection: hashed
+mechanism: {kind: hashed-k-rr, epsilon: 2, per_report: 1, buckets: 3}
+attributes: [{name: answer, values: [no, yes, perhaps, never]}]
+window: {size: 60s}
+estimates: [{name: one, of: [answer]}]
+""",
+    """
 collection: subsets
 mechanism: {kind: k-subset, epsilon: 1}
 attributes: [{name: answer, values: [no, yes, perhaps]}]

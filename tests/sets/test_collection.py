@@ -37,8 +37,8 @@ def problems_of(text: str) -> tuple[str, ...]:
         (
             "gfim",
             "gfim2",
-            "2:19: mechanism.kind: expected 'rr-ldp', 'k-rr', 'k-subset', 'gfim', 'gfim-users', 'ldpminer', 'svim', "
-            "'loloha', 'sampled', 'strings', 'pairs' or 'places', got",
+            "2:19: mechanism.kind: expected 'rr-ldp', 'k-rr', 'k-subset', 'hashed-k-rr', 'gfim', 'gfim-users', "
+            "'ldpminer', 'svim', 'loloha', 'sampled', 'strings', 'pairs' or 'places', got",
         ),
         ("kind: gfim, ", "combine: paper, ", "2:12: mechanism.kind: this key is required"),
         (

@@ -10,6 +10,7 @@ const MODULES = {
   "rr-ldp": records,
   "k-rr": records,
   "k-subset": records,
+  "hashed-k-rr": records,
   gfim: sets,
   "gfim-users": sets,
   ldpminer: sets,

@@ -277,9 +277,94 @@ export class KSubset {
   }
 }
 
+/** The numbers of buckets: primes. */
+const BUCKETS = [2, 3, 5, 7, 11, 13];
+
+/** Return the digits of a number, the lowest first. */
+const digitsOf = (number, base, count) =>
+  Array.from({ length: count }, (_, place) => Math.floor(number / base ** place) % base);
+
+/**
+ * k-RR of hashed values: LOLOHA for records (Arcolezi et al., 2023).
+ *
+ * A user has one permanent hash of each attribute, its cohort, and k-RR with fresh noise reports the bucket.
+ */
+export class HashedKRR extends KRR {
+  kind = "hashed-k-rr";
+  isHashed = true;
+
+  /** @param {{epsilon: number, per_report: number, buckets?: number}} spec @param {number[]} sizes of each attribute */
+  constructor(spec, sizes) {
+    const base = spec.buckets ?? 2;
+    if (!BUCKETS.includes(base)) throw new CollectionError(`buckets are one of ${BUCKETS.join(", ")}`);
+    if (!isPositive(spec.per_report)) throw new CollectionError("hashed-k-rr needs per_report");
+    super(
+      spec,
+      sizes.map((size) => Math.min(size, base)),
+    );
+    this.base = base;
+    this.digits = sizes.map((size) => {
+      let count = 1;
+      while (base ** count < size) count++;
+      return count;
+    });
+    this.cohorts = this.digits.map((count) =>
+      Array.from({ length: count }, (_, place) => base ** place).flatMap((first) =>
+        Array.from({ length: first }, (_, i) => digitsOf(first + i, base, count)),
+      ),
+    );
+    this.places = this.sizes.map((size, j) => 32 - Math.clz32(this.cohorts[j].length * size - 1));
+    this.bits = this.places.reduce((sum, count) => sum + count, 0);
+    this.width = Math.ceil(this.bits / 8);
+  }
+
+  get meaning() {
+    return this.sizes.map((size, j) => [size, this.kept[j], this.fresh[j]]);
+  }
+
+  get wordCounts() {
+    return this.sizes.map((size) => 1 + size);
+  }
+
+  noise(j) {
+    return ["hashed-k-rr", ...this.meaning[j]];
+  }
+
+  /** Return the cohort of attribute `j` that a word chooses. */
+  #cohort(j, word) {
+    const count = this.cohorts[j].length;
+    const run = Math.floor(RESOLUTION / count);
+    const first = RESOLUTION - (count - 1) * run;
+    return word < first ? 0 : 1 + Math.floor((word - first) / run);
+  }
+
+  /** Return the buckets of values, of which each costs once. @param {number[]} values @param {number[][]} words */
+  shown(values, words) {
+    return values.map((value, j) => {
+      const digits = digitsOf(value, this.base, this.digits[j]);
+      const cohort = this.cohorts[j][this.#cohort(j, words[j][0])];
+      return digits.reduce((sum, digit, place) => sum + digit * cohort[place], 0) % this.base;
+    });
+  }
+
+  permanent(values, words) {
+    const buckets = this.shown(values, words);
+    const named = super.permanent(
+      buckets,
+      buckets.map((bucket, j) => [words[j][1 + bucket]]),
+    );
+    return named.map((number, j) => this.#cohort(j, words[j][0]) * this.sizes[j] + number);
+  }
+
+  instantaneous(symbols, words) {
+    const named = symbols.map((symbol, j) => symbol % this.sizes[j]);
+    return super.instantaneous(named, words).map((number, j) => symbols[j] - named[j] + number);
+  }
+}
+
 const isPositive = (number) => typeof number === "number" && number > 0 && number < Infinity;
 
-const MECHANISMS = { "rr-ldp": RRLDP, "k-rr": KRR, "k-subset": KSubset };
+const MECHANISMS = { "rr-ldp": RRLDP, "k-rr": KRR, "k-subset": KSubset, "hashed-k-rr": HashedKRR };
 
 /** Make the mechanism that a collection's document names. */
 export const mechanismOf = (spec, sizes) => new MECHANISMS[spec.kind](spec, sizes);

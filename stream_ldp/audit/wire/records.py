@@ -55,6 +55,45 @@ class Records:
     def is_k_subset(self) -> bool:
         return bool(self.mechanism["kind"] == "k-subset")
 
+    @property
+    def is_hashed(self) -> bool:
+        return bool(self.mechanism["kind"] == "hashed-k-rr")
+
+    @cached_property
+    def buckets(self) -> list[int]:
+        """What k-RR is of, for each attribute: its values, or the buckets that they are hashed to."""
+        if not self.is_hashed:
+            return self.sizes
+        return [min(r, int(self.mechanism.get("buckets", 2))) for r in self.sizes]
+
+    @cached_property
+    def cohorts(self) -> list[list[list[int]]]:
+        """The digits of each cohort, lowest first, of each attribute."""
+        base = int(self.mechanism.get("buckets", 2))
+        found = []
+        for r in self.sizes:
+            count = next(count for count in range(1, r + 1) if base**count >= r)
+            found.append(
+                [
+                    digits(number, base, count)
+                    for number in range(base**count)
+                    if next((each for each in reversed(digits(number, base, count)) if each), 0) == 1
+                ]
+            )
+        return found
+
+    def bucket(self, place: int, cohort: int, value: int) -> int:
+        """The bucket of a value of an attribute."""
+        base, of_cohort = int(self.mechanism.get("buckets", 2)), self.cohorts[place][cohort]
+        of_value = digits(value, base, len(of_cohort))
+        return sum(one * other for one, other in zip(of_cohort, of_value, strict=True)) % base
+
+    def cohort_of(self, place: int, word: int) -> int:
+        """The cohort that a word chooses."""
+        run = WHOLE // len(self.cohorts[place])
+        first = WHOLE - run * (len(self.cohorts[place]) - 1)
+        return 0 if word < first else 1 + (word - first) // run
+
     @cached_property
     def thresholds(self) -> list[int]:
         """t_f, t_p, t_q."""
@@ -65,7 +104,7 @@ class Records:
     def members(self) -> list[int]:
         """w of each attribute: 1, but for k-subset."""
         if not self.is_k_subset:
-            return [1] * len(self.sizes)
+            return [1] * len(self.buckets)
         with localcontext(prec=80):
             odds = e_to(self.mechanism["epsilon"])
             return [min(range(1, r), key=lambda w: (w * odds + r - w) ** 2 / (w * (r - w))) for r in self.sizes]
@@ -74,12 +113,12 @@ class Records:
     def runs(self) -> list[int]:
         with localcontext(prec=80):
             odds = e_to(self.mechanism["epsilon"])
-            shapes = zip(self.sizes, self.members, strict=True)
+            shapes = zip(self.buckets, self.members, strict=True)
             return [math.ceil((WHOLE + w - 1) / (w * odds + r - w)) for r, w in shapes]
 
     @cached_property
     def kept(self) -> list[int]:
-        shapes = zip(self.sizes, self.members, self.runs, strict=True)
+        shapes = zip(self.buckets, self.members, self.runs, strict=True)
         return [WHOLE - (r - w) * run for r, w, run in shapes]
 
     @cached_property
@@ -88,14 +127,16 @@ class Records:
         if "per_report" not in self.mechanism:
             return None
         found = []
-        for r, kept in zip(self.sizes, self.kept, strict=True):
+        for r, kept in zip(self.buckets, self.kept, strict=True):
             fresh_run = -(-(WHOLE - fresh_chance(kept, r, self.mechanism["per_report"])) // (r - 1))
             found.append(WHOLE - (r - 1) * fresh_run)
         return found
 
     @property
     def chances(self) -> list[Json]:
-        """What the fingerprint of k-rr or k-subset has for each attribute."""
+        """What the fingerprint of all but rr-ldp has for each attribute."""
+        if self.is_hashed and self.fresh is not None:
+            return [list(each) for each in zip(self.buckets, self.kept, self.fresh, strict=True)]
         if self.is_k_subset:
             return [list(pair) for pair in zip(self.members, self.kept, strict=True)]
         if self.fresh is None:
@@ -104,7 +145,7 @@ class Records:
 
     @property
     def meaning(self) -> str:
-        noise = self.chances if self.is_k_rr or self.is_k_subset else self.thresholds
+        noise = self.thresholds if self.mechanism["kind"] == "rr-ldp" else self.chances
         meaning: list[Json] = [
             self.name,
             self.mechanism["kind"],
@@ -136,6 +177,8 @@ class Records:
             if self.is_k_rr:
                 fresh = [] if self.fresh is None else [self.fresh[place]]
                 named += ["k-rr", self.kept[place], *fresh]
+            elif self.is_hashed:
+                named += ["hashed-k-rr", *self.chances[place]]
             elif self.is_k_subset:
                 named += ["k-subset", self.members[place], self.kept[place]]
             else:
@@ -146,11 +189,14 @@ class Records:
     @cached_property
     def word_counts(self) -> list[int]:
         """The permanent words of each attribute."""
+        if self.is_hashed:
+            return [1 + g for g in self.buckets]
         return [1 if self.is_k_rr else r + self.is_k_subset for r in self.sizes]
 
     def permanent_words(self, secret: bytes, values: Sequence[int]) -> list[int]:
         found: list[int] = []
         for context, count, value in zip(self.contexts, self.word_counts, values, strict=True):
+            value = 0 if self.is_hashed else value  # noqa: PLW2901
             for block in range(-(-count // 16)):
                 length = min(64, 4 * count - 64 * block)
                 data = context + struct.pack("<II", value, block)
@@ -159,7 +205,15 @@ class Records:
         return found
 
     def permanent(self, values: Sequence[int], words: Sequence[int]) -> list[int]:
-        """The permanent response: bits, or the values that k-rr names."""
+        """The permanent response: bits, the values that k-rr names, or buckets by the number of their cohort."""
+        if self.is_hashed:
+            left, found = iter(words), list[int]()
+            for j, (v, g, kept, run) in enumerate(zip(values, self.buckets, self.kept, self.runs, strict=True)):
+                cohort = self.cohort_of(j, next(left))
+                bucket = self.bucket(j, cohort, v)
+                word = list(islice(left, g))[bucket]
+                found.append(cohort * g + _other(bucket, word, g, kept, run))
+            return found
         if self.is_k_subset:
             left, found = iter(words), list[int]()
             for v, r, w, kept, run in zip(values, self.sizes, self.members, self.kept, self.runs, strict=True):
@@ -175,11 +229,13 @@ class Records:
         """What is sent, made of fresh words; none are drawn where there is no second noise."""
         if self.is_k_subset:
             return list(permanent)
-        if self.is_k_rr:
+        if self.is_k_rr or self.is_hashed:
             if self.fresh is None:
                 return list(permanent)
-            drawn = zip(permanent, fresh_words, self.sizes, self.fresh, strict=True)
-            return [_other(v, word, r, fresh, (WHOLE - fresh) // (r - 1)) for v, word, r, fresh in drawn]
+            drawn = zip(permanent, fresh_words, self.buckets, self.fresh, strict=True)
+            return [
+                v - v % r + _other(v % r, word, r, fresh, (WHOLE - fresh) // (r - 1)) for v, word, r, fresh in drawn
+            ]
         _, t_p, t_q = self.thresholds
         if "p" not in self.mechanism:
             return list(permanent)
@@ -187,6 +243,9 @@ class Records:
 
     def row(self, sent: Sequence[int]) -> bytes:
         """The row without a pseudonym."""
+        if self.is_hashed:
+            sizes = [len(cohorts) * g for cohorts, g in zip(self.cohorts, self.buckets, strict=True)]
+            return packed((v, (size - 1).bit_length()) for v, size in zip(sent, sizes, strict=True))
         if self.is_k_rr:
             return packed((v, (r - 1).bit_length()) for v, r in zip(sent, self.sizes, strict=True))
         return packed((bit, 1) for bit in sent)
@@ -235,15 +294,26 @@ class Records:
             name = fresh if key is None else self.pseudonym(key, time_ms // self.linked_ms)
         given = list(islice(words, sum(self.word_counts))) if key is None else self.permanent_words(key, values)
         named = self.permanent(values, given)
-        has_second = self.fresh is not None if self.is_k_rr else "p" in self.mechanism
+        has_second = "per_report" in self.mechanism or "p" in self.mechanism
         return name + self.row(self.instantaneous(named, list(islice(words, len(named))) if has_second else []))
 
-    def changes(self, secret: bytes, one: Held, other: Held) -> bool:  # noqa: ARG002
-        return self.values_of(one) != self.values_of(other)
+    def changes(self, secret: bytes, one: Held, other: Held) -> bool:
+        return self.charged(secret, one) != self.charged(secret, other)
 
-    def cost(self, secret: bytes, shown: Sequence[Held], *, memoises: bool = True) -> float:  # noqa: ARG002
+    def charged(self, secret: bytes, record: Held) -> list[int]:
+        """What a record costs by: its values, or their buckets."""
+        values = self.values_of(record)
+        if not self.is_hashed:
+            return values
+        words, found = iter(self.permanent_words(secret, values)), []
+        for place, (value, count) in enumerate(zip(values, self.word_counts, strict=True)):
+            first, *_ = islice(words, count)
+            found.append(self.bucket(place, self.cohort_of(place, first), value))
+        return found
+
+    def cost(self, secret: bytes, shown: Sequence[Held], *, memoises: bool = True) -> float:
         """What reports of these records cost, rule 5 of section 15."""
-        table = [self.values_of(record) for record in shown]
+        table = [self.charged(secret, record) if memoises else self.values_of(record) for record in shown]
         total = 0.0
         for place in range(len(self.attributes)):
             loss = partial(self.loss, place)
@@ -255,10 +325,10 @@ class Records:
         """What so many reports of one value of an attribute cost, in nats."""
         if self.is_k_subset:
             return float(self.mechanism["epsilon"])
-        if self.is_k_rr:
+        if self.is_k_rr or self.is_hashed:
             if self.fresh is None:
                 return float(self.mechanism["epsilon"])
-            return loss_of("repeated", [self.sizes[place], self.kept[place], self.fresh[place]], reports=reports)
+            return loss_of("repeated", [self.buckets[place], self.kept[place], self.fresh[place]], reports=reports)
         with localcontext(prec=80):
             flip, p, q = (Decimal(each) / WHOLE for each in self.thresholds)
             keep, t = 1 - flip, Decimal(0) if reports == math.inf else Decimal(reports)
@@ -281,6 +351,11 @@ class Records:
         if self.linked_ms is None:
             return row
         return self.pseudonym(secret, time_ms // self.linked_ms) + row
+
+
+def digits(number: int, base: int, count: int) -> list[int]:
+    """The digits of a number, lowest first."""
+    return [number // base**place % base for place in range(count)]
 
 
 def _other(value: int, word: int, r: int, kept: int, run: int) -> int:

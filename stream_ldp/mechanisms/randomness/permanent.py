@@ -68,6 +68,7 @@ class PermanentWords:
     attributes: the name and the ordered values of each.
     noise: all that the permanent response to each attribute depends on besides; see `Mechanism.noise`.
     counts: number of words of each attribute; see `Mechanism.words`.
+    by_value: whether each value has words of its own; otherwise all have those of value 0.
     """
 
     def __init__(
@@ -77,7 +78,9 @@ class PermanentWords:
         attributes: Sequence[tuple[str, Sequence[str]]],
         noise: Sequence[list[Any]],
         counts: Sequence[int],
+        by_value: bool = True,
     ) -> None:
+        self._by_value = by_value
         self._contexts = [
             hashlib.sha256(
                 json.dumps(
@@ -117,6 +120,7 @@ class PermanentWords:
         digests = []
         for attribute, above, size in self._blocks:
             block = keyed[size].copy()
-            block.update(self._contexts[attribute] + (int(values[attribute]) + above).to_bytes(8, "little"))
+            value = int(values[attribute]) if self._by_value else 0
+            block.update(self._contexts[attribute] + (value + above).to_bytes(8, "little"))
             digests.append(block.digest())
         return digests

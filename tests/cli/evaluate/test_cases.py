@@ -102,8 +102,8 @@ def test_a_key_is_varied_once() -> None:
     [
         (
             "mechanism.epsilon=1",
-            r"care\.yaml:1:13: mechanism\.epsilon: rr-ldp has no epsilon, which is for k-rr and k-subset: "
-            r"leave it out",
+            r"care\.yaml:1:13: mechanism\.epsilon: rr-ldp has no epsilon, which is for k-rr, k-subset and "
+            r"hashed-k-rr: leave it out",
         ),
         ("mechanism.ff=1", r"mechanism\.ff: unknown key; known are p, q"),
         ("mechanism.f=x", r"mechanism\.f: 'x' is not a number"),

@@ -256,7 +256,13 @@ def test_rows_of_the_system_s_randomness_have_the_enumerated_chances(client: Cli
 
 
 #: By file of vectors, one whose reports are permanent, and one whose reports have noise of their own, if any has.
-CHARGED = [*((name, 0) for name in OF_RECORDS), ("record_reports", 36), ("sampled", 6), ("sampled", 7)]
+CHARGED = [
+    *((name, 0) for name in OF_RECORDS),
+    ("record_reports", 36),
+    ("record_reports", 41),
+    ("sampled", 6),
+    ("sampled", 7),
+]
 
 
 @pytest.mark.parametrize(("name", "place"), CHARGED)

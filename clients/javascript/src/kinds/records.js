@@ -81,7 +81,8 @@ export class Kind extends Collection {
   }
 
   /** Return the permanent words of each attribute of a record (section 3). @returns {number[][]} */
-  permanentWords(secret, values) {
+  permanentWords(secret, record) {
+    const values = this.mechanism.isHashed ? record.map(() => 0) : record;
     return this.mechanism.wordCounts.map((count, j) => {
       const blocks = Array.from({ length: Math.ceil((4 * count) / BLOCK_BYTES) }, (_, i) =>
         blake2b(joined(this.contexts[j], u32(values[j]), u32(i)), {
@@ -94,7 +95,9 @@ export class Kind extends Collection {
     });
   }
 
-  charge(values) {
+  charge(record, { secret, isFresh }) {
+    const hashed = this.mechanism.isHashed && !isFresh;
+    const values = hashed ? this.mechanism.shown(record, this.permanentWords(secret, record)) : record;
     return {
       collection: this.name,
       about: this.attributes.map(({ name }) => name),

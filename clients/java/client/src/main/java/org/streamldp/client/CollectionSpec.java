@@ -63,6 +63,7 @@ public abstract class CollectionSpec {
         case "rr-ldp":
         case "k-rr":
         case "k-subset":
+        case "hashed-k-rr":
           return new RecordCollection(read, meaning);
         case "sampled":
           return new AskingCollection(read, meaning, (List<?>) meant, new Turns(read, 1));

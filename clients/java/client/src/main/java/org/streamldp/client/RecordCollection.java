@@ -8,8 +8,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.function.Function;
 
-/** Collections of records, with {@code rr-ldp}, {@code k-rr} and {@code k-subset}: sections 1 to 7 of docs/wire.md. */
+/** Collections of records, with all of their mechanisms: sections 1 to 7 of docs/wire.md. */
 final class RecordCollection extends TurnCollection {
   private static final String PERMANENT = "stream-ldp prr 1";
   private static final int PSEUDONYM_BYTES = 8;
@@ -129,7 +130,7 @@ final class RecordCollection extends TurnCollection {
 
   @Override
   public Charge charge(Object held, Secret secret, Secret tags) {
-    int[] values = (int[]) held;
+    int[] values = tags == null ? (int[]) held : mechanism.shown((int[]) held, zeros -> permanentWords(secret, zeros));
     // Reports without permanent noise in common have nothing to be linked for.
     Charge charge = new Charge(name(), linkedMs > 0 && tags != null);
     Blake2b digests = tags == null ? null : tags.digests(Charge.TAG_PERSON, 8);
@@ -160,7 +161,8 @@ final class RecordCollection extends TurnCollection {
         System.arraycopy(key.keyed("stream-ldp lnk 1", PSEUDONYM_BYTES, data), 0, row, 0, PSEUDONYM_BYTES);
       }
     }
-    mechanism.fill(row, 8 * pseudonymBytes, values, key == null ? fresh : permanentWords(key, values), fresh);
+    Words permanent = key == null ? fresh : permanentWords(key, mechanism.keys(values));
+    mechanism.fill(row, 8 * pseudonymBytes, values, permanent, fresh);
     return row;
   }
 
@@ -229,10 +231,15 @@ final class RecordCollection extends TurnCollection {
     final int[] sizes;
 
     Mechanism(List<Attribute> attributes) {
-      sizes = new int[attributes.size()];
-      for (int j = 0; j < sizes.length; j++) {
-        sizes[j] = attributes.get(j).values.size();
-      }
+      this(sizesOf(attributes));
+    }
+
+    Mechanism(int[] sizes) {
+      this.sizes = sizes;
+    }
+
+    static int[] sizesOf(List<Attribute> attributes) {
+      return attributes.stream().mapToInt(each -> each.values.size()).toArray();
     }
 
     static Mechanism of(Document spec, List<Attribute> attributes) {
@@ -241,6 +248,8 @@ final class RecordCollection extends TurnCollection {
           return new RrLdp(spec, attributes);
         case "k-subset":
           return new KSubset(spec, attributes);
+        case "hashed-k-rr":
+          return new HashedKRr(spec, attributes);
         default:
           return new KRr(spec, attributes);
       }
@@ -268,6 +277,16 @@ final class RecordCollection extends TurnCollection {
     abstract void fill(byte[] row, int from, int[] values, Words permanent, Words fresh);
 
     abstract Cost cost(int j);
+
+    /** Returns what permanent words depend on: values, but for hashed ones. */
+    int[] keys(int[] values) {
+      return values;
+    }
+
+    /** Returns what each value costs by: itself, or its bucket, with the words of the user's secret. */
+    int[] shown(int[] values, Function<int[], Words> words) {
+      return values;
+    }
   }
 
   /** RR-LDP: one-hot code, permanent and then instantaneous randomised response (Chu, Long and Liu, 2022). */
@@ -357,18 +376,22 @@ final class RecordCollection extends TurnCollection {
    *
    * <p>With {@code per_report}, every report perturbs that again, with noise of its own (Arcolezi et al., 2021).
    */
-  private static final class KRr extends Mechanism {
+  private static class KRr extends Mechanism {
     /** Beyond this many nats no chance is a multiple of 2^-32: e^23 is more than 2^33. */
     private static final double MOST_EPSILON = 23;
 
     private final double epsilon;
     private final boolean hasSecondNoise;
-    private final long[] kept;
-    private final long[] fresh;
+    final long[] kept;
+    final long[] fresh;
     private final int width;
 
     KRr(Document spec, List<Attribute> attributes) {
-      super(attributes);
+      this(spec, sizesOf(attributes));
+    }
+
+    KRr(Document spec, int[] sizes) {
+      super(sizes);
       epsilon = spec.positive("epsilon");
       hasSecondNoise = spec.has("per_report");
       kept = new long[sizes.length];
@@ -453,7 +476,7 @@ final class RecordCollection extends TurnCollection {
       return 1;
     }
 
-    private static long shifted(long value, long word, long kept, int size) {
+    static long shifted(long value, long word, long kept, int size) {
       return word < kept ? value : (value + 1 + (word - kept) / ((Exact.WHOLE - kept) / (size - 1))) % size;
     }
 
@@ -474,6 +497,147 @@ final class RecordCollection extends TurnCollection {
     @Override
     Cost cost(int j) {
       return hasSecondNoise ? Cost.repeated(sizes[j], kept[j], fresh[j]) : Cost.once(epsilon);
+    }
+  }
+
+  /**
+   * k-RR of hashed values: LOLOHA for records (Arcolezi et al., 2023).
+   *
+   * <p>A user has one permanent hash of each attribute, its cohort, and k-RR with fresh noise reports the bucket.
+   */
+  private static final class HashedKRr extends KRr {
+    private static final List<Long> BUCKETS = Arrays.asList(2L, 3L, 5L, 7L, 11L, 13L);
+
+    private final int base;
+
+    /** The numbers of the cohorts of each attribute, whose digits multiply those of values. */
+    private final int[][] cohorts;
+
+    private final int[] widths;
+    private final int bytes;
+
+    HashedKRr(Document spec, List<Attribute> attributes) {
+      super(spec, bucketsOf(spec, attributes));
+      require(hasSecondNoise(), "mechanism: hashed-k-rr needs per_report");
+      base = baseOf(spec);
+      cohorts = new int[sizes.length][];
+      widths = new int[sizes.length];
+      int bits = 0;
+      for (int j = 0; j < sizes.length; j++) {
+        cohorts[j] = cohortsOf(attributes.get(j).values.size());
+        widths[j] = Bytes.width(cohorts[j].length * sizes[j]);
+        bits += widths[j];
+      }
+      bytes = Bytes.bytesOf(bits);
+    }
+
+    private static int baseOf(Document spec) {
+      long base = spec.has("buckets") ? spec.count("buckets") : 2;
+      require(BUCKETS.contains(base), "mechanism.buckets: expected one of " + BUCKETS);
+      return (int) base;
+    }
+
+    private static int[] bucketsOf(Document spec, List<Attribute> attributes) {
+      return attributes.stream().mapToInt(each -> Math.min(each.values.size(), baseOf(spec))).toArray();
+    }
+
+    /** Returns the numbers whose highest digit is 1, of as many digits as values have. */
+    private int[] cohortsOf(int values) {
+      List<Integer> found = new ArrayList<>();
+      int place = 1;
+      do {
+        for (int number = place; number < 2 * place; number++) {
+          found.add(number);
+        }
+        place *= base;
+      } while (place < values);
+      return found.stream().mapToInt(Integer::intValue).toArray();
+    }
+
+    private int cohort(int j, long word) {
+      long run = Exact.WHOLE / cohorts[j].length;
+      long first = Exact.WHOLE - (cohorts[j].length - 1) * run;
+      return word < first ? 0 : 1 + (int) ((word - first) / run);
+    }
+
+    private int bucket(int j, int cohort, int value) {
+      int sum = 0;
+      for (int left = value, number = cohorts[j][cohort]; left > 0; left /= base, number /= base) {
+        sum += left % base * (number % base);
+      }
+      return sum % base;
+    }
+
+    @Override
+    String kind() {
+      return "hashed-k-rr";
+    }
+
+    @Override
+    List<?> meaning() {
+      List<Object> found = new ArrayList<>();
+      for (int j = 0; j < sizes.length; j++) {
+        found.add(Arrays.asList(sizes[j], kept[j], fresh[j]));
+      }
+      return found;
+    }
+
+    @Override
+    List<?> context(int j) {
+      return Arrays.asList("hashed-k-rr", sizes[j], kept[j], fresh[j]);
+    }
+
+    @Override
+    int width() {
+      return bytes;
+    }
+
+    @Override
+    int permanentWords() {
+      return sizes.length + Arrays.stream(sizes).sum();
+    }
+
+    @Override
+    int permanentWords(int j) {
+      return 1 + sizes[j];
+    }
+
+    @Override
+    int[] keys(int[] values) {
+      return new int[values.length];
+    }
+
+    @Override
+    int[] shown(int[] values, Function<int[], Words> words) {
+      Words permanent = words.apply(keys(values));
+      int[] found = new int[values.length];
+      for (int j = 0; j < values.length; j++) {
+        found[j] = bucket(j, cohort(j, permanent.next()), values[j]);
+        for (int i = 0; i < sizes[j]; i++) {
+          permanent.next();
+        }
+      }
+      return found;
+    }
+
+    @Override
+    void fill(byte[] row, int from, int[] values, Words permanent, Words again) {
+      int[] chosen = new int[values.length];
+      long[] named = new long[values.length];
+      for (int j = 0; j < values.length; j++) {
+        chosen[j] = cohort(j, permanent.next());
+        int bucket = bucket(j, chosen[j], values[j]);
+        for (int i = 0; i < sizes[j]; i++) {
+          long word = permanent.next();
+          named[j] = i == bucket ? shifted(bucket, word, kept[j], sizes[j]) : named[j];
+        }
+      }
+      int bit = from;
+      for (int j = 0; j < values.length; j++) {
+        long sent = shifted(named[j], again.next(), fresh[j], sizes[j]);
+        Bytes.putBits(row, bit, (long) chosen[j] * sizes[j] + sent, widths[j]);
+        bit += widths[j];
+      }
     }
   }
 

@@ -21,7 +21,8 @@ final class ContractProgram {
 
   private static final List<String> MECHANISMS =
       Arrays.asList(
-          "k-rr", "k-subset", "rr-ldp", "sampled", "views", "strings", "places", "pairs", "gfim", "gfim-users", "ldpminer", "svim", "loloha");
+          "k-rr", "k-subset", "hashed-k-rr", "rr-ldp", "sampled", "views", "strings", "places", "pairs", "gfim", "gfim-users", "ldpminer", "svim",
+          "loloha");
 
   private final PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
   private final Map<String, CollectionSpec> collections = new HashMap<>();

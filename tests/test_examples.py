@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import runpy
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import Door, Gateway, Source
 from stream_ldp.kafka.embedded.mock import EmbeddedMock
 from stream_ldp.testing import kafka_in_memory
+from tests.chromium import chromium, needs_chromium
 from tests.client.examples import estimate_of
 from tests.listening import listening
 from tests.paths import REPOSITORY
@@ -140,24 +140,19 @@ async def test_the_backend_reports_within_each_users_budget(tmp_path: Path, monk
         assert kafka.reports("care-survey") == 2
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="the page needs a browser: Debian's chromium")
+@needs_chromium
 async def test_the_page_reports_through_the_gateway_and_shows_the_receipt() -> None:
-    from playwright.async_api import async_playwright  # noqa: PLC0415  as above
-
     survey = load_collection(EXAMPLES / "survey.yaml")
     site = web.Application()
     site.router.add_static("/", REPOSITORY)
     text = (EXAMPLES / "survey.yaml").read_text(encoding="utf-8")
     with kafka_in_memory(survey) as kafka:
-        async with listening(site) as page_url, async_playwright() as playwright:
+        async with listening(site) as page_url, chromium() as browser:
             door = Door(limiter=Limiter(rate=1_000, burst=1_000), origins=frozenset({page_url}))
             served = Gateway(
                 [Source(collection=survey, text=text)], settings=kafka.settings, door=door, now_ms=now_ms
             )
             async with listening(served.application()) as url:
-                browser = await playwright.chromium.launch(
-                    executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
-                )
                 page = await browser.new_page()
                 await page.goto(f"{page_url}/examples/browser/index.html?gateway={url}")
                 await page.wait_for_selector("body[data-ready=yes]")
@@ -165,7 +160,6 @@ async def test_the_page_reports_through_the_gateway_and_shows_the_receipt() -> N
                 await page.click("button")
                 await page.wait_for_function("document.querySelector('output').textContent")
                 shown = await page.text_content("output")
-                await browser.close()
         assert "2.000 nats" in (shown or ""), shown
         assert kafka.reports("care-survey") == 1
 

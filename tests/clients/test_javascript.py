@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
-from playwright.async_api import async_playwright
 from typer.testing import CliRunner
 
 from stream_ldp.audit.wire.randomizers import again, answer, loss_of
@@ -34,6 +32,7 @@ from stream_ldp.mechanisms.rr_ldp import RRLDPSpec
 from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.testing import KafkaInMemory, kafka_in_memory
+from tests.chromium import chromium, empty_site, needs_chromium
 from tests.client.examples import collection_of
 from tests.listening import listening
 from tests.paths import REPOSITORY
@@ -41,7 +40,6 @@ from tests.paths import REPOSITORY
 CLIENT = REPOSITORY / "clients" / "javascript"
 NODE = shutil.which("node")
 NPM = shutil.which("npm")
-CHROMIUM = shutil.which("chromium")
 
 #: Seconds after which a run of Node is ended; the longest takes about one.
 PATIENCE = 60
@@ -668,27 +666,19 @@ async ([url, nowMs, held]) => {
 """
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="the client runs in a browser: Debian's chromium")
+@needs_chromium
 async def test_a_page_reports_every_kind_into_published_answers_and_its_tabs_spend_one_budget() -> None:
     collections = each_kind()
     survey = collections[0]
     assert isinstance(survey, JointCollection)
-    site = web.Application()
-
-    async def empty(_: web.Request) -> web.Response:
-        return web.Response(text="<!doctype html><link rel=icon href=data:,>", content_type="text/html")
-
-    site.router.add_get("/", empty)
+    site = empty_site()
     site.router.add_static("/src", CLIENT / "src")
     with kafka_in_memory(*collections, now_ms=EPOCH_MS) as kafka:
         async with (
             listening(site) as page_url,
             gateway(*collections, kafka=kafka, origins=frozenset({page_url})) as url,
-            async_playwright() as playwright,
+            chromium() as browser,
         ):
-            browser = await playwright.chromium.launch(
-                executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
-            )
             arguments = [url, kafka.clock(), {"bathing": "no", "mobility": "some"}]
             context = await browser.new_context()
             tabs = [await context.new_page() for _ in range(2)]
@@ -699,7 +689,6 @@ async def test_a_page_reports_every_kind_into_published_answers_and_its_tabs_spe
             third = await context.new_page()
             await third.goto(page_url)
             each = await third.evaluate(EACH_KIND_IN_A_PAGE, [url, kafka.clock(), HELD])
-            await browser.close()
         answers = {answer.collection: answer.reports for answer in kafka.close_windows()}
     (first, spent), (second, spent_then) = found
     assert sorted(map(str, first + second)) == ["1", "BudgetExceeded", "BudgetExceeded", "BudgetExceeded"]

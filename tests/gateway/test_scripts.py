@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
-
-import pytest
-from aiohttp import web
-from playwright.async_api import async_playwright
+from typing import TYPE_CHECKING
 
 from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import Door, Gateway, Source
 from stream_ldp.testing import kafka_in_memory
+from tests.chromium import chromium, empty_site, needs_chromium
 from tests.client.examples import collection_of
 from tests.gateway.test_server import batch
 from tests.listening import listening
 
-CHROMIUM = shutil.which("chromium")
+if TYPE_CHECKING:
+    from playwright.async_api import Page
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="scripts run in a browser: Debian's chromium")
+pytestmark = needs_chromium
 
 #: Report in every way in which a page can: without a question by its type, with one, and without seeing the answer.
 REPORT = """
@@ -36,31 +34,24 @@ async ([url, bytes]) => {
 """
 
 
-@pytest.mark.parametrize("named", [True, False])
-async def test_only_a_page_that_is_named_reports(named: bool) -> None:
+async def test_only_a_page_that_is_named_reports() -> None:
+    async with listening(empty_site()) as page_url, chromium() as browser:
+        page = await browser.new_page()
+        await page.goto(page_url)
+        # A page that is named reports with the type of a batch where it may see the answer, and in no other way.
+        # Where a page may not see an answer, its status is 0.
+        assert await reported(page, origin=page_url) == ([415, 0, 200, 0, 0], 3)
+        assert await reported(page, origin="http://good.example") == (["failed", 0, "failed", 0, 0], 0)
+
+
+async def reported(page: Page, *, origin: str) -> tuple[list[object], int]:
+    """Let a page report in every way to a gateway that names an origin; return what it sees, and what has come."""
     collection = collection_of()
-    site = web.Application()
-
-    async def empty(_: web.Request) -> web.Response:
-        return web.Response(text="<!doctype html><link rel=icon href=data:,>", content_type="text/html")
-
-    site.router.add_get("/", empty)
     with kafka_in_memory(collection) as kafka:
-        async with listening(site) as page_url, async_playwright() as playwright:
-            origins = frozenset({page_url if named else "http://good.example"})
-            door = Door(limiter=Limiter(rate=1_000, burst=1_000), origins=origins)
-            source = Source(collection=collection, text="")
-            served = Gateway([source], settings=kafka.settings, door=door, now_ms=kafka.clock)
-            async with listening(served.application()) as url:
-                browser = await playwright.chromium.launch(
-                    executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
-                )
-                page = await browser.new_page()
-                await page.goto(page_url)
-                place = f"{url}/v1/collections/care-survey/batches"
-                found = await page.evaluate(REPORT, [place, list(batch(time_ms=kafka.clock()))])
-                await browser.close()
-    # A page that is named reports with the type of a batch where it may see the answer, and in no other way. Where a
-    # page may not see an answer, its status is 0.
-    assert found == [415 if named else "failed", 0, 200 if named else "failed", 0, 0]
-    assert kafka.reports("care-survey") == (3 if named else 0)
+        door = Door(limiter=Limiter(rate=1_000, burst=1_000), origins=frozenset({origin}))
+        source = Source(collection=collection, text="")
+        served = Gateway([source], settings=kafka.settings, door=door, now_ms=kafka.clock)
+        async with listening(served.application()) as url:
+            place = f"{url}/v1/collections/care-survey/batches"
+            found = await page.evaluate(REPORT, [place, list(batch(time_ms=kafka.clock()))])
+        return found, kafka.reports("care-survey")

@@ -7,7 +7,6 @@ Noise comes from the OS, so that each run makes other pictures of the same kind.
 from __future__ import annotations
 
 import asyncio
-import shutil
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from playwright.async_api import Browser, ViewportSize, async_playwright
+from playwright.async_api import Browser, ViewportSize
 
 from stream_ldp.cli.demo.films import Films, films_seen
 from stream_ldp.cli.demo.survey import SURVEY, survey_records
@@ -31,6 +30,7 @@ from stream_ldp.pipeline.content_type import BATCH
 from stream_ldp.pipeline.wire import encode
 from stream_ldp.sets.sampling import respond
 from stream_ldp.testing import kafka_in_memory
+from tests.chromium import chromium
 from tests.paths import REPOSITORY
 
 if TYPE_CHECKING:
@@ -109,17 +109,6 @@ async def served(*shown: tuple[Any, Sequence[Any]]) -> AsyncIterator[str]:
         await server.stop()
 
 
-@asynccontextmanager
-async def camera() -> AsyncIterator[Browser]:
-    """Start a browser."""
-    async with async_playwright() as playwright:
-        started = await playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield started
-        await started.close()
-
-
 async def picture(browser: Browser, url: str, path: Path, *, series: str, shot: Shot) -> None:
     """Write a picture of the page.
 
@@ -157,7 +146,7 @@ PHONE = Shot(width=390, height=844, theme="light", scale=2.0, whole=False)
 async def main(folder: Path) -> None:
     """Write all pictures into a folder."""
     survey, films = await survey_answers(), await asyncio.to_thread(film_answers)
-    async with served(survey, films) as url, camera() as browser:
+    async with served(survey, films) as url, chromium() as browser:
         for name, series, shot in (
             ("page-light.png", "marriage-survey", LIGHT),
             ("page-dark.png", "films", DARK),

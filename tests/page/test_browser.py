@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,7 +14,7 @@ import numpy as np
 import pytest
 import pytest_asyncio
 from numpy.typing import NDArray
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, ConsoleMessage, Error, Page, expect
 
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.embedded import EmbeddedKafka
@@ -30,10 +29,10 @@ from stream_ldp.page.what_if import WhatIf, plan
 from stream_ldp.pipeline.answer import Plausibility
 from stream_ldp.records.answer import Independence, Linked, Privacy
 from stream_ldp.records.distribution import Axis
+from tests.chromium import chromium, needs_chromium
 from tests.client.examples import estimate_of, of_minute
 from tests.client.rankings import ranking_of, result_of
 from tests.marginals.examples import collection_of, marginals_of, outputs_of, rows_of, solved, sums_of
-from tests.page.pictures import camera
 from tests.pairs import examples as pairs
 from tests.places import examples as places
 from tests.schemas.recorded import COLLECTIONS
@@ -44,13 +43,11 @@ from tests.views.examples import estimated as estimated_from_views
 
 KNOWN = {"care-survey": {"kind": "records"}, "films": {"kind": "sets"}}
 
-CHROMIUM = shutil.which("chromium")
-
 # Milliseconds: five seconds, the default, are short for a busy machine.
 expect.set_options(timeout=20_000)
 
 pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="a browser shows the page: Debian's chromium"),
+    needs_chromium,
     # A browser belongs to the loop that it was started in, and to start one takes longer than most of these tests.
     pytest.mark.asyncio(loop_scope="module"),
 ]
@@ -58,19 +55,35 @@ pytestmark = [
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def browser() -> AsyncIterator[Browser]:
-    async with camera() as started:
+    async with chromium() as started:
         yield started
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def tab(browser: Browser) -> Page:
+    """The tab of all tests: to open one takes as long as most of them. What a page keeps, it keeps for its port."""
+    return await browser.new_page()
+
+
 @pytest_asyncio.fixture(loop_scope="module")
-async def page(browser: Browser) -> AsyncIterator[Page]:
-    """A tab, of a user of its own, which must report no error and no breach of the page's own rules."""
+async def page(tab: Page) -> AsyncIterator[Page]:
+    """A tab without a page, which must report no error and no breach of the page's own rules."""
     problems: list[str] = []
-    tab = await browser.new_page()
-    tab.on("pageerror", lambda error: problems.append(str(error)))
-    tab.on("console", lambda line: problems.append(line.text) if line.type == "error" else None)
+
+    def failed(error: Error) -> None:
+        problems.append(str(error))
+
+    def said(line: ConsoleMessage) -> None:
+        if line.type == "error":
+            problems.append(line.text)
+
+    tab.on("pageerror", failed)
+    tab.on("console", said)
     yield tab
-    await tab.close()
+    await tab.goto("about:blank")
+    await tab.set_viewport_size({"width": 1280, "height": 720})
+    tab.remove_listener("pageerror", failed)
+    tab.remove_listener("console", said)
     # What a test does to the server, the browser says itself.
     assert [each for each in problems if "ERR_CONNECTION_REFUSED" not in each and "503" not in each] == []
 
@@ -493,9 +506,10 @@ async def test_an_address_may_end_with_anything(page: Page, end: str) -> None:
 
 
 async def test_a_page_that_was_one_too_many_tries_again_by_itself(
-    page: Page, monkeypatch: pytest.MonkeyPatch
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(page_server, "READERS", 0)
+    page = await browser.new_page()  # with a clock of its own
     async with served() as server:
         server.show(of_minute(1, reports=111))
         await page.clock.install()
@@ -504,6 +518,7 @@ async def test_a_page_that_was_one_too_many_tries_again_by_itself(
         monkeypatch.setattr(page_server, "READERS", 1)
         await page.clock.fast_forward(30_000)
         await expect(page.get_by_text("Connected")).to_be_visible()
+        await page.close()
 
 
 async def test_no_line_leads_across_windows_in_which_nobody_reported(page: Page) -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.chromium import needs_chromium
 from tests.page.pictures import main
-from tests.page.test_browser import CHROMIUM
 
 
 @pytest.mark.long
-@pytest.mark.skipif(CHROMIUM is None, reason="a browser shows the page: Debian's chromium")
+@needs_chromium
 async def test_one_command_makes_the_pictures_of_the_demo(tmp_path: Path) -> None:
     await main(tmp_path)
     assert {each.name for each in tmp_path.iterdir()} == {"page-light.png", "page-dark.png", "page-phone.png"}

@@ -42,6 +42,10 @@ _BEYOND = 45.0
 #: -ln of powers of the transform that are left out, and added as a bound.
 _LOST = 60.0
 
+#: The mean, relative to that of the absolute values, that is nearly 0, and the most steps towards it.
+_CENTRED = 1e-9
+_TRIES = 100
+
 #: Relative errors of all that is computed before and after the transforms stay far below this, by which all is
 #: raised.
 _RAISED = 1e-6
@@ -182,19 +186,27 @@ def _tilted(
 
 
 def _centring(values: NDArray[np.float64], chances: NDArray[np.float64]) -> float:
-    """Return the tilt, at least 0, with which the mean is 0 or above, and nearly that."""
+    """Return the tilt, at least 0, with which the mean is 0 or above, and nearly that.
+
+    The derivative of the mean is the variance: Newton's steps, or halves where they lead out of what is left.
+    """
     if float(values @ chances) >= 0.0:
         return 0.0
-    low, high = 0.0, 1.0 / float(np.abs(values).max())
-    while float(values @ _tilted(values, chances, high)[0]) < 0.0:
-        low, high = high, 2.0 * high
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        if float(values @ _tilted(values, chances, middle)[0]) < 0.0:
-            low = middle
+    low, high, tilt = 0.0, math.inf, 1.0 / float(np.abs(values).max())
+    for _ in range(_TRIES):
+        weights, _ = _tilted(values, chances, tilt)
+        mean = float(values @ weights)
+        if mean < 0.0:
+            low = tilt
         else:
-            high = middle
-    return high
+            high = tilt
+            if mean <= _CENTRED * float(np.abs(values) @ weights):
+                break
+        # Beyond the root by what it may fall short of it by rounding.
+        newton = tilt * (1.0 + _CENTRED / 4.0) - mean / (float(np.square(values - mean) @ weights) or math.inf)
+        halved = 2.0 * tilt if high == math.inf else 0.5 * (low + high)
+        tilt = newton if low < newton < high else halved
+    return tilt if high == math.inf else high
 
 
 def _reaches(values: NDArray[np.float64], tilted: NDArray[np.float64], *, reports: int) -> tuple[float, float]:

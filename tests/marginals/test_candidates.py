@@ -38,10 +38,10 @@ def people(count: int, seed: int) -> np.ndarray[tuple[int], np.dtype[np.void]]:
 
 @pytest.mark.parametrize("oracle", ["o-rr", "o-rappor", "loloha"])
 def test_frequencies_of_candidates_are_unbiased_and_their_standard_errors_true(oracle: str) -> None:
-    """Of 150 repeats, a right mean is 5 standard errors off for 1 seed in 10^5, a right deviation 30 % for one."""
+    """Of 80 repeats, a right mean is 5 standard errors off for 1 seed in 10^5, a right deviation 35 % for one."""
     questions = questions_of(oracle)
     raw, errors, others = [], [], []
-    for repeat in range(150):
+    for repeat in range(80):
         entropy = SeededEntropy(repeat)
         numbers = questions.numbers(random_words(2_000, entropy=entropy))
         sums = questions.sums(questions.perturb(numbers, people(2_000, repeat), entropy=entropy))
@@ -54,8 +54,8 @@ def test_frequencies_of_candidates_are_unbiased_and_their_standard_errors_true(o
     deviation = np.std(raw, axis=0)
     # The texts of other users fall into buckets unevenly, as their hashes happen to: 600 of them in 16 cohorts.
     bias = np.abs(np.mean(raw, axis=0) - [*SHARES.values(), 0.0])
-    assert np.all(bias < 5 * deviation / math.sqrt(150) + 0.003)
-    assert np.mean(errors, axis=0) == pytest.approx(deviation, rel=0.3)
+    assert np.all(bias < 5 * deviation / math.sqrt(80) + 0.003)
+    assert np.mean(errors, axis=0) == pytest.approx(deviation, rel=0.35)
     assert np.mean(others) == pytest.approx(0.3, abs=0.05)
 
 
@@ -159,7 +159,7 @@ RAPPOR = ({"hashes": 2}, {"hashes": 1, "p": 0.25, "q": 0.75})
 
 @pytest.mark.parametrize("parameters", [pytest.param(RAPPOR[0], marks=pytest.mark.long), RAPPOR[1]], ids=str)
 def test_frequencies_by_rappor_are_unbiased_and_their_standard_errors_true(parameters: dict[str, float]) -> None:
-    """Of 80 repeats, a right mean is 5 standard errors off for 1 seed in 10^5, a right deviation 30 % for one."""
+    """Of 80 repeats, a right mean is 5 standard errors off for 1 seed in 10^5, a right deviation 35 % for one."""
     spec = spec_of({"kind": "sampled", "epsilon": 6, "oracle": "rappor", "cohorts": 16, **parameters})
     questions = spec.questions([SITES])
     raw, errors = [], []
@@ -173,7 +173,7 @@ def test_frequencies_by_rappor_are_unbiased_and_their_standard_errors_true(param
     deviation = np.std(raw, axis=0)
     bias = np.abs(np.mean(raw, axis=0) - [*SHARES.values(), 0.0])
     assert np.all(bias < 5 * deviation / math.sqrt(80) + 0.004)
-    assert np.mean(errors, axis=0) == pytest.approx(deviation, rel=0.3)
+    assert np.mean(errors, axis=0) == pytest.approx(deviation, rel=0.35)
 
 
 def test_the_covariance_of_a_bloom_filter_s_bits_is_that_of_all_outputs() -> None:

@@ -207,7 +207,7 @@ class _Worker:
             answer = step.solve()
             self._put(self._names.answers(self._collection), answer)
             if self._collection.rows:
-                for row in published_rows(answer, self._collection.rows):
+                for row in published_rows(answer, self._collection.rows, labels=self._collection.labels):
                     self._put(self._names.rows(self._collection), row)
             if (asked := next_round(self._collection, answer)) is not None:
                 self._source.learn(asked.layout)

@@ -38,6 +38,11 @@ CollectionOrName = Annotated[
     str, typer.Argument(metavar="COLLECTION", help="Collection file, or a collection's name.")
 ]
 
+CollectionsOrNames = Annotated[
+    list[str],
+    typer.Argument(metavar="COLLECTION", help="One or more collection files, or names of registered collections."),
+]
+
 EstimateNames = Annotated[
     list[str] | None,
     typer.Option(

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from aiokafka import TopicPartition
 
-from stream_ldp.cli.arguments import CollectionFile
+from stream_ldp.cli.arguments import CollectionOrName
 from stream_ldp.cli.commands import example
 from stream_ldp.cli.echo import echo, echo_json
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.options import TOPICS, load_collections, with_settings
+from stream_ldp.cli.named import named_collections
+from stream_ldp.cli.options import TOPICS, with_settings
 from stream_ldp.cli.record_description import time_text
 from stream_ldp.cli.running import run_operation
 from stream_ldp.client.sender import now_ms
@@ -49,7 +49,7 @@ CHUNK = 100
 @app.command(name="list", epilog=example("dead-letters list survey.yaml"))
 @with_settings(SETTINGS)
 def list_(
-    file: CollectionFile,
+    file: CollectionOrName,
     *,
     reason: Annotated[
         list[Reason] | None, typer.Option(help="Show only this reason; may be repeated.", show_default="all")
@@ -70,7 +70,7 @@ def list_(
 @app.command(epilog=example("dead-letters replay survey.yaml --reason retired"))
 @with_settings(SETTINGS)
 def replay(
-    file: CollectionFile,
+    file: CollectionOrName,
     *,
     reason: Annotated[
         list[Reason], typer.Option(help="Send the batches that were refused for this reason; may be repeated.")
@@ -96,8 +96,8 @@ def replay(
     run_operation(_replay(settings, file, reasons=frozenset(reason), hopeless=hopeless, dry_run=dry_run))
 
 
-async def _list(settings: Settings, file: Path, *, reasons: frozenset[Reason], newest: int, as_json: bool) -> None:
-    (collection,) = (collections := load_collections([file])).values()
+async def _list(settings: Settings, file: str, *, reasons: frozenset[Reason], newest: int, as_json: bool) -> None:
+    (collection,) = (collections := await named_collections([file], settings=settings)).values()
     await preflight(settings, collections, served=False)
     counts: Counter[Reason] = Counter()
     shown: deque[DeadLetter] = deque(maxlen=newest)
@@ -117,9 +117,9 @@ async def _list(settings: Settings, file: Path, *, reasons: frozenset[Reason], n
 
 
 async def _replay(
-    settings: Settings, file: Path, *, reasons: frozenset[Reason], hopeless: bool, dry_run: bool
+    settings: Settings, file: str, *, reasons: frozenset[Reason], hopeless: bool, dry_run: bool
 ) -> None:
-    (collection,) = (collections := load_collections([file])).values()
+    (collection,) = (collections := await named_collections([file], settings=settings)).values()
     topic = settings.topic_names.reports(collection.name)
     partitions = (await preflight(settings, collections))[topic]
     watermarks = await _watermarks(settings, collection, partitions)

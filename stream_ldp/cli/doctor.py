@@ -11,9 +11,10 @@ import typer
 from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 
-from stream_ldp.cli.arguments import CollectionFiles
+from stream_ldp.cli.arguments import CollectionsOrNames
 from stream_ldp.cli.echo import echo, echo_json
-from stream_ldp.cli.options import TOPICS, load_collections, with_settings
+from stream_ldp.cli.named import named_collections
+from stream_ldp.cli.options import TOPICS, with_settings
 from stream_ldp.cli.running import run_operation
 from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.access import Operation
@@ -27,7 +28,7 @@ from stream_ldp.service.diagnosis import Diagnosis, Facts, GroupFacts, Severity,
 from stream_ldp.service.groups import groups_left_behind
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Mapping
+    from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.registry import Registration
@@ -51,7 +52,7 @@ LOG_APPEND_TIME = 1
 
 @with_settings((*TOPICS, "group"))
 def doctor(
-    files: CollectionFiles,
+    files: CollectionsOrNames,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as one JSON array.")] = False,
     settings: Settings,
@@ -60,11 +61,12 @@ def doctor(
 
     The exit status is 1 if there is a problem. Warnings, and checks that would have to write, leave it 0.
     """
-    run_operation(_doctor(settings, load_collections(files), as_json=as_json))
+    run_operation(_doctor(settings, files, as_json=as_json))
 
 
-async def _doctor(settings: Settings, collections: Mapping[str, Collection], *, as_json: bool) -> None:
+async def _doctor(settings: Settings, given: Sequence[str], *, as_json: bool) -> None:
     try:
+        collections = await named_collections(given, settings=settings)
         findings = diagnose(await _facts(settings, collections), settings, collections)
     except BrokerUnreachable as error:
         what = "; ".join(str(error).splitlines())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from stream_ldp.cli.arguments import CollectionOrName, EstimateNames, Since
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.named import collection_or_name, require_series
+from stream_ldp.cli.named import collection_or_name, read_as, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client
 from stream_ldp.client.answers import fetch_answers
@@ -41,9 +41,10 @@ def explain(
         )
         if not answers:
             fail(f"{collection}: its topic has no final answer{' of that time' if since else ''} yet")
+        title, labels = await read_as(known, settings=settings)
         asked = [] if isinstance(known, str) or known.wording is None else [f"Asked: {known.wording}"]
         for answer in answers:
-            head = f"{answer.collection}, {answer.series}, {answer.window}"
-            echo(head, *asked, *sentences(answer), "")
+            head = f"{title or answer.collection}, {answer.series}, {answer.window}"
+            echo(head, *asked, *sentences(answer.labelled(labels)), "")
 
     run_client(show())

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from aiokafka import TopicPartition
 
-from stream_ldp.cli.arguments import CollectionFile
+from stream_ldp.cli.arguments import CollectionOrName
 from stream_ldp.cli.commands import example
 from stream_ldp.cli.displays.answer_text import AnswerText
 from stream_ldp.cli.echo import echo, echo_json
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.options import TOPICS, load_collections, with_settings
+from stream_ldp.cli.named import named_collections
+from stream_ldp.cli.options import TOPICS, with_settings
 from stream_ldp.cli.record_description import describe, time_text
 from stream_ldp.cli.running import run_operation
 from stream_ldp.kafka.offsets import bounds_of, read_record
@@ -47,7 +47,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.", s
 
 @app.command(epilog=example("inspect collection survey.yaml"))
 @with_settings(SETTINGS)
-def collection(file: CollectionFile, *, as_json: AsJson = False, settings: Settings) -> None:
+def collection(file: CollectionOrName, *, as_json: AsJson = False, settings: Settings) -> None:
     """Tell how far a collection has come: partitions, lag, open windows, and its last final answers.
 
     It reads what workers have written, and neither disturbs nor needs a running one.
@@ -58,7 +58,7 @@ def collection(file: CollectionFile, *, as_json: AsJson = False, settings: Setti
 @app.command(epilog=example("inspect record survey.yaml --topic reports --offset -1"))
 @with_settings(SETTINGS)
 def record(
-    file: CollectionFile,
+    file: CollectionOrName,
     *,
     topic: Annotated[
         str,
@@ -85,8 +85,8 @@ def record(
     run_operation(_record(settings, file, topic, partition, offset, as_json=as_json))
 
 
-async def _collection(settings: Settings, file: Path, *, as_json: bool) -> None:
-    (known,) = (collections := load_collections([file])).values()
+async def _collection(settings: Settings, file: str, *, as_json: bool) -> None:
+    (known,) = (collections := await named_collections([file], settings=settings)).values()
     state = await read_state(settings, known, await preflight(settings, collections, served=False))
     if as_json:
         echo_json(json.dumps(_document(known, state), indent=2))
@@ -165,9 +165,9 @@ def _document(known: Collection, state: CollectionState) -> dict[str, Any]:
 
 
 async def _record(
-    settings: Settings, file: Path, topic: str, partition: int | None, offset: int, *, as_json: bool
+    settings: Settings, file: str, topic: str, partition: int | None, offset: int, *, as_json: bool
 ) -> None:
-    (known,) = (collections := load_collections([file])).values()
+    (known,) = (collections := await named_collections([file], settings=settings)).values()
     partitions = await preflight(settings, collections, served=False)
     full = _topic(settings, known, topic, list(partitions))
     names = settings.topic_names

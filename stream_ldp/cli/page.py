@@ -59,7 +59,11 @@ def page(
     require_descriptors(LEAST)
     collections = list(load_collections(files).values())
     server = PageServer(
-        History({each.name: _known(each) for each in collections}, finals=keep),
+        History(
+            {each.name: _known(each) for each in collections},
+            finals=keep,
+            labels={each.name: each.labels for each in collections},
+        ),
         collections={each.name: each for each in collections},
         host=host,
         port=port,

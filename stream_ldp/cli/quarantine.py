@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream_ldp.cli.arguments import CollectionFiles
+from stream_ldp.cli.arguments import CollectionsOrNames
 from stream_ldp.cli.commands import example
 from stream_ldp.cli.echo import echo
-from stream_ldp.cli.options import TOPICS, load_collections, with_settings
+from stream_ldp.cli.named import named_collections
+from stream_ldp.cli.options import TOPICS, with_settings
 from stream_ldp.cli.running import run_operation
 from stream_ldp.kafka.releases import release as release_all
 from stream_ldp.kafka.settings import Settings
@@ -17,9 +18,8 @@ from stream_ldp.service.preflight import preflight
 from stream_ldp.service.state import read_windows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
-    from stream_ldp.collection import Collection
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -29,15 +29,15 @@ SETTINGS = (*TOPICS, "group")
 
 @app.command(name="list", epilog=example("quarantine list survey.yaml"))
 @with_settings(SETTINGS)
-def list_(files: CollectionFiles, *, settings: Settings) -> None:
+def list_(files: CollectionsOrNames, *, settings: Settings) -> None:
     """List the records of the partials and answers topics that cannot be read, and those that hold finals back."""
-    run_operation(_list(settings, load_collections(files)))
+    run_operation(_list(settings, files))
 
 
 @app.command(epilog=example("quarantine release survey.yaml"))
 @with_settings(SETTINGS)
 def release(
-    files: CollectionFiles,
+    files: CollectionsOrNames,
     *,
     unsolved: Annotated[
         bool,
@@ -53,10 +53,11 @@ def release(
 
     The finals may then lack reports. Running workers go on within seconds; nothing has to be started again.
     """
-    run_operation(_release(settings, load_collections(files), unsolved=unsolved))
+    run_operation(_release(settings, files, unsolved=unsolved))
 
 
-async def _list(settings: Settings, collections: Mapping[str, Collection]) -> None:
+async def _list(settings: Settings, given: Sequence[str]) -> None:
+    collections = await named_collections(given, settings=settings)
     partitions = await preflight(settings, collections, served=False)
     for collection in collections.values():
         _, passed, held = await read_windows(settings, collection, partitions)
@@ -66,7 +67,8 @@ async def _list(settings: Settings, collections: Mapping[str, Collection]) -> No
             echo(f"{collection.name}: every record can be read")
 
 
-async def _release(settings: Settings, collections: Mapping[str, Collection], *, unsolved: bool) -> None:
+async def _release(settings: Settings, given: Sequence[str], *, unsolved: bool) -> None:
+    collections = await named_collections(given, settings=settings)
     partitions = await preflight(settings, collections)
     for collection in collections.values():
         _, _, held = await read_windows(settings, collection, partitions)

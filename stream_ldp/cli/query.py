@@ -12,7 +12,7 @@ import typer
 from stream_ldp.cli.arguments import CollectionOrName, EstimateNames, Since, time_option
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.named import collection_or_name, require_series
+from stream_ldp.cli.named import collection_or_name, read_as, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client
 from stream_ldp.cli.table_output import Form, Level, Output, TableFormat, form_of, write_table
@@ -95,8 +95,9 @@ def query(
     """Take the last final answers, or all that the topic still has, and exit.
 
     There is a row for each number: its window, what it is about, the estimate, its standard error, and the interval
-    that holds the true number with the probability --level. Text has the digits that an error allows; the other forms
-    have all of them. For a collection of item sets, the final answer is the result of an epoch.
+    that holds the true number with the probability --level. Text has the digits that an error allows, and the labels
+    of values; the other forms have all digits, and the values themselves. For a collection of item sets, the final
+    answer is the result of an epoch.
 
     Of a number with a range, text has the shares of a few round bins; --all and the other forms have every point.
 
@@ -134,11 +135,16 @@ def query(
                     collection, estimate, provisional=provisional, limited=since is not None or until is not None
                 )
             )
+        title, labels = await read_as(known, settings=settings)
         if plot is not None:
+            answers = answers.labelled(labels)
             _draw(answers, plot, level=level, of=of, given=given)
             return
         names = [each.split(",") if each else [] for each in (of, given)]
         brief = form is TableFormat.TEXT and not everything_known and ends is None
+        if form is TableFormat.TEXT:
+            answers = answers.labelled(labels)
+            echo(*([] if title is None else [f"title: {title}"]))
         write_table(answers.table(level=level, of=names[0], given=names[1], between=ends, brief=brief), form, output)
 
     run_client(take())

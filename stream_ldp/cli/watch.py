@@ -14,7 +14,7 @@ from rich.text import Text
 from stream_ldp.cli.arguments import CollectionOrName, EstimateNames, Since, milliseconds
 from stream_ldp.cli.displays.display import Display
 from stream_ldp.cli.echo import echo, echo_json
-from stream_ldp.cli.named import collection_or_name, require_series
+from stream_ldp.cli.named import collection_or_name, read_as, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client
 from stream_ldp.cli.simulation.truth import truth_in
@@ -77,7 +77,8 @@ def watch(
 
     async def run() -> None:
         kind = await published_kind(known, settings=settings) if isinstance(known, str) else kind_of(known)
-        display: Display[Answer] = Display(partial(truth_in, truth), rows=cells)
+        title, labels = await read_as(known, settings=settings)
+        display: Display[Answer] = Display(partial(truth_in, truth), rows=cells, labels=labels, title=title)
         subscriber = partial(
             Subscriber,
             known,

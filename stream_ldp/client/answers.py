@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from stream_ldp.collection import Collection
+    from stream_ldp.collection.labels import Labels
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.answer import Answer
 
@@ -48,6 +49,13 @@ class Answers(Sequence["Answer"]):
 
     def __len__(self) -> int:
         return len(self.found)
+
+    def labelled(self, labels: Labels) -> Answers:
+        """Return them as people read them, with labels in place of values.
+
+        labels: by attribute and value, as a collection has them: `answers.labelled(collection.labels)`.
+        """
+        return Answers(tuple(each.labelled(labels) for each in self.found))
 
     def __repr__(self) -> str:
         """Say what they are, on one line: a notebook shows it of each."""

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from stream_ldp.collection.labels import Labels, require_labels
 from stream_ldp.collection.located import (
     NAME_PATTERN,
     Misplaced,
@@ -369,6 +370,9 @@ class Collection(Part):
     collection: its name, whose meaning is permanent, and which is part of the names of its topics.
     title, question: its subject, and what users were asked, as people read them. They change no report, and may be
         written at any time.
+    labels: what people read in place of values, by attribute and value, such as
+        `{mobility: {full: Needs help at every step}}`; of item sets by `item`, of key-value data by `key`, and of
+        places by `place` and `region`. They change no report, and may be written at any time.
     window: the event-time windows, each of which has an answer.
     min_reports: the fewest users whose answers anything that is published is made of: a window, and in it each
         attribute, view, region and epsilon, or question; `DEFAULT_MIN_REPORTS` by default, 1 for no floor. Where
@@ -389,11 +393,27 @@ class Collection(Part):
     name: Name = Field(alias="collection")
     title: Label | None = None
     wording: Label | None = Field(alias="question", default=None)
+    given_labels: dict[str, dict[str, Label]] | None = Field(alias="labels", default=None)
     window: Window
     min_reports: Annotated[int, Field(ge=1)] | None = None
     delta: Annotated[float, Field(ge=MIN_DELTA, le=MAX_DELTA)] | None = None
     rows: Rows = False
     rotate: Annotated[int, Field(ge=1)] | None = None
+
+    @model_validator(mode="after")
+    def _labels_are_of_values(self) -> Self:
+        require_labels(self.labels, self.labelled)
+        return self
+
+    @property
+    def labels(self) -> Labels:
+        """What people read in place of values, by what these are of and by value; empty for none."""
+        return self.given_labels or {}
+
+    @property
+    def labelled(self) -> Mapping[str, Container[str]]:
+        """The values that may have labels, by what they are of."""
+        return {}
 
     @model_validator(mode="after")
     def _turns_have_windows_of_their_own(self) -> Self:

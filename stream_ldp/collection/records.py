@@ -81,6 +81,12 @@ class CollectionOfRecords(Collection):
         return encode_record(record, self.attributes, collection=self.name)
 
     @property
+    def labelled(self) -> Mapping[str, Sequence[str]]:
+        """See `Collection.labelled`: the values of attributes that have a list of them."""
+        listed = (each for each in self.attributes if getattr(each, "range", None) is None)
+        return {each.name: found for each in listed if (found := getattr(each, "labels", ()))}
+
+    @property
     def refused(self) -> tuple[str, ...]:
         """See `Collection.refused`: values for which an attribute has no number."""
         return refused_of(self.attributes)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from stream_ldp.collection.labels import Labels, labels_of
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
 from stream_ldp.filtering.filtered import FilteredEstimate, columns
@@ -101,6 +102,11 @@ class Frequencies(MessagePart):
         if self.others is not None:
             yield Cell(labels=_labels("others"), estimate=self.others, standard_error=None)
 
+    def labelled(self, labels: Labels, attribute: str) -> Self:
+        """Return it with labels in place of values."""
+        values, dropped = (labels_of(labels, attribute, each) for each in (self.values, self.dropped))
+        return self.model_copy(update={"values": values, "dropped": dropped})
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What a display says of the values that it does not show."""
@@ -153,6 +159,10 @@ class Outputs(MessagePart):
                 names=(str(number),),
                 group=f"outputs of {attribute}",
             )
+
+    def labelled(self, labels: Labels, attribute: str) -> Self:
+        """Return it with labels in place of values."""
+        return self.model_copy(update={"values": labels_of(labels, attribute, self.values)})
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -302,6 +312,10 @@ class Numbers(MessagePart):
         errors = self.distribution.standard_error or (None,) * len(self.distribution.points)
         for point, part, error in zip(self.distribution.points, self.distribution.probability, errors, strict=True):
             yield Cell(labels=_labels("probability", f"{point:g}"), estimate=part, standard_error=error)
+
+    def labelled(self, labels: Labels, attribute: str) -> Self:  # noqa: ARG002
+        """Return it as it is: numbers have no labels."""
+        return self
 
     def between(self, attribute: str, low: float, high: float) -> Iterator[Cell]:
         """Iterate over the share of users from one number to another, and their mean.
@@ -468,6 +482,13 @@ class Marginals(AnswerMessage):
             if each.attribute == attribute:
                 return each
         raise KeyError(attribute)
+
+    def labelled(self, labels: Labels) -> Self:
+        attributes = (
+            each.model_copy(update={"estimate": each.estimate and each.estimate.labelled(labels, each.attribute)})
+            for each in self.attributes
+        )
+        return self.model_copy(update={"attributes": tuple(attributes)})
 
     def cells(self) -> Iterator[Cell]:
         """Iterate over the numbers of all attributes."""

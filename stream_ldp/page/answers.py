@@ -21,6 +21,7 @@ from stream_ldp.pipeline.rows import arrow_of, csv_of, rows_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from stream_ldp.collection.labels import Labels
     from stream_ldp.page.history import History
     from stream_ldp.pipeline.rows import Row
 
@@ -104,7 +105,11 @@ def find(history: History, collection: str, query: Query) -> Found:
     later = finals[len(page)].window.start_ms if len(page) < len(finals) else None
     return Found(
         body=_body(
-            _rows(page, query), query.form, collection=collection, oldest=history.oldest(collection), later=later
+            _rows(page, query, history.labels(collection)),
+            query.form,
+            collection=collection,
+            oldest=history.oldest(collection),
+            later=later,
         ),
         media=MEDIA[query.form],
         next=None if later is None else _after(query, later),
@@ -114,8 +119,13 @@ def find(history: History, collection: str, query: Query) -> Found:
 def explained(history: History, collection: str, query: Query) -> list[dict[str, Any]]:
     """Describe in sentences the finals that a query chooses; slow, so it belongs on a thread of its own."""
     finals = [final for final in history.finals(collection) if _is_wanted(final, query)]
+    labels = history.labels(collection)
     return [
-        {"series": final.series, "window_start": moment(final.window.start_ms), "sentences": sentences(final)}
+        {
+            "series": final.series,
+            "window_start": moment(final.window.start_ms),
+            "sentences": sentences(final.labelled(labels)),
+        }
         for final in _page(finals, query.limit)
     ]
 
@@ -136,12 +146,12 @@ def _page(finals: Sequence[Any], limit: int) -> Iterator[Any]:
         yield final
 
 
-def _rows(finals: Sequence[Any], query: Query) -> list[Row]:
+def _rows(finals: Sequence[Any], query: Query, labels: Labels) -> list[Row]:
     rows: list[Row] = []
     refused: ParameterError | None = None
     for final in finals:
         try:
-            rows += rows_of(final, of=query.of, given=query.given)
+            rows += rows_of(final, of=query.of, given=query.given, labels=labels)
         except ParameterError as error:
             refused = refused or error
     if refused is not None and not rows:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from stream_ldp.collection.labels import codes_of
 from stream_ldp.kinds import KINDS
 from stream_ldp.pipeline.answer import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from stream_ldp.collection.labels import Labels
     from stream_ldp.pipeline.answer import Answer
 
 #: Final answers of each series that are kept: an hour of windows of a minute. One with 4,096 cells has 200 kB.
@@ -21,17 +24,26 @@ FINALS = 60
 class History:
     """A history holds, for each series of each collection, the last final answers and the provisional one after them.
 
-    Answers are kept as the JSON that was published, so a reader sees the same numbers as on the topic. All readers
+    Answers are kept as the JSON that was published, with labels in place of values, so a reader sees the same numbers
+    as on the topic. All readers
     share these bytes: copies for each would let anyone fill the memory by asking and not reading.
     """
 
-    def __init__(self, collections: dict[str, dict[str, Any]], *, finals: int = FINALS) -> None:
+    def __init__(
+        self,
+        collections: dict[str, dict[str, Any]],
+        *,
+        finals: int = FINALS,
+        labels: Mapping[str, Labels] = MappingProxyType({}),
+    ) -> None:
         """Start without answers.
 
         collections: what is known of each collection beforehand, by name; plain data.
+        labels: what people read in place of values, by collection.
         finals: number of final answers of each series to keep.
         """
         self._collections = collections
+        self._labels = labels
         self._most = finals
         self._finals: dict[tuple[str, str], deque[tuple[int, bytes]]] = {}
         self._open: dict[tuple[str, str], tuple[int, bytes]] = {}
@@ -45,7 +57,7 @@ class History:
         if answer.collection not in self._collections:
             raise KeyError(answer.collection)
         series = (answer.collection, answer.series)
-        start, line = answer.window.start_ms, answer.to_bytes()
+        start, line = answer.window.start_ms, answer.labelled(self.labels(answer.collection)).to_bytes()
         finals = self._finals.setdefault(series, deque(maxlen=self._most))
         if finals and start <= finals[-1][0]:
             return None
@@ -64,8 +76,13 @@ class History:
         """Return the final answers of a collection that are kept, with reports, by the time of their windows."""
         answers = KINDS[self._collections[collection]["kind"]].answer
         lines = [each for (name, _), finals in self._finals.items() if name == collection for each in list(finals)]
-        found = [answers.from_bytes(line) for _, line in sorted(lines, key=lambda each: each[0])]
+        codes = codes_of(self.labels(collection))
+        found = [answers.from_bytes(line).labelled(codes) for _, line in sorted(lines, key=lambda each: each[0])]
         return [each for each in found if each.status is Status.ANSWERED]
+
+    def labels(self, collection: str) -> Labels:
+        """Return what people read in place of a collection's values."""
+        return self._labels.get(collection, {})
 
     def oldest(self, collection: str) -> int | None:
         """Return the start of the oldest window of which a final is kept, milliseconds since 1970-01-01 UTC."""

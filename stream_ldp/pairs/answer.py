@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
+from stream_ldp.collection.labels import Labels, label_of
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
@@ -105,6 +106,10 @@ class PairEstimates(AnswerMessage):
                 *self.privacy.sentences,
             ),
         )
+
+    def labelled(self, labels: Labels) -> Self:
+        keys = (each.model_copy(update={"key": label_of(labels, "key", each.key)}) for each in self.keys)
+        return self.model_copy(update={"keys": tuple(keys)})
 
     def cells(self) -> Iterator[Cell]:
         """Iterate over the shares of users who hold the keys, and the means."""

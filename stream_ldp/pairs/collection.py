@@ -178,6 +178,11 @@ class PairsCollection(CollectionOfRecords):
             randomizer.parameters,
         ]
 
+    @property
+    def labelled(self) -> Mapping[str, Sequence[str]]:
+        """See `Collection.labelled`: the keys."""
+        return {"key": self.keys.names}
+
     def encode(self, record: Mapping[str, Any]) -> tuple[Any, ...]:
         """Convert a record, which gives a number to each key that the user holds, and may leave out the others.
 

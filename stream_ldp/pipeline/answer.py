@@ -21,6 +21,7 @@ from stream_ldp.quantity import quantity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from stream_ldp.collection.labels import Labels
     from stream_ldp.pipeline.cells import Cell, CellKey
     from stream_ldp.pipeline.content_type import Headers
     from stream_ldp.pipeline.judgement import Measure
@@ -268,6 +269,10 @@ class AnswerMessage(Message):
         """How a display shows its cells."""
         return Look(title=self.series)
 
+    def labelled(self, labels: Labels) -> Self:  # noqa: ARG002
+        """Return it as people read it, with labels in place of values; a kind without listed values has none."""
+        return self
+
     def cells(self) -> Iterable[Cell]:
         """Return its numbers one by one, as the rows of a table; a kind without such a table has none."""
         return ()
@@ -391,6 +396,8 @@ class Answer(Protocol):
 
     @property
     def look(self) -> Look: ...
+
+    def labelled(self, labels: Labels) -> Self: ...
 
     def judgement(self) -> Judgement: ...
 

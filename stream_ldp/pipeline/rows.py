@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.extras import imported
@@ -18,6 +19,7 @@ from stream_ldp.spreadsheet import csv_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from stream_ldp.collection.labels import Labels
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.content_type import Headers
 
@@ -114,21 +116,24 @@ class ConnectRow(Row):
         return json.dumps({"schema": CONNECT_SCHEMA, "payload": payload | times}, ensure_ascii=False)
 
 
-def published_rows(answer: Answer, rows: bool | str) -> Iterator[Row]:
+def published_rows(answer: Answer, rows: bool | str, *, labels: Labels = MappingProxyType({})) -> Iterator[Row]:
     """Return the rows of a final answer as its collection wants them published.
 
     rows: what the collection's file says of them: `connect` for those with Kafka Connect's schema.
+    labels: what it lets people read in place of values.
     """
-    found = rows_of(answer)
+    found = rows_of(answer, labels=labels)
     return (ConnectRow(values=row.values) for row in found) if rows == "connect" else found
 
 
-def rows_of(answer: Answer, *, of: Sequence[str] = (), given: Sequence[str] = ()) -> Iterator[Row]:
+def rows_of(
+    answer: Answer, *, of: Sequence[str] = (), given: Sequence[str] = (), labels: Labels = MappingProxyType({})
+) -> Iterator[Row]:
     """Return the cells of a final answer as rows, in the order of the answer.
 
     `cell_labels` is JSON text with what the cell is about, such as {"bathing": "no", "mobility": "some"}, and
-    `cell_name` its values alone. Where `of` and `given` name attributes, the cells are about them. The interval holds
-    the true number with probability 0.95.
+    `cell_name` its values alone, as people read them. Where `of` and `given` name attributes, the cells are about
+    them. The interval holds the true number with probability 0.95.
 
     Raises:
         ValueError: the answer is provisional, so the next one replaces it.
@@ -136,8 +141,11 @@ def rows_of(answer: Answer, *, of: Sequence[str] = (), given: Sequence[str] = ()
     """
     if not answer.final:
         raise ValueError("the rows of a window are those of its final answer, and this one is provisional")
-    cells = list(answer.narrowed_to(of, given=given) if of or given else answer.cells())
-    for number, cell in enumerate(cells):
+    cells, read = (
+        list(each.narrowed_to(of, given=given) if of or given else each.cells())
+        for each in (answer, answer.labelled(labels))
+    )
+    for number, (cell, named) in enumerate(zip(cells, read, strict=True)):
         low, high = cell.interval(LEVEL) or (None, None)
         yield Row(
             values={
@@ -148,7 +156,7 @@ def rows_of(answer: Answer, *, of: Sequence[str] = (), given: Sequence[str] = ()
                 "window_end": moment(answer.window.end_ms),
                 "reports": answer.reports,
                 "cell_labels": json.dumps(dict(cell.labels), ensure_ascii=False),
-                "cell_name": ", ".join(map(str, cell.labels.values())),
+                "cell_name": ", ".join(map(str, named.labels.values())),
                 "cell_number": number,
                 "cells": len(cells),
                 "estimate": _number(cell.estimate),

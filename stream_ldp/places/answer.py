@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from stream_ldp.collection.labels import Labels, label_of, labels_of
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
 from stream_ldp.filtering.filtered import FilteredEstimate, columns
@@ -115,6 +116,13 @@ class PlaceCounts(AnswerMessage):
                 *self.privacy.sentences,
             ),
         )
+
+    def labelled(self, labels: Labels) -> Self:
+        regions = (
+            each.model_copy(update={"region": label_of(labels, "region", each.region)}) for each in self.regions
+        )
+        places = labels_of(labels, "place", self.places)
+        return self.model_copy(update={"places": places, "regions": tuple(regions)})
 
     def cells(self) -> Iterator[Cell]:
         """Iterate over the counts of the places; beside each, what is learnt is a share of all users."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
+from stream_ldp.collection.labels import Labels, labels_of
 from stream_ldp.digits import shown_p
 from stream_ldp.filtering.filtered import FilteredEstimate
 from stream_ldp.message_part import Finite, MessagePart, SolverState, StateField
@@ -307,6 +308,12 @@ class Estimate(AnswerMessage):
             ParameterError: the level is not between 0 and 1.
         """
         return self.marginal(*(axis.attribute for axis in self.axes)).interval(level)
+
+    def labelled(self, labels: Labels) -> Self:
+        axes = (
+            each.model_copy(update={"values": labels_of(labels, each.attribute, each.values)}) for each in self.axes
+        )
+        return self.model_copy(update={"axes": tuple(axes)})
 
     def cells(self) -> Iterator[Cell]:
         return self.marginal(*(axis.attribute for axis in self.axes)).cells()

@@ -522,7 +522,10 @@ class CollectionMerger:
         topic = self._names.rows(self._collection)
 
         def made() -> list[Record]:
-            return [Record.of(row, topic=topic) for row in published_rows(answer, self._collection.rows)]
+            return [
+                Record.of(row, topic=topic)
+                for row in published_rows(answer, self._collection.rows, labels=self._collection.labels)
+            ]
 
         try:
             records = await asyncio.to_thread(made)

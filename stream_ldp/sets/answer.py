@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from stream_ldp.collection.labels import Labels, label_of, labels_of
 from stream_ldp.filtering.local_level import DRIFTS
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.message_part import Finite, MessagePart, SolverState, StateField
@@ -241,6 +242,13 @@ class Ranking(AnswerMessage):
             ranked=True,
             others={"by_chance": "by chance"},
         )
+
+    def labelled(self, labels: Labels) -> Self:
+        items = (each.model_copy(update={"item": label_of(labels, "item", each.item)}) for each in self.items)
+        itemsets = (
+            each.model_copy(update={"items": labels_of(labels, "item", each.items)}) for each in self.itemsets
+        )
+        return self.model_copy(update={"items": tuple(items), "itemsets": tuple(itemsets)})
 
     def cells(self) -> Iterator[Cell]:
         """Iterate over the best items, or itemsets, most frequent first."""

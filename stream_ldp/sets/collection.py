@@ -36,7 +36,7 @@ from stream_ldp.sets.phases import item_phases
 from stream_ldp.sets.series import PhaseSeries
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from stream_ldp.sets.phases import Method, Phase
 
@@ -68,6 +68,13 @@ class Items(Part):
     @cached_property
     def _positions(self) -> dict[str, int] | None:
         return None if self.names is None else {name: position for position, name in enumerate(self.names)}
+
+    def __contains__(self, name: object) -> bool:
+        """Decide whether an item has this name."""
+        try:
+            return self.name(self.number(name)) == name
+        except DataError:
+            return False
 
     @property
     def count(self) -> int:
@@ -313,6 +320,11 @@ class ItemCollection(Collection):
     def refused(self) -> tuple[str, ...]:
         """See `Collection.refused`: a set is refused as a whole."""
         return ("a set with an item that the collection does not list",)
+
+    @property
+    def labelled(self) -> Mapping[str, Container[str]]:
+        """See `Collection.labelled`: the items."""
+        return {"item": self.items.names or self.items}
 
     def encode(self, items: Iterable[Any]) -> list[int]:
         """Convert a set to the numbers of its distinct items, ascending.

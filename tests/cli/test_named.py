@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import typer
 
-from stream_ldp.cli.named import collection_or_name, require_series
+from stream_ldp.cli.named import collection_or_name, named_collections, read_as, require_series
 from tests.client.examples import collection_of
+
+if TYPE_CHECKING:
+    from stream_ldp.testing import KafkaInMemory
 
 
 def test_a_file_is_loaded_and_a_name_stays_one(survey: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,3 +41,23 @@ def test_an_estimate_that_the_file_has_not_is_refused(capsys: pytest.CaptureFixt
         with pytest.raises(typer.Exit):
             require_series(collection_of(), [name])
         assert hint in capsys.readouterr().err
+
+
+def test_files_and_names_that_are_registered_are_loaded(
+    answered: KafkaInMemory, survey: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for given in (str(survey), "care-survey"):
+        assert asyncio.run(named_collections([given], settings=answered.settings)) == {given: collection_of()}
+    with pytest.raises(typer.Exit):
+        asyncio.run(named_collections(["care-surfey"], settings=answered.settings))
+    assert (
+        "care-surfey: there is no such file, and no collection is registered with this name; did you mean "
+        "'care-survey'?" in capsys.readouterr().err
+    )
+    with pytest.raises(typer.Exit):
+        asyncio.run(named_collections([str(survey), "care-survey"], settings=answered.settings))
+    assert "hold collections of the same name" in capsys.readouterr().err
+
+
+def test_a_name_that_nobody_has_registered_is_read_as_it_is(answered: KafkaInMemory) -> None:
+    assert asyncio.run(read_as("nothing", settings=answered.settings)) == (None, {})

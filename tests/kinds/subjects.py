@@ -33,6 +33,8 @@ class Subject:
     planned: parts of its plan.
     misspelt: a key of the file, and how it is misspelt.
     another: a text of the file and another, with which reports mean something else.
+    label: what a value is of, the value, which many hold, and what people read in place of it; None for kinds
+        whose values are in no list.
     evaluated: text of a collection to evaluate, the key that varies, and the metrics of each series.
     """
 
@@ -47,6 +49,15 @@ class Subject:
     another: tuple[str, str]
     evaluated: tuple[str, str, Mapping[str, str]]
     window_on_kafka: str = WINDOW_ON_KAFKA
+    label: tuple[str, str, str] | None = None
+
+    @property
+    def labelled_text(self) -> str:
+        """The same collection whose people read a label in place of a value."""
+        if self.label is None:
+            return self.text
+        name, value, label = self.label
+        return f"{self.text.rstrip()}\ntitle: About people\nlabels: {{{name}: {{{value}: {label}}}}}\n"
 
     @property
     def text_on_kafka(self) -> str:
@@ -107,6 +118,7 @@ synthesis: {{records: 30, seed: 7}}
         planned=["bathing, mobility", "Expected distance from the users who report", "0.0"],
         misspelt=("estimates:", "estimtes:"),
         another=("epsilon: 4", "epsilon: 3"),
+        label=("bathing", "no", "Bathes alone"),
         evaluated=(
             "{mechanism: {kind: rr-ldp, f: 0.25}, attributes: [bathing, mobility]}",
             "mechanism.f=0.25,0.5",
@@ -131,6 +143,7 @@ items: {{names: [Alien, Brazil, Casablanca, Dogville, Eraserhead, Fargo]}}
         # Answers come at the end of a window, which then closes in a second; silent partitions take half a minute
         # through the next one, time for a worker to take over from a dead one.
         window_on_kafka="window: {size: 30s, grace: 200ms, idle_timeout: 400ms}\nevery: 300ms",
+        label=("item", "Alien", "Alien from 1979"),
         evaluated=(
             "{mechanism: {kind: svim, k: 2}}",
             "mechanism.epsilon=1,2",
@@ -157,6 +170,7 @@ attributes:
         planned=["frequencies", "0.02226"],
         misspelt=("attributes:", "atributes:"),
         another=("epsilon: 4", "epsilon: 3"),
+        label=("diet", "meat", "Eats meat"),
         evaluated=(
             "{mechanism: {kind: sampled}, attributes: [diet, {name: age, range: }]}",
             "mechanism.epsilon=1,2",
@@ -210,6 +224,7 @@ synthesis: {{records: 60000, seed: 3}}
         planned=["pairs", "0.0282"],
         misspelt=("attributes:", "atributes:"),
         another=("epsilon: 4", "epsilon: 3"),
+        label=("diet", "meat", "Eats meat"),
         evaluated=(
             "{mechanism: {kind: sampled, ask: pairs}, attributes: [diet, smokes]}",
             "mechanism.epsilon=1,2",
@@ -247,6 +262,7 @@ places: {{north: [a, b], south: [c, d, e]}}
         planned=["regions", "47.81"],
         misspelt=("places: {", "place: {"),
         another=("[1, 4]", "[2, 4]"),
+        label=("place", "a", "Old Town"),
         evaluated=(
             "{mechanism: {kind: places, epsilon: [1, 4]}, places: {north: [a, b], south: [c, d, e]}}",
             "mechanism.weights=users,variance",
@@ -274,6 +290,7 @@ keys: {{names: [search, maps, photos], ranges: [[0, 60], [0, 10], [0, 5]], clip:
         planned=["share who hold a key", "mean of its numbers"],
         misspelt=("keys: {", "kes: {"),
         another=("epsilon: 4", "epsilon: 3"),
+        label=("key", "search", "Search box"),
         evaluated=(
             "{mechanism: {kind: pairs, epsilon: 4}, keys: {names: [search, maps, photos], range: [0, 60]}}",
             "mechanism.epsilon=1,4",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
@@ -15,6 +16,7 @@ from typer.testing import CliRunner, Result
 from stream_ldp.audit.turns import w_event_claims
 from stream_ldp.cli import app
 from stream_ldp.cli.simulation.truth import Truth
+from stream_ldp.collection.labels import codes_of
 from stream_ldp.kinds import KINDS, parse_collection
 from stream_ldp.pipeline.plan import document
 from stream_ldp.testing import kafka_in_memory
@@ -184,6 +186,31 @@ def test_answers_are_watched_as_lines_and_as_json_with_their_truth(
     compared = read.pop("truth")
     assert compared
     assert json.loads(final.to_bytes()).items() <= read.items()
+
+
+def test_people_read_labels_in_place_of_values_and_programs_read_the_values(subject: Subject, tmp_path: Path) -> None:
+    if subject.label is None:
+        pytest.skip("its values are in no list, and have no labels")
+    collection = parse_collection(subject.labelled_text)
+    _, value, label = subject.label
+    (file := tmp_path / "collection.yaml").write_text(subject.labelled_text, encoding="utf-8")
+    assert collection.fingerprint == parse_collection(subject.text).fingerprint
+    with kafka_in_memory(collection, now_ms=START_MS) as kafka:
+        *_, final = asyncio.run(play(kafka, collection, subject.users(USERS)))
+        for given in (file, collection.name):
+            assert "About people" in output("query", given)
+            assert label in output("query", given)
+            assert re.search(rf"\b{value}\b", output("query", given, "--format", "csv"))
+            assert label not in output("query", given, "--format", "csv")
+            assert output("explain", given).startswith("About people, ")
+            assert label.replace(" ", "_") in output("watch", given, "--once", "--finals")
+            assert label not in output("watch", given, "--once", "--finals", "--json")
+            rows = [json.loads(line) for line in output("export", given).splitlines()]
+            named = [each for each in rows if label in each["cell_name"]]
+            assert named
+            assert all(value in json.loads(each["cell_labels"]).values() for each in named)
+    assert label in str([cell.names for cell in final.labelled(collection.labels).cells()])
+    assert final.labelled(collection.labels).labelled(codes_of(collection.labels)) == final
 
 
 def test_the_last_final_is_explained_in_sentences(file: Path, collection: Any, answered: list[Any]) -> None:

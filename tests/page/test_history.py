@@ -83,3 +83,11 @@ def test_readers_share_the_bytes_of_the_answers_and_get_those_of_when_they_asked
     history.add(of_minute(3))
     assert all(one is other for one, other in zip(list(first)[1:], list(second)[1:], strict=True))
     assert starts(history) == [1, 2, 3]
+
+
+def test_browsers_are_shown_labels_and_programs_the_values() -> None:
+    history = History(KNOWN, labels={"care-survey": {"bathing": {"no": "Alone", "yes": "no"}}})
+    history.add(of_minute(1))
+    (shown,) = json.loads(b"".join(history.snapshot()))["answers"]
+    assert shown["axes"][0] == {"attribute": "bathing", "values": ["Alone", "no"]}
+    assert history.finals("care-survey") == [of_minute(1)]

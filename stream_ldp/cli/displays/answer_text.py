@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from stream_ldp.collection.labels import Labels
     from stream_ldp.pipeline.answer import Answer, WindowBounds
     from stream_ldp.pipeline.cells import Cell, CellKey
     from stream_ldp.pipeline.judgement import Look
@@ -36,33 +38,54 @@ _LINE_CELLS = 6
 class AnswerText:
     """The text of an answer that somebody's reports led to.
 
+    read: the answer as people read it, with labels in place of values.
+    title: what it is about: the title of its collection, or its name.
     groups: its cells by group, those with the largest estimates first.
+    names: what each cell is about, as people read it.
+    headings: the same of groups.
     truth: true numbers to compare it with, as `Answer.score` takes them; None where none are known.
     compared: the groups that the true numbers are of.
     ranks: ranks of the cells in an earlier answer; None where there is none.
     """
 
     answer: Answer
+    read: Answer
+    title: str
     look: Look
     groups: Mapping[str, Sequence[Cell]]
+    names: Mapping[CellKey, Sequence[str]]
+    headings: Mapping[str, str]
     truth: Mapping[CellKey, float] | None
     compared: frozenset[str]
     ranks: Mapping[CellKey, int] | None
 
     @classmethod
     def of(
-        cls, answer: Answer, *, truth: Mapping[CellKey, float] | None = None, before: Answer | None = None
+        cls,
+        answer: Answer,
+        *,
+        truth: Mapping[CellKey, float] | None = None,
+        before: Answer | None = None,
+        labels: Labels = MappingProxyType({}),
+        title: str | None = None,
     ) -> AnswerText:
         """Prepare the text.
 
         before: the answer that ranks are compared with.
+        labels: what people read in place of values.
+        title: of its collection; None for its name.
         """
-        look = answer.look
+        look, read = answer.look, answer.labelled(labels)
+        pairs = list(zip(answer.cells(), read.cells(), strict=True))
         earlier = _groups(before.cells()).values() if before is not None and look.ranked else None
         return cls(
             answer=answer,
+            read=read,
+            title=title or answer.collection,
             look=look,
-            groups=_groups(answer.cells()),
+            groups=_groups(cell for cell, _ in pairs),
+            names={cell.key: named.names for cell, named in pairs},
+            headings={cell.group: named.group for cell, named in pairs},
             truth=truth,
             compared=frozenset(group for group, _ in truth or ()),
             ranks=None
@@ -102,7 +125,7 @@ class AnswerText:
         ]
         return Panel(
             Group(*parts),
-            title=plain(f"{answer.collection} · {self.look.title}"),
+            title=plain(f"{self.title} · {self.look.title}"),
             subtitle=plain(f"{answer.window} · {'final' if answer.final else 'provisional'}"),
             border_style="green" if answer.settled else "yellow",
             box=box.ROUNDED,
@@ -140,8 +163,8 @@ class AnswerText:
             for rank, cell in enumerate(members[:rows], start=1):
                 table.add_row(
                     *self._place(rank, cell),
-                    *((plain("" if rank > 1 else group),) if self.look.group else ()),
-                    *map(plain, cell.names),
+                    *((plain("" if rank > 1 else self.headings[group]),) if self.look.group else ()),
+                    *map(plain, self.names[cell.key]),
                     _bar(cell.estimate, whole),
                     _number(cell.estimate, cell),
                     _interval(cell),
@@ -184,7 +207,7 @@ class AnswerText:
 
     def _sentences(self) -> Iterator[str]:
         """Say how far to trust the answer."""
-        answer, judged = self.answer, self.answer.judgement()
+        answer, judged = self.answer, self.read.judgement()
         yield from judged.evidence
         yield from judged.previous
         if answer.plausibility is None:
@@ -205,7 +228,8 @@ class AnswerText:
         error, true = cell.standard_error, self._true(cell)
         off = "" if true is None else f"({shown(true, error)})"
         spread = "" if error is None else f"±{shown(error, error)}"
-        return f"{_word(_path(cell.key))}={shown(cell.estimate, error)}{spread}{off}"
+        path = _path((self.headings[cell.group], tuple(self.names[cell.key])))
+        return f"{_word(path)}={shown(cell.estimate, error)}{spread}{off}"
 
     def _true(self, cell: Cell) -> float | None:
         """Return the true number of a cell; None where nothing is known of its group."""

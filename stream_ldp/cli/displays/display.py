@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict, deque
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Generic
 
 from rich.console import Group
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console, RenderableType
 
+    from stream_ldp.collection.labels import Labels
     from stream_ldp.pipeline.cells import CellKey
 
 
@@ -27,14 +29,21 @@ class Display(Generic[AnswerT]):
     """
 
     def __init__(
-        self, truth_of: Callable[[AnswerT], Mapping[CellKey, float] | None] = lambda _: None, *, rows: int = 12
+        self,
+        truth_of: Callable[[AnswerT], Mapping[CellKey, float] | None] = lambda _: None,
+        *,
+        rows: int = 12,
+        labels: Labels = MappingProxyType({}),
+        title: str | None = None,
     ) -> None:
         """Start without answers.
 
         truth_of: returns the true numbers to compare an answer with, as `Answer.score` takes them; None where none
             are known.
         rows: the most cells of a group that a panel shows.
+        labels, title: what people read in place of values, and of the collection's name; see `AnswerText.of`.
         """
+        self._labels, self._title = labels, title
         self._truth_of = truth_of
         self._rows = rows
         # The last settled answers, and those before them, whose ranks they are compared with.
@@ -98,7 +107,9 @@ class Display(Generic[AnswerT]):
     def _text(self, answer: AnswerT) -> AnswerText:
         settled = self._settled[answer.target]
         before = next((each for each in reversed(settled) if each.turn < answer.turn), None)
-        return AnswerText.of(answer, truth=self._truth_of(answer), before=before)
+        return AnswerText.of(
+            answer, truth=self._truth_of(answer), before=before, labels=self._labels, title=self._title
+        )
 
 
 def _height(console: Console, panel: RenderableType) -> int:

@@ -16,7 +16,7 @@ from stream_ldp.cli.export.database import TABLE, DuckDB, Postgres
 from stream_ldp.cli.export.parquet import ParquetFolder
 from stream_ldp.cli.export.sink import SinkAway
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.named import collection_or_name, require_series
+from stream_ldp.cli.named import collection_or_name, read_as, require_series
 from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client, until_signal
 from stream_ldp.client.errors import UnreadableAnswer
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stream_ldp.cli.export.sink import Sink
+    from stream_ldp.collection.labels import Labels
     from stream_ldp.pipeline.rows import Row
 
 #: Seconds before a sink that was away is tried again, doubled up to the second number.
@@ -78,7 +79,12 @@ def export(
     subscriber: Subscriber[Any] = Subscriber(
         known, settings=settings, series=estimate, finals_only=True, from_beginning=True, follow=follow
     )
-    run_client(until_signal(_export(subscriber, sink, since_ms=milliseconds(since), waits=follow, to=to)))
+
+    async def run() -> None:
+        _, labels = await read_as(known, settings=settings)
+        await _export(subscriber, sink, labels=labels, since_ms=milliseconds(since), waits=follow, to=to)
+
+    run_client(until_signal(run()))
 
 
 def _sink(to: To, target: str | None, table: str) -> Sink:
@@ -97,7 +103,9 @@ def _sink(to: To, target: str | None, table: str) -> Sink:
             return Postgres(target, table=table)
 
 
-async def _export(subscriber: Subscriber[Any], sink: Sink, *, since_ms: int | None, waits: bool, to: To) -> None:
+async def _export(
+    subscriber: Subscriber[Any], sink: Sink, *, labels: Labels, since_ms: int | None, waits: bool, to: To
+) -> None:
     """Write the rows of every answer, in order, and say on standard error which records are none."""
     answers = written = 0
     try:
@@ -112,7 +120,7 @@ async def _export(subscriber: Subscriber[Any], sink: Sink, *, since_ms: int | No
                     break
                 if not answer.final or (since_ms is not None and answer.window.start_ms < since_ms):
                     continue
-                if rows := list(rows_of(answer)):
+                if rows := list(rows_of(answer, labels=labels)):
                     await _write(sink, rows, waits=waits)
                     answers, written = answers + 1, written + len(rows)
     finally:

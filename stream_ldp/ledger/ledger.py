@@ -386,12 +386,14 @@ class Book(_Part):
     """All that a ledger stores.
 
     terms: those to which the user has agreed.
+    updates: how often a ledger in a file was changed, by which an older copy of it is noticed.
     """
 
     model_config = ConfigDict(ser_json_inf_nan="strings")
 
     terms: Terms
     spending: Spending = Field(default_factory=Spending)
+    updates: int = Field(default=0, ge=0)
 
 
 def check_terms(terms: Terms, before: Spending, after: Spending, *, time_ms: int) -> None:
@@ -401,7 +403,8 @@ def check_terms(terms: Terms, before: Spending, after: Spending, *, time_ms: int
 
     Raises:
         TooManyValues: an attribute would have a new value, and more of them than are agreed to.
-        BudgetExceeded: they cost more than is left.
+        BudgetExceeded: they cost more than is left. What costs nothing more, as a repeated answer does, may be sent
+            where stricter terms leave nothing of a budget.
         DayBudgetExceeded: they cost more than is left of the day.
         SpanBudgetExceeded: they cost more than is left of the days that have a budget of their own.
     """
@@ -410,12 +413,13 @@ def check_terms(terms: Terms, before: Spending, after: Spending, *, time_ms: int
         if after.values_of(account.responses) > most:
             raise TooManyValues(attribute=account.attribute, most=most)
     spent, would_be = before.epsilon, after.epsilon
-    if would_be > terms.budget:
+    if would_be > max(terms.budget, spent):
         raise BudgetExceeded(cost=would_be - spent, left=max(0.0, terms.budget - spent), budget=terms.budget)
     day = day_of(time_ms)
     today = before.spent_on(day)
-    if after.spent_on(day) > terms.per_day:
+    if after.spent_on(day) > max(terms.per_day, today):
         raise DayBudgetExceeded(cost=would_be - spent, left=max(0.0, terms.per_day - today), budget=terms.per_day)
-    if terms.span_days is not None and after.spent_in(terms.span_ms, time_ms=time_ms) > terms.per_span:
-        left = max(0.0, terms.per_span - before.spent_in(terms.span_ms, time_ms=time_ms))
+    lately = before.spent_in(terms.span_ms, time_ms=time_ms)
+    if terms.span_days is not None and after.spent_in(terms.span_ms, time_ms=time_ms) > max(terms.per_span, lately):
+        left = max(0.0, terms.per_span - lately)
         raise SpanBudgetExceeded(cost=would_be - spent, left=left, budget=terms.per_span, days=terms.span_days)

@@ -58,8 +58,8 @@ class PrivacyLedger:
     response. Anybody who reads it without the secret learns how often the user has reported to which collection, how
     many values each attribute has had, in which epochs the user reported to each phase of an item collection, when
     the last turn was, and what the last days have cost, but no value and no item. The file is sealed with the secret,
-    so that a change by anybody else is detected. An older copy of it that is put back is not: what was spent since is
-    forgotten.
+    so that a change by anybody else is detected. So is an older copy of it that is put back by itself, since a second
+    file has the number of the newest update. Of copies of both, what was spent since is forgotten.
 
     Several processes and threads may spend from one file, under whatever name they know it.
     """

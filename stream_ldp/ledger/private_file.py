@@ -69,6 +69,19 @@ def create_private(path: Path) -> None:
     sync_directory(path.parent)
 
 
+def write_private(path: Path, content: bytes) -> None:
+    """Write a private file in its place, or create it; as many bytes as it has, at once, and not forced to the disk.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | _FLAGS, 0o600)
+    try:
+        os.write(file, content)
+    finally:
+        os.close(file)
+
+
 def replace_private(path: Path, content: bytes) -> None:
     """Replace a file, or create it; readers find all of the old content or all of the new.
 

@@ -14,9 +14,10 @@ from pydantic import ValidationError
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.ledger.ledger import Book, Spending
-from stream_ldp.ledger.private_file import NotPrivate, read_private, replace_private
+from stream_ldp.ledger.private_file import NotPrivate, read_private, replace_private, write_private
 from stream_ldp.mechanisms import SECRET_BYTES
 from stream_ldp.mechanisms.randomness.user_secret import require_secret
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -112,7 +113,12 @@ class Sealed:
 
 
 class FileStore(Sealed):
-    """A file of two lines: the book in JSON, and its seal."""
+    """A file of two lines: the book in JSON, and its seal.
+
+    A second file has the number of the newest update, so that an older copy of the first, put back by itself, is
+    noticed. It is written after the first, and not forced to the disk: a power failure takes no more of it than that
+    notice.
+    """
 
     together = None
 
@@ -126,8 +132,20 @@ class FileStore(Sealed):
         """See `Store.read`.
 
         Raises:
-            LedgerError: the file is missing, damaged, not of this user, or others may read it.
+            LedgerError: the file is missing, damaged, not of this user, an older copy, or others may read it.
         """
+        newest = self._newest()  # before the book, which another process may update in between
+        book = self._read()
+        if book.updates < newest:
+            raise LedgerError(
+                f"{self.path}: an older copy, which lacks the last {quantity(newest - book.updates, 'update')}: what "
+                "was spent since is not known\n"
+                f"  -> put back the newest copy; if it is lost, and the user agrees to forget that: delete "
+                f"{self._newest_path}"
+            )
+        return book
+
+    def _read(self) -> Book:
         try:
             content, _, seal = read_private(self.path).partition(b"\n")
         except FileNotFoundError as error:
@@ -175,12 +193,28 @@ class FileStore(Sealed):
             LedgerError: as `read`, or the file cannot be locked or written.
         """
         with locked(self.path):
-            self._write(change(self.read()))
+            book = self.read()
+            self._write(change(book).model_copy(update={"updates": book.updates + 1}))
+
+    @property
+    def _newest_path(self) -> Path:
+        return self.path.with_name(f".{self.path.name}.newest")
+
+    def _newest(self) -> int:
+        """Return the number of the newest update; 0 where it is not known."""
+        try:
+            return int(self._newest_path.read_bytes())
+        except (OSError, ValueError):
+            return 0
 
     def _write(self, book: Book) -> None:
         content, seal = self.closed(book)
         try:
             replace_private(self.path, content + b"\n" + seal + b"\n")
+            if book.updates:
+                write_private(self._newest_path, b"%020d\n" % book.updates)
+            else:  # of a ledger that was here before
+                self._newest_path.unlink(missing_ok=True)
         except NotPrivate as error:
             raise LedgerError(str(error)) from None
         except OSError as error:

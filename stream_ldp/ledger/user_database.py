@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from contextlib import contextmanager
@@ -70,6 +71,7 @@ class UserDatabase:
         self._database = sqlite3.connect(
             self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
+        self._opened = self._path.stat()
         with self._failing():
             for statement in _SET_UP:
                 self._database.execute(statement)
@@ -138,12 +140,32 @@ class UserDatabase:
             self._grouped = True
             try:
                 yield
+                self._require_in_place()
                 with self._failing():
                     self._database.execute("COMMIT")
             finally:
                 self._grouped = False
                 if self._database.in_transaction:
                     self._database.execute("ROLLBACK")
+
+    def _require_in_place(self) -> None:
+        """Require that the path still names the file which is open.
+
+        SQLite goes on writing to a file that was deleted or replaced, and the next start would not find what was
+        spent.
+
+        Raises:
+            LedgerError: it does not.
+        """
+        try:
+            in_place = os.path.samestat(self._path.stat(), self._opened)
+        except OSError:
+            in_place = False
+        if not in_place:
+            raise LedgerError(
+                f"{self._path}: deleted or replaced while it was open, so nothing was sent\n"
+                "  -> put it back, and start again: what was charged last is in the open file alone"
+            )
 
     def load(self, name: str) -> tuple[bytes, bytes]:
         """Return the content and the seal of a user's book.

@@ -57,6 +57,7 @@ SETTINGS = Settings.load(brokers="nowhere:1")
 PERMANENT_ONLY = collection_of(mechanism="{kind: rr-ldp, f: 0.25}")
 RECORD = {"bathing": "no", "mobility": "some"}
 OTHER = {"bathing": "no", "mobility": "full"}
+VALUES: dict[str, Any] = {"assumption": Assumption.VALUES, "max_values": 2}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -114,7 +115,10 @@ def test_a_budget_still_holds_after_a_restart(path: Path) -> None:
 
 
 def test_a_copy_that_is_put_back_gives_no_other_turn_and_no_other_noise(path: Path) -> None:
-    """What was spent since is forgotten, but turns and permanent noise come of the secret, and not of the ledger."""
+    """Of a copy with all that is beside it, what was spent since is forgotten.
+
+    Turns and permanent noise come of the secret, and not of the ledger.
+    """
     collection = JointCollection.model_validate({**COLLECTION.document, "rotate": 4})
     numbers = [number for number in range(100) if collection.has_turn([SECRET], number=number)[0]]
     ledger = opened(path, budget=math.inf)
@@ -128,6 +132,11 @@ def test_a_copy_that_is_put_back_gives_no_other_turn_and_no_other_noise(path: Pa
     with pytest.raises(TurnTaken):
         report(numbers[1])
     path.write_bytes(copy)
+    with pytest.raises(
+        LedgerError, match=r"an older copy, which lacks the last 1 update: what was spent since is not"
+    ):
+        report(numbers[1])
+    newest_of(path).unlink()
     assert report(numbers[1]) == once  # as if it had never been
     around = range(numbers[1] - 3, numbers[1] + 4)
     assert [number for number in around if collection.has_turn([SECRET], number=number)[0]] == [numbers[1]]
@@ -222,7 +231,7 @@ async def test_a_full_disk_lets_no_report_out(
         assert counted(opened(path)) == 1
         await sender.report(RECORD)
     assert broker.decoded().counts.sum() == 2
-    assert sorted(each.name for each in path.parent.iterdir()) == [".secret.ledger.lock", "secret.ledger"]
+    assert _names(path.parent) == [".secret.ledger.lock", ".secret.ledger.newest", "secret.ledger"]
 
 
 # What is damaged, missing or another's is said, and never taken for nothing.
@@ -284,7 +293,7 @@ def test_a_new_user_has_both_a_secret_and_a_ledger(tmp_path: Path) -> None:
     assert again == secret == load_or_create_secret(file)
     assert counted(reopened) == 1
     assert reopened.terms.budget == 9.0
-    assert sorted(each.name for each in file.parent.iterdir()) == [".secret.ledger.lock", "secret", "secret.ledger"]
+    assert _names(file.parent) == FILES
 
 
 def test_a_known_secret_without_a_ledger_is_refused(tmp_path: Path) -> None:
@@ -312,8 +321,9 @@ def test_clients_that_create_a_user_at_the_same_time_get_the_same_secret(tmp_pat
             assert len({secret for secret, _ in users}) == 1
 
 
-#: Names of the files of a user.
-FILES = [".secret.ledger.lock", "secret", "secret.ledger"]
+#: Names of the files of a new user, and of one who has reported.
+NEW = [".secret.ledger.lock", "secret", "secret.ledger"]
+FILES = sorted([*NEW, ".secret.ledger.newest"])
 
 
 def _names(directory: Path) -> list[str]:
@@ -360,7 +370,7 @@ def test_an_unfinished_user_gets_the_terms_of_the_start_that_finishes(tmp_path: 
     with pytest.raises(LedgerError, match=r"a new one needs a budget"):
         load_or_create_user(file)
     assert load_or_create_user(file, terms=Terms(budget=9.0))[1].terms.budget == 9.0
-    assert _names(tmp_path) == FILES
+    assert _names(tmp_path) == NEW
 
 
 @pytest.mark.parametrize("content", ["", "00", f"{'00' * 32}\n"])
@@ -374,7 +384,7 @@ def test_a_draft_is_not_taken_for_the_secret_of_a_ledger_that_it_did_not_seal(tm
         load_or_create_user(file, terms=UNLIMITED)
     ledger_file_of(file).unlink()
     load_or_create_user(file, terms=UNLIMITED)
-    assert _names(tmp_path) == FILES
+    assert _names(tmp_path) == NEW
 
 
 def test_a_draft_of_a_user_who_has_reported_is_not_taken_for_an_unfinished_one(tmp_path: Path) -> None:
@@ -730,6 +740,52 @@ def test_a_new_user_is_asked_for_a_budget_and_told_where_the_files_are(
 
 
 # Terms.
+
+
+def newest_of(path: Path) -> Path:
+    """The file beside a ledger which has the number of its newest update."""
+    return path.with_name(f".{path.name}.newest")
+
+
+def test_an_older_copy_that_is_put_back_stops_the_client_and_says_what_to_do(path: Path) -> None:
+    ledger = opened(path)
+    spend(ledger)
+    copy = path.read_bytes()
+    spend(ledger)
+    spend(ledger)
+    newest, spent = path.read_bytes(), ledger.spending
+    assert newest_of(path).stat().st_mode & 0o777 == 0o600
+    path.write_bytes(copy)
+    with pytest.raises(LedgerError, match=r"(?s)lacks the last 2 updates.*delete .*\.newest"):
+        PrivacyLedger.open(path, secret=SECRET)
+    with pytest.raises(LedgerError, match="lacks the last 2 updates"):
+        spend(ledger)
+    path.write_bytes(newest)
+    assert PrivacyLedger.open(path, secret=SECRET).spending == spent
+
+
+@pytest.mark.parametrize("left", [b"", b"0000", b"00000000000000000001\n", b"\0" * 21, None])
+def test_a_number_of_the_newest_update_that_a_power_failure_tore_stops_nobody(path: Path, left: bytes | None) -> None:
+    """It is written after the ledger, so that what is left of it is older, or nothing."""
+    ledger = opened(path)
+    spend(ledger)
+    spend(ledger)
+    newest_of(path).unlink() if left is None else newest_of(path).write_bytes(left)
+    spend(PrivacyLedger.open(path, secret=SECRET))
+    assert counted(ledger) == 3
+    assert int(newest_of(path).read_bytes()) >= 3
+
+
+def test_what_costs_nothing_more_is_sent_where_stricter_terms_leave_nothing(path: Path) -> None:
+    ledger = opened(path, **VALUES)
+    spend(ledger, collection=PERMANENT_ONLY)
+    spent = ledger.spending.epsilon
+    stricter = Terms(budget=spent / 2, per_day=spent / 4, per_span=spent / 8, span_days=7, **VALUES)
+    ledger = PrivacyLedger.open(path, secret=SECRET, terms=stricter)
+    spend(ledger, collection=PERMANENT_ONLY)
+    assert ledger.spending.epsilon == spent
+    with pytest.raises(BudgetExceeded):
+        spend(ledger, (1, 1), collection=PERMANENT_ONLY)
 
 
 def test_terms_are_those_in_the_file_unless_stricter_ones_are_given(path: Path) -> None:

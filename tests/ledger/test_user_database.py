@@ -143,6 +143,22 @@ def test_a_user_who_is_gone_is_not_one_who_has_spent_nothing(path: Path) -> None
     assert "a user's ledger is missing" in str(refused[0])
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_is_deleted_while_it_is_open_lets_no_report_out(path: Path, replaced: bool) -> None:
+    users = UserDatabase(path)
+    known = users.load_or_create(["ann"], terms=TERMS)
+    moved = path.rename(path.with_name("moved"))
+    if replaced:
+        path.write_bytes(moved.read_bytes())
+    receipts, refused = charged(*known)
+    assert receipts == {}
+    assert "deleted or replaced while it was open, so nothing was sent" in str(refused[0])
+    path.unlink(missing_ok=True)
+    moved.rename(path)
+    receipts, refused = charged(*known)
+    assert set(receipts) == {0}
+
+
 def test_terms_are_agreed_to_as_for_a_file(path: Path) -> None:
     users = UserDatabase(path)
     with pytest.raises(LedgerError, match=r"2 users are new, and a new one needs a budget\n  -> give"):

@@ -360,12 +360,13 @@ export class Ledger {
       const [before, spent] = [costOf(state), costOf(counted)];
       const cost = Math.max(0, spent - before);
       const charge = costBetween(state, counted, parts);
-      if (!(spent <= state.budget)) {
+      // What costs nothing more may be sent, even where stricter terms leave nothing.
+      if (!(spent <= Math.max(state.budget, before))) {
         const left = Math.max(0, state.budget - before);
         throw new BudgetExceeded(`${tooDear(cost, left)} of a budget of ${state.budget}: nothing was sent`);
       }
       counted.days = afterOnDay(state.days, day, charge);
-      if (!(spentOn(counted.days, day) <= state.perDay)) {
+      if (!(spentOn(counted.days, day) <= Math.max(state.perDay, spentOn(state.days, day)))) {
         const left = Math.max(0, state.perDay - spentOn(state.days, day));
         throw new DayBudgetExceeded(
           `${tooDear(cost, left)} of ${state.perDay} a day, until 00:00 UTC: nothing was sent`,
@@ -373,7 +374,7 @@ export class Ledger {
       }
       const { perSpan, spanDays } = state;
       counted.recent = afterInSpan(state.recent, spanDays, timeMs, charge);
-      if (!(spentIn(counted.recent, spanDays, timeMs) <= perSpan)) {
+      if (!(spentIn(counted.recent, spanDays, timeMs) <= Math.max(perSpan, spentIn(state.recent, spanDays, timeMs)))) {
         const left = Math.max(0, perSpan - spentIn(state.recent, spanDays, timeMs));
         const days = spanDays === 1 ? "1 day" : `${spanDays.toLocaleString("en")} days`;
         throw new SpanBudgetExceeded(`${tooDear(cost, left)} of ${perSpan} in any ${days}: nothing was sent`);

@@ -109,6 +109,16 @@ test("a report that the budget does not cover is refused, and neither sent nor c
   assert.equal(sent.length, 2);
 });
 
+test("what costs nothing more is sent where stricter terms leave nothing", async () => {
+  const ledger = await user({ budget: 100, values: 2 });
+  await ledger.spend(krr, krr.encode(RECORD));
+  const spent = await ledger.spent();
+  await ledger.agree({ budget: spent / 2, perDay: spent / 4, perSpan: spent / 8, spanDays: 7 });
+  await ledger.spend(krr, krr.encode(RECORD));
+  assert.equal(await ledger.spent(), spent);
+  await assert.rejects(ledger.spend(krr, krr.encode({ ...RECORD, mobility: "full" })), { name: "BudgetExceeded" });
+});
+
 test("a value that has changed is refused until the user agrees, and then costs as a value of its own", async () => {
   const ledger = await user({ budget: 100 });
   const first = krr.encode(RECORD);

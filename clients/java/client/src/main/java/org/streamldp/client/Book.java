@@ -183,7 +183,8 @@ final class Book {
       phase(charge).add(charge.epoch);
     }
     double after = spent();
-    if (!(after <= terms.budget())) {
+    // What costs nothing more may be sent, even where stricter terms leave nothing.
+    if (!(after <= Math.max(terms.budget(), before))) {
       throw new BudgetExceededException(
           tooDear(after - before, terms.budget() - before) + " of a budget of " + terms.budget() + ": nothing was sent");
     }
@@ -195,7 +196,7 @@ final class Book {
     }
     double earlier = days.getOrDefault(day, 0.0);
     double today = earlier + cost;
-    if (!(today <= terms.perDay())) {
+    if (!(today <= Math.max(terms.perDay(), earlier))) {
       throw new DayBudgetExceededException(
           tooDear(after - before, terms.perDay() - earlier)
               + " of "

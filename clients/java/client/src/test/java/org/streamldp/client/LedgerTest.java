@@ -100,6 +100,16 @@ class LedgerTest {
   }
 
   @Test
+  void whatCostsNothingMoreIsSentWhereStricterTermsLeaveNothing() {
+    Ledger ledger = Ledger.create(Store.inMemory(), Terms.budget(9).build());
+    Reporter reporter = Reporter.of(SURVEY, new Kept()).build();
+    assertEquals(1, reporter.report(RECORD, ledger).size());
+    ledger.agree(Terms.budget(2).perDay(1).perSpan(0.5, 7).build());
+    assertEquals(1, reporter.report(RECORD, ledger).size());
+    assertEquals(4, ledger.spent(), 1e-9);
+  }
+
+  @Test
   void otherUsersReportWhereOneIsRefused() {
     Kept kept = new Kept();
     Reporter reporter = Reporter.of(SURVEY, kept).build();

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from stream_ldp.client.sender import now_ms
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.records.collection import JointCollection
 from stream_ldp.testing import KafkaInMemory, kafka_in_memory
 from tests.cli.films import QUICK, epochs_to_come, written
 from tests.client.examples import collection_of
@@ -16,6 +18,8 @@ from tests.client.fakes import FakeBroker, followed
 from tests.client.items import LoopTimeline, film_round, films
 from tests.in_memory import START_MS, report
 from tests.records.examples import TOWNS_TEXT
+from tests.service.lived import Lived, live
+from tests.service.test_preflight import CARE
 
 
 class _RealTime(LoopTimeline):
@@ -38,6 +42,20 @@ def quick(monkeypatch: pytest.MonkeyPatch, broker: FakeBroker, tmp_path: Path) -
         asked = film_round(2, epoch=epoch, collection=collection, candidates=range(4))
         line.publish(asked, at_ms=asked.start_ms + 100)
     return written(tmp_path)
+
+
+@pytest.fixture
+def care_file(tmp_path: Path) -> Path:
+    """Write the file of the collection of `lived`."""
+    path = tmp_path / "care.yaml"
+    path.write_text(CARE, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def lived(settings: Settings) -> Lived:
+    """Let a collection be counted on the broker for some windows."""
+    return asyncio.run(live(settings, JointCollection.parse(CARE), now_ms=now_ms()))
 
 
 @pytest.fixture

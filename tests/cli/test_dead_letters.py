@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.structs import OffsetAndMetadata
-from typer.testing import CliRunner, Result
 
-from stream_ldp.cli import app
 from stream_ldp.client.sender import now_ms
 from stream_ldp.collection import Collection
 from stream_ldp.kafka.embedded import EmbeddedKafka
@@ -24,6 +22,7 @@ from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.service.dead_letters import Refused, dead_letter
+from tests.cli.on_kafka import run
 from tests.service.harness import JointDeployment, batches
 from tests.service.test_preflight import CARE
 
@@ -37,11 +36,6 @@ def collection(tmp_path: Path, settings: Settings) -> Collection:
     file.write_text(CARE)
     assert run(settings, "topics", "create", file).exit_code == 0
     return load_collection(file)
-
-
-def run(settings: Settings, *words: str | Path) -> Result:
-    flags = ["--brokers", settings.brokers, "--topic-prefix", settings.topic_prefix]
-    return CliRunner().invoke(app, [*map(str, words), *flags], env={"COLUMNS": "200"})
 
 
 def batch(collection: Collection, *, time_ms: int | None = None, fingerprint: bytes | None = None) -> bytes:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import GroupAuthorizationFailedError
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from stream_ldp.cli import app
 from stream_ldp.kafka.cluster import Cluster
@@ -21,6 +21,7 @@ from stream_ldp.kafka.registry import Registration, register
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import TopicSpec, topic_specs
 from stream_ldp.records.collection import JointCollection
+from tests.cli.on_kafka import run
 from tests.service.test_preflight import CARE
 
 doctor = importlib.import_module("stream_ldp.cli.doctor")
@@ -32,14 +33,9 @@ def _file(folder: Path) -> Path:
     return file
 
 
-def _run(settings: Settings, *arguments: str | Path) -> Result:
-    flags = ["--brokers", settings.brokers, "--topic-prefix", settings.topic_prefix]
-    return CliRunner().invoke(app, [*map(str, arguments), *flags])
-
-
 def test_a_sound_set_up_ends_with_0_whatever_else_is_told_of_its_groups(settings: Settings, tmp_path: Path) -> None:
     file = _file(tmp_path)
-    assert _run(settings, "topics", "create", file).exit_code == 0
+    assert run(settings, "topics", "create", file).exit_code == 0
     reports, merge = settings.topic_names.reports("care"), f"{settings.group}._merge.0"
 
     async def left() -> None:
@@ -54,7 +50,7 @@ def test_a_sound_set_up_ends_with_0_whatever_else_is_told_of_its_groups(settings
                 await consumer.commit({TopicPartition(reports, 1): 1})
 
     asyncio.run(left())
-    result = _run(settings, "doctor", file)
+    result = run(settings, "doctor", file)
     assert result.exit_code == 0, result.output
     assert f"ok: collection care is registered as {file} says" in result.stdout
     assert f"ok: this user may read and write topic {settings.topic_names.collections}" in result.stdout
@@ -114,7 +110,7 @@ def test_a_broken_set_up_is_told_in_full_and_ends_with_1(settings: Settings, tmp
         await register(settings, [foreign])
 
     asyncio.run(make())
-    result = _run(settings, "doctor", file, "--json")
+    result = run(settings, "doctor", file, "--json")
     assert result.exit_code == 1
     problems = [each for each in json.loads(result.stdout) if each["level"] == "problem"]
     assert len(problems) == 3
@@ -123,7 +119,7 @@ def test_a_broken_set_up_is_told_in_full_and_ends_with_1(settings: Settings, tmp
 
 
 def test_a_broker_without_a_topic_is_told_as_it_is(settings: Settings, tmp_path: Path) -> None:
-    result = _run(settings, "doctor", _file(tmp_path))
+    result = run(settings, "doctor", _file(tmp_path))
     assert result.exit_code == 1
     assert result.exception is None or isinstance(result.exception, SystemExit)
     assert f"problem: topic {settings.topic_names.reports('care')} does not exist" in result.stdout
@@ -140,7 +136,7 @@ def test_a_user_who_may_not_see_what_was_committed_is_told_so_and_all_the_rest(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, names = _file(tmp_path), settings.topic_names
-    assert _run(settings, "topics", "create", file).exit_code == 0
+    assert run(settings, "topics", "create", file).exit_code == 0
     group, place = settings.group_names.ingest, TopicPartition(names.reports("care"), 0)
 
     async def leave() -> None:
@@ -152,7 +148,7 @@ def test_a_user_who_may_not_see_what_was_committed_is_told_so_and_all_the_rest(
 
     asyncio.run(leave())
     monkeypatch.setattr(Cluster, "committed", refused)
-    result = _run(settings, "doctor", file)
+    result = run(settings, "doctor", file)
     assert result.exit_code == 0, result.output
     assert f"warning: what group {group} has committed of care cannot be read: " in result.stdout
     assert "all optional packages are installed" in result.stdout

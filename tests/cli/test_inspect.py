@@ -7,36 +7,17 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from stream_ldp.cli import app
 from stream_ldp.cli.inspect import _lines
-from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.fenced_producer import FencedProducer
 from stream_ldp.kafka.producer import Record
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.answer import moment
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.service.state import CollectionState
-from tests.service.lived import BEHIND, PARTITION, Lived, live
+from tests.cli.on_kafka import run
+from tests.service.lived import BEHIND, PARTITION, Lived
 from tests.service.test_preflight import CARE
-
-
-def run(settings: Settings, *words: object) -> Result:
-    flags = ["--brokers", settings.brokers, "--topic-prefix", settings.topic_prefix]
-    return CliRunner().invoke(app, ["inspect", *map(str, words), *flags], env={"COLUMNS": "200"})
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    file = tmp_path / "care.yaml"
-    file.write_text(CARE)
-    return file
-
-
-@pytest.fixture
-def lived(settings: Settings) -> Lived:
-    return asyncio.run(live(settings, JointCollection.parse(CARE), now_ms=now_ms()))
 
 
 @pytest.mark.parametrize(
@@ -50,8 +31,10 @@ def test_a_collection_that_nobody_has_counted_yet_is_told_in_words(members: int,
     assert first == (f"care: {said} it now; still to be counted: 0 records; not complete up to any time yet")
 
 
-def test_a_collection_and_each_record_of_it_are_told_in_words(settings: Settings, file: Path, lived: Lived) -> None:
-    told = run(settings, "collection", file)
+def test_a_collection_and_each_record_of_it_are_told_in_words(
+    settings: Settings, care_file: Path, lived: Lived
+) -> None:
+    told = run(settings, "inspect", "collection", care_file)
     assert told.exit_code == 0, told.output
     first, *lines = told.stdout.splitlines()
     assert first.startswith(
@@ -62,16 +45,17 @@ def test_a_collection_and_each_record_of_it_are_told_in_words(settings: Settings
     second_ms = lived.start_ms + JointCollection.parse(CARE).window.size_ms
     assert any(f"window {moment(second_ms)}/" in line and "is open; 2 reports so far" in line for line in lines)
     assert any(line.startswith("  last final: ") and "reports=5" in line for line in lines), lines
-    document = json.loads(run(settings, "collection", file, "--json").stdout)
+    document = json.loads(run(settings, "inspect", "collection", care_file, "--json").stdout)
     assert [each["behind"] for each in document["partitions"]] == [0, BEHIND, 0, 0]
     assert [each["window"].partition("/")[0] for each in document["finals"]] == [moment(lived.start_ms)]
 
-    told = run(settings, "record", file, "--topic", "reports", "--partition", PARTITION, "--offset", 0)
+    of_reports = ("inspect", "record", care_file, "--topic", "reports", "--partition", PARTITION)
+    told = run(settings, *of_reports, "--offset", 0)
     assert told.exit_code == 0, told.output
     assert ": a batch of 5 reports, in " in told.stdout
     assert "that of care\n" in told.stdout
     assert f"event time: {moment(lived.start_ms)}" in told.stdout
-    junk = json.loads(run(settings, "record", file, "--topic", "reports", "--partition", PARTITION, "--json").stdout)
+    junk = json.loads(run(settings, *of_reports, "--json").stdout)
     assert (junk["offset"], junk["what"]) == (3, "25 bytes that are no batch")
     assert junk["refused"].startswith("too_short: ")
     for topic, what in {
@@ -80,7 +64,7 @@ def test_a_collection_and_each_record_of_it_are_told_in_words(settings: Settings
         "dead-letters": "a dead letter: 25 bytes that are no batch",
         settings.topic_names.collections: "the registration of collection care",
     }.items():
-        told = run(settings, "record", file, "--topic", topic)
+        told = run(settings, "inspect", "record", care_file, "--topic", topic)
         assert told.exit_code == 0, told.output
         assert what in told.stdout
         assert "secret" not in told.stdout
@@ -91,7 +75,7 @@ def test_a_collection_and_each_record_of_it_are_told_in_words(settings: Settings
         (["--topic", "estimates", "--partition", "1"], "has the partitions 0 to 0"),
         (["--topic", "reports"], "has no records"),
     ]:
-        refused = run(settings, "record", file, *words)
+        refused = run(settings, "inspect", "record", care_file, *words)
         assert refused.exit_code in {1, 2}
         assert message in refused.stderr
 
@@ -106,19 +90,19 @@ async def _write_in_a_transaction(settings: Settings, topic: str, value: bytes) 
 
 
 def test_the_newest_record_is_shown_though_the_end_of_its_transaction_stands_behind_it(
-    settings: Settings, file: Path, lived: Lived
+    settings: Settings, care_file: Path, lived: Lived
 ) -> None:
     topic = settings.topic_names.answers(JointCollection.parse(CARE))
     offset = asyncio.run(_write_in_a_transaction(settings, topic, b"no answer"))
-    told = run(settings, "record", file, "--topic", "estimates", "--json")
+    told = run(settings, "inspect", "record", care_file, "--topic", "estimates", "--json")
     assert told.exit_code == 0, told.output
     assert json.loads(told.stdout)["offset"] == offset
-    behind = run(settings, "record", file, "--topic", "estimates", "--offset", offset + 1)
+    behind = run(settings, "inspect", "record", care_file, "--topic", "estimates", "--offset", offset + 1)
     assert behind.exit_code == 1
     assert "only ends of transactions" in behind.stderr
 
 
-def test_a_collection_without_topics_is_told_how_to_create_them(settings: Settings, file: Path) -> None:
-    refused = run(settings, "collection", file)
+def test_a_collection_without_topics_is_told_how_to_create_them(settings: Settings, care_file: Path) -> None:
+    refused = run(settings, "inspect", "collection", care_file)
     assert refused.exit_code == 1
     assert "stream-ldp topics create" in refused.stderr

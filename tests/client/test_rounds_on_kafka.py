@@ -69,6 +69,18 @@ class Clock:
         return now_ms() - self._behind
 
 
+def user_of(topics: Settings, ledger: PrivacyLedger, clock: Clock, reported: asyncio.Queue[Round]) -> Reporter:
+    return Reporter(
+        COLLECTION,
+        settings=topics,
+        secret=SECRET,
+        ledger=ledger,
+        clock=clock,
+        spread=False,
+        on_report=reported.put_nowait,
+    )
+
+
 async def test_a_client_finds_an_earlier_round_and_passes_over_stale_and_forged_ones(
     topics: Settings, tmp_path: Path
 ) -> None:
@@ -76,15 +88,7 @@ async def test_a_client_finds_an_earlier_round_and_passes_over_stale_and_forged_
     clock, reported = Clock(), asyncio.Queue[Round]()
 
     def user() -> Reporter:
-        return Reporter(
-            COLLECTION,
-            settings=topics,
-            secret=SECRET,
-            ledger=ledger,
-            clock=clock,
-            spread=False,
-            on_report=reported.put_nowait,
-        )
+        return user_of(topics, ledger, clock, reported)
 
     stale, asked = (film_round(2, epoch=each, collection=COLLECTION) for each in (clock.epoch - 1, clock.epoch))
     forged = asked.model_copy(update={"candidates": (0, 0)})
@@ -108,18 +112,7 @@ async def test_a_round_that_arrives_while_a_client_waits_gets_a_report(topics: S
     ledger = PrivacyLedger.in_memory(secret=SECRET)
     clock, reported = Clock(), asyncio.Queue[Round]()
     asked = film_round(2, epoch=clock.epoch, collection=COLLECTION)
-    async with (
-        asyncio.timeout(50),
-        Reporter(
-            COLLECTION,
-            settings=topics,
-            secret=SECRET,
-            ledger=ledger,
-            clock=clock,
-            spread=False,
-            on_report=reported.put_nowait,
-        ) as reporter,
-    ):
+    async with asyncio.timeout(50), user_of(topics, ledger, clock, reported) as reporter:
         await reporter.report(())
         # By now it waits; before, it would find the round as one that was there.
         await asyncio.sleep(0.5)

@@ -8,11 +8,9 @@ import numpy as np
 from pydantic import Field, TypeAdapter
 
 from stream_ldp.marginals.collection import SampledCollection
-from stream_ldp.marginals.solve import solve
 from stream_ldp.marginals.spec import AnySampledSpec, SampledSpec, with_oracle
 from stream_ldp.mechanisms import SeededEntropy, random_words
-from stream_ldp.pipeline.statistics import ReportSums
-from stream_ldp.pipeline.window_task import WindowTask
+from tests.questions.examples import solved, sums_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.marginals.answer import Marginals
-    from stream_ldp.pipeline.window_series import WindowSeries
     from stream_ldp.questions.answers import Answers
     from stream_ldp.questions.questions import Table
 
@@ -57,7 +54,8 @@ def outputs_of(count: int = 4_000) -> Marginals:
     """Marginals from which no frequencies follow."""
     collection = levels("distortion: 2, measure: squared, alphabet: 4")
     people = collection.table([(value % 8,) for value in range(count)])
-    return solved(collection, (1.0, sums_of(collection, rows_of(collection, people))))
+    marginals: Marginals = solved(collection, (1.0, sums_of(collection, rows_of(collection, people))))
+    return marginals
 
 
 def users(count: int, seed: int = 1) -> Table:
@@ -75,23 +73,10 @@ def rows_of(collection: SampledCollection, table: Table, seed: int = 2) -> NDArr
     return collection.questions.perturb(numbers, table, entropy=entropy)
 
 
-def sums_of(collection: SampledCollection, rows: NDArray[np.uint8]) -> ReportSums:
-    return ReportSums(reports=len(rows), values=collection.questions.sums(rows))
-
-
-def solved(collection: SampledCollection, *windows: tuple[float, ReportSums], final: bool = True) -> Marginals:
-    task: WindowTask[WindowSeries, Marginals] = WindowTask(
-        series=collection.series[0],
-        window_ms=20_000,
-        final=final,
-        windows=tuple((weight, (sums,)) for weight, sums in windows),
-        before=None,
-    )
-    return solve(collection, task)
-
-
 def marginals_of(collection: SampledCollection, count: int = 20_000, *, final: bool = True) -> Marginals:
-    return solved(collection, (1.0, sums_of(collection, rows_of(collection, users(count)))), final=final)
+    marginals: Marginals
+    marginals = solved(collection, (1.0, sums_of(collection, rows_of(collection, users(count)))), final=final)
+    return marginals
 
 
 def estimated(answers: Sequence[Answers[Any]], *, of: int) -> Any:

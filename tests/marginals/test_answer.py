@@ -13,8 +13,9 @@ from stream_ldp.marginals.answer import Frequencies, Marginals, Mean, Numbers
 from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.questions.permanent import assumption
-from tests.marginals.examples import TEXT, collection_of, marginals_of, outputs_of, solved, sums_of, users
+from tests.marginals.examples import TEXT, collection_of, marginals_of, outputs_of, users
 from tests.marginals.test_temporal import windows
+from tests.questions.examples import solved, sums_of
 
 
 def test_an_attribute_is_found_by_its_name() -> None:

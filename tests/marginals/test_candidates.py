@@ -23,8 +23,9 @@ from stream_ldp.mechanisms import BloomResponse, DirectResponse, SeededEntropy, 
 from stream_ldp.mechanisms.hashing import bucket_of
 from stream_ldp.questions.answers import gathered
 from stream_ldp.questions.attributes import AskedAttribute
-from tests.marginals.examples import estimated, rows_of, solved, spec_of, sums_of
+from tests.marginals.examples import estimated, rows_of, spec_of
 from tests.marginals.test_cohorts import SHARES, SITES, questions_of
+from tests.questions.examples import solved, sums_of
 
 
 def people(count: int, seed: int) -> np.ndarray[tuple[int], np.dtype[np.void]]:

@@ -9,7 +9,8 @@ from stream_ldp.marginals.answer import Frequencies, Numbers
 from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.statistics import ReportSums
-from tests.marginals.examples import collection_of, marginals_of, rows_of, solved, sums_of, users
+from tests.marginals.examples import collection_of, marginals_of, rows_of, users
+from tests.questions.examples import solved, sums_of
 
 
 def test_every_attribute_is_estimated_in_its_own_units() -> None:

@@ -10,9 +10,8 @@ import pytest
 from stream_ldp.client.table import table_of
 from stream_ldp.collection import CollectionError
 from stream_ldp.marginals.answer import Frequencies, Marginals, Numbers
-from stream_ldp.marginals.solve import solve
-from stream_ldp.pipeline.window_task import WindowTask
-from tests.marginals.examples import collection_of, rows_of, sums_of, users
+from tests.marginals.examples import collection_of, rows_of, users
+from tests.questions.examples import solved, sums_of
 from tests.read_back import read_back
 
 if TYPE_CHECKING:
@@ -26,18 +25,15 @@ def windows(
     collection: SampledCollection, *, seed: int, count: int = 12, starts: tuple[int, ...] | None = None
 ) -> list[Marginals]:
     """Answer windows one after another, each with 1,500 new users; finals pass through their bytes."""
-    solved: list[Marginals] = []
+    answers: list[Marginals] = []
     for number in range(count):
         table = users(1_500, seed=1_000 * seed + number)
-        task = WindowTask(
-            series=collection.series[0],
-            window_ms=10_000 * (number if starts is None else starts[number]),
-            final=True,
-            windows=((1.0, (sums_of(collection, rows_of(collection, table, seed=5_000 * seed + number)),)),),
-            before=read_back(solved[-1]) if solved else None,
+        sums = sums_of(collection, rows_of(collection, table, seed=5_000 * seed + number))
+        window_ms, before = 10_000 * (number if starts is None else starts[number]), answers[-1:]
+        answers.append(
+            solved(collection, (1.0, sums), window_ms=window_ms, before=read_back(*before) if before else None)
         )
-        solved.append(solve(collection, task))
-    return solved
+    return answers
 
 
 def diet(marginals: Marginals) -> Frequencies:

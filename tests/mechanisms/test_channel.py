@@ -18,7 +18,8 @@ from stream_ldp.mechanisms import ChannelResponse, DirectResponse, GivenWords
 from stream_ldp.mechanisms.channel import distortions, exact_rows, least_epsilon
 from stream_ldp.mechanisms.direct import epsilon_of_distortion
 from stream_ldp.mechanisms.notation import read_mechanism
-from tests.marginals.examples import collection_of, levels, outputs_of, rows_of, solved, sums_of
+from tests.marginals.examples import collection_of, levels, outputs_of, rows_of
+from tests.questions.examples import solved, sums_of
 
 QUARTER = 2**30
 

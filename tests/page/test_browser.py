@@ -32,9 +32,10 @@ from stream_ldp.records.distribution import Axis
 from tests.chromium import chromium, needs_chromium
 from tests.client.examples import estimate_of, of_minute
 from tests.client.rankings import ranking_of, result_of
-from tests.marginals.examples import collection_of, marginals_of, outputs_of, rows_of, solved, sums_of
+from tests.marginals.examples import collection_of, marginals_of, outputs_of, rows_of
 from tests.pairs import examples as pairs
 from tests.places import examples as places
+from tests.questions.examples import solved, sums_of
 from tests.schemas.recorded import COLLECTIONS
 from tests.service.harness import SURVEY, JointDeployment
 from tests.strings import examples as strings

@@ -8,15 +8,12 @@ import numpy as np
 
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pairs.collection import PairsCollection
-from stream_ldp.pairs.solve import solve
-from stream_ldp.pipeline.statistics import ReportSums
-from stream_ldp.pipeline.window_task import WindowTask
+from tests.questions.examples import solved, sums_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.pairs.answer import PairEstimates
-    from stream_ldp.pipeline.window_series import WindowSeries
     from stream_ldp.questions.questions import Table
 
 TEXT = """
@@ -52,12 +49,6 @@ def rows_of(collection: PairsCollection, table: Table, seed: int = 2) -> NDArray
 
 
 def estimates_of(collection: PairsCollection, count: int = 20_000, *, final: bool = True) -> PairEstimates:
-    rows = rows_of(collection, users(count))
-    task: WindowTask[WindowSeries, PairEstimates] = WindowTask(
-        series=collection.series[0],
-        window_ms=20_000,
-        final=final,
-        windows=((1.0, (ReportSums(reports=len(rows), values=collection.questions.sums(rows)),)),),
-        before=None,
-    )
-    return solve(collection, task)
+    estimates: PairEstimates
+    estimates = solved(collection, (1.0, sums_of(collection, rows_of(collection, users(count)))), final=final)
+    return estimates

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.pipeline.statistics import ReportSums
-from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.places.collection import PlaceCollection
-from stream_ldp.places.solve import solve
+from tests.questions.examples import solved, sums_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stream_ldp.pipeline.window_series import WindowSeries
     from stream_ldp.places.answer import PlaceCounts
     from stream_ldp.questions.questions import Table
 
@@ -58,20 +55,7 @@ def rows_of(collection: PlaceCollection, table: Table, seed: int = 2) -> NDArray
     return collection.questions.perturb(collection.chosen(table), table, entropy=SeededEntropy(seed))
 
 
-def sums_of(collection: PlaceCollection, rows: NDArray[np.uint8]) -> ReportSums:
-    return ReportSums(reports=len(rows), values=collection.questions.sums(rows))
-
-
-def solved(collection: PlaceCollection, *windows: tuple[float, ReportSums], final: bool = True) -> PlaceCounts:
-    task: WindowTask[WindowSeries, PlaceCounts] = WindowTask(
-        series=collection.series[0],
-        window_ms=20_000,
-        final=final,
-        windows=tuple((weight, (sums,)) for weight, sums in windows),
-        before=None,
-    )
-    return solve(collection, task)
-
-
 def counts_of(collection: PlaceCollection, count: int = 20_000, *, final: bool = True) -> PlaceCounts:
-    return solved(collection, (1.0, sums_of(collection, rows_of(collection, users(count)))), final=final)
+    counts: PlaceCounts
+    counts = solved(collection, (1.0, sums_of(collection, rows_of(collection, users(count)))), final=final)
+    return counts

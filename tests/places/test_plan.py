@@ -7,8 +7,9 @@ import pytest
 
 from stream_ldp.pipeline.plan import document
 from stream_ldp.places.plan import plan
-from tests.places.examples import collection_of, rows_of, solved, sums_of
+from tests.places.examples import collection_of, rows_of
 from tests.plans import text_of
+from tests.questions.examples import solved, sums_of
 
 
 def test_the_planned_error_is_that_of_users_who_are_spread_evenly() -> None:

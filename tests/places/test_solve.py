@@ -9,7 +9,8 @@ from stream_ldp.mechanisms import FrequencyOracle
 from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.places.collection import PlaceCollection
 from stream_ldp.places.solve import place_counts
-from tests.places.examples import collection_of, counts_of, rows_of, solved, sums_of, users
+from tests.places.examples import collection_of, counts_of, rows_of, users
+from tests.questions.examples import solved, sums_of
 
 
 def expected_sums(oracle: FrequencyOracle, held: np.ndarray) -> np.ndarray:

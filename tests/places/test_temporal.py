@@ -9,11 +9,10 @@ import pytest
 
 from stream_ldp.client.table import table_of
 from stream_ldp.collection import CollectionError
-from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.places.answer import PlaceCounts
 from stream_ldp.places.collection import PlaceCollection
-from stream_ldp.places.solve import solve
-from tests.places.examples import SHARES, collection_of, rows_of, sums_of, users
+from tests.places.examples import SHARES, collection_of, rows_of, users
+from tests.questions.examples import solved, sums_of
 from tests.read_back import read_back
 
 if TYPE_CHECKING:
@@ -24,18 +23,13 @@ def windows(
     collection: PlaceCollection, *, seed: int, starts: tuple[int, ...] = tuple(range(12))
 ) -> list[PlaceCounts]:
     """Answer windows one after another, each with 1,000 new users; finals pass through their bytes."""
-    solved: list[PlaceCounts] = []
+    answers: list[PlaceCounts] = []
     for number, start in enumerate(starts):
         people = users(1_000, seed=1_000 * seed + number)
-        task = WindowTask(
-            series=collection.series[0],
-            window_ms=10_000 * start,
-            final=True,
-            windows=((1.0, (sums_of(collection, rows_of(collection, people, 5_000 * seed + number)),)),),
-            before=read_back(solved[-1]) if solved else None,
-        )
-        solved.append(solve(collection, task))
-    return solved
+        sums = sums_of(collection, rows_of(collection, people, 5_000 * seed + number))
+        before = read_back(answers[-1]) if answers else None
+        answers.append(solved(collection, (1.0, sums), window_ms=10_000 * start, before=before))
+    return answers
 
 
 def of(counts: PlaceCounts) -> FilteredEstimate:
@@ -68,16 +62,7 @@ def test_shares_of_users_who_report_several_times_have_the_error_of_as_many_user
     once, often = (collection_of(window=f", returning: 0{each}") for each in ("", ", reports_per_user: 4"))
     rows = rows_of(once, users(1_000), 1)
     first, repeated = (
-        solve(
-            collection,
-            WindowTask(
-                series=collection.series[0],
-                window_ms=0,
-                final=True,
-                windows=((1.0, (sums_of(collection, np.repeat(rows, times, axis=0)),)),),
-                before=None,
-            ),
-        )
+        solved(collection, (1.0, sums_of(collection, np.repeat(rows, times, axis=0))))
         for collection, times in ((once, 1), (often, 4))
     )
     assert of(repeated).estimate == pytest.approx(of(first).estimate)

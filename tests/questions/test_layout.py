@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from stream_ldp.questions.layout import QuestionLayout
-from tests.marginals.examples import collection_of, rows_of, sums_of, users
+from tests.marginals.examples import collection_of, rows_of, users
+from tests.questions.examples import sums_of
 
 
 def test_all_answers_are_counted_in_one_vector_of_sums() -> None:

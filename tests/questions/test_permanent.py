@@ -9,7 +9,8 @@ import pytest
 
 from stream_ldp.marginals.answer import Frequencies
 from stream_ldp.questions.permanent import asked, held_words, permanent_answers
-from tests.marginals.examples import collection_of, solved, sums_of, users
+from tests.marginals.examples import collection_of, users
+from tests.questions.examples import solved, sums_of
 
 COLLECTION = collection_of()
 SECRETS = [hashlib.sha256(number.to_bytes(4, "little")).digest() for number in range(4_000)]

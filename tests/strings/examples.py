@@ -8,16 +8,12 @@ import numpy as np
 
 from stream_ldp.mechanisms import SeededEntropy, random_words
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.strings.collection import StringCollection
-from stream_ldp.strings.solve import solve
+from tests.questions.examples import solved
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-    from stream_ldp.pipeline.window_series import WindowSeries
     from stream_ldp.strings.answer import StringRanking
 
 TEXT = """
@@ -53,23 +49,11 @@ def rows_of(collection: StringCollection, table: NDArray[np.uint16], seed: int =
     return questions.perturb(numbers, seeds, questions.inputs(numbers, seeds, table), entropy=entropy)
 
 
-def solved(
-    collection: StringCollection, *windows: tuple[float, Sequence[RowCounts]], final: bool = True
-) -> StringRanking:
-    task: WindowTask[WindowSeries, StringRanking] = WindowTask(
-        series=collection.series[0],
-        window_ms=20_000,
-        final=final,
-        windows=tuple((weight, tuple(parts)) for weight, parts in windows),
-        before=None,
-    )
-    return solve(collection, task)
-
-
 def counted(collection: StringCollection, rows: NDArray[np.uint8]) -> RowCounts:
     return RowCounts.of(rows, bits=collection.bits)
 
 
 def ranking_of(collection: StringCollection, count: int = 20_000, *, final: bool = True) -> StringRanking:
     rows = rows_of(collection, users(collection, count))
-    return solved(collection, (1.0, [counted(collection, rows)]), final=final)
+    ranking: StringRanking = solved(collection, (1.0, counted(collection, rows)), final=final)
+    return ranking

@@ -11,7 +11,8 @@ from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.window_series import WindowSeries
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.strings.answer import StringRanking
-from tests.strings.examples import collection_of, counted, ranking_of, rows_of, solved, users
+from tests.questions.examples import solved
+from tests.strings.examples import collection_of, counted, ranking_of, rows_of, users
 
 COLLECTION = collection_of()
 

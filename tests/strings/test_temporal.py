@@ -11,6 +11,7 @@ from stream_ldp.collection import CollectionError
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.strings.answer import StringRanking
 from stream_ldp.strings.solve import solve
+from tests.questions.examples import solved
 from tests.read_back import read_back
 from tests.strings.examples import SHARES, WORDS, collection_of, counted, rows_of, users
 
@@ -34,21 +35,15 @@ def windows(
     returning: float = 0.0,
 ) -> list[StringRanking]:
     """Answer windows one after another, with new users but for those returning; finals pass through their bytes."""
-    solved: list[StringRanking] = []
+    answers: list[StringRanking] = []
     same = round(returning * count)
     of_same = rows_of(collection, users(collection, same, seed=7_000 + seed), seed=8_000 + seed)
     for number, start in enumerate(starts):
         new = users(collection, count - same, seed=1_000 * seed + number)
         rows = np.concatenate([of_same, rows_of(collection, new, seed=5_000 * seed + number)])
-        task = WindowTask(
-            series=collection.series[0],
-            window_ms=10_000 * start,
-            final=True,
-            windows=((1.0, (counted(collection, rows),)),),
-            before=read_back(solved[-1]) if solved else None,
-        )
-        solved.append(solve(collection, task))
-    return solved
+        before = read_back(answers[-1]) if answers else None
+        answers.append(solved(collection, (1.0, counted(collection, rows)), window_ms=10_000 * start, before=before))
+    return answers
 
 
 def told(ranking: StringRanking) -> dict[str, float]:

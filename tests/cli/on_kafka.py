@@ -1,0 +1,17 @@
+"""Run a command against a broker, under the prefix of a test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from typer.testing import CliRunner, Result
+
+from stream_ldp.cli import app
+
+if TYPE_CHECKING:
+    from stream_ldp.kafka.settings import Settings
+
+
+def run(settings: Settings, *words: object) -> Result:
+    flags = ["--brokers", settings.brokers, "--topic-prefix", settings.topic_prefix]
+    return CliRunner().invoke(app, [*map(str, words), *flags], env={"COLUMNS": "200"})

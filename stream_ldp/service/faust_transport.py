@@ -1,10 +1,14 @@
-"""Adapt Faust's Kafka consumer to a worker that goes on whatever a record holds."""
+"""Adapt Faust's Kafka consumer to a worker that goes on whatever a record holds, and to records that come together.
+
+What Faust does for a message takes as long as to read and merge ten partials. So all records of a partition that a
+fetch brings are one message.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from time import monotonic
 from typing import Any
@@ -14,7 +18,6 @@ from aiokafka.errors import KafkaError
 from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread, Consumer, Transport
 from mode.threads import WorkerThread
 
-from stream_ldp.kafka import unreadable
 from stream_ldp.kafka.decompression import MAX_EXPANDED_BYTES, turn_of
 from stream_ldp.kafka.fetching import CannotParse, mend_aiokafka
 from stream_ldp.kafka.unreadable import read_past
@@ -32,8 +35,8 @@ MAX_RECORDS = 1_000
 #: Seconds that the event loop may stand still for the end of the consumer's thread, which takes milliseconds.
 THREAD_SECONDS = 0.5
 
-#: Name of the header, of a message of Faust, that says why its record cannot be read.
-_FAULT = "stream-ldp-fault"
+#: Name of the header, of a message of Faust, that has the records for which it stands.
+_RECORDS = "stream-ldp-records"
 
 
 class _WorkerThread(WorkerThread):
@@ -62,14 +65,16 @@ class _Thread(AIOKafkaConsumerThread):
     ) -> Mapping[Any, list[Any]]:
         with turn_of(MAX_EXPANDED_BYTES):
             try:
-                return await super()._fetch_records(consumer, active_partitions, *arguments, **options)
+                found = await super()._fetch_records(consumer, active_partitions, *arguments, **options)
             except CannotParse as error:
                 partition = error.partition
                 records = list(islice(await read_past(error, consumer), MAX_RECORDS))
+            else:
+                return {partition: [_together(records)] for partition, records in found.items() if records}
         if not records or partition not in self.assignment():
             return {}
         consumer.seek(partition, records[-1].offset + 1)
-        return {partition: records}
+        return {partition: [_together(records)]}
 
     async def _commit(self, offsets: Mapping[Any, int]) -> bool:
         """Commit what is assigned; a failure is no crash, since windows are rebuilt from the log."""
@@ -97,12 +102,6 @@ class _Consumer(Consumer):
     def _new_consumer_thread(self) -> _Thread:
         return _Thread(self, loop=self.loop, beacon=self.beacon)
 
-    def _to_message(self, tp: TopicPartition, record: Any) -> Any:
-        fault = unreadable.fault_of(record)
-        if fault is not None:
-            record.headers = ((_FAULT, fault.encode()),)
-        return super()._to_message(tp, record)
-
 
 class WorkerTransport(Transport):
     """Faust's transport to Kafka, with a consumer that passes over records that cannot be read."""
@@ -110,7 +109,14 @@ class WorkerTransport(Transport):
     Consumer = _Consumer
 
 
-def fault_of(message: Any) -> str | None:
-    """Return why the record of a message could not be read; None if it could."""
-    fault = dict(message.headers or ()).get(_FAULT)
-    return None if fault is None else fault.decode()
+def _together(records: Sequence[Any]) -> Any:
+    """Let the last of some records stand for all."""
+    *_, last = records
+    last.headers = ((_RECORDS, records),)
+    return last
+
+
+def records_of(message: Any) -> Sequence[Any]:
+    """Return the records for which a message stands, in the order of their log; each as aiokafka has it."""
+    records: Sequence[Any] = dict(message.headers)[_RECORDS]
+    return records

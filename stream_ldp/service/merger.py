@@ -167,8 +167,10 @@ class Merger(Service):
         Raises:
             KafkaError, TimeoutError: see `CollectionMerger.apply`.
         """
-        for name, owned in list(self._owned.items()):
-            if self._partition_of(name) == entry.partition and entry.collection in (None, name):
+        about = entry.collection
+        for name in list(self._owned) if about is None else (about,):
+            owned = self._owned.get(name)
+            if owned is not None and self._partition_of(name) == entry.partition:
                 try:
                     await owned.apply(entry)
                 except Exception as error:  # noqa: BLE001  whoever looks after the collection decides

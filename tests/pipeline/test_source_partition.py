@@ -348,6 +348,21 @@ def test_open_windows_of_a_retired_collection_close_although_reports_still_come(
     assert state.open_panes == 0
 
 
+def test_a_watermark_that_closes_no_pane_is_written_now_and_then() -> None:
+    """A rebuild begins with the newest one, and panes may be hours long; each is a record that a merge reads."""
+    state = started(NOW)
+    told = []
+    for number in range(1, 14):
+        time_ms = NOW + 1_000 * number
+        state.count([number], [time_ms], [batch(time_ms, batch_id=number)])
+        changes = state.take_changes()
+        assert changes is not None
+        assert changes.checkpoint.watermark_ms == time_ms
+        told += [] if changes.watermark is None else [(changes.watermark.time_ms or 0) - NOW]
+    assert NOW % 10_000 == 0, "a pane closes 2 s later, and the next one 12 s later"
+    assert told == [2_000, 7_000, 12_000]
+
+
 def test_no_time_closes_windows_after_the_end_of_a_retired_collection() -> None:
     """Were it served again, reports that came meanwhile would be late: they are sent again then."""
     state = SourcePartition(SURVEY, LAYOUT, partition=0, end=1)

@@ -65,8 +65,8 @@ async def test_a_part_that_fails_for_whatever_reason_ends_the_whole_app(tmp_path
 
     class Stream:
         async def events(self) -> AsyncIterator[Any]:
-            message = SimpleNamespace(topic="partials", partition=0, offset=7, key=None, value=b"", headers=())
-            yield SimpleNamespace(message=message)
+            record = SimpleNamespace(topic="partials", partition=0, offset=7, key=None, value=b"")
+            yield SimpleNamespace(message=SimpleNamespace(headers=(("stream-ldp-records", [record]),)))
 
     app = faust_app(Settings.load(), cast("Merger", Broken()), group="merge", datadir=str(tmp_path))
     (agent,) = app.agents.values()

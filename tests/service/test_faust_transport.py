@@ -1,4 +1,4 @@
-"""Tests of what Faust's consumer makes of records that cannot be read; test_foreign_records.py has a real one."""
+"""Tests of what Faust's consumer makes of records; test_foreign_records.py has some that cannot be read."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from aiokafka import ConsumerRecord, TopicPartition
+from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread
 
-from stream_ldp.kafka.unreadable import UnreadableRecord
-from stream_ldp.service.faust_transport import WorkerTransport, _WorkerThread, fault_of
+from stream_ldp.kafka.unreadable import UnreadableRecord, fault_of
+from stream_ldp.service.faust_transport import WorkerTransport, _Thread, _WorkerThread, records_of
 
 FIELDS: dict[str, Any] = {
     "topic": "partials",
@@ -27,16 +28,29 @@ FIELDS: dict[str, Any] = {
 }
 
 
-def message(record: ConsumerRecord) -> Any:
+async def test_records_that_a_fetch_brings_are_one_message_for_each_partition(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first, second = (TopicPartition("partials", number) for number in range(2))
+    readable = [ConsumerRecord(**FIELDS | {"offset": offset}) for offset in (5, 6)]
+    found = {
+        first: [*readable, UnreadableRecord(**FIELDS, fault="damaged")],
+        second: [ConsumerRecord(**FIELDS | {"partition": 1})],
+    }
+
+    async def fetched(*_: object) -> Any:
+        return found
+
+    monkeypatch.setattr(AIOKafkaConsumerThread, "_fetch_records", fetched)
     transport: Any = WorkerTransport.Consumer
     consumer = transport.__new__(transport)
     consumer.app = SimpleNamespace(consumer_generation_id=1)
-    return consumer._to_message(TopicPartition("partials", 0), record)
-
-
-def test_a_message_says_why_its_record_cannot_be_read() -> None:
-    assert fault_of(message(UnreadableRecord(**FIELDS, fault="damaged"))) == "damaged"
-    assert fault_of(message(ConsumerRecord(**FIELDS))) is None
+    thread = _Thread.__new__(_Thread)
+    fetch = await thread._fetch_records(None, {first, second})
+    messages = {place: [consumer._to_message(place, each) for each in records] for place, records in fetch.items()}
+    assert {place: [each.offset for each in them] for place, them in messages.items()} == {first: [7], second: [7]}
+    records = records_of(messages[first][0])
+    assert [(each.offset, fault_of(each)) for each in records] == [(5, None), (6, None), (7, "damaged")]
 
 
 def test_a_stop_does_not_wait_for_a_thread_that_waits_for_the_loop_of_the_stop(

@@ -2,9 +2,10 @@
 
 A worker follows a registry of so many collections. Once it serves them all, its processor time over some seconds is
 taken, and its connections are counted. The processor time is that of the worker alone, so other work on the machine
-inflates it by what it takes of the caches.
+inflates it by what it takes of the caches. With `--finals`, each collection has had a batch and published its final,
+and time goes on closing its windows.
 
-python -m tests.benchmarks.idle --collections 1 20 100 300 --seconds 20
+python -m tests.benchmarks.idle --collections 1 20 100 300 --seconds 60 --finals
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
+from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
 
 from stream_ldp.kafka.cluster import Cluster
@@ -24,19 +27,24 @@ from stream_ldp.kafka.registry import Registration, register
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.records.collection import JointCollection
-from tests.service.harness import SURVEY, JointDeployment
+from tests.service.harness import SURVEY, JointDeployment, WorkerProcess, batches
 
 #: Topics that are created by one request: a controller has one at a time in hand, and a busy machine is slow.
 _TOPICS_AT_ONCE = 20
 
 #: Seconds after the worker is ready that are not measured, and those that it may take to be ready.
-_SETTLE_SECONDS, _READY_SECONDS = 5.0, 300.0
+_SETTLE_SECONDS, _READY_SECONDS = 20.0, 300.0
+
+#: Seconds within which the first finals are there: their windows have to end.
+_FINALS_SECONDS = 300.0
+
+_TEXT = SURVEY.replace("size: 2s", "size: 60s")
 
 
 async def deployed(directory: Path, brokers: str, *, collections: int) -> JointDeployment:
     """Create the topics of so many collections, and register them all."""
     settings = Settings.load(brokers=brokers, topic_prefix=f"idle-{collections}")
-    found = [JointCollection.parse(SURVEY.format(name=f"survey-{number}")) for number in range(collections)]
+    found = [JointCollection.parse(_TEXT.format(name=f"survey-{number}")) for number in range(collections)]
     specs = topic_specs(
         found, prefix=settings.topic_prefix, partials_partitions=settings.partials_partitions, reports_partitions=4
     )
@@ -47,6 +55,30 @@ async def deployed(directory: Path, brokers: str, *, collections: int) -> JointD
     return JointDeployment(
         directory=directory, settings=settings, file=directory, collection=found[0], partitions={}, follows=True
     )
+
+
+async def report(deployment: JointDeployment, *, collections: int) -> None:
+    """Write a batch of each collection, and wait a little: they are all of one window, or of two."""
+    rng, now_ms = np.random.default_rng(1), time.time_ns() // 1_000_000
+    for number in range(collections):
+        collection = JointCollection.parse(_TEXT.format(name=f"survey-{number}"))
+        values = batches(collection, [now_ms], reports=5, rng=rng)
+        await deployment.send(values, topic=deployment.names.reports(collection.name))
+
+
+async def finals(worker: WorkerProcess, *, number: int) -> None:
+    """Wait until so many finals have been published."""
+    async with asyncio.timeout(_FINALS_SECONDS):
+        published = 0.0
+        while published < number:
+            await asyncio.sleep(2.0)
+            families = text_string_to_metric_families((await worker.get("/metrics"))[1])
+            published = sum(
+                sample.value
+                for family in families
+                for sample in family.samples
+                if sample.name == "stream_ldp_estimates_published_total" and sample.labels["kind"] == "final"
+            )
 
 
 def connections(process: int) -> int:
@@ -68,7 +100,9 @@ def processor_seconds(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def measured(brokers: str, *, collections: int, seconds: float) -> tuple[float, int, int, float]:
+async def measured(
+    brokers: str, *, collections: int, seconds: float, with_finals: bool
+) -> tuple[float, int, int, float]:
     """Return the share of a core in percent, the connections, the consumer groups, and the seconds to be ready."""
     with tempfile.TemporaryDirectory() as directory:
         deployment = await deployed(Path(directory), brokers, collections=collections)
@@ -76,6 +110,9 @@ async def measured(brokers: str, *, collections: int, seconds: float) -> tuple[f
             began = time.monotonic()
             await worker.ready(within=_READY_SECONDS)
             ready = time.monotonic() - began
+            if with_finals:
+                await report(deployment, collections=collections)
+                await finals(worker, number=collections)
             await asyncio.sleep(_SETTLE_SECONDS)
             process = worker.process.pid
             worked, began = processor_seconds(process), time.monotonic()
@@ -92,14 +129,15 @@ def main() -> None:
     """Measure each number of collections, and print a line for each."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--collections", type=int, nargs="+", default=[1, 20, 100, 300])
-    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--finals", action="store_true")
     options = parser.parse_args()
     console = Console(highlight=False)
     console.print("collections  of a core  connections  groups  ready after")
     with EmbeddedKafka() as kafka:
         for number in options.collections:
             share, found, groups, ready = asyncio.run(
-                measured(kafka.bootstrap, collections=number, seconds=options.seconds)
+                measured(kafka.bootstrap, collections=number, seconds=options.seconds, with_finals=options.finals)
             )
             console.print(f"{number:11d}  {share:7.2f} %  {found:11d}  {groups:6d}  {ready:9.1f} s")
 

@@ -6,6 +6,8 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 
 from tests.paths import REPOSITORY
 
@@ -49,12 +51,21 @@ TYPE_TESTS = {
 }
 
 
+@cache
+def trees() -> dict[Path, ast.Module]:
+    """Parse each file of the package, by its path there."""
+    package = REPOSITORY / "stream_ldp"
+    return {
+        path.relative_to(package): ast.parse(path.read_text(encoding="utf-8"))
+        for path in sorted(package.rglob("*.py"))
+    }
+
+
 def type_tests() -> list[str]:
     """List the places that ask which class of the package something has, but for errors, and what `__eq__` needs."""
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in (REPOSITORY / "stream_ldp").rglob("*.py")}
     bases = {
         node.name: {base.id for base in node.bases if isinstance(base, ast.Name)}
-        for tree in trees.values()
+        for tree in trees().values()
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
     }
@@ -63,8 +74,8 @@ def type_tests() -> list[str]:
         return name.endswith(("Error", "Exception")) or any(map(is_error, bases.get(name, ())))
 
     return [
-        f"{path.relative_to(REPOSITORY / 'stream_ldp')}: {name}"
-        for path, tree in sorted(trees.items())
+        f"{path}: {name}"
+        for path, tree in trees().items()
         for name in _tested(tree)
         if name in bases and not is_error(name)
     ]
@@ -118,13 +129,11 @@ OTHER_MEANINGS = {
 def test_outside_its_room_a_kind_is_named_in_the_table_alone() -> None:
     """Synthetic records are made of the answers of two kinds, so that its room stands on theirs."""
     assert len(ROOMS) >= 7
-    package = REPOSITORY / "stream_ldp"
-    elsewhere = {
-        str(path.relative_to(package)): ast.parse(path.read_text(encoding="utf-8"))
-        for path in package.rglob("*.py")
-        if path.relative_to(package).parts[0] not in {*ROOMS.values(), "synthesis", "audit"}
+    named = {
+        str(path)
+        for path, tree in trees().items()
+        if path.parts[0] not in {*ROOMS.values(), "synthesis", "audit"} and any(map(_names_a_kind, ast.walk(tree)))
     }
-    named = {path for path, tree in elsewhere.items() if any(map(_names_a_kind, ast.walk(tree)))}
     assert named == {"kinds.py", *OTHER_MEANINGS}
 
 

@@ -111,8 +111,11 @@ async def test_a_dead_letter_is_written_once(ingest: Ingest, kafka_in_memory: Me
     assert letter.value == b"not a batch"
 
 
-async def test_a_flood_of_unknown_fingerprints_fills_no_memory(ingest: Ingest, kafka_in_memory: MemoryKafka) -> None:
-    memory, flood = kafka_in_memory, 40_000
+async def test_a_flood_of_unknown_fingerprints_fills_no_memory(
+    kafka_in_memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, flood, most_bytes = kafka_in_memory, 8_000, 3 * 2**20
+    ingest = await joined(memory, monkeypatch, max_dead_letter_bytes=most_bytes)
     await turn(ingest, memory, seconds=2 * LEAST_FLUSH_SECONDS)
     reason = {"collection": "survey", "reason": "unknown_fingerprint"}
     rows = np.zeros((1, 1), dtype=np.uint8)
@@ -127,7 +130,7 @@ async def test_a_flood_of_unknown_fingerprints_fills_no_memory(ingest: Ingest, k
         most = max(most, sum(len(owned.dead_letters) for owned in ingest._ownership.partitions.values()))
     memory.turn_seconds = 0.1
     await turn(ingest, memory, seconds=2 * LEAST_FLUSH_SECONDS)
-    assert most <= memory.settings.max_dead_letter_bytes // LETTER_BYTES + MAX_RECORDS
+    assert most <= most_bytes // LETTER_BYTES + MAX_RECORDS
     assert memory.metric("flushes_flooded_total", collection="survey") == 2
     assert len(memory.of_kind("dead letter")) == memory.metric("batches_rejected_total", **reason) == flood
     samples = [sample for family in memory.metrics.registry.collect() for sample in family.samples]

@@ -110,8 +110,8 @@ def test_reports_can_be_made_for_every_accepted_round(kind: str, epsilon: float)
                 asked = round_of(collection, candidates=list(range(count)), padding=padding)
                 assert collection.method.oracle(asked.inquiry).bits > 0
                 asked.check(collection)
-        with pytest.raises(RoundRefused, match="65537 candidates; from 1 to 65536"):
-            round_of(collection, candidates=list(range(2**16 + 1))).check(collection)
+    with pytest.raises(RoundRefused, match="65537 candidates; from 1 to 65536"):
+        round_of(collection, candidates=list(range(2**16 + 1))).check(collection)
 
 
 @pytest.mark.parametrize(

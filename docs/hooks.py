@@ -31,6 +31,10 @@ TEXTS = {
 }
 
 
+#: Documents of interfaces, which the site has beside the pages that are made of them.
+DOCUMENTS = ("asyncapi", "openapi-gateway", "openapi-page", "openapi-admin-port")
+
+
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages that are made here."""
     made = {page: (ROOT / text).read_text(encoding="utf-8") for text, page in TEXTS.items()}
@@ -38,6 +42,10 @@ def on_files(files: Files, config: Any) -> Files:
     made["reference/settings.md"] = settings()
     made["reference/commands.md"] = commands()
     made["reference/python.md"] = python()
+    made["reference/topics.md"] = topics()
+    made["reference/http.md"] = http()
+    for name in DOCUMENTS:
+        made[f"reference/{name}.json"] = (ROOT / f"stream_ldp/schemas/{name}.json").read_text(encoding="utf-8")
     for page, content in made.items():
         files.append(File.generated(config, page, content=content))
     return files
@@ -270,3 +278,110 @@ def python() -> str:
         lines.extend(["", f"::: {places[name]}.{name}"])
     lines.extend(["", "::: stream_ldp.testing.kafka_in_memory", "", "::: stream_ldp.testing.KafkaInMemory"])
     return "\n".join(lines) + "\n"
+
+
+def topics() -> str:
+    """Write the page of the topics from the AsyncAPI document."""
+    from stream_ldp.schemas.asyncapi import asyncapi
+
+    document = asyncapi()
+    messages = document["components"]["messages"]
+    lines = [
+        "# Topics",
+        "",
+        f"{document['info']['description']} The same for programs: [asyncapi.json](asyncapi.json), also by "
+        "`stream-ldp schema asyncapi`. Where nothing else is said, a topic is declared for windows of a minute; "
+        "longer windows keep reports and rounds for longer.",
+        "",
+        "## Servers",
+        *table(
+            ["protocol", "security"],
+            [
+                [
+                    f"`{name}`",
+                    ", ".join(each["$ref"].rpartition("/")[2] for each in server.get("security", [])) or "none",
+                ]
+                for name, server in document["servers"].items()
+            ],
+        ),
+    ]
+    for name, channel in document["channels"].items():
+        kafka = channel["bindings"]["kafka"]
+        settings = kafka["topicConfiguration"]
+        uses = [each for each in document["operations"].values() if each["channel"]["$ref"].endswith(f"/{name}")]
+        held = ", ".join(f"[{each}](#{each.lower()})" for each in channel["messages"])
+        rows = [
+            ["address", f"`{channel['address']}`"],
+            ["messages", held],
+            ["partitions", str(kafka["partitions"])],
+            ["cleanup", " and ".join(settings["cleanup.policy"])],
+            [
+                "retention",
+                f"{settings['retention.ms'] / 86_400_000:g} days" if "retention.ms" in settings else "for ever",
+            ],
+            *(
+                [key, f"{value:,}" if isinstance(value, int) else value]
+                for key, value in settings.items()
+                if key not in ("cleanup.policy", "retention.ms")
+            ),
+            *([{"send": "who writes", "receive": "who reads"}[each["action"]], each["summary"]] for each in uses),
+        ]
+        lines.extend(["", f"## {name}", "", f"{channel['description']}.", *table(["", ""], rows)])
+    lines.extend(["", "## Messages"])
+    for name, message in messages.items():
+        payload = message["payload"].get("schema", message["payload"])
+        key = message["bindings"]["kafka"]["key"]
+        lines.extend(["", f"### {name}", "", f"{message['summary'].rstrip('.')}."])
+        heads = [["content type", f"`{message['contentType']}`"], ["key", key["description"]]]
+        heads += [
+            [f"header `{each}`", told.get("description", "")]
+            for each, told in message["headers"]["properties"].items()
+        ]
+        lines.extend(table(["", ""], heads))
+        if found := payload.get("properties"):
+            lines.extend(
+                table(
+                    ["field", "meaning"], [[f"`{each}`", told.get("description", "")] for each, told in found.items()]
+                )
+            )
+    return "\n".join(lines) + "\n"
+
+
+def http() -> str:
+    """Write the page of the HTTP interfaces from the OpenAPI documents."""
+    import json
+
+    lines = ["# HTTP", "", "What gateways, the page and the admin port of workers answer over HTTP."]
+    for name in DOCUMENTS[1:]:
+        document = json.loads((ROOT / f"stream_ldp/schemas/{name}.json").read_text(encoding="utf-8"))
+        lines.extend(["", f"## {document['info']['title']}", "", document["info"]["description"], ""])
+        lines.append(f"The same as a document for programs: [{name}.json]({name}.json).")
+        for path, uses in document["paths"].items():
+            for method, use in uses.items():
+                if method == "parameters":
+                    continue
+                lines.extend(
+                    ["", f"### {method.upper()} {path}", "", f"{use['summary']}. {use.get('description', '')}"]
+                )
+                given = [
+                    resolved(each, document) for each in (*uses.get("parameters", ()), *use.get("parameters", ()))
+                ]
+                if given:
+                    rows = [[f"`{each['name']}`", each["in"], each.get("description", "")] for each in given]
+                    lines.extend(table(["parameter", "in", "meaning"], rows))
+                found = {code: resolved(each, document) for code, each in use["responses"].items()}
+                rows = [
+                    [code, each["description"], ", ".join(f"`{media}`" for media in each.get("content", {}))]
+                    for code, each in found.items()
+                ]
+                lines.extend(table(["status", "meaning", "content"], rows))
+    return "\n".join(lines) + "\n"
+
+
+def resolved(part: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
+    """Return a part of a document, or what it refers to."""
+    if "$ref" not in part:
+        return part
+    for step in part["$ref"].removeprefix("#/").split("/"):
+        document = document[step]
+    return document

@@ -14,7 +14,10 @@ import pytest
 
 from stream_ldp.cli import _Root
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.schemas.asyncapi import asyncapi
 from stream_ldp.schemas.collection_file import collection_file_schema
+from stream_ldp.schemas.openapi import admin_port, gateway
+from stream_ldp.schemas.openapi import page as page_document
 from tests.paths import REPOSITORY
 
 pytest.importorskip("mkdocs", reason="the documentation is built with the extra `docs`: pip install .[docs]")
@@ -51,6 +54,31 @@ def test_the_reference_of_the_commands_has_every_command(hooks: Any) -> None:
         assert command.summary in page
     assert "## stream-ldp dead-letters list\n" in page
     assert "| `--wanted` |" in page
+
+
+def test_the_page_of_topics_has_every_topic_message_and_retention(hooks: Any) -> None:
+    page, document = hooks.topics(), asyncapi()
+    for name, channel in document["channels"].items():
+        _, _, section = page.partition(f"\n## {name}\n")
+        assert f"`{channel['address']}`" in section.partition("\n## ")[0]
+        assert "| retention | " in section.partition("\n## ")[0]
+    for name, message in document["components"]["messages"].items():
+        assert f"\n### {name}\n" in page
+        assert message["bindings"]["kafka"]["key"]["description"].replace("|", "\\|") in page
+
+
+def test_the_page_of_http_has_every_path_with_its_parameters_and_statuses(hooks: Any) -> None:
+    whole = hooks.http()
+    for document in (gateway(), page_document(), admin_port()):
+        _, _, page = whole.partition(f"\n## {document['info']['title']}\n")
+        for path, uses in document["paths"].items():
+            for method, use in uses.items():
+                if method == "parameters":
+                    continue
+                _, _, section = page.partition(f"\n### {method.upper()} {path}\n")
+                section = section.partition("\n### ")[0]
+                assert use["summary"] in section
+                assert all(f"| {code} | " in section for code in use["responses"])
 
 
 def test_a_chart_becomes_a_picture_with_its_numbers(hooks: Any) -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
-from stream_ldp.kafka.topics import TopicNames
+from stream_ldp.collection import Window
+from stream_ldp.collection.located import NAME_PATTERN
+from stream_ldp.kafka.security import SecurityProtocol
+from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.topics import TopicNames, TopicSpec, topic_specs
 from stream_ldp.kinds import KINDS, chunk_class
 from stream_ldp.pipeline.content_type import (
     BATCH,
@@ -40,6 +45,10 @@ _ROW_TYPES = {
     "number": ["number", "null"],
 }
 _NUMBER = {"type": "string", "pattern": "^[0-9]+$"}
+#: Version of Kafka's bindings.
+_BINDING = "0.5.0"
+#: AsyncAPI's names of the mechanisms that prove a password.
+_SASL = {"SCRAM-SHA-512": "scramSha512", "SCRAM-SHA-256": "scramSha256", "PLAIN": "plain"}
 
 
 def asyncapi() -> _Json:
@@ -55,6 +64,7 @@ def asyncapi() -> _Json:
             "license": {"name": "Apache-2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0"},
         },
         "defaultContentType": "application/json",
+        "servers": _servers(),
         "channels": channels,
         "operations": {
             name: {
@@ -65,13 +75,53 @@ def asyncapi() -> _Json:
             for name, (action, channel, summary) in _operations().items()
         },
         "components": {
-            "messages": {**_binary_messages(), **{message.__name__: _of(message) for message in MESSAGES}},
+            "messages": {
+                name: message | {"bindings": {"kafka": {"key": _key(name), "bindingVersion": _BINDING}}}
+                for name, message in {
+                    **_binary_messages(),
+                    **{message.__name__: _of(message) for message in MESSAGES},
+                }.items()
+            },
             "parameters": {
                 "prefix": {"description": "Keeps deployments on one cluster apart", "default": "stream-ldp"},
                 "collection": {"description": "Name of the collection"},
             },
+            "securitySchemes": {
+                **{name: {"type": kind} for name, kind in _SASL.items()},
+                "OAUTHBEARER": {"type": "http", "scheme": "bearer", "description": "SASL OAUTHBEARER: a token"},
+                "mutual-TLS": {"type": "X509", "description": "a client's own certificate"},
+            },
         },
     }
+
+
+def _key(message: str) -> _Json:
+    """Describe the key of the records that have a message; by default that of an answer."""
+    rounds = dict.fromkeys((each.__name__ for each in ROUNDS), _text(r"^[0-9]+\|[0-9]+$", "epoch|phase"))
+    known = {
+        "Registration": _text(NAME_PATTERN, "the name of the collection"),
+        "Batch": {"type": "string", "format": "binary", "description": "the batch id, 16 bytes"},
+        "Partial": _text(
+            r'^\["(partial|watermark)",',
+            "a JSON array: partial, collection, statistic, start and partition of a pane, segment and writer; or "
+            "watermark, collection, partition and generation",
+        ),
+        "DeadLetter": _text(r"^.+-[0-9]+-[0-9]+$", "topic-partition-offset of the record that was refused"),
+        **dict.fromkeys(
+            ("Row", "ConnectRow"),
+            _text(r"^[0-9a-f]{32}\|", "fingerprint|series|window_start|cell_labels"),
+        ),
+        **rounds,
+    }
+    answer = _text(
+        r"\|(final\|-?[0-9]+|live)$",
+        "series|final|start of the window in milliseconds since 1970; series|live of all provisional answers",
+    )
+    return known.get(message, answer)
+
+
+def _text(pattern: str, description: str) -> _Json:
+    return {"type": "string", "pattern": pattern, "description": description}
 
 
 def _channels() -> _Json:
@@ -114,6 +164,55 @@ def _channels() -> _Json:
     return found
 
 
+def _servers() -> _Json:
+    """Describe the brokers by the protocols that `security_protocol` names; there are no hosts but those of users."""
+    host = {"host": "{brokers}", "variables": {"brokers": {"default": Settings.model_fields["brokers"].default}}}
+    schemes = {
+        name: {"$ref": f"#/components/securitySchemes/{name}"} for name in (*_SASL, "OAUTHBEARER", "mutual-TLS")
+    }
+    passwords = [schemes[name] for name in _SASL]
+    security = {
+        SecurityProtocol.PLAINTEXT: ("kafka", []),
+        SecurityProtocol.SSL: ("kafka-secure", [schemes["mutual-TLS"]]),
+        SecurityProtocol.SASL_PLAINTEXT: ("kafka", passwords),
+        SecurityProtocol.SASL_SSL: ("kafka-secure", [*passwords, schemes["OAUTHBEARER"]]),
+    }
+    return {
+        each.value: {
+            **host,
+            "protocol": protocol,
+            "description": f"brokers with security_protocol {each.value}",
+            **({"security": asked} if asked else {}),
+        }
+        for each, (protocol, asked) in security.items()
+    }
+
+
+def _declared() -> dict[str, TopicSpec]:
+    """Return the topics as `topics create` makes them for collections with windows of a minute, by address."""
+    partitions = Settings.model_fields["partials_partitions"].default
+    found: dict[str, TopicSpec] = {}
+    for kind in KINDS.values():
+        example: Any = SimpleNamespace(
+            name=_COLLECTION,
+            topics=kind.collection.topics,
+            window=Window.model_validate({"size": "60s"}),
+            rows=True,
+            synthesizes=True,
+            most_windows=1,
+        )
+        specs = topic_specs([example], prefix="{prefix}", partials_partitions=partitions)
+        found |= {spec.name: spec for spec in specs}
+    return found
+
+
+def _binding(spec: TopicSpec) -> _Json:
+    """Describe a topic as Kafka's binding of channels does; `retention.ms` is the least that workers accept."""
+    settings: _Json = {name: int(value) if value.isdigit() else value for name, value in spec.config.items()}
+    settings["cleanup.policy"] = spec.config["cleanup.policy"].split(",")
+    return {"kafka": {"partitions": spec.partitions, "topicConfiguration": settings, "bindingVersion": _BINDING}}
+
+
 def _channel(address: str, messages: list[str], description: str) -> _Json:
     parameters = [name for name in ("prefix", "collection") if f"{{{name}}}" in address]
     return {
@@ -121,6 +220,7 @@ def _channel(address: str, messages: list[str], description: str) -> _Json:
         "description": description,
         "messages": {name: {"$ref": f"#/components/messages/{name}"} for name in messages},
         "parameters": {name: {"$ref": f"#/components/parameters/{name}"} for name in parameters},
+        "bindings": _binding(_declared()[address]),
     }
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from jsonschema import Draft7Validator
 
+from stream_ldp.kafka.security import SaslMechanism, SecurityProtocol
+from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.kinds import KINDS, parse_collection
 from stream_ldp.pipeline.content_type import CONTENT_TYPE
@@ -68,6 +70,29 @@ def test_every_topic_is_in_the_document_and_no_other() -> None:
     assert told == set(DOCUMENT["channels"]), "somebody writes or reads each of them"
 
 
+def test_topics_are_declared_as_they_are_created() -> None:
+    collections = [parse_collection(f"{text.rstrip()}\nrows: true\n") for text in COLLECTIONS.values()]
+    partitions = Settings.model_fields["partials_partitions"].default
+    for spec in topic_specs(collections, prefix="stream-ldp", partials_partitions=partitions):
+        told = DOCUMENT["channels"][channel_of(spec.name)]["bindings"]["kafka"]
+        settings = told["topicConfiguration"]
+        assert told["partitions"] == spec.partitions
+        assert settings | {"cleanup.policy": ",".join(settings["cleanup.policy"])} == {
+            name: int(value) if value.isdigit() else value for name, value in spec.config.items()
+        }, spec.name
+
+
+def test_the_servers_are_the_protocols_of_the_settings_with_no_host_of_our_own() -> None:
+    servers = DOCUMENT["servers"]
+    assert list(servers) == [each.value for each in SecurityProtocol]
+    assert {each["host"] for each in servers.values()} == {"{brokers}"}
+    asked = {
+        name: [each["$ref"].rpartition("/")[2] for each in servers[name].get("security", [])] for name in servers
+    }
+    assert asked["PLAINTEXT"] == []
+    assert {*asked["SASL_SSL"]} == {each.value for each in SaslMechanism}
+
+
 async def test_what_is_on_the_topics_is_what_the_document_says() -> None:
     for kind, text in COLLECTIONS.items():
         names = {
@@ -82,6 +107,7 @@ async def test_what_is_on_the_topics_is_what_the_document_says() -> None:
             headers = {name: value.decode() for name, value in each.headers}
             (message,) = [found for found in messages if found["contentType"] == headers[CONTENT_TYPE]]
             Draft7Validator(message["headers"]).validate(headers)
+            Draft7Validator(message["bindings"]["kafka"]["key"]).validate(each.key.decode(errors="replace"))
             if "json" in message["contentType"]:
                 schema = message["payload"].get("schema", message["payload"])
                 Draft7Validator({**schema, "components": DOCUMENT["components"]}).validate(json.loads(each.value))
@@ -95,6 +121,7 @@ def test_a_row_is_what_the_document_says() -> None:
             message = DOCUMENT["components"]["messages"][name]
             for path in (FOLDER / "examples").glob(f"{kind.answer.__name__.lower()}-*.json"):
                 for row in published_rows(kind.answer.from_bytes(path.read_bytes()), form):
+                    Draft7Validator(message["bindings"]["kafka"]["key"]).validate(row.key.decode())
                     Draft7Validator(message["payload"]).validate(json.loads(row.to_bytes()))
                     Draft7Validator(message["headers"]).validate({name: text.decode() for name, text in row.headers})
 

@@ -382,6 +382,12 @@ window: {size: 60s}
 
 # Turns, of users of every kind.
 EXAMPLES += [f"{subject.text.rstrip()}\nrotate: 3\n" for name, subject in SUBJECTS.items() if name in KINDS]
+# What people read in place of values.
+EXAMPLES += [
+    f"{subject.labelled_text.rstrip()}\nlabels: {{}}\n" if subject.label is None else subject.labelled_text
+    for name, subject in SUBJECTS.items()
+    if name in KINDS
+]
 # Windows that alternate.
 EXAMPLES += [SUBJECTS["places"].text.replace("size: 10s", "size: 10s, period: 60s")]
 

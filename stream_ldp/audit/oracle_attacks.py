@@ -99,7 +99,7 @@ class SetReports:
 def randomizer_attacks(randomizer: Randomizer, *, noise: Callable[[], Entropy]) -> tuple[Attack, ...]:
     """List the attacks on a randomizer: those on an oracle, or on the two inputs that outputs distinguish best.
 
-    Unlike those of two values, the outputs of neighbouring numbers are hardly told apart.
+    Unlike those of two values, the outputs of neighbouring numbers are hardly distinguished.
     """
     if (oracle := oracle_of(randomizer)) is not None:
         return oracle_attacks(oracle, noise=noise)

@@ -116,7 +116,7 @@ class Gateway:
         self._door = door
         self._now_ms = now_ms
         self._metrics = GatewayMetrics(self._sources)
-        # Batches of many clients pass through one producer; without idempotence none of them can be told apart.
+        # Batches of many clients pass through one producer; without idempotence none of them can be distinguished.
         self._producer = Producer(settings, idempotent=False, patience=PATIENCE)
         self._watch = BrokerWatch(settings)
         self._rounds: dict[str, RoundLog] = {}

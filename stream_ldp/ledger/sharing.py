@@ -14,7 +14,7 @@ from stream_ldp.mechanisms.privacy_loss import round_up
 if TYPE_CHECKING:
     from stream_ldp.mechanisms import ReportCost
 
-#: Reports of one response that are told apart; one that was shown more often is charged its lifetime cost. So a
+#: Reports of one response that are distinguished; one that was shown more often is charged its lifetime cost. So a
 #: charge takes a millisecond for a few values. A loss that takes more reports to grow is that of reports that cost
 #: nearly nothing.
 MAX_TIMES = 64

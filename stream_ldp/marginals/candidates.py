@@ -123,7 +123,7 @@ def require_distinguishable(questions: Sequence[Cohort], candidates: Sequence[st
 
 def _too_many(questions: Sequence[Cohort], candidates: Sequence[str], *, most: int) -> ParameterError:
     return ParameterError(
-        f"{len(candidates):,} candidates cannot be told apart by {len(questions):,} cohorts of "
+        f"{len(candidates):,} candidates cannot be distinguished by {len(questions):,} cohorts of "
         f"{questions[0].randomizer.size} buckets, at most about {most:,}: give more `cohorts`, up to "
         f"{MAX_COHORTS:,}, or fewer candidates"
     )

@@ -122,7 +122,7 @@ class BucketQuestion(AttributeQuestion):
     def variance(self, about: Sequence[tuple[float, Any]]) -> float:
         """See `AttributeQuestion.variance`.
 
-        Where there are more candidates than can be told apart, it is that of one which stands out alone.
+        Where there are more candidates than can be distinguished, it is that of one which stands out alone.
         """
         is_open = self.attributes[0].candidates is not None
         design = self._design(about)
@@ -135,12 +135,12 @@ class BucketQuestion(AttributeQuestion):
     def leverage(self, about: Sequence[tuple[float, Any]]) -> float:
         """See `AttributeQuestion.leverage`: by the least squares of cohorts of equally many users.
 
-        Where there are more candidates than can be told apart, it is that of one which stands out alone.
+        Where there are more candidates than can be distinguished, it is that of one which stands out alone.
         """
         return cohort_leverage(self._design(about), self.randomizer)
 
     def _design(self, about: Sequence[tuple[float, Any]]) -> NDArray[np.float64]:
-        """Return the equations of all candidates, or of one alone where they are too many to be told apart."""
+        """Return the equations of all candidates, or of one alone where they are too many to be distinguished."""
         (attribute,) = self.attributes
         design = equations([each for _, each in about], attribute.labels, others=attribute.candidates is not None)
         return design if are_told_apart(design) else design[:, :, [0, -1]]

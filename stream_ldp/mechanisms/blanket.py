@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: Most outcomes that are told apart: six attributes have so many. A blanket of more attributes is thin, and hides
+#: Most outcomes that are distinguished: six attributes have so many. A blanket of more attributes is thin, and hides
 #: little.
 MAX_OUTCOMES = 4_096
 
@@ -70,7 +70,7 @@ class Blanket:
 
         own: P(a report supports the value it was made of).
         any_value: P(a report of the blanket supports a value), the same for each.
-        both: P(it supports both of two values), or a lower bound: the less often, the better they are told apart,
+        both: P(it supports both of two values), or a lower bound: the less often, the better they are distinguished,
             since the likelihoods of both are then less alike. So it is at most the square of `any_value`.
         """
         inside, outside = own / any_value, (1.0 - own) / (1.0 - any_value)

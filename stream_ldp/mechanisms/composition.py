@@ -1,8 +1,8 @@
 """The composition of one bound many times, numerically: epsilon for a delta, of what is done again and again.
 
-A mechanism's delta as a function of epsilon says all about how well two inputs are told apart by it. Of a function
-that is never below it, there is a pair of distributions that are told apart at least as well, and to compose the pair
-is to compose the mechanism, even where what is done next depends on what came before (Zhu, Dong and Wang, 2022,
+A mechanism's delta as a function of epsilon says all about how well two inputs are distinguished by it. Of a function
+that is never below it, there is a pair of distributions that are distinguished at least as well, and to compose the
+pair is to compose the mechanism, even where what is done next depends on what came before (Zhu, Dong and Wang, 2022,
 "Optimal accounting of differential privacy via characteristic function", theorem 10).
 """
 

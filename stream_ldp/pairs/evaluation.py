@@ -27,7 +27,7 @@ def _measure(trial: Trial[PairsCollection]) -> Iterator[Measured]:
     """Measure the shares of users who hold the keys, and the means of keys that have one, as shares of their range.
 
     mse is the mean squared error, mse_expected what the standard errors give for it, and coverage the share of the
-    numbers within 1.96 of these; told is the share of the keys that have a mean; where none
+    numbers within 1.96 of these; reported is the share of the keys that have a mean; where none
     has, nothing is missed.
     """
     collection = trial.collection
@@ -55,7 +55,7 @@ def _measure(trial: Trial[PairsCollection]) -> Iterator[Measured]:
     means = np.array([column.mean() if len(column) else 0.0 for column in held])
     off = (found.mean - (means - bounds[:, 0]) / (bounds[:, 1] - bounds[:, 0]))[told]
     metrics = {
-        "told": float(told.mean()),
+        "reported": float(told.mean()),
         "mse": float((off**2).sum()) / max(int(told.sum()), 1),
         "mse_expected": float((found.mean_error[told] ** 2).sum()) / max(int(told.sum()), 1),
         "coverage": float((np.abs(off) <= z * found.mean_error[told]).mean()) if told.any() else 1.0,

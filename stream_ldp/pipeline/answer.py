@@ -128,7 +128,7 @@ class Published(MessagePart):
         reports: the number of reports that hide one another, in words; all have to be honest, since those that
             somebody has made up are known to their author, and hide nobody.
         once: how often a user reports.
-        hidden: what cannot be told apart.
+        hidden: what cannot be distinguished.
         """
         return cls(
             epsilon=epsilon,

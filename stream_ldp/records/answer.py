@@ -156,7 +156,7 @@ class Temporal(MessagePart):
         description="expected squared change of a coefficient from one window to the next; null in a first window"
     )
     jumped: bool = Field(description="whether the population has moved as never before; the past is then not used")
-    #: What the next window starts from; None in a provisional estimate, and where users tell views.
+    #: What the next window starts from; None in a provisional estimate, and where users report views.
     filter: StateField[JointFilter] = None
     #: What it starts from where they do.
     views: StateField[FilteredMarginals] = None
@@ -183,7 +183,7 @@ class Privacy(PrivacyPart):
 
 
 class Linked(MessagePart):
-    """The users of a window of a collection that links reports, told apart by their pseudonyms."""
+    """The users of a window of a collection that links reports, distinguished by their pseudonyms."""
 
     users: Count = Field(description="users who reported in the window")
     reports: Count = Field(description="reports that they have sent in the period until the window's end")
@@ -234,7 +234,7 @@ class Estimate(AnswerMessage):
     linked: Linked | None = Field(default=None, description="null where reports have no pseudonyms")
     temporal: Temporal | None = Field(default=None, description="null with `prior: window`")
     views: tuple[View, ...] | None = Field(
-        default=None, description="the views that the estimate is made of; null where users tell all attributes"
+        default=None, description="the views that the estimate is made of; null where users report all attributes"
     )
 
     @property

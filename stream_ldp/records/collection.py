@@ -204,7 +204,7 @@ class JointCollection(SynthesizingCollection):
                 raise Misplaced("linked needs method em or lremh, and stop certificate", "estimates", index, "method")
             if estimate.among is not None:
                 raise Misplaced(
-                    "the reports of a linked collection are told apart by user, and a factor is learnt from reports "
+                    "reports of a linked collection are distinguished by user, and a factor is learnt from reports "
                     "that are not: leave among out",
                     "estimates",
                     index,

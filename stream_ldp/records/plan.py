@@ -52,10 +52,10 @@ _SENT_COUNT_BYTES = 4  # bytes of a counter in a partial
 class LossPlan:
     """The privacy loss of some reports of one user.
 
-    neighbours: number of attributes in which the records that are not told apart may differ.
+    neighbours: number of attributes in which the records that are not distinguished may differ.
     reports: math.inf for the lifetime.
     epsilon: in nats.
-    assumption: the records that are not told apart, and what is assumed of several reports, in words.
+    assumption: the records that are not distinguished, and what is assumed of several reports, in words.
     """
 
     neighbours: int

@@ -87,7 +87,7 @@ class _Creator:
         return gauge
 
     def gauge_by_finality(self, name: str, help_: str) -> Gauge:
-        """Create a gauge of final answers and one of provisional ones, told apart by the label `kind`."""
+        """Create a gauge of final answers and one of provisional ones, distinguished by the label `kind`."""
         gauge = self.gauge_of(("kind",), name, help_)
         for finality in _FINALITIES:
             gauge.labels(finality)

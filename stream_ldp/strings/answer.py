@@ -146,7 +146,7 @@ class StringRanking(AnswerMessage):
                 )
         weight = 0.0 if self.learnt is None else self.learnt.shares.weight
         return Judgement(
-            facts={"told": told},
+            facts={"reported": told},
             evidence=(f"{quantity(self.reports, 'report')}: {asked}", by_chance),
             previous=(previous(quantity(weight, "report")),) if weight else (),
             privacy=(

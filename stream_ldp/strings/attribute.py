@@ -14,8 +14,9 @@ from stream_ldp.collection import Label, Part
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.collection.values import text_of, well_formed
 
-#: The symbol after the last letter of a string. All strings are filled up with it, so that no report tells a length.
-#: A string that cannot be reported has no other: its user reports as all do, or silence would tell that it is one.
+#: The symbol after the last letter of a string. All strings are filled up with it, so that no report reveals a
+#: length. A string that cannot be reported has no other: its user reports as all do, or silence would reveal that it
+#: is one.
 END = 0
 
 #: Longest strings, in letters: each step towards the end of a string takes users of its own.

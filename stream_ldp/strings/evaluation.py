@@ -33,10 +33,10 @@ def _complete(document: dict[str, Any], table: KnownTable) -> None:
 def _measure(trial: Trial[StringCollection]) -> Iterator[Measured]:
     """Measure the ranking of all users.
 
-    found is the number of strings told that are among the k truly most frequent ones, told that of all strings of the
-    ranking, false that of the others, and nobodys that of those which nobody has; expected is the most of these that
-    the ranking itself says to expect, and covered the share of the strings told whose true frequency is within two
-    standard errors, 1 if there are none.
+    found is the number of strings reported that are among the k truly most frequent ones, reported that of all
+    strings of the ranking, false that of the others, and nobodys that of those which nobody has; expected is the most
+    of these that the ranking itself says to expect, and covered the share of the strings reported whose true
+    frequency is within two standard errors, 1 if there are none.
     """
     collection, people, entropy = trial.collection, trial.people, SeededEntropy(trial.noise)
     method, k = collection.method, collection.mechanism_spec.k
@@ -63,7 +63,7 @@ def _measure(trial: Trial[StringCollection]) -> Iterator[Measured]:
         expected = float(found.expected_false.max())
     metrics = {
         "found": hits,
-        "told": len(told),
+        "reported": len(told),
         "false": len(told) - hits,
         "nobodys": int((truth == 0).sum()),
         "expected": expected,

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     #: Answers of each window, with the weight of the window.
     Windows = Sequence[tuple[float, StringAnswers]]
 
-#: The most strings nobody has that may be expected to look as frequent as one that is told. An expected share of
-#: those told in its place finds no more: with a fifth, 3 more strings are told at epsilon 2 and 4 at epsilon 1, all
-#: of them nobody's (10^6 users, k 32, strings by Zipf's law). What is not found is lost among the beginnings.
+#: The most strings nobody has that may be expected to look as frequent as one that is reported. An expected share of
+#: those reported in its place finds no more: with a fifth, 3 more strings are reported at epsilon 2 and 4 at epsilon
+#: 1, all of them nobody's (10^6 users, k 32, strings by Zipf's law). What is not found is lost among the beginnings.
 MAX_FALSE = 1.0
 
-#: The fewest standard errors above 0 of a string that is told, however few candidates there are.
+#: The fewest standard errors above 0 of a string that is reported, however few candidates there are.
 MIN_SCORE = 2.0
 
 #: The fewest standard errors above 0, shrunk towards what all candidates suggest, of a string that windows before
 #: have found. One that noise has put there is tried again in each of them: of 100,000 users, half of whom return, 3
-#: to 4 false strings were told in place of 1.
+#: to 4 false strings were reported in place of 1.
 _MIN_AGAIN = 0.5
 
 
@@ -41,7 +41,7 @@ _MIN_AGAIN = 0.5
 class Supports:
     """Counts of the reports that support some candidates.
 
-    reports: their number, or that of the reports that tell each candidate; with memory or several of a user, the
+    reports: their number, or that of the reports about each candidate; with memory or several of a user, the
         effective one.
     counts: those that support each candidate, float64.
     one, zero: probabilities that a report supports the string it was made from, and any other.
@@ -161,7 +161,7 @@ class TriedStrings:
     def prior(self) -> FrequencyPrior:
         """The distribution of the frequencies of all strings that were tried.
 
-        What is told is chosen because it looks frequent, and what is known of it by this does not depend on that.
+        What is reported is chosen because it looks frequent, and what is known of it by this does not depend on that.
         """
         error = np.broadcast_to(self.every.absent_error, self.every.counts.shape)
         return FrequencyPrior.learn(self.every.frequency, error)
@@ -223,7 +223,7 @@ class StringMethod(ABC):
     @property
     @abstractmethod
     def telling(self) -> tuple[float, float, float]:
-        """The least share of the users who tell a whole string, and the support of it and of another."""
+        """The least share of the users who report a whole string, and the support of it and of another."""
 
     @abstractmethod
     def error(self, users: int) -> float:
@@ -241,7 +241,7 @@ def select_reported(
 ) -> FoundStrings:
     """Return the k most frequent strings of those that stand out of the noise.
 
-    A string is told if it is `MIN_SCORE` standard errors above 0, and if of the candidates, all of which might be
+    A string is reported if it is `MIN_SCORE` standard errors above 0, and if of the candidates, all of which might be
     strings that nobody has, at most `MAX_FALSE` are expected to look as frequent (Bonferroni's bound on the number
     of false ones). Of those that are tried again, what is left after they are shrunk towards others has to stand out
     too.

@@ -39,8 +39,8 @@ class Error:
     """The error to expect of so many users in a window.
 
     standard_error: of the frequency of a string that nobody has.
-    least: least frequency of a string that may be told: `MIN_SCORE` standard errors. With many candidates it takes
-        up to twice as much, so that at most one false string is expected.
+    least: least frequency of a string that may be reported: `MIN_SCORE` standard errors. With many candidates it
+        takes up to twice as much, so that at most one false string is expected.
     """
 
     users: int

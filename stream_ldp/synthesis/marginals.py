@@ -24,8 +24,8 @@ class MarginalModel(Protocol):
     """Estimated distributions of attributes, which agree on what they share.
 
     sizes: number of values of each attribute.
-    p_values: of the pairs of attributes that somebody has told, at ascending positions: the chance, or a bound of it,
-        that two independent attributes look as dependent.
+    p_values: of the pairs of attributes that somebody has reported, at ascending positions: the chance, or a bound of
+        it, that two independent attributes look as dependent.
     """
 
     @property
@@ -45,7 +45,7 @@ class MarginalModel(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class ViewMarginals:
-    """The distributions that users have told in views."""
+    """The distributions that users have reported in views."""
 
     fit: Fit
 

@@ -1,1 +1,1 @@
-"""Joint distributions of many attributes from users who each tell one small set of them, a view."""
+"""Joint distributions of many attributes from users who each report one small set of them, a view."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class ViewsCollection(SynthesizingCollection, AskingCollection):
-    """A collection of joint distributions that users tell in views, as a collection file describes it.
+    """A collection of joint distributions that users report in views, as a collection file describes it.
 
     estimates: the joint distributions to estimate.
 

@@ -52,7 +52,7 @@ def shown_dependence(collection: ViewsCollection, finals: Iterable[Estimate]) ->
     """Return the mean dependence of the pairs of a collection's attributes, each in the last final that has it.
 
     finals: of any collections with these attributes, whatever perturbs them. Those of views tell only the pairs that
-        some of their users have told together: all others are estimated as independent.
+        some of their users have reported together: all others are estimated as independent.
 
     Raises:
         ParameterError: they tell no pair of these attributes.

@@ -30,8 +30,8 @@ _SWEEPS = 3
 _SMOOTHING = 0.05
 #: Least probability of a cell of a pair in a repeat whose pairs would leave no cell of the joint otherwise.
 _LEAST = 1e-9
-#: Standard deviation, in units of the product of the margins, of the dependence that nobody has told: with it, the
-#: mean AVD to the product is `DEPENDENCE`, since the mean of |x| is sqrt(2 / pi) for a standard normal x.
+#: Standard deviation, in units of the product of the margins, of the dependence that nobody has reported: with it,
+#: the mean AVD to the product is `DEPENDENCE`, since the mean of |x| is sqrt(2 / pi) for a standard normal x.
 _UNTOLD = 2 * DEPENDENCE / math.sqrt(2 / math.pi)
 
 #: Half of the mean of |x| for a standard normal x.
@@ -46,7 +46,7 @@ _BEYOND_PAIRS = 0.1
 #: the many small cells are half as wide again for the same coverage of the large ones.
 _SPREAD = 0.75
 #: What such dependence is multiplied by, since few cells have most of it. Large cells of five attributes of Adult, of
-#: which users tell single ones, are covered .72 to .82 without it, .78 to .88 with 2, and .83 to .92 with 3.
+#: which users report single ones, are covered .72 to .82 without it, .78 to .88 with 2, and .83 to .92 with 3.
 _FEW_CELLS = 3.0
 
 
@@ -57,9 +57,9 @@ def standard_error(
 
     They are the standard deviations of estimates from repeated answers about the estimated population. The noise of a
     dependence counts as far as shrinking has left it in. What shrinking may have taken counts as far as the answers
-    leave it open, most of it in the cells that have most users. The dependence of a pair that nobody has told counts
-    with what is expected of tables of which nothing is known. What three attributes and more have in common beyond
-    their pairs is in no estimate, and counts with what tables with as dependent pairs have.
+    leave it open, most of it in the cells that have most users. The dependence of a pair that nobody has reported
+    counts with what is expected of tables of which nothing is known. What three attributes and more have in common
+    beyond their pairs is in no estimate, and counts with what tables with as dependent pairs have.
 
     joint: the estimate, with an axis for each of the attributes `of`.
     """
@@ -168,7 +168,7 @@ def _swept(
 
 
 def _untold(fit: Fit, order: Sequence[int], joint: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the standard deviation of each cell of three attributes or more by dependence that nobody has told."""
+    """Return the standard deviation of each cell of three attributes or more by dependence that nobody reported."""
     pairs = list(combinations(order, 2))
     shown = [
         float(np.abs(fit.pair(*pair).probability - np.outer(*map(fit.margin, pair))).sum() / 2)

@@ -96,15 +96,15 @@ class Fit:
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """The pairs of attributes that somebody has told, ascending."""
+        """The pairs of attributes that somebody has reported, ascending."""
         return sorted((of[0], of[1]) for of in self._raw if len(of) == 2)
 
     def information(self, of: tuple[int, ...]) -> float:
-        """Return the inverse variance of an unbiased cell of an attribute or a pair; 0 where nobody has told it."""
+        """Return the inverse variance of an unbiased cell of an attribute or a pair; 0 where nobody reported it."""
         return self._raw[of][1] if of in self._raw else 0.0
 
     def margin(self, place: int) -> NDArray[np.float64]:
-        """Return the distribution of an attribute, shape (values,); uniform where nobody has told it."""
+        """Return the distribution of an attribute, shape (values,); uniform where nobody has reported it."""
         return self._margins[place]
 
     def hidden(self, place: int) -> float:
@@ -143,7 +143,7 @@ class Fit:
         return dependence - self._factors.dependences.get(of, np.zeros_like(dependence))
 
     def pair(self, first: int, second: int) -> Pair:
-        """Return the joint distribution of two attributes, which somebody has told, at ascending positions.
+        """Return the joint distribution of two attributes, which somebody has reported, at ascending positions.
 
         Raises:
             KeyError: nobody has.

@@ -37,9 +37,9 @@ class Dependence(NamedTuple):
 
 
 def dependence(fit: Fit, *, of: Iterable[int]) -> Dependence:
-    """Add up the statistics of all pairs of some attributes that somebody has told.
+    """Add up the statistics of all pairs of some attributes that somebody has reported.
 
-    Their noise is nearly independent, since hardly any user tells two of them.
+    Their noise is nearly independent, since hardly any user reports two of them.
     """
     statistic, freedom = 0.0, 0
     for pair in combinations(sorted(of), 2):

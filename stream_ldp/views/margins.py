@@ -44,7 +44,7 @@ class Margin(NamedTuple):
 
 
 def margins_of(measured: MarginalTables, *, sizes: Sequence[int]) -> list[Margin]:
-    """Return the distribution of each attribute; uniform where nobody has told it.
+    """Return the distribution of each attribute; uniform where nobody has reported it.
 
     measured: attributes and pairs as views tell them.
     sizes: number of values of each attribute.

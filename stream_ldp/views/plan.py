@@ -54,7 +54,7 @@ class DesignPlan:
 class Relation:
     """The privacy of one mechanism by both neighbour relations, and what it gives.
 
-    mechanism: `views`, or `rr-ldp`, by which every user tells all attributes.
+    mechanism: `views`, or `rr-ldp`, by which every user reports all attributes.
     equal: the relation by which its epsilon is that of the views: `record`, any two, or `attribute`, of records that
         differ in one.
     record_epsilon, attribute_epsilon: in nats, of all reports of a user's lifetime.

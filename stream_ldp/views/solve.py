@@ -120,7 +120,7 @@ def _views(
 ) -> list[View]:
     """List the views that tell something of the attributes, with the number of their answers in the window.
 
-    counted: the sums of the views that enough users have told.
+    counted: the sums of the views that enough users have reported.
     """
     drawn = zip(questions.questions, questions.draws(sums), questions.draws(counted), strict=True)
     return [

@@ -101,7 +101,7 @@ class ViewsSpec(Part):
     def _auto_has_users(self) -> Self:
         if self.users is not None and self.users < 2:
             raise Misplaced(
-                f"{self.users:,}: a user tells one view alone; a design needs 2 users or more, and some hundred for "
+                f"{self.users:,}: a user reports one view; a design needs 2 users or more, and some hundred for "
                 "each view to say anything",
                 "users",
             )

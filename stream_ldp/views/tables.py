@@ -76,7 +76,7 @@ def view_tables(
     *,
     reports_per_user: float = 1.0,
 ) -> list[ViewTable]:
-    """Return the table of each view that somebody has told.
+    """Return the table of each view that somebody has reported.
 
     windows: (weight, sums) of each window, see `stream_ldp.questions.answers.gathered`.
     reports_per_user: sum m^2 / sum m over users with m reports each, who repeat their answer.

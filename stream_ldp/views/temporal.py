@@ -136,7 +136,7 @@ def _before(task: WindowTask[ViewEstimateSpec, Estimate]) -> FilteredMarginals |
 
 
 def _parts(tables: Sequence[ViewTable], fit: Fit, places: Sequence[int]) -> Iterator[_Part]:
-    """Iterate over the margins and pairs of some attributes that somebody has told."""
+    """Iterate over the margins and pairs of some attributes that somebody has reported."""
     for of in [of for size in (1, 2) for of in combinations(places, size)]:
         telling = [table for table in tables if set(of) <= set(table.of)]
         if not telling:

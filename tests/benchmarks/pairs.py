@@ -124,7 +124,7 @@ def people(shape: str, users: int, keys: int, random: np.random.Generator) -> Ta
 
 
 def measured(*, users: int, repeats: int) -> Iterator[str]:
-    yield "| users hold | epsilon | share: mse | of stated | covered | mean: mse | of stated | covered | means told |"
+    yield "| users hold | epsilon | share: mse | of stated | covered | mean: mse | of stated | covered | means |"
     yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
     keys = 50
     for shape in ("gaussian", "power law"):

@@ -1,4 +1,4 @@
-"""Candidates: equations, frequencies that are unbiased with true errors, and those that cannot be told apart."""
+"""Candidates: equations, frequencies that are unbiased with true errors, and those that cannot be distinguished."""
 
 from __future__ import annotations
 
@@ -134,9 +134,11 @@ def test_only_candidates_that_share_all_buckets_are_refused() -> None:
     sites = [f"site-{number}" for number in range(200)]
     assert not are_told_apart(equations(questions, sites, others=True))
     require_distinguishable(questions, sites)
-    with pytest.raises(ParameterError, match="200 candidates cannot be told apart by 2 cohorts of 8 buckets"):
+    with pytest.raises(ParameterError, match="200 candidates cannot be distinguished by 2 cohorts of 8 buckets"):
         require_distinguishable(questions[:2], sites)
-    with pytest.raises(ParameterError, match="candidates cannot be told apart by 16 cohorts of 8 buckets, at most"):
+    with pytest.raises(
+        ParameterError, match="candidates cannot be distinguished by 16 cohorts of 8 buckets, at most"
+    ):
         require_distinguishable(questions, [""] * 2**19)
     with pytest.raises(CollectionError, match="give more `cohorts`"):
         SampledCollection.parse(
@@ -147,11 +149,11 @@ def test_only_candidates_that_share_all_buckets_are_refused() -> None:
 def test_values_in_a_list_must_all_be_told_apart() -> None:
     listed = AskedAttribute(name="site", values=tuple(f"site-{number}" for number in range(200)))
     with pytest.raises(
-        ParameterError, match="200 candidates cannot be told apart by 16 cohorts of 8 buckets, at most"
+        ParameterError, match="200 candidates cannot be distinguished by 16 cohorts of 8 buckets, at most"
     ):
         questions_of("o-rr", attribute=listed)
     questions = [each for each in questions_of("o-rr").questions if isinstance(each, BucketQuestion)]
-    with pytest.raises(ParameterError, match="cannot be told apart by 1 cohorts of 8 buckets"):
+    with pytest.raises(ParameterError, match="cannot be distinguished by 1 cohorts of 8 buckets"):
         require_told_apart(questions[:1], [f"site-{number}" for number in range(9)])
 
 

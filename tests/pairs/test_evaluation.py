@@ -15,4 +15,4 @@ def test_the_errors_are_the_expected_ones() -> None:
         scored = numbers(found[series])
         assert scored["mse"] == pytest.approx(scored["mse_expected"], rel=0.5)
         assert scored["coverage"] > 0.85
-    assert 0.6 < numbers(found["mean"])["told"] < 0.75
+    assert 0.6 < numbers(found["mean"])["reported"] < 0.75

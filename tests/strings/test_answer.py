@@ -18,7 +18,7 @@ def test_a_ranking_of_nothing_says_why() -> None:
     nothing, unanswered = (ranking.model_copy(update={"strings": each}).judgement() for each in ((), None))
     assert nothing.evidence[1] == "no string stands out of the noise"
     assert unanswered.evidence[1] == "a question that the ranking takes has no answers"
-    assert [judged.facts for judged in (nothing, unanswered)] == [{"told": "0"}, {"told": "none"}]
+    assert [judged.facts for judged in (nothing, unanswered)] == [{"reported": "0"}, {"reported": "none"}]
 
 
 def test_a_judgement_says_how_much_previous_windows_weigh() -> None:

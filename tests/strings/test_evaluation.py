@@ -19,17 +19,17 @@ def run(k: int, *, seed: int = 0, repeats: int = 1) -> dict[str, float]:
 def test_frequent_strings_are_found_and_others_are_false() -> None:
     """Seeded. All five are frequent; a string that nobody has is told in few windows."""
     found = run(5, repeats=2)
-    assert [found[name] for name in ("found", "told", "false", "nobodys")] == [5, 5, 0, 0]
+    assert [found[name] for name in ("found", "reported", "false", "nobodys")] == [5, 5, 0, 0]
     assert found["covered"] >= 0.6
     assert found["expected"] < 1e-6
     few = run(2)
-    assert (few["found"], few["told"]) == (2, 2)
+    assert (few["found"], few["reported"]) == (2, 2)
 
 
 def test_nothing_is_told_of_a_few_users() -> None:
     collection = collection_of("epsilon: 0.2, k: 5")
     (score,) = evaluated(collection, users(collection, 50), users=2).values()
-    assert [score.metrics[name] for name in ("found", "told", "covered")] == [0, 0, 1.0]
+    assert [score.metrics[name] for name in ("found", "reported", "covered")] == [0, 0, 1.0]
 
 
 class Words:

@@ -105,7 +105,7 @@ def test_ones_of_any_number_of_words_are_counted() -> None:
 
 
 def test_nobody_s_strings_are_not_told() -> None:
-    """Users whose strings all differ: each that is told is false, and at most one is expected."""
+    """Users whose strings all differ: each that is reported is false, and at most one is expected."""
     collection = collection_of()
     rng = np.random.default_rng(7)
     table = collection.table(rng.integers(1, 27, (4_000, 6), dtype=np.uint16))

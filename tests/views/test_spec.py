@@ -52,7 +52,7 @@ def test_users_of_different_designs_have_different_fingerprints() -> None:
             "epsilon: 2, per_report: 1, ask: pairs, oracle: hadamard",
             r"mechanism\.per_report: is for answers by oracle k-rr; leave it out for hadamard",
         ),
-        ("epsilon: 1, ask: auto, users: 1", r"mechanism\.users: 1: a user tells one view alone; a design needs 2"),
+        ("epsilon: 1, ask: auto, users: 1", r"mechanism\.users: 1: a user reports one view; a design needs 2"),
         ("epsilon: 1, ask: pairs, users: 9", r"mechanism\.users: is for `ask: auto`, .* leave it out for pairs"),
         ("epsilon: 1, ask: [[walks]], dependence: 0.1", r"mechanism\.dependence: is for `ask: auto`"),
         ("ask: pairs", r"mechanism\.epsilon: this key is required"),

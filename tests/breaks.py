@@ -26,8 +26,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from stream_ldp.audit.specified_rounds import round_differences
-from stream_ldp.audit.specified_rows import differences
+from stream_ldp.audit.specified_rows import differences, round_differences
 from stream_ldp.cli import app
 from stream_ldp.client import batcher, respondent, respondents
 from stream_ldp.client.outbox import Outbox

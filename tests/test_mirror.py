@@ -56,6 +56,7 @@ WITHOUT_TESTS = {
     "synthesis/kind.py": "one declaration of what the other modules have",
     "strings/kind.py": "one declaration of what the other modules have",
     "places/charges.py": "tests/kinds holds every kind to what a report costs",
+    "questions/plan.py": "tests of the plans of the four kinds that have it",
     "questions/charges.py": "tests/kinds holds every kind to what a report costs",
     "sets/reports.py": "sets/test_sampling.py and sets/test_permanent.py test what it joins",
     "strings/charges.py": "tests/kinds holds every kind to what a report costs",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from stream_ldp.mechanisms.randomizer import OutputDistribution
 
@@ -39,6 +39,19 @@ def independent(users: Sequence[Mapping[bytes, Fraction]]) -> Outputs:
         b"".join(sent for sent, _ in ways): math.prod((chance for _, chance in ways), start=Fraction(1))
         for ways in itertools.product(*(each.items() for each in users))
     }
+
+
+def users_compared(what: str, reports: Callable[..., Outputs], held: Sequence[Any]) -> Iterator[str]:
+    """Yield where the reports of several users in one call are not those of each alone, all independent.
+
+    A randomizer makes the reports of many users at once. Its enumeration plays a call for one user; a slip in how the
+    decisions of several users are kept apart would not show there.
+
+    reports: gives the probabilities of what some users send.
+    held: what each has.
+    """
+    alone = independent([reports(each) for each in held])
+    yield from compared(f"{what}, {len(held)} users in a call", reports(*held), alone)
 
 
 def outputs_of(distribution: OutputDistribution, number: int) -> Outputs:

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from stream_ldp.audit.audited import Claim, Exact
-from stream_ldp.audit.comparison import compared, outputs_of
+from stream_ldp.audit.comparison import compared, outputs_of, users_compared
+from stream_ldp.audit.enumerate import distribution
 from stream_ldp.audit.oracle_attacks import randomizer_attacks
 from stream_ldp.audit.oracle_reports import oracle_differences, wide_claim
 from stream_ldp.audit.output_distribution import (
@@ -18,20 +21,23 @@ from stream_ldp.audit.output_distribution import (
     realised_set_distribution,
     stated_distribution,
 )
-from stream_ldp.audit.several_users import several_users_differences
 from stream_ldp.mechanisms.frequency_oracle import oracle_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from stream_ldp.audit.attacks import Attack
     from stream_ldp.audit.audited import Row
+    from stream_ldp.audit.comparison import Outputs
     from stream_ldp.collection import Collection
     from stream_ldp.mechanisms import Entropy, Randomizer
     from stream_ldp.mechanisms.randomizer import OutputDistribution
 
 #: Slots of the sets whose sampling is enumerated for an oracle by itself; a method says its own.
 _PADDING = 6
+
+#: Most probabilities of one user's reports where those of two users are enumerated: the square of what one takes.
+_MAX_ENTRIES = 96
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,6 +86,24 @@ class OneReport:
 
     def attacks(self, *, noise: Callable[[], Entropy], secrets: Entropy) -> tuple[Attack, ...]:  # noqa: ARG002
         return randomizer_attacks(self.randomizer, noise=noise)
+
+
+def several_users_differences(randomizer: Randomizer) -> Iterator[str]:
+    """Yield where `perturb` makes the reports of two users otherwise than those of each alone; nothing if nowhere.
+
+    It is enumerated in miniature.
+
+    Raises:
+        UnknownDistribution: the probabilities cannot be found.
+    """
+    small = randomizer
+    while small.inputs * 2**small.bits > _MAX_ENTRIES and small.small() != small:
+        small = small.small()
+
+    def reports(*inputs: int) -> Outputs:
+        return distribution(lambda entropy: small.perturb(np.array(inputs), entropy=entropy).tobytes())
+
+    yield from users_compared(f"{type(randomizer).__name__}.perturb", reports, (0, small.inputs - 1))
 
 
 def of_all(found: Sequence[Exact], *, title: str, claims: list[Claim], changing: list[Row] | None = None) -> Exact:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stream_ldp.audit.audited import Claim
-from stream_ldp.audit.comparison import compared, independent
+from stream_ldp.audit.comparison import users_compared
 from stream_ldp.audit.enumerate import distribution
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
@@ -144,5 +144,4 @@ def _of_several_users(oracle: FrequencyOracle) -> Iterator[str]:
         values = np.array([value for each in held for value in each], dtype=np.int64)
         return distribution(lambda entropy: small.perturb_sets(offsets, values, padding=1, entropy=entropy).tobytes())
 
-    what = f"{type(oracle).__name__}.perturb_sets, {len(_TOGETHER)} users in a call"
-    yield from compared(what, reports(*_TOGETHER), independent([reports(held) for held in _TOGETHER]))
+    yield from users_compared(f"{type(oracle).__name__}.perturb_sets", reports, _TOGETHER)

@@ -1,8 +1,9 @@
-"""Whether the rows of a collection's reporters are those of a client that is written from the specification.
+"""Whether rows, and answers to rounds, are those of a client that is written from the specification.
 
 All that a row depends on is compared at once: keyed words, what is held, questions, seeds, periods, and how it is
 packed. Where two decisions share a word, or a word depends on something else than it should, a row differs from what
-the specification makes of the same words.
+the specification makes of the same words. All decisions of a report are made of one word, so that their order does
+not matter.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from stream_ldp.mechanisms.randomness.permanent import KeyedWords
 from stream_ldp.steps import steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from stream_ldp.audit.wire.client import Held, Specified, SpecifiedClient
+    from stream_ldp.audit.wire.notation import Words
 
 #: Secrets, those of each question, and most of all.
 SECRETS = 64
@@ -73,6 +75,23 @@ class HasRecords(Protocol):
     def encode(self, record: Mapping[str, Any]) -> tuple[Any, ...]: ...
 
     def table(self, records: Any) -> NDArray[Any]: ...
+
+
+class AnswersRounds(Protocol):
+    """A client that answers rounds, written from the specification."""
+
+    def held(self, padding: int) -> Sequence[tuple[int, ...]]:
+        """List what the users of an audit hold, where a set has so many slots."""
+        ...
+
+    def fresh_rows(
+        self, phase: int, asked: Mapping[str, Any] | None, items: Sequence[int], words: Words
+    ) -> Collection[bytes]:
+        """Return the rows that a report made of these fresh words may be.
+
+        asked: what the client reads of a round; None for that of the first phase.
+        """
+        ...
 
 
 class OneWord(WordEntropy):
@@ -172,24 +191,73 @@ def row_differences(
                 time_ms=time_ms,
                 entropy=OneWord(word),
             )
-            wrong = [
-                place
-                for (secret, place), row in zip(part, made, strict=True)
-                if client.whole_row(
+            stated = (
+                client.whole_row(
                     secret if is_known else None,
                     held[place],
                     time_ms=time_ms,
                     words=repeat(word),
                     memoises=memoises,
                 )
-                != row.tobytes()
-            ]
+                for secret, place in part
+            )
+            wrong = _wrong([place for _, place in part], made, ((row,) for row in stated))
             if wrong:
                 yield (
                     f"a row {sort} is not that of the specification, for {len(wrong)} of {len(part)} users at "
                     f"{time_ms} ms, one of whom holds {_shown(held[wrong[0]])}"
                 )
                 break
+
+
+def round_differences(
+    collection: Any,
+    reports: Callable[..., NDArray[Any]],
+    rounds: Iterable[Any],
+    client: AnswersRounds,
+) -> Iterator[str]:
+    """Yield where answers made afresh are not those of the specification, the first of each round.
+
+    reports: makes them; see `stream_ldp.pipeline.kind.Reports`.
+    rounds: of the collection.
+    client: of the same file.
+    """
+    for asked in rounds:
+        held = client.held(asked.padding)
+        table = collection.table(held)
+        for word in WORDS:
+            made = reports(
+                collection,
+                table,
+                asked=asked,
+                secrets=None,
+                memoises=False,
+                time_ms=asked.start_ms,
+                entropy=OneWord(word),
+            )
+            given = None if asked.candidates is None else asked_by(asked)
+            wrong = _wrong(held, made, (client.fresh_rows(asked.phase, given, items, repeat(word)) for items in held))
+            if wrong:
+                yield (
+                    f"phase {asked.phase}, padding {asked.padding}: a row is not that of the specification, for "
+                    f"{len(wrong)} of {len(held)} users, one of whom holds {len(wrong[0])} items"
+                )
+                break
+
+
+def asked_by(asked: Any) -> dict[str, Any]:
+    """Return what a client reads of a round."""
+    return {
+        "epoch": asked.epoch,
+        "phase": asked.phase,
+        "candidates": [list(each) if isinstance(each, tuple) else each for each in asked.candidates or ()],
+        "padding": asked.padding,
+    }
+
+
+def _wrong(held: Sequence[Any], made: NDArray[np.uint8], stated: Iterable[Collection[bytes]]) -> list[Any]:
+    """Return what those users hold whose row is none of those that the specification makes of the same words."""
+    return [each for each, row, rows in zip(held, made, stated, strict=True) if row.tobytes() not in rows]
 
 
 def keyed_differences() -> Iterator[str]:

@@ -21,8 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.audit.enumerate import ENUMERATED, UnknownDistribution
-from stream_ldp.audit.specified_rounds import round_differences
-from stream_ldp.audit.specified_rows import differences
+from stream_ldp.audit.specified_rows import differences, round_differences
 from stream_ldp.audit.turns import w_event_claims
 from stream_ldp.cli.displays.table_text import print_whole
 from stream_ldp.cli.echo import echo

@@ -21,7 +21,8 @@ from stream_ldp.kafka.access import Operation
 from stream_ldp.kafka.cluster import Cluster, ClusterError
 from stream_ldp.kafka.connection import BrokerUnreachable
 from stream_ldp.kafka.offsets import bounds_of, last_records
-from stream_ldp.kafka.registry import RegistryError, read_registry
+from stream_ldp.kafka.registry import RegistryError
+from stream_ldp.kafka.registry_log import read_registry
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.service.diagnosis import Diagnosis, Facts, GroupFacts, Severity, diagnose

@@ -10,7 +10,8 @@ from stream_ldp.cli.options import load_collections, same_names
 from stream_ldp.collection import CollectionError
 from stream_ldp.collection.located import suggestion
 from stream_ldp.kafka.connection import check_connection
-from stream_ldp.kafka.registry import read_registration, read_registry
+from stream_ldp.kafka.registry import read_registration
+from stream_ldp.kafka.registry_log import read_registry
 from stream_ldp.kinds import collection_of_document
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from stream_ldp.cli.options import TOPICS, load_collections, with_settings
 from stream_ldp.cli.running import run_operation
 from stream_ldp.kafka.cluster import REFUSED_WHILE_MEMBERS, Cluster
 from stream_ldp.kafka.offsets import offsets_since
-from stream_ldp.kafka.registry import read_registry
+from stream_ldp.kafka.registry_log import read_registry
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import DAY_MS, topic_specs
 from stream_ldp.pipeline.answer import moment

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from stream_ldp.evaluation.repeats import each_repeat
+from stream_ldp.errors import ParameterError
 from stream_ldp.evaluation.trial import Trial, of_rows
 from stream_ldp.evaluation.users_needed import Distance, users_needed
 
@@ -25,6 +25,24 @@ DISTANCE = "avd"
 
 #: Share of the records on which classifiers are tested that learn from synthetic ones; no user has one of these.
 APART = 0.2
+
+
+class Repeat(NamedTuple):
+    """One repeat of an evaluation on a known population.
+
+    users: rows of the population, int64, shape (users,).
+    others: rows from which they are drawn, int64.
+    apart: the remaining rows, int64.
+    sampling, noise: seeds of the choice of users, and of their noise.
+    drawing: a seed of what is drawn from answers.
+    """
+
+    users: NDArray[np.int64]
+    others: NDArray[np.int64]
+    apart: NDArray[np.int64]
+    sampling: np.random.SeedSequence
+    noise: np.random.SeedSequence
+    drawing: int
 
 
 class Score(NamedTuple):
@@ -129,3 +147,32 @@ def _mean(name: str, numbers: Any) -> float:
     if name.startswith("rmse"):
         return float(np.sqrt(np.mean(np.square(numbers))))
     return float(np.mean(numbers))
+
+
+def each_repeat(repeats: int, *, rows: int, users: int, seed: int, apart: float = 0.0) -> Iterator[Repeat]:
+    """Draw the users of each repeat, with replacement only if the population has fewer rows; the seed determines all.
+
+    rows: size of the population.
+    apart: share of the rows, other ones in each repeat, from which nobody is drawn; if it is not 0, one row at least.
+
+    Raises:
+        ParameterError: there is nobody in the population, or nobody beside those apart.
+    """
+    if not rows:
+        raise ParameterError("the population to evaluate on has no rows")
+    kept = max(1, round(apart * rows)) if apart else 0
+    if kept == rows:
+        raise ParameterError("answers are compared with users who are kept apart: give a table of 2 rows or more")
+    for repeat in np.random.SeedSequence(seed).spawn(repeats):
+        sampling, noise, drawing = repeat.spawn(3)
+        generator = np.random.default_rng(sampling)
+        order = generator.permutation(rows) if kept else np.arange(rows)
+        others = order[kept:]
+        yield Repeat(
+            users=others[generator.choice(len(others), users, replace=users > len(others))],
+            others=others,
+            apart=order[:kept],
+            sampling=sampling,
+            noise=noise,
+            drawing=int(drawing.generate_state(1)[0]),
+        )

@@ -137,29 +137,6 @@ class Registration:
         )
 
 
-async def read_registry(settings: Settings) -> dict[str, Registration]:
-    """Read every registration, by name.
-
-    A record that is not a registration is passed over, and a warning names it: what was registered before it holds.
-
-    Raises:
-        RegistryError: the topic does not exist, or cannot be read in time.
-    """
-    topic = settings.topic_names.collections
-    log = LogReader(topic, settings=settings)
-    found: dict[str, Registration] = {}
-    try:
-        async with asyncio.timeout(TIMEOUT_SECONDS), log.opened(check=partial(require_registry, settings)) as reader:
-            async for record in reader.read_to_end():
-                if record.value == REMOVED:
-                    found.pop((record.key or b"").decode(errors="replace"), None)
-                elif (each := _registration(record)) is not None:
-                    found[each.name] = each
-    except TimeoutError as error:
-        raise RegistryError(f"topic {topic} could not be read in {TIMEOUT_SECONDS:.0f} s") from error
-    return found
-
-
 def require_registry(settings: Settings, existing: Container[str]) -> None:
     """Require that the registry is among the topics that exist.
 
@@ -175,7 +152,7 @@ def require_registry(settings: Settings, existing: Container[str]) -> None:
 
 
 async def read_registration(settings: Settings, name: str) -> Registration | None:
-    """Read what one name is registered as, like `read_registry`.
+    """Read what one name is registered as; a warning names a record of it that is no registration.
 
     Returns:
         The registration; None if there is none, or if this user may not read the registry.

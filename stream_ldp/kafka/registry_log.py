@@ -32,10 +32,29 @@ async def read_registry_log(settings: Settings) -> RegistryLog:
             await registry.start(check=partial(require_registry, settings))
             await registry.read()
     except TimeoutError as error:
-        raise RegistryError(f"the registry could not be read in {TIMEOUT_SECONDS:.0f} s") from error
+        topic = settings.topic_names.collections
+        raise RegistryError(f"topic {topic} could not be read in {TIMEOUT_SECONDS:.0f} s") from error
     finally:
         await registry.stop()
     return registry
+
+
+async def read_registry(settings: Settings) -> dict[str, Registration]:
+    """Read every registration, by name.
+
+    A record that is not a registration is passed over, and a warning names it: what was registered before it holds.
+
+    Raises:
+        RegistryError: the topic does not exist, or cannot be read in time.
+    """
+    registry = await read_registry_log(settings)
+    for name, why in registry.unreadable.items():
+        log.warning(
+            "%s; it is passed over, and to have it replaced, run `stream-ldp topics create` with the file of "
+            "collection %r",
+            *(why, name),
+        )
+    return registry.registered
 
 
 class RegistryLog:
@@ -83,7 +102,7 @@ class RegistryLog:
                 try:
                     found = Registration.from_record(record.key, record.value)
                 except ValueError as error:
-                    why = f"offset {record.offset} of {record.topic} is not a registration: {error}"
+                    why = f"offset {record.offset} of topic {record.topic} is not a registration: {error}"
                     self.unreadable[name] = why
                 else:
                     self.unreadable.pop(name, None)

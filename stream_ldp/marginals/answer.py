@@ -427,10 +427,6 @@ class AnswerPrivacy(PrivacyPart):
 class Marginals(AnswerMessage):
     """The marginals of all attributes over one window; the message of a marginals topic."""
 
-    #: It rises when a field changes its meaning or is removed, but not when an optional field is added.
-    schema_version: Literal[1] = 1
-    collection: str
-    fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
     window: WindowBounds
     status: StatusField = Status.ANSWERED
     final: bool = Field(description="false while the window is open; final marginals never change")

@@ -10,16 +10,14 @@ import numpy as np
 
 from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, RepeatedResponse
 from stream_ldp.mechanisms.local_hashing import cohort_oracle, loloha_oracle
-from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.cells import LEVEL, normal_quantile
 from stream_ldp.pipeline.changing import ChangingValues
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import ErrorPlan, Section, errors_in_short, guess_in_short
-from stream_ldp.pipeline.plan import Plan as AnyPlan
-from stream_ldp.pipeline.statistics import SUM_BYTES
-from stream_ldp.quantity import memory, quantity
+from stream_ldp.quantity import quantity
+from stream_ldp.questions.plan import AskingPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -77,23 +75,17 @@ class AttributePlan:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(AnyPlan):
+class Plan(AskingPlan):
     """The plan of a collection.
 
-    bits, report_bytes: size of one report.
     epsilon: in nats, of all reports of a user's lifetime, for any two users.
     per_report: in nats, of one report; as much as `epsilon` where every report repeats the same answer.
     changed: in nats, for each further value of what the user is asked about.
-    counters, state_bytes: memory of a window, for each source partition.
     """
 
-    bits: int
-    report_bytes: int
     epsilon: float
     per_report: float
     changed: float
-    counters: int
-    state_bytes: int
     attributes: tuple[AttributePlan, ...]
 
     def in_short(self) -> Iterator[str]:
@@ -108,8 +100,6 @@ class Plan(AnyPlan):
         """Iterate over the costs of a report, the attributes, and their channels."""
         fresh = ("one report", f"epsilon {shown_epsilon(self.per_report)}, whose noise is partly fresh")
         yield self.head(
-            ("a report", f"{self.bits} bits, {quantity(self.report_bytes, 'byte')} with padding"),
-            ("a window and partition", memory(self.state_bytes)),
             ("all reports of a user's lifetime", f"epsilon {shown_epsilon(self.epsilon)}, about one question"),
             ("each other value of it", f"epsilon {shown_epsilon(self.changed)} more"),
             *((fresh,) if self.per_report < self.epsilon else ()),
@@ -168,16 +158,11 @@ def plan(collection: SampledCollection, *, populations: Sequence[int] = POPULATI
     populations: numbers of users who report in a window, for which to state the error.
     """
     questions = collection.questions
-    return Plan(
-        collection=collection.name,
-        fingerprint=collection.fingerprint.hex(),
-        bits=questions.bits,
-        report_bytes=row_width(questions.bits),
+    return Plan.of(
+        collection,
         epsilon=questions.lifetime,
         per_report=questions.epsilon,
         changed=questions.lifetime,
-        counters=questions.counters,
-        state_bytes=questions.counters * SUM_BYTES,
         attributes=tuple(_attribute(collection, place, populations) for place in range(len(collection.attributes))),
     )
 

@@ -6,14 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import ErrorPlan, Section, errors_in_short, guess_in_short
-from stream_ldp.pipeline.plan import Plan as AnyPlan
-from stream_ldp.pipeline.statistics import SUM_BYTES
-from stream_ldp.quantity import memory, quantity
+from stream_ldp.quantity import quantity
+from stream_ldp.questions.plan import AskingPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,23 +23,17 @@ _HELD = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(AnyPlan):
+class Plan(AskingPlan):
     """The plan of a collection.
 
-    bits, report_bytes: size of one report.
     epsilon: in nats, of all reports of a user's lifetime, for any two users.
-    counters, state_bytes: memory of a window, for each source partition.
     mechanism: the randomizer.
     padding: keys that a user may hold without counting for less.
     frequencies: errors of the share of users who hold a key that few hold.
     means: errors of the mean of a key that a tenth of the users hold, as shares of its range.
     """
 
-    bits: int
-    report_bytes: int
     epsilon: float
-    counters: int
-    state_bytes: int
     mechanism: str
     padding: int
     frequencies: tuple[ErrorPlan, ...]
@@ -57,8 +49,6 @@ class Plan(AnyPlan):
     def sections(self) -> Iterator[Section]:
         """Iterate over the costs of a report, and the errors."""
         yield self.head(
-            ("a report", f"{self.bits} bits, {quantity(self.report_bytes, 'byte')} with padding"),
-            ("a window and partition", memory(self.state_bytes)),
             ("all reports of a user's lifetime", f"epsilon {shown_epsilon(self.epsilon)}, whatever keys are held"),
             ("each other set of keys and numbers", f"epsilon {shown_epsilon(self.epsilon)} more"),
             ("response", self.mechanism),
@@ -93,14 +83,9 @@ def plan(collection: PairsCollection, *, populations: Sequence[int] = POPULATION
     frequency = collection.padding * math.sqrt(2 * oracle.mean_variance)
     # Of a mean in the middle: half of the difference of both ends, over their sum.
     mean = frequency / (2 * _HELD)
-    return Plan(
-        collection=collection.name,
-        fingerprint=collection.fingerprint.hex(),
-        bits=questions.bits,
-        report_bytes=row_width(questions.bits),
+    return Plan.of(
+        collection,
         epsilon=questions.lifetime,
-        counters=questions.counters,
-        state_bytes=questions.counters * SUM_BYTES,
         mechanism=oracle.title,
         padding=collection.padding,
         frequencies=_errors(frequency, populations),

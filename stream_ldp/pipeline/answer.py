@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -211,8 +211,12 @@ StatusField = Annotated[
 class AnswerMessage(Message):
     """A message that answers one window of one series, or says that nobody reported in some."""
 
-    if TYPE_CHECKING:  # The fields of a message begin with its schema version.
-        collection: str
+    #: It rises when a field changes its meaning or is removed, but not when an optional field is added.
+    schema_version: Literal[1] = 1
+    collection: str
+    fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
+
+    if TYPE_CHECKING:  # Where these stand among its fields is up to each kind.
         window: WindowBounds
         final: bool
         reports: int

@@ -46,7 +46,7 @@ def counting_loads(collection: Collection, layout: Layout, *, populations: Seque
     layout: that of the batches under the collection's own fingerprint.
     """
     pane_s = collection.window.pane_ms / 1_000
-    flushes = max(1, round(pane_s / flush_seconds(min(series.every_ms for series in collection.series))))
+    flushes = max(1, round(pane_s / flush_seconds(collection.series)))
     found = []
     for reports in populations:
         loads = [tally.load(reports=reports, flushes=flushes) for tally in layout.tallies().values()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
@@ -52,10 +52,6 @@ class PlacePrivacy(PrivacyPart):
 class PlaceCounts(AnswerMessage):
     """The number of reports from each place over one window; the message of a places topic."""
 
-    #: It rises when a field changes its meaning or is removed, but not when an optional field is added.
-    schema_version: Literal[1] = 1
-    collection: str
-    fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
     window: WindowBounds
     status: StatusField = Status.ANSWERED
     final: bool = Field(description="false while the window is open; final counts never change")

@@ -6,14 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import ErrorPlan, Section, errors_in_short, guess_in_short
-from stream_ldp.pipeline.plan import Plan as AnyPlan
-from stream_ldp.pipeline.statistics import SUM_BYTES
-from stream_ldp.quantity import memory, quantity
+from stream_ldp.questions.plan import AskingPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,19 +37,13 @@ class RegionPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(AnyPlan):
+class Plan(AskingPlan):
     """The plan of a collection.
 
-    bits, report_bytes: size of one report.
     epsilons: in nats, for all reports; each user chooses one.
-    counters, state_bytes: memory of a window, for each source partition.
     """
 
-    bits: int
-    report_bytes: int
     epsilons: tuple[float, ...]
-    counters: int
-    state_bytes: int
     regions: tuple[RegionPlan, ...]
 
     def in_short(self) -> Iterator[str]:
@@ -66,8 +57,6 @@ class Plan(AnyPlan):
     def sections(self) -> Iterator[Section]:
         """Iterate over the costs of a report, and the regions."""
         yield self.head(
-            ("a report", f"{self.bits} bits, {quantity(self.report_bytes, 'byte')} with padding"),
-            ("a window and partition", memory(self.state_bytes)),
             (
                 "all reports of a user's lifetime",
                 f"epsilon {' or '.join(map(shown_epsilon, self.epsilons))}, as the user has chosen, for two users of "
@@ -113,17 +102,12 @@ def plan(collection: PlaceCollection, *, populations: Sequence[int] = POPULATION
 
     populations: numbers of users who report in a window, for which to state the error.
     """
-    questions, places = collection.questions, len(collection.tree.places)
+    places = len(collection.tree.places)
     sizes = [region.size for region in collection.tree.regions]
     by_size = {(each.region.size, each.epsilon): each.randomizer for each in collection.asked}
-    return Plan(
-        collection=collection.name,
-        fingerprint=collection.fingerprint.hex(),
-        bits=questions.bits,
-        report_bytes=row_width(questions.bits),
+    return Plan.of(
+        collection,
         epsilons=collection.mechanism_spec.epsilon,
-        counters=questions.counters,
-        state_bytes=questions.counters * SUM_BYTES,
         regions=tuple(
             RegionPlan(
                 regions=sizes.count(size),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import product
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
@@ -206,10 +206,6 @@ class Linked(MessagePart):
 class Estimate(AnswerMessage):
     """A joint distribution over one window; the message of an estimates topic."""
 
-    #: It rises when a field changes its meaning or is removed, but not when an optional field is added.
-    schema_version: Literal[1] = 1
-    collection: str
-    fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
     estimate: str
     window: WindowBounds
     status: StatusField = Status.ANSWERED

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import math
+import threading
+from collections import OrderedDict
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -22,10 +24,9 @@ from stream_ldp.records.distribution import Axis
 from stream_ldp.records.estimators import Likelihood, Past, Population, Recurrence, estimator, fits, hidden_factor
 from stream_ldp.records.linking import LinkedUsers, each_user_once, users_of
 from stream_ldp.records.published import published
-from stream_ldp.records.small_cache import SmallCache
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,6 +35,41 @@ if TYPE_CHECKING:
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.records.estimators import Temporal as Solved
     from stream_ldp.records.series import EstimateSpec
+
+T = TypeVar("T")
+
+
+class SmallCache(Generic[T]):
+    """The latest results of a slow function, by what they depend on; threads may share it."""
+
+    def __init__(self, *, most: int) -> None:
+        """Begin with none.
+
+        most: number of results that are kept.
+        """
+        self._most = most
+        self._lock = threading.Lock()
+        self._results: OrderedDict[Hashable, T] = OrderedDict()
+
+    def of(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the result of a key, and make it if it is not kept.
+
+        Two threads that ask for the same at a time may both make it: none waits for what another one makes.
+
+        key: equal where results are equal.
+        make: the function, without side effects; what it raises is raised, and nothing is kept.
+        """
+        with self._lock:
+            if key in self._results:
+                self._results.move_to_end(key)
+                return self._results[key]
+        made = make()
+        with self._lock:
+            self._results[key] = made
+            while len(self._results) > self._most:
+                self._results.popitem(last=False)
+        return made
+
 
 #: The factors that were learnt last: a worker hardly answers among more than 64 sets of attributes at a time.
 _FACTORS: SmallCache[tuple[NDArray[np.float64], ...] | None] = SmallCache(most=64)

@@ -170,7 +170,7 @@ class Ingest(Service):
             if self._kind.rounds is not None
             else None
         )
-        self._flush_seconds = flush_seconds(min(series.every_ms for series in collection.series))
+        self._flush_seconds = flush_seconds(collection.series)
         self._rejections = RejectionLog(collection.name)
         self._outage_seconds = settings.outage_seconds
         self._running = False

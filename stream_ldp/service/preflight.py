@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.kafka.cluster import Cluster
-from stream_ldp.kafka.registry import NEW_NAME, Registration, read_registry
+from stream_ldp.kafka.registry import NEW_NAME, Registration
+from stream_ldp.kafka.registry_log import read_registry
 from stream_ldp.kafka.topics import topic_specs
 
 if TYPE_CHECKING:

@@ -160,10 +160,6 @@ class EarlierEpochs(SolverState):
 class Ranking(AnswerMessage):
     """Heavy hitters after a phase of an epoch; the message of a heavy-hitters topic."""
 
-    #: It rises when a field changes its meaning or is removed, but not when an optional field is added.
-    schema_version: Literal[1] = 1
-    collection: str
-    fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
     method: str = Field(description="gfim, gfim-users, ldpminer, svim or loloha")
     epoch: Integer
     phase: Positive = Field(description="the epoch's phase to which the window's reports belong")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field, model_validator
 
@@ -97,10 +97,6 @@ class StringPrivacy(PrivacyPart):
 class StringRanking(AnswerMessage):
     """The most frequent strings of one window; the message of a strings topic."""
 
-    #: It rises when a field changes its meaning or is removed, but not when an optional field is added.
-    schema_version: Literal[1] = 1
-    collection: str
-    fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
     attribute: str = Field(description="name of the string")
     method: str = Field(description="pem or rappor-unknown")
     window: WindowBounds

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import LIARS, Leverage
-from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.plan import Section, errors_in_short, guess_in_short
-from stream_ldp.pipeline.statistics import SUM_BYTES
-from stream_ldp.quantity import memory, quantity
+from stream_ldp.quantity import quantity
+from stream_ldp.questions.plan import AskingPlan
 from stream_ldp.views.design import Design, ranked
 from stream_ldp.views.expected import DEPENDENCE, expected_avd, rr_information
 
@@ -68,30 +66,24 @@ class Relation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(AnyPlan):
+class Plan(AskingPlan):
     """The plan of a collection.
 
-    bits, report_bytes: size of one report.
     epsilon: in nats, of all reports of a user's lifetime, for any two users.
     per_report: in nats, of one report; as much as `epsilon` where every report repeats the same answer.
     attribute_epsilon: in nats, of all reports of a user's lifetime, for two users who differ in one attribute: as
         much as `epsilon`.
     changed: in nats, for each further cell of the view that the user is asked about.
-    counters, state_bytes: memory of a window, for each source partition.
     dependence: expected mean AVD between joint distributions of two attributes and the products of their margins.
     design: the design in use.
     others: the best of the other designs, for the number of users that the design is chosen for.
     relations: what RR-LDP would give that hides a record, or an attribute, as well as the views do.
     """
 
-    bits: int
-    report_bytes: int
     epsilon: float
     per_report: float
     attribute_epsilon: float
     changed: float
-    counters: int
-    state_bytes: int
     dependence: float
     design: DesignPlan
     others: tuple[DesignPlan, ...]
@@ -109,8 +101,6 @@ class Plan(AnyPlan):
         fresh = ("one report", f"epsilon {shown_epsilon(self.per_report)}, whose noise is partly fresh")
         users = tuple(f"{each.users:,} users" for each in self.design.avd)
         yield self.head(
-            ("a report", f"{self.bits} bits, {quantity(self.report_bytes, 'byte')} with padding"),
-            ("a window and partition", memory(self.state_bytes)),
             ("all reports of a user's lifetime", f"epsilon {shown_epsilon(self.epsilon)}, between any two records"),
             (
                 "of records that differ in one attribute",
@@ -197,17 +187,12 @@ def plan(collection: ViewsCollection, *, populations: Sequence[int] = POPULATION
         )
         if set(each.views) != set(design.views) or each.weights != design.weights
     ]
-    return Plan(
-        collection=collection.name,
-        fingerprint=collection.fingerprint.hex(),
-        bits=questions.bits,
-        report_bytes=row_width(questions.bits),
+    return Plan.of(
+        collection,
         epsilon=questions.lifetime,
         per_report=questions.epsilon,
         attribute_epsilon=questions.lifetime,
         changed=questions.lifetime,
-        counters=questions.counters,
-        state_bytes=questions.counters * SUM_BYTES,
         dependence=dependence,
         design=_planned(design, populations, dependence),
         others=tuple(_planned(other, populations, dependence) for other in others[:_RUNNERS_UP]),

@@ -9,13 +9,26 @@ import numpy as np
 import pytest
 import yaml
 
-from stream_ldp.audit.specified_rows import OneWord, differences, keyed_differences
-from stream_ldp.kinds import KINDS, kind_of, parse_collection
+from stream_ldp.audit.specified_rows import OneWord, differences, keyed_differences, round_differences
+from stream_ldp.audit.wire.sets import Sets
+from stream_ldp.kinds import KINDS, kind_of, parse_collection, rounds_of
+from stream_ldp.mechanisms import DirectResponse, FrequencyOracle
 from stream_ldp.mechanisms.randomness import permanent
 from stream_ldp.mechanisms.randomness.permanent import KeyedWords
+from tests.client.items import films
 from tests.coins import TEXT as COINS
 from tests.schemas.recorded import COLLECTIONS
 from tests.toy import Coins
+
+#: Whose phases answer by every response there is.
+MECHANISMS = [
+    "{kind: svim, epsilon: 3, k: 3, set_size: 4}",
+    "{kind: gfim, epsilon: 2.345, k: 2, k_max: 4, set_size: 2}",
+    "{kind: gfim-users, epsilon: 1, k: 2, set_size: 3}",
+    "{kind: gfim, epsilon: 3, k: 2, k_max: 4, set_size: 2, hash_bits: 3}",
+    "{kind: ldpminer, epsilon: 4, k: 3, set_size: 3}",
+    "{kind: loloha, epsilon: 1, lifetime: 2, k: 2, set_size: 2}",
+]
 
 
 def found(text: str, reports: Callable[..., Any] | None = None) -> list[str]:
@@ -71,3 +84,28 @@ def test_a_collection_that_spends_more_than_its_file_says_is_found() -> None:
 def test_equal_words_decide_by_their_thresholds_alone(word: int) -> None:
     thresholds = np.array([0, 2**31 - 2, 2**31 + 2, 2**32])
     assert OneWord(word).below(thresholds).tolist() == [word < threshold for threshold in thresholds.tolist()]
+
+
+def found_in_rounds(mechanism: str) -> list[str]:
+    collection: Any = films(mechanism=mechanism, size="10s")
+    asked = rounds_of(collection).asked(collection, 0)
+    return list(round_differences(collection, kind_of(collection).reports, asked, Sets(collection.document)))
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_honest_answers_of_every_method_are_those_of_the_specification(mechanism: str) -> None:
+    assert found_in_rounds(mechanism) == []
+
+
+def test_an_answer_to_another_slot_or_through_another_noise_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    original: Any = FrequencyOracle.sampled
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            FrequencyOracle,
+            "sampled",
+            lambda self, *sets, padding, entropy: original(self, *sets, padding=max(padding - 1, 1), entropy=entropy),
+        )
+        assert "a row is not that of the specification" in found_in_rounds(MECHANISMS[0])[0]
+    with monkeypatch.context() as patch:
+        patch.setattr(DirectResponse, "respond", lambda self, values, *, entropy: np.asarray(values))
+        assert found_in_rounds(MECHANISMS[0]) != []

@@ -10,7 +10,8 @@ from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import app
 from stream_ldp.kafka.cluster import Cluster
-from stream_ldp.kafka.registry import Registration, read_registry
+from stream_ldp.kafka.registry import Registration
+from stream_ldp.kafka.registry_log import read_registry
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import ExistingTopic, TopicSpec
 from stream_ldp.records.collection import JointCollection

@@ -13,7 +13,8 @@ from aiokafka.errors import KafkaConnectionError, TopicAuthorizationFailedError
 from stream_ldp.kafka import producer, registry
 from stream_ldp.kafka.cluster import Cluster
 from stream_ldp.kafka.log import LogReader
-from stream_ldp.kafka.registry import Registration, RegistryError, read_registration, read_registry, register
+from stream_ldp.kafka.registry import Registration, RegistryError, read_registration, register
+from stream_ldp.kafka.registry_log import read_registry
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.pipeline.retirement import Retirement

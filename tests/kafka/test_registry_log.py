@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stream_ldp.kafka.memory import MemoryBroker, connected
-from stream_ldp.kafka.registry import Registration, read_registration, read_registry, register
-from stream_ldp.kafka.registry_log import RegistryLog, read_registry_log
+from stream_ldp.kafka.registry import Registration, read_registration, register
+from stream_ldp.kafka.registry_log import RegistryLog, read_registry, read_registry_log
 from stream_ldp.kafka.settings import Settings
 from tests.client.examples import collection_of
 
@@ -30,7 +30,7 @@ async def test_the_newest_registration_holds_and_a_record_that_is_none_is_named(
         await registry.read()
         assert registry.registered == {"care-survey": paused}, "what was registered before junk holds"
         assert set(registry.unreadable) == {"care-survey", "\ufffd\\x1b"}
-        assert f"offset 2 of {TOPIC} is not a registration" in registry.unreadable["care-survey"]
+        assert f"offset 2 of topic {TOPIC} is not a registration" in registry.unreadable["care-survey"]
         broker.put(TOPIC, known.value, key=known.key)
         await registry.read()
         assert set(registry.unreadable) == {"\ufffd\\x1b"}

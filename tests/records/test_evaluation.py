@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.evaluation.repeats import each_repeat
+from stream_ldp.evaluation.experiment import each_repeat
 from stream_ldp.evaluation.trial import Trial
 from stream_ldp.mechanisms import RRLDP
 from stream_ldp.pipeline.statistics import RowCounts

@@ -26,7 +26,7 @@ from stream_ldp.records.estimators import hidden_factor
 from stream_ldp.records.estimators.likelihood import Likelihood
 from stream_ldp.records.layout import JointLayout
 from stream_ldp.records.series import EstimateSpec
-from stream_ldp.records.solve import solve
+from stream_ldp.records.solve import SmallCache, solve
 from tests.read_back import read_back
 
 MECHANISMS = ["{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}", "{kind: rr-ldp, f: 0.25}", "{kind: k-rr, epsilon: 2}"]
@@ -481,3 +481,28 @@ def test_whoever_takes_the_pseudonym_of_another_speaks_for_that_user_alone() -> 
     assert spoken.linked is not None
     assert spoken.linked.users == 2_000
     assert spoken.joint() == pytest.approx(instead.joint(), abs=1e-6), "as if the user had never said anything else"
+
+
+def test_what_is_asked_again_is_not_made_again_and_what_was_asked_longest_ago_is_forgotten() -> None:
+    kept: SmallCache[str] = SmallCache(most=2)
+    made: list[str] = []
+
+    def of(key: str) -> str:
+        return kept.of(key, lambda: made.append(key) or key.upper())  # type: ignore[func-returns-value]
+
+    assert [of(key) for key in "abab"] == ["A", "B", "A", "B"]
+    assert made == ["a", "b"]
+    assert [of(key) for key in "acab"] == ["A", "C", "A", "B"]
+    assert made == ["a", "b", "c", "b"]
+
+
+def test_a_result_may_be_none_and_a_failure_is_not_kept() -> None:
+    kept: SmallCache[None] = SmallCache(most=2)
+    made = []
+    for _ in range(2):
+        kept.of("none", lambda: made.append(1))
+    assert made == [1]
+    with pytest.raises(ZeroDivisionError):
+        kept.of("failed", lambda: [None][1 // 0])
+    kept.of("failed", lambda: made.append(2))
+    assert made == [1, 2]

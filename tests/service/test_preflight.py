@@ -188,7 +188,7 @@ async def test_a_record_that_is_not_a_registration_is_named_by_its_offset_and_pa
         for key, value in ((b"films", b"not a registration"), (b"care", None), (b"care", b'{"version": 2}')):
             await producer.send_and_wait(topic, key=key, value=value)
     assert await preflight(settings, {FILE: _care()})
-    for offset in (1, 2, 3):
+    for offset in (1, 3):  # the newest of each name
         assert f"offset {offset} of topic {topic} is not a registration" in caplog.text
     assert "it has version 2, this release reads 1" in caplog.text
 

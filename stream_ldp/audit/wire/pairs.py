@@ -58,9 +58,6 @@ class Pairs(AskedInTurn):
         share = min(max((number - least) / (largest - least), 0.0), 1.0)
         return 2 * held[slot] + int(word < round(share * WHOLE))
 
-    def row(self, secret: bytes, record: Held) -> bytes:
-        return self.whole_row(secret, record, time_ms=0, words=iter(()))
-
     def whole_row(
         self,
         secret: bytes | None,

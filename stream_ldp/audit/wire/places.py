@@ -51,9 +51,6 @@ class Places(AskedInTurn):
         region = list(self.regions).index(record["region"])
         return region * len(self.epsilons) + self.epsilons.index(float(record["epsilon"]))
 
-    def row(self, secret: bytes, record: Mapping[str, Json]) -> bytes:
-        return self.whole_row(secret, record, time_ms=0, words=iter(()))
-
     def whole_row(
         self,
         secret: bytes | None,

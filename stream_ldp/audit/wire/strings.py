@@ -68,9 +68,6 @@ class Strings(AskedInTurn):
         longer = [*symbols, 0]
         return [bucket_of(symbols, seed, 7), *(longer[2 * i] * m + longer[2 * i + 1] for i in asked)]
 
-    def row(self, secret: bytes, record: Mapping[str, str | None]) -> bytes:
-        return self.whole_row(secret, record, time_ms=0, words=iter(()))
-
     def whole_row(
         self,
         secret: bytes | None,

@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import math
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from stream_ldp.collection import CollectionError
 from stream_ldp.collection.located import parse_document, parse_model
 from stream_ldp.errors import ParameterError
-from stream_ldp.evaluation.ways import drawn_sets
 from stream_ldp.kinds import kind_of_document
 
 if TYPE_CHECKING:
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.evaluation.trial import Evaluation, KnownTable
     from stream_ldp.pipeline.kind import Kind
+
+#: Most sets of attributes that are counted before some are drawn, and draws for each set that is wanted.
+_ENUMERATED, _DRAWS = 20_000, 1_000
 
 #: What joins the name of a group of estimates to the number of one of them.
 _OF_GROUP = "-way-"
@@ -58,6 +63,28 @@ class Ways:
                     "attributes"
                 )
         return found
+
+
+def drawn_sets(sizes: Sequence[int], *, ways: int, sets: int, most_cells: int, seed: int) -> list[tuple[int, ...]]:
+    """Draw sets of so many attributes whose joint distributions have at most so many cells; all if there are fewer.
+
+    Returns:
+        Ascending positions, in their order; empty if no set has so few cells.
+    """
+    if math.comb(len(sizes), ways) <= _ENUMERATED:
+        every = combinations(range(len(sizes)), ways)
+        small = [of for of in every if math.prod(sizes[place] for place in of) <= most_cells]
+        if len(small) <= sets:
+            return small
+    generator = np.random.default_rng(seed)
+    found: set[tuple[int, ...]] = set()
+    for _ in range(_DRAWS * sets):
+        if len(found) == sets:
+            break
+        of = tuple(sorted(generator.choice(len(sizes), ways, replace=False).tolist()))
+        if math.prod(sizes[place] for place in of) <= most_cells:
+            found.add(of)
+    return sorted(found)
 
 
 def group_of(series: str) -> str:

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_ldp.audit.specified_rounds import asked_by, round_differences
-from stream_ldp.audit.specified_rows import OneWord
+from stream_ldp.audit.specified_rows import OneWord, asked_by, round_differences
 from stream_ldp.audit.wire.notation import fingerprint_of
 from stream_ldp.client.audit.chance import CHANCE, differing_bit, id_problems
 from stream_ldp.client.audit.finding import Finding, finding

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from stream_ldp.collection import Series
 
 #: The most and the least seconds between two flushes, by which an answer can be later than its window or its `every`.
 #: Each takes three round trips to the brokers, some 20 ms, in which nothing is counted, and its records are read and
@@ -53,11 +59,9 @@ class Sending:
         return due
 
 
-def flush_seconds(every_ms: int) -> float:
-    """Return the seconds between two flushes of a collection.
-
-    every_ms: the shortest time between provisional answers of one of its series.
-    """
+def flush_seconds(series: Iterable[Series]) -> float:
+    """Return the seconds between two flushes of a collection of these series."""
+    every_ms = min(each.every_ms for each in series)
     return max(LEAST_FLUSH_SECONDS, min(FLUSH_SECONDS, every_ms / 1_000 / FLUSHES))
 
 

@@ -42,6 +42,13 @@ def rows_of(written: list[str]) -> list[bytes]:
     return [bytes.fromhex(row) for row in written]
 
 
+def row_of(asking: Asking, secret: bytes, record: dict[str, Any]) -> bytes:
+    """The row that a user repeats."""
+    if isinstance(asking, Sampled):
+        return asking.row(secret, record)
+    return asking.whole_row(secret, record, time_ms=0, words=iter(()))
+
+
 def same_batch(vector: dict[str, Any], fingerprint: bytes) -> bool:
     made = encoded(
         rows_of(vector["rows"]),
@@ -359,7 +366,7 @@ def answers(name: str, client: Callable[[str, dict[str, Any]], Asking]) -> None:
         asking = client(vector["meaning"], vector["file"])
         assert asking.fingerprint.hex() == vector["fingerprint"]
         secrets = rows_of(vector["secrets"])
-        rows = [[asking.row(secret, record).hex() for secret in secrets] for record in vector["records"]]
+        rows = [[row_of(asking, secret, record).hex() for secret in secrets] for record in vector["records"]]
         assert rows == vector["rows"]
         for fresh in vector.get("fresh", ()):
             assert isinstance(asking, Sampled)

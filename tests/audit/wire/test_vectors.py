@@ -29,6 +29,7 @@ from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.rounds import Round
 from stream_ldp.strings import permanent as string_answers
 from stream_ldp.strings.collection import StringCollection
+from tests.audit.wire.test_golden import row_of
 from tests.paths import GOLDEN, REPOSITORY, vectors
 
 PAGE = (REPOSITORY / "docs" / "wire.md").read_text(encoding="utf-8")
@@ -111,7 +112,7 @@ def test_the_package_and_a_client_written_from_the_page_answer_alike(name: str) 
     secrets = [hashlib.sha256(bytes([number])).digest() for number in range(8, 40)]
     for vector in vectors(name):
         client = client_of(vector)
-        rows = [[client.row(secret, record).hex() for secret in secrets] for record in vector["records"]]
+        rows = [[row_of(client, secret, record).hex() for secret in secrets] for record in vector["records"]]
         assert permanent_rows(collection_of(vector["file"]), vector["records"], secrets) == rows
 
 
@@ -197,8 +198,8 @@ def test_the_examples_of_the_page_are_those_of_its_client() -> None:
     """Sections 17 to 19 and 21."""
     places, strings = vectors("places")[0], vectors("strings")[0]
     client, words = client_of(places), client_of(strings)
-    shown = [client.row(SECRET, record).hex() for record in places["records"][:2]]
-    shown += [words.row(SECRET, {"word": "banana"}).hex(), *(each["fingerprint"] for each in (places, strings))]
+    shown = [row_of(client, SECRET, record).hex() for record in places["records"][:2]]
+    shown += [row_of(words, SECRET, {"word": "banana"}).hex(), *(each["fingerprint"] for each in (places, strings))]
     diets = {
         "collection": "diets",
         "mechanism": {"kind": "sampled", "epsilon": 2, "mean": "hybrid"},
@@ -210,7 +211,7 @@ def test_the_examples_of_the_page_are_those_of_its_client() -> None:
         "window": {"size": "10s"},
     }
     pairs = vectors("pairs")[0]
-    shown += [client_of(pairs).row(SECRET, {"search": "12.5"}).hex(), pairs["fingerprint"]]
+    shown += [row_of(client_of(pairs), SECRET, {"search": "12.5"}).hex(), pairs["fingerprint"]]
     meaning = collection_of(diets).meaning
     asking = Sampled(meaning, diets)
     row = asking.row(SECRET, {"diet": "fish", "age": 41, "smokes": "no"}).hex()

@@ -57,9 +57,9 @@ log = logging.getLogger(__name__)
 #: Longest wait for records, in milliseconds, by which the notice of an idle partition can be late.
 POLL_MS = 250
 
-#: Longest wait for records of a collection that nobody reports to, in milliseconds; what is said of its topics may be
-#: as old. Hundreds of them take no more of a processor than a few that are used.
-QUIET_MS = 20_000
+#: Longest wait for records of a collection that nobody reports to, in milliseconds, and where the worker has many,
+#: for each of them; what is said of its topics may be as old. So the number of such turns a second has a limit.
+QUIET_MS, QUIET_EACH_MS = 20_000, 200
 
 #: Milliseconds of a turn, beside its wait for records, that count as silence of producers: longer than it takes to
 #: ask and to flush, and too short for a worker that was suspended to take its own absence for theirs.
@@ -279,7 +279,7 @@ class Ingest(Service):
     def _wait_ms(self) -> int:
         """Milliseconds that a turn waits for records at most: a flush must not wait for those that do not come."""
         if self._rest_ms > POLL_MS:
-            return math.ceil(min(self._rest_ms, QUIET_MS))
+            return math.ceil(self._rest_ms)
         left_ms = round(1_000 * (self._flushed_at + self._flush_seconds - self._clock()))
         return min(max(1, left_ms), POLL_MS)
 
@@ -324,7 +324,9 @@ class Ingest(Service):
         idle_ms = self.collection.window.idle_timeout_ms
         if idle_ms is not None and len({state.panes_closed for state in states}) > 1:
             return 0.0  # Those that are behind follow the others as soon as they are idle.
+        longest_ms = QUIET_MS if self._others else max(QUIET_MS, QUIET_EACH_MS * self._ownership.collections)
         rest_ms = min((state.rests_ms for state in states), default=math.inf)
+        rest_ms = min(rest_ms, longest_ms)
         if self._others and idle_ms is not None and any(state.watermark_ms is not None for state in states):
             # An idle partition follows those of other workers, which are asked about at each turn.
             rest_ms = min(rest_ms, idle_ms / 2)

@@ -334,6 +334,11 @@ class Ownership:
             self._seek(partition, owned.state.position)
 
     @property
+    def collections(self) -> int:
+        """Number of collections that this worker counts."""
+        return self._reports.collections
+
+    @property
     def assigned(self) -> bool:
         """Whether the group has assigned some partition to this worker."""
         return bool(self._reports.assignment(self._topic))

@@ -232,6 +232,11 @@ class ReportsGroup(ConsumerRebalanceListener):  # type: ignore[misc]
                 await self._members[topic].on_partitions_assigned(partitions)
                 self.wake(topic)
 
+    @property
+    def collections(self) -> int:
+        """Number of collections that are counted."""
+        return len(self._members)
+
     def assignment(self, topic: str) -> set[TopicPartition]:
         """Return the partitions of a topic that the group has assigned to this worker."""
         if self._consumer is None:

@@ -19,6 +19,7 @@ from stream_ldp.service.ingest import (
     LETTER_BYTES,
     MAX_RECORDS,
     POLL_MS,
+    QUIET_EACH_MS,
     QUIET_MS,
     STANDSTILL_SECONDS,
     UNANSWERED_SECONDS,
@@ -26,6 +27,7 @@ from stream_ldp.service.ingest import (
 )
 from stream_ldp.service.ownership import Ownership
 from stream_ldp.service.rejection_log import SUM_SECONDS
+from stream_ldp.service.reports_group import ReportsGroup
 from tests.service.memory import COLLECTION, MemoryKafka
 
 
@@ -88,11 +90,14 @@ async def test_a_flush_does_not_wait_for_records_that_do_not_come(
 
 
 async def test_a_collection_that_nobody_reports_to_turns_seldom_until_the_first_report(
-    ingest: Ingest, kafka_in_memory: MemoryKafka
+    ingest: Ingest, kafka_in_memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = kafka_in_memory
     await turn(ingest, memory, seconds=2.0)
     assert memory.waits_ms[-1] == QUIET_MS
+    monkeypatch.setattr(ReportsGroup, "collections", 300)
+    await turn(ingest, memory, seconds=2.0)
+    assert memory.waits_ms[-1] == 300 * QUIET_EACH_MS, "five turns a second are enough for hundreds"
     memory.report()
     await turn(ingest, memory, seconds=2.0)
     assert memory.waits_ms[-1] <= POLL_MS

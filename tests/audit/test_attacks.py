@@ -105,14 +105,20 @@ def test_a_broken_mechanism_is_caught(kind: type[RRLDP], parameters: dict[str, f
 
 @pytest.mark.parametrize(
     ("words", "parameters"),
+    # That each of them is the same as another is quickly shown in test_record_reports.py.
     [
-        pytest.param(broken.IgnoresSecret, LOW_NOISE, marks=pytest.mark.long),
-        (broken.IgnoresSecret, PERMANENT_ALONE),
-        (broken.IgnoresValue, PERMANENT_ALONE),
-        (broken.IgnoresAttribute, LOW_NOISE),
-        pytest.param(broken.IgnoresAttribute, PERMANENT_ALONE, marks=pytest.mark.long),
-        (broken.IgnoresBit, LOW_NOISE),
-        pytest.param(broken.IgnoresBit, PERMANENT_ALONE, marks=pytest.mark.long),
+        pytest.param(words, parameters, marks=() if number == 0 else pytest.mark.long)
+        for number, (words, parameters) in enumerate(
+            [
+                (broken.IgnoresSecret, PERMANENT_ALONE),
+                (broken.IgnoresSecret, LOW_NOISE),
+                (broken.IgnoresValue, PERMANENT_ALONE),
+                (broken.IgnoresAttribute, LOW_NOISE),
+                (broken.IgnoresAttribute, PERMANENT_ALONE),
+                (broken.IgnoresBit, LOW_NOISE),
+                (broken.IgnoresBit, PERMANENT_ALONE),
+            ]
+        )
     ],
 )
 def test_permanent_words_that_are_shared_are_caught(

@@ -34,7 +34,7 @@ def differences(mechanism: Mechanism, words: type[PermanentWords] = PermanentWor
     "mechanism",
     [
         RRLDP(sizes=(2, 3), **LOW_NOISE),
-        RRLDP(sizes=(30, 2, 5), f=0.5, p=0.5, q=0.75),
+        pytest.param(RRLDP(sizes=(30, 2, 5), f=0.5, p=0.5, q=0.75), marks=pytest.mark.long),
         RRLDP(sizes=(3,), f=0.3),
         KRR(sizes=(3, 4, 5), attribute_epsilon=2.0),
     ],

@@ -248,12 +248,6 @@ def machine(collection: ItemCollection) -> type[Epochs]:
     return type("Machine", (Epochs,), {"collection": collection, "happened": set[str]()})
 
 
-#: In the short suite, one kind of method lives in each kind of schedule.
-SOME = [
-    pytest.param(each, marks=pytest.mark.long if each == ("ldpminer", "pipelined") else ()) for each in COLLECTIONS
-]
-
-
 @pytest.mark.parametrize(
     "which",
     # Where phases overlap, each history takes three times as long: the two tests below live some of them.
@@ -262,11 +256,15 @@ SOME = [
 )
 def test_any_history_leads_to_the_same_answer_as_the_batch(which: tuple[str, str]) -> None:
     tried = machine(COLLECTIONS[which])
-    run(tried, histories=examples(40, quick=10))
+    run(tried, histories=examples(40, quick=7))
     assert tried.happened >= EVENTS - {"bad_checksum", "duplicate"} | {"closed_phase"}
 
 
-@pytest.mark.parametrize("which", SOME, ids=" ".join)
+@pytest.mark.parametrize(
+    "which",
+    [pytest.param(each, marks=() if each == ("svim", "pipelined") else pytest.mark.long) for each in COLLECTIONS],
+    ids=" ".join,
+)
 def test_a_merge_finds_the_windows_that_a_look_at_all_its_panes_finds(which: tuple[str, str]) -> None:
     run(
         type("Machine", (machine(COLLECTIONS[which]),), {"merging": LooksAtEverything}),
@@ -278,7 +276,8 @@ def test_a_merge_finds_the_windows_that_a_look_at_all_its_panes_finds(which: tup
     ("rule_", "broken"),
     [
         ("stream_ldp.sets.series.round_statistic", lambda series, fingerprint: series.of),
-        ("stream_ldp.pipeline.newest_finals.KEPT_FINALS", 1),
+        # Found after more histories than the other.
+        pytest.param("stream_ldp.pipeline.newest_finals.KEPT_FINALS", 1, marks=pytest.mark.long),
     ],
     ids=["rounds share a name", "one final is kept"],
 )

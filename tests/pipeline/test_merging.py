@@ -358,8 +358,8 @@ def operations(work: Callable[[], object]) -> int:
 def test_the_work_after_an_outage_grows_as_the_number_of_windows_to_decide(window: str) -> None:
     """If every final looked at all windows, five times as many windows would be 25 times the work."""
     collection = collection_of(window=window)
-    assert operations(functools.partial(catch_up, collection, 50)) < 6 * operations(
-        functools.partial(catch_up, collection, 10)
+    assert operations(functools.partial(catch_up, collection, 30)) < 6 * operations(
+        functools.partial(catch_up, collection, 6)
     )
 
 
@@ -388,7 +388,7 @@ def backlog_of(collection: JointCollection, panes: int) -> Merge:
 
 def test_a_merge_bounds_the_windows_of_one_call() -> None:
     """A call keeps the event loop: a jump of the watermark by a day of windows must not stop it for seconds."""
-    small, large = backlog_of(SURVEY, 2_000), backlog_of(SURVEY, 4_000)
+    small, large = backlog_of(SURVEY, 1_000), backlog_of(SURVEY, 2_000)
     assert operations(large.refresh) < 1.2 * operations(small.refresh)
     assert not large.refresh()
     while not large.refresh():
@@ -397,11 +397,11 @@ def test_a_merge_bounds_the_windows_of_one_call() -> None:
 
 
 def test_a_merge_forgets_a_bounded_number_of_panes_in_one_call() -> None:
-    merge = backlog_of(SURVEY, 4_000)
+    merge = backlog_of(SURVEY, 2_000)
     for series in (JOINT, MARGINAL):
-        decide(merge, 3_999 * MINUTE_MS, series)
+        decide(merge, 1_999 * MINUTE_MS, series)
     merge.forget()
-    assert 0 < merge.panes < 4_000
+    assert 0 < merge.panes < 2_000
     while merge.panes:
         merge.forget()
     merge.apply(partial(1, end=11))

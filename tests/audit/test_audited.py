@@ -53,6 +53,7 @@ def test_each_claim_of_each_kind_counts(kind: str, monkeypatch: pytest.MonkeyPat
     assert kind_of(parse_collection(COLLECTIONS[kind])).name == kind
     assert found.claims
     assert not found.disproved
+    assert not found.differences
     for part in ("claims", "wide"):
         claims = getattr(found, part)
         for place, sound in enumerate(claims):

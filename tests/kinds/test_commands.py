@@ -106,7 +106,7 @@ def test_a_plan_says_what_any_windows_cost_and_how_often_a_user_can_be_asked(
 ) -> None:
     path = tmp_path / "rotated.yaml"
     path.write_text(rotated_text(subject), encoding="utf-8")
-    planned = json.loads(output("plan", path, "--json"))
+    planned = json.loads(output("plan", path, "--json", "--users", 1_000))
     (turns,) = planned["w_event"]
     (claim,) = w_event_claims(rotated, [], claimed=turns["epsilon"])
     assert (claim.about["windows"], claim.about["turns"]) == (3, 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
@@ -13,11 +12,11 @@ from pydantic import Field, model_validator
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.direct import DirectResponse
-from stream_ldp.mechanisms.frequency_oracle import BucketOracle
+from stream_ldp.mechanisms.frequency_oracle import BitOracle
 from stream_ldp.mechanisms.local_hashing import BUCKET_BITS, cohort_oracle
 from stream_ldp.mechanisms.oracle_spec import Cohorts, EpsilonSpec, Hashing
-from stream_ldp.mechanisms.packing import bit_sums, unused_clear
-from stream_ldp.mechanisms.randomizer import AnswerCost, OutputDistribution, checked_values, no_outputs
+from stream_ldp.mechanisms.packing import unused_clear
+from stream_ldp.mechanisms.randomizer import AnswerCost, OutputDistribution, checked_values, independent_bits
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, threshold
 from stream_ldp.mechanisms.repeated import ShownThroughNoise
 from stream_ldp.mechanisms.rr_loss import rr_epsilon
@@ -57,7 +56,7 @@ class BloomCost(ShownThroughNoise):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class BloomResponse(BucketOracle):
+class BloomResponse(BitOracle):
     """RAPPOR (Erlingsson, Pihur and Korolova, 2014, section 3.1): a Bloom filter of h hashes, perturbed twice.
 
     The permanent response keeps each bit of the filter with 1 - f/2. The instantaneous response sends a permanent 1
@@ -153,16 +152,6 @@ class BloomResponse(BucketOracle):
         return one, other
 
     @property
-    def bits(self) -> int:
-        """Bits of a report."""
-        return self.size
-
-    @property
-    def counters(self) -> int:
-        """Number of counters: one for each bit."""
-        return self.size
-
-    @property
     def support(self) -> tuple[float, float]:
         """q* and p*, the probabilities that a bit is sent as 1 which is in the filter, and which is not."""
         return float(self.chance(1)), float(self.chance(0))
@@ -204,27 +193,10 @@ class BloomResponse(BucketOracle):
         """See `Randomizer.valid`: all filters are possible."""
         return unused_clear(rows, self.bits)
 
-    def add(self, rows: NDArray[np.uint8], *, to: NDArray[np.int64]) -> None:
-        """Count the reports in which each bit is 1, shape (size,)."""
-        to += bit_sums(rows, self.bits)
-
-    def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:  # noqa: ARG002
-        return sums.astype(np.float64)
-
     def stated(self) -> OutputDistribution:
         """See `Randomizer.stated`: the bits are independent."""
-        outputs = no_outputs(self.inputs, self.bits)
-        filters = self._filters(np.arange(self.inputs))
-        chances = [self.chance(0), self.chance(1)]
-        for value, report in np.ndindex(outputs.shape):
-            outputs[value, report] = math.prod(
-                (
-                    chances[int(bit)] if report >> place & 1 else 1 - chances[int(bit)]
-                    for place, bit in enumerate(filters[value])
-                ),
-                start=Fraction(1),
-            )
-        return outputs
+        chances, filters = [self.chance(0), self.chance(1)], self._filters(np.arange(self.inputs)).astype(int)
+        return independent_bits([[chances[bit] for bit in row] for row in filters.tolist()])
 
     def small(self) -> Self:
         """See `Randomizer.small`: just enough bits for two filters without a common one."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
+from stream_ldp.mechanisms.packing import bit_sums, bits_at
 from stream_ldp.mechanisms.randomizer import Randomizer, ValueRandomizer
 from stream_ldp.mechanisms.support import leverage
 
@@ -52,6 +53,33 @@ class BucketOracle(Randomizer):
         if not reports:
             return np.zeros(self.size)
         return (self.supports(sums, reports=reports) / reports - q) / (p - q)
+
+
+class BitOracle(BucketOracle):
+    """One whose reports have a bit for each value; a report supports those whose bits are 1."""
+
+    __slots__ = ()
+
+    @property
+    def bits(self) -> int:
+        """Bits of a report."""
+        return self.size
+
+    @property
+    def counters(self) -> int:
+        """Number of counters: one for each bit."""
+        return self.size
+
+    def add(self, rows: NDArray[np.uint8], *, to: NDArray[np.int64]) -> None:
+        """Count the reports in which each bit is 1, shape (size,)."""
+        to += bit_sums(rows, self.size)
+
+    def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:  # noqa: ARG002
+        return sums.astype(np.float64)
+
+    def supported(self, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """See `FrequencyOracle.supported`."""
+        return bits_at(rows, values, self.size)
 
 
 class FrequencyOracle(BucketOracle, ValueRandomizer):

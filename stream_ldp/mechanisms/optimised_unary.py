@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.direct import DirectResponse
-from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, no_outputs
+from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, independent_bits
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 from stream_ldp.mechanisms.unary import MAX_SIZE, UnaryResponse
 
@@ -67,17 +66,10 @@ class OptimisedUnaryResponse(UnaryResponse):
 
     def stated(self) -> OutputDistribution:
         """See `FrequencyOracle.stated`: the bits are independent."""
-        outputs = no_outputs(self.inputs, self.bits)
-        chances = [Fraction(RESOLUTION - self.response.kept, RESOLUTION), Fraction(1, 2)]
-        for value, report in np.ndindex(outputs.shape):
-            outputs[value, report] = math.prod(
-                (
-                    chances[value == bit] if report >> bit & 1 else 1 - chances[value == bit]
-                    for bit in range(self.size)
-                ),
-                start=Fraction(1),
-            )
-        return outputs
+        other, own = Fraction(RESOLUTION - self.response.kept, RESOLUTION), Fraction(1, 2)
+        return independent_bits(
+            [[own if value == bit else other for bit in range(self.size)] for value in range(self.inputs)]
+        )
 
     def small(self) -> Self:
         """See `FrequencyOracle.small`: half as many values."""

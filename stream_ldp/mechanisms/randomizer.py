@@ -6,6 +6,7 @@ values; others, such as the response to a number, are decoded in their own way.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
@@ -18,6 +19,8 @@ from stream_ldp.mechanisms.plausibility import UNTESTED, PlausibilityTest
 from stream_ldp.mechanisms.privacy_loss import round_up
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms.blanket import Blanket
@@ -275,6 +278,19 @@ class ValueRandomizer(Randomizer):
 def no_outputs(inputs: int, bits: int) -> OutputDistribution:
     """Return an output distribution to be filled in, 0 everywhere, shape (inputs, 2^bits)."""
     return np.full((inputs, 2**bits), Fraction(0), dtype=object)
+
+
+def independent_bits(chances: Sequence[Sequence[Fraction]]) -> OutputDistribution:
+    """Return the output distribution of reports whose bits are independent of each other.
+
+    chances: P(bit is 1 | input), a row for each input.
+    """
+    outputs = no_outputs(len(chances), len(chances[0]))
+    for value, report in np.ndindex(outputs.shape):
+        outputs[value, report] = math.prod(
+            (one if report >> place & 1 else 1 - one for place, one in enumerate(chances[value])), start=Fraction(1)
+        )
+    return outputs
 
 
 def checked_values(values: NDArray[np.integer], *, choices: int | None = None) -> NDArray[np.int64]:

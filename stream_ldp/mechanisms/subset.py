@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.blanket import Blanket
-from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
+from stream_ldp.mechanisms.frequency_oracle import BitOracle, FrequencyOracle
 from stream_ldp.mechanisms.odds import kept_inside, loss_of
-from stream_ldp.mechanisms.packing import bit_sums, bits_at, unused_clear
+from stream_ldp.mechanisms.packing import unused_clear
 from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 
@@ -27,7 +27,7 @@ _MOST = 700.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SubsetResponse(FrequencyOracle):
+class SubsetResponse(BitOracle, FrequencyOracle):
     """An oracle that sends a set of w of the k values, in which the user's own is with probability p.
 
     p = w e^epsilon / (w e^epsilon + k - w) (k-Subset; Ye and Barg, 2018, eq. 7; Wang et al., 2016), rounded down to a
@@ -88,16 +88,6 @@ class SubsetResponse(FrequencyOracle):
         return [self.size, self.members, self.kept]
 
     @property
-    def bits(self) -> int:
-        """Bits of a report."""
-        return self.size
-
-    @property
-    def counters(self) -> int:
-        """Number of counters: one for each value."""
-        return self.size
-
-    @property
     def support(self) -> tuple[float, float]:
         """See `FrequencyOracle.support`: a report supports its members."""
         p = self.kept / RESOLUTION
@@ -143,16 +133,6 @@ class SubsetResponse(FrequencyOracle):
             np.bitwise_count(rows).sum(axis=1, dtype=np.int64) == self.members
         )
         return valid
-
-    def add(self, rows: NDArray[np.uint8], *, to: NDArray[np.int64]) -> None:
-        """Count the reports whose set holds each value, shape (size,)."""
-        to += bit_sums(rows, self.size)
-
-    def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:  # noqa: ARG002
-        return sums.astype(np.float64)
-
-    def supported(self, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.bool_]:
-        return bits_at(rows, values, self.size)
 
     def stated(self) -> OutputDistribution:
         outputs = no_outputs(self.inputs, self.bits)

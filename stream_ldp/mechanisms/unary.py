@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
@@ -12,9 +10,9 @@ import numpy as np
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.direct import DirectResponse
-from stream_ldp.mechanisms.frequency_oracle import FrequencyOracle
-from stream_ldp.mechanisms.packing import bit_sums, bits_at, unused_clear
-from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, no_outputs
+from stream_ldp.mechanisms.frequency_oracle import BitOracle, FrequencyOracle
+from stream_ldp.mechanisms.packing import unused_clear
+from stream_ldp.mechanisms.randomizer import OutputDistribution, checked_values, independent_bits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +24,7 @@ MAX_SIZE = 2**16
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class UnaryResponse(FrequencyOracle):
+class UnaryResponse(BitOracle, FrequencyOracle):
     """An oracle that sends a value's one-hot code, keeping each bit with e^(epsilon/2) / (1 + e^(epsilon/2)).
 
     Basic one-time RAPPOR (Erlingsson, Pihur and Korolova, 2014), symmetric unary encoding in Wang, Blocki, Li and Jha
@@ -68,19 +66,9 @@ class UnaryResponse(FrequencyOracle):
         return [self.size, self.response.kept]
 
     @property
-    def bits(self) -> int:
-        """Bits of a report."""
-        return self.size
-
-    @property
     def public_draws(self) -> int | None:
         """See `FrequencyOracle.public_draws`: there is a decision for each bit."""
         return None
-
-    @property
-    def counters(self) -> int:
-        """Number of counters: one for each bit."""
-        return self.size
 
     @property
     def support(self) -> tuple[float, float]:
@@ -108,25 +96,12 @@ class UnaryResponse(FrequencyOracle):
     def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]:
         return unused_clear(rows, self.bits)
 
-    def add(self, rows: NDArray[np.uint8], *, to: NDArray[np.int64]) -> None:
-        """Count the reports in which each bit is 1, shape (size,)."""
-        to += bit_sums(rows, self.size)
-
-    def supports(self, sums: NDArray[np.int64 | np.float64], *, reports: float) -> NDArray[np.float64]:  # noqa: ARG002
-        return sums.astype(np.float64)
-
-    def supported(self, rows: NDArray[np.uint8], values: NDArray[np.integer]) -> NDArray[np.bool_]:
-        return bits_at(rows, values, self.size)
-
     def stated(self) -> OutputDistribution:
         """See `FrequencyOracle.stated`: the bits are independent."""
-        outputs = no_outputs(self.inputs, self.bits)
-        for value, report in np.ndindex(outputs.shape):
-            outputs[value, report] = math.prod(
-                (self.response.probability(int(value == bit), report >> bit & 1) for bit in range(self.size)),
-                start=Fraction(1),
-            )
-        return outputs
+        other, own = (self.response.probability(bit, 1) for bit in (0, 1))
+        return independent_bits(
+            [[own if value == bit else other for bit in range(self.size)] for value in range(self.inputs)]
+        )
 
     def small(self) -> Self:
         """See `FrequencyOracle.small`: half as many values."""

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import ConfigDict, Field, model_validator
 
-from stream_ldp.collection import MAX_BITS, Label, Part, PositiveDuration, Topics, one_of, require_distinct
+from stream_ldp.collection import Label, Part, PositiveDuration, Topics, one_of, require_distinct
 from stream_ldp.collection.attributes import encode_record, require_mapping
 from stream_ldp.collection.located import Misplaced
-from stream_ldp.collection.records import CollectionOfRecords, Missing
+from stream_ldp.collection.records import Missing
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.pairs.keys import NOT_HELD, Key
 from stream_ldp.pairs.question import PairsQuestion
 from stream_ldp.pipeline.window_series import WindowSeries
 from stream_ldp.questions.attributes import AskedAttribute
+from stream_ldp.questions.collection import CollectionOfQuestions
 from stream_ldp.questions.oracles import value_oracle
 from stream_ldp.questions.questions import QuestionSet
 
@@ -91,7 +92,7 @@ class PairsSpec(Part):
     padding: int | None = Field(default=None, ge=1)
 
 
-class PairsCollection(CollectionOfRecords):
+class PairsCollection(CollectionOfQuestions):
     """A collection of key-value data, as a collection file describes it.
 
     mechanism: how users are asked, and what perturbs their answers.
@@ -113,12 +114,7 @@ class PairsCollection(CollectionOfRecords):
         padding = self.mechanism_spec.padding
         if padding is not None and padding > len(self.keys.names):
             raise Misplaced(f"nobody holds {padding} of {len(self.keys.names)} keys", "mechanism", "padding")
-        try:
-            questions = self.questions
-        except ParameterError as error:
-            raise Misplaced(str(error), "mechanism") from error
-        if questions.bits > MAX_BITS:
-            raise ParameterError(f"{questions.bits:,} bits a report; at most {MAX_BITS:,}")
+        self.checked_questions()
         return self
 
     @property
@@ -208,13 +204,11 @@ class PairsCollection(CollectionOfRecords):
         return super().encode_many(records, missing=missing)
 
     @property
-    def bits(self) -> int:
-        """Number of bits of a report."""
-        return self.questions.bits
+    def _columns(self) -> list[tuple[str, str]]:
+        return [(str(place), "<f8") for place in range(len(self.attributes))]
 
     def table(self, records: Table | Sequence[tuple[Any, ...]]) -> Table:
         """Return encoded records as a table of users, one a row, with a column for each key; NaN is not held."""
         if isinstance(records, np.ndarray):
             return records
-        columns = [(str(place), "<f8") for place in range(len(self.attributes))]
-        return np.array([tuple(record) or (NOT_HELD,) * len(columns) for record in records], dtype=columns)
+        return super().table([record or (NOT_HELD,) * len(self.attributes) for record in records])

@@ -9,16 +9,16 @@ import numpy as np
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from typing_extensions import TypeAliasType
 
-from stream_ldp.collection import MAX_BITS, Label, Part, PositiveDuration, Prior, Topics, one_of
+from stream_ldp.collection import Label, Part, PositiveDuration, Prior, Topics, one_of
 from stream_ldp.collection.attributes import refused_of
 from stream_ldp.collection.located import Misplaced, suggestion
-from stream_ldp.collection.records import CollectionOfRecords
 from stream_ldp.collection.values import encode_value, text_of
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.pipeline.window_series import WindowSeries
 from stream_ldp.places.questions import CLASS, PLACE, REGION, PlaceQuestion
 from stream_ldp.places.tree import PlaceTree, even_tree, named_tree
 from stream_ldp.questions.attributes import AskedAttribute
+from stream_ldp.questions.collection import CollectionOfQuestions
 from stream_ldp.questions.oracles import value_oracle
 from stream_ldp.questions.questions import MAX_QUESTIONS, QuestionSet
 
@@ -95,7 +95,7 @@ class _Epsilon(Choice):
             return super().encode(value)
 
 
-class PlaceCollection(CollectionOfRecords):
+class PlaceCollection(CollectionOfQuestions):
     """A collection of places, as a collection file describes it.
 
     mechanism: how users are asked, and what perturbs their places.
@@ -133,12 +133,7 @@ class PlaceCollection(CollectionOfRecords):
         asked = len(self.tree.regions) * len(self.mechanism_spec.epsilon)
         if asked > MAX_QUESTIONS:
             raise ParameterError(f"{asked:,} pairs of a region and an epsilon; at most {MAX_QUESTIONS:,}")
-        try:
-            questions = self.questions
-        except ParameterError as error:
-            raise Misplaced(str(error), "mechanism") from error
-        if questions.bits > MAX_BITS:
-            raise ParameterError(f"{questions.bits:,} bits a report; at most {MAX_BITS:,}")
+        self.checked_questions()
         return self
 
     @cached_property
@@ -226,16 +221,8 @@ class PlaceCollection(CollectionOfRecords):
         return (*refused_of(self.attributes[:1]), "place: one outside the region that its user has chosen")
 
     @property
-    def bits(self) -> int:
-        """Number of bits of a report."""
-        return self.questions.bits
-
-    def table(self, records: Table | Sequence[tuple[Any, ...]]) -> Table:
-        """Return encoded records as a table of users, one a row: place, region and epsilon, each by number."""
-        if isinstance(records, np.ndarray):
-            return records
-        columns = [(column, "<i8") for column in (PLACE, REGION, CLASS)]
-        return np.array([tuple(record) for record in records], dtype=columns)
+    def _columns(self) -> list[tuple[str, str]]:
+        return [(column, "<i8") for column in (PLACE, REGION, CLASS)]
 
     def chosen(self, table: Table) -> NDArray[np.int64]:
         """Return the number of the question that each user answers, int64, shape (n,)."""

@@ -20,8 +20,55 @@ if TYPE_CHECKING:
     from stream_ldp.questions.questions import Question, QuestionSet, Table
 
 
-class AskingCollection(CollectionOfRecords):
-    """A collection whose users are each asked one question, whatever is estimated from their answers.
+class CollectionOfQuestions(CollectionOfRecords):
+    """A collection whose users each answer one of some questions, or the only one."""
+
+    @property
+    def questions(self) -> QuestionSet[Question]:
+        """The questions.
+
+        Raises:
+            ParameterError: the mechanism cannot ask about what is to be told.
+        """
+        raise NotImplementedError
+
+    def checked_questions(self, *place: str) -> QuestionSet[Question]:
+        """Return the questions, of which each is known to be possible.
+
+        place: that in the file of what is too much to be told.
+
+        Raises:
+            Misplaced: one is not, or a report is too long.
+        """
+        try:
+            questions = self.questions
+        except Misplaced:
+            raise
+        except ParameterError as error:
+            raise Misplaced(str(error), "mechanism") from error
+        if questions.bits > MAX_BITS:
+            raise Misplaced(f"{questions.bits:,} bits a report; at most {MAX_BITS:,}", *place)
+        return questions
+
+    @property
+    def bits(self) -> int:
+        """Number of bits of a report."""
+        return self.questions.bits
+
+    @property
+    def _columns(self) -> list[tuple[str, str]]:
+        """The columns of a table of users, with their types."""
+        raise NotImplementedError
+
+    def table(self, records: Table | Sequence[tuple[Any, ...]]) -> Table:
+        """Return encoded records as a table of users, one a row."""
+        if isinstance(records, np.ndarray):
+            return records
+        return np.array([tuple(record) for record in records], dtype=self._columns)
+
+
+class AskingCollection(CollectionOfQuestions):
+    """A collection whose users are each asked about some attributes, whatever is estimated from their answers.
 
     mechanism: how users are asked, and what perturbs their answers.
     attributes: what may be asked about.
@@ -35,26 +82,10 @@ class AskingCollection(CollectionOfRecords):
     @model_validator(mode="after")
     def _questions_fit(self) -> Self:
         require_distinct([attribute.name for attribute in self.attributes], "attribute names", "attributes", "name")
-        try:
-            questions = self.questions
-        except Misplaced:
-            raise
-        except ParameterError as error:
-            raise Misplaced(str(error), "mechanism") from error
-        if len(questions.questions) > MAX_QUESTIONS:
-            raise Misplaced(f"{len(questions.questions):,} questions; at most {MAX_QUESTIONS:,}", "attributes")
-        if questions.bits > MAX_BITS:
-            raise Misplaced(f"{questions.bits:,} bits a report; at most {MAX_BITS:,}", "attributes")
+        questions = self.checked_questions("attributes").questions
+        if len(questions) > MAX_QUESTIONS:
+            raise Misplaced(f"{len(questions):,} questions; at most {MAX_QUESTIONS:,}", "attributes")
         return self
-
-    @property
-    def questions(self) -> QuestionSet[Question]:
-        """The questions, of which each user answers one.
-
-        Raises:
-            ParameterError: the mechanism cannot ask about the attributes.
-        """
-        raise NotImplementedError
 
     @property
     def _meaning(self) -> list[Any]:
@@ -75,16 +106,8 @@ class AskingCollection(CollectionOfRecords):
         ]
 
     @property
-    def bits(self) -> int:
-        """Number of bits of a report."""
-        return self.questions.bits
-
-    def table(self, records: Table | Sequence[tuple[Any, ...]]) -> Table:
-        """Return encoded records as a table of users, one a row, with a column for each attribute."""
-        if isinstance(records, np.ndarray):
-            return records
-        columns = [(str(place), each.dtype) for place, each in enumerate(self.attributes)]
-        return np.array([tuple(record) for record in records], dtype=columns)
+    def _columns(self) -> list[tuple[str, str]]:
+        return [(str(place), each.dtype) for place, each in enumerate(self.attributes)]
 
 
 def _domain(attribute: AskedAttribute) -> list[Any] | None:

@@ -21,6 +21,8 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.cells import LEVEL, normal_quantile
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stream_ldp.client.answers import Answers
 
 #: Endings of the names of pictures that `--plot` draws.
@@ -49,10 +51,11 @@ def query(
         ),
     ] = None,
     between: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            metavar="LOW,HIGH",
-            help="Two numbers: the share of users between them, and their mean, for attributes with a range.",
+            metavar="[NAME=]LOW,HIGH",
+            help="Two numbers: the share of users between them, and their mean, for attributes with a range. With "
+            "names, as often as there are numbers: the share of users of whom all are between theirs.",
             show_default=False,
         ),
     ] = None,
@@ -103,7 +106,8 @@ def query(
 
     In CSV, text that a spreadsheet would evaluate has an apostrophe before it, and so has text that begins with one.
 
-    --between 20,40 asks for the share of users from 20 to 40, and for their mean, with errors.
+    --between 20,40 asks for the share of users from 20 to 40, and for their mean, with errors. --between age=20,40
+    --between hours=35,45 asks for the share of users with both, and --of sex beside it for that of each sex.
 
     What --of and --given sum over has errors that depend on each other, so their standard error is an upper bound.
     """
@@ -111,8 +115,8 @@ def query(
     form = form_of(form, output)
     if given is not None and of is None:
         fail("--given needs --of: the attributes whose distribution is wanted", code=2)
-    ends = None if between is None else _ends(between)
-    if ends is not None and (given is not None or plot is not None):
+    ends, ranges = _ranges(between or ())
+    if between and (given is not None or plot is not None):
         fail("--between goes with --of, and without --given and --plot", code=2)
     known = collection_or_name(collection)
     require_series(known, estimate)
@@ -141,11 +145,15 @@ def query(
             _draw(answers, plot, level=level, of=of, given=given)
             return
         names = [each.split(",") if each else [] for each in (of, given)]
-        brief = form is TableFormat.TEXT and not everything_known and ends is None
+        brief = form is TableFormat.TEXT and not everything_known and not between
         if form is TableFormat.TEXT:
             answers = answers.labelled(labels)
             echo(*([] if title is None else [f"title: {title}"]))
-        write_table(answers.table(level=level, of=names[0], given=names[1], between=ends, brief=brief), form, output)
+        write_table(
+            answers.table(level=level, of=names[0], given=names[1], between=ends, within=ranges, brief=brief),
+            form,
+            output,
+        )
 
     run_client(take())
 
@@ -159,6 +167,21 @@ def _draw(answers: Answers, file: Path, *, level: float, of: str | None, given: 
         figure.savefig(file)
     except OSError as error:
         fail(f"{file}: cannot be written: {error.strerror}")
+
+
+def _ranges(between: Sequence[str]) -> tuple[tuple[float, float] | None, dict[str, tuple[float, float]] | None]:
+    """Read two numbers without a name, or two for each of some names, or end the command."""
+    if not between or (len(between) == 1 and "=" not in between[0]):
+        return (_ends(between[0]) if between else None), None
+    found: dict[str, tuple[float, float]] = {}
+    for each in between:
+        name, _, numbers = each.rpartition("=")
+        if not name:
+            fail(f"--between {each}: with several ranges, each needs a name, such as age=20,40", code=2)
+        if name in found:
+            fail(f"--between {each}: {name} has a range already", code=2)
+        found[name] = _ends(numbers)
+    return None, found
 
 
 def _ends(between: str) -> tuple[float, float]:

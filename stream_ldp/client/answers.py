@@ -19,7 +19,7 @@ from stream_ldp.pipeline.cells import LEVEL
 from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from collections.abc import Collection as Container
     from datetime import datetime
 
@@ -89,6 +89,7 @@ class Answers(Sequence["Answer"]):
         of: str | Sequence[str] = (),
         given: str | Sequence[str] = (),
         between: tuple[float, float] | None = None,
+        within: Mapping[str, tuple[float, float]] | None = None,
         brief: bool = False,
     ) -> Table:
         """Return their numbers as a table, for pandas, Parquet, CSV or JSON.
@@ -99,12 +100,14 @@ class Answers(Sequence["Answer"]):
         given: attributes for each of whose values the distribution of `of` is wanted.
         between: two numbers: the shares of users between them, and their means, are wanted, of all attributes that
             have a range.
+        within: two numbers for each of some attributes: the share of users of whom all are between theirs is wanted,
+            for each value of `of`.
         brief: whether the many points of a distribution are put together to a few bins of round numbers.
 
         Raises:
             ParameterError: the level is not between 0 and 1, or none of the answers has such a distribution.
         """
-        return table_of(self.found, level=level, of=of, given=given, between=between, brief=brief)
+        return table_of(self.found, level=level, of=of, given=given, between=between, within=within, brief=brief)
 
 
 async def fetch_answers(

@@ -128,6 +128,7 @@ def table_of(
     of: str | Sequence[str] = (),
     given: str | Sequence[str] = (),
     between: tuple[float, float] | None = None,
+    within: Mapping[str, tuple[float, float]] | None = None,
     brief: bool = False,
 ) -> Table:
     """Return the numbers of some answers as a table.
@@ -136,19 +137,21 @@ def table_of(
     of, given: attributes whose distributions are wanted, or the only one; none for all that the answers say.
         Answers that have no such distribution are left out if others have it.
     between: two numbers: the shares of users between them, and their means, are wanted.
+    within: two numbers for each of some attributes: the share of users of whom all are between theirs is wanted, for
+        each value of `of`.
     brief: whether the many points of a distribution are put together to a few bins of round numbers.
 
     Raises:
         ParameterError: the level is not between 0 and 1, or none of the answers has such a distribution.
     """
     of, given = _names(of), _names(given)
-    if between is not None and given:
+    if (between or within) and given:
         raise ParameterError("the share of users between two numbers is known for all of them: leave out `given`")
     rows: list[dict[str, Any]] = []
     refused: ParameterError | None = None
     for answer in answers:
         try:
-            cells = _cells(answer, of, given, between)
+            cells = _cells(answer, of, given, between, within)
             rows += _rows(answer, list(_brief(answer, cells)) if brief else cells, level=level)
         except ParameterError as error:
             refused = refused or error
@@ -162,8 +165,14 @@ def _names(names: str | Sequence[str]) -> Sequence[str]:
 
 
 def _cells(
-    answer: Answer, of: Sequence[str], given: Sequence[str], between: tuple[float, float] | None
+    answer: Answer,
+    of: Sequence[str],
+    given: Sequence[str],
+    between: tuple[float, float] | None,
+    within: Mapping[str, tuple[float, float]] | None,
 ) -> list[Cell]:
+    if within is not None:
+        return list(answer.within(within, of=of))
     if between is not None:
         return list(answer.between(*between, of=of))
     return list(answer.narrowed_to(of, given=given) if of or given else answer.cells())

@@ -116,7 +116,7 @@ class SynthesizingCollection(CollectionOfRecords):
 
     def sizes_of(self, estimate: Joint) -> tuple[int, ...]:
         """Return the shape of an estimate: the number of values of each axis."""
-        return tuple(len(self.attributes[place].labels) for place in self.positions_of(estimate.of))
+        return tuple(self.record_sizes[place] for place in self.positions_of(estimate.of))
 
     @property
     def record_labels(self) -> tuple[tuple[str, ...], ...]:

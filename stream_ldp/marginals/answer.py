@@ -15,7 +15,6 @@ from stream_ldp.collection.labels import Labels, labels_of
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
 from stream_ldp.filtering.filtered import FilteredEstimate, columns
-from stream_ldp.marginals.curve import Curve, components
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
@@ -34,10 +33,13 @@ from stream_ldp.pipeline.answer import (
     shown_costs,
 )
 from stream_ldp.pipeline.cells import LEVEL, Cell, normal_quantile
+from stream_ldp.pipeline.curve import Curve, components
 from stream_ldp.pipeline.judgement import WITHHELD, Judgement, Look, filtered_lines
 from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from stream_ldp.marginals.distribution import FittedDistribution
 
 #: Digits after the point of the errors of a distribution: an error of 10^-7 takes 10^14 reports.
@@ -520,3 +522,13 @@ class Marginals(AnswerMessage):
         for name in of or numbers:
             for cell in numbers[name].between(name, low, high):
                 yield replace(cell, labels={"attribute": name, **cell.labels})
+
+    def within(self, ranges: Mapping[str, tuple[float, float]], *, of: Sequence[str] = ()) -> Iterator[Cell]:
+        """Iterate over the share of users in the range of one attribute, and their mean; see `AnswerMessage`."""
+        if len(ranges) > 1 or of:
+            raise ParameterError(
+                "each user of a sampled collection reports one attribute: ask about one range at a time, or have "
+                "`estimates` of the attributes in the collection file, whose users report several together"
+            )
+        for name, (low, high) in ranges.items():
+            yield from self.between(low, high, of=[name])

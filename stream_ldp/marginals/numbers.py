@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_ldp.marginals.curve import Curve, components
+from stream_ldp.errors import ParameterError
 from stream_ldp.marginals.distribution import fit_distribution
 from stream_ldp.marginals.estimates import NumberEstimate
 from stream_ldp.marginals.question import AttributeQuestion, with_sampling
 from stream_ldp.mechanisms import HalfSpaceResponse, PiecewiseResponse
 from stream_ldp.mechanisms.piecewise import rounded
+from stream_ldp.pipeline.curve import Curve, components
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.questions.answers import Answers
     from stream_ldp.questions.questions import Table
+
+#: Answers for which it is worked out what one of them moves.
+_MANY = 1e6
 
 #: Standard deviation of the numbers for which errors of a distribution are planned; their range is from -1 to 1.
 _BELL = 1 / 3
@@ -200,6 +204,26 @@ def expected_distribution(
             for weight, response in mixture
         ]
     )
+
+
+@lru_cache
+def cell_leverage(response: PiecewiseResponse, *, cells: int) -> float:
+    """Return the most that one crafted answer moves the share of a cell by, times the number of answers.
+
+    To the first order, an answer moves an estimated distribution by its covariance times the slope of the answer's
+    log-likelihood. It is worked out for an even distribution.
+
+    cells: parts of the range, all of the same width.
+    """
+    even = np.full(response.inputs, 1 / response.inputs)
+    found = expected_distribution([(1.0, response)], even, reports=_MANY)
+    if found is None:
+        raise ParameterError(f"{response.title} shows no distribution, and no shares of cells")
+    moved = _MANY * found.covariance @ (response.channel / (found.probability @ response.channel))
+    cell = np.minimum(np.arange(response.inputs) * cells // response.steps, cells - 1)
+    of_cells = np.zeros((cells, response.counters))
+    np.add.at(of_cells, cell, moved)
+    return float(np.abs(of_cells).max())
 
 
 def _on_grid(response: PiecewiseResponse, steps: int) -> NDArray[np.float64]:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.marginals.curve import Curve
     from stream_ldp.marginals.estimates import AttributeEstimate
+    from stream_ldp.pipeline.curve import Curve
     from stream_ldp.questions.answers import Answers
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Self
 
 from pydantic import Field
@@ -110,6 +110,10 @@ class PairEstimates(AnswerMessage):
     def cells(self) -> Iterator[Cell]:
         """Iterate over the shares of users who hold the keys, and the means."""
         return self.narrowed_to([each.key for each in self.keys])
+
+    def within(self, ranges: Mapping[str, tuple[float, float]], *, of: Sequence[str] = ()) -> Iterator[Cell]:  # noqa: ARG002
+        """See `between`."""
+        return self.between(0.0, 0.0)
 
     def between(self, low: float, high: float, *, of: Sequence[str] = ()) -> Iterator[Cell]:  # noqa: ARG002
         """Refuse: a report says which end of the range a number was rounded to; see `AnswerMessage`."""

@@ -309,6 +309,17 @@ class AnswerMessage(Message):
         """
         raise ParameterError("answers of this kind have no numbers with a `range`: leave out what they lie between")
 
+    def within(self, ranges: Mapping[str, tuple[float, float]], *, of: Sequence[str] = ()) -> Iterable[Cell]:  # noqa: ARG002
+        """Return the share of users whose numbers are all in their ranges, for each value of some attributes.
+
+        ranges: the least and the largest number, by the names of attributes.
+
+        Raises:
+            ParameterError: an attribute is not one of its own, or is no number; the numbers bound no part of its
+                range; or its kind has no such numbers.
+        """
+        raise ParameterError("answers of this kind have no numbers with a `range`: leave out what they lie between")
+
     def with_liars(self, liars: tuple[Moved, ...]) -> Self:
         """Say what liars can have moved, beside its numbers."""
         return self.model_copy(update={"liars": liars})
@@ -412,6 +423,8 @@ class Answer(Protocol):
     def narrowed_to(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterable[Cell]: ...
 
     def between(self, low: float, high: float, *, of: Sequence[str] = ()) -> Iterable[Cell]: ...
+
+    def within(self, ranges: Mapping[str, tuple[float, float]], *, of: Sequence[str] = ()) -> Iterable[Cell]: ...
 
     def with_liars(self, liars: tuple[Moved, ...]) -> Self: ...
 

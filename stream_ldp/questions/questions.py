@@ -76,10 +76,13 @@ class Question(ABC):
             return None
         return math.prod(len(each.labels) for each in self.attributes)
 
+    def columns(self, table: Table) -> list[NDArray[Any]]:
+        """Return what is asked about each attribute: the numbers of values, int64, or numbers, float64."""
+        return [table[str(position)] for position in self.of]
+
     def held(self, table: Table) -> list[bytes]:
         """Return what each user's permanent answer is made of, as bytes: numbers of values i64, or numbers f64."""
-        columns = [table[str(position)] for position in self.of]
-        return [b"".join(value.tobytes() for value in values) for values in zip(*columns, strict=True)]
+        return [b"".join(value.tobytes() for value in values) for values in zip(*self.columns(table), strict=True)]
 
 
 QuestionT_co = TypeVar("QuestionT_co", bound=Question, covariant=True)

@@ -10,7 +10,9 @@ import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from stream_ldp.collection.labels import Labels, labels_of
+from stream_ldp.collection.located import suggestion
 from stream_ldp.digits import shown_p
+from stream_ldp.errors import ParameterError
 from stream_ldp.filtering.filtered import FilteredEstimate
 from stream_ldp.message_part import Finite, MessagePart, SolverState, StateField
 from stream_ldp.pipeline.answer import (
@@ -27,17 +29,22 @@ from stream_ldp.pipeline.answer import (
     WindowBounds,
     shown_costs,
 )
-from stream_ldp.pipeline.cells import LEVEL
+from stream_ldp.pipeline.cells import LEVEL, Cell
 from stream_ldp.pipeline.judgement import Judgement, Look, Measure, previous
 from stream_ldp.quantity import quantity
 from stream_ldp.records.distribution import Axis, DerivedDistribution, distribution
+from stream_ldp.records.numbers import Box, NumberAxis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from stream_ldp.pipeline.cells import Cell, CellKey
+    from stream_ldp.pipeline.cells import CellKey
+
+
+#: Why an estimate says nothing of ranges.
+_NO_NUMBERS = "this answer has no numbers with a `range`: leave out what they lie between"
 
 
 def _as_list(value: object) -> object:
@@ -222,6 +229,13 @@ class Estimate(AnswerMessage):
         description="of each cell, a combination of a value of each axis, the last axis changing fastest; sums to 1"
     )
     standard_error: Cells = Field(description="of each probability")
+    numbers: tuple[NumberAxis, ...] = Field(default=(), description="the axes that are cells of numbers")
+    deviations: tuple[Cells, ...] = Field(
+        default=(),
+        description="components of the covariance of the probabilities, where axes are numbers: that of two is the "
+        "sum over the components of the products of their entries. What this lacks of the squared standard errors is "
+        "independent",
+    )
     fit: Fit
     independence: Independence
     plausibility: PlausibilityField = None
@@ -249,7 +263,7 @@ class Estimate(AnswerMessage):
 
     @model_validator(mode="after")
     def _cells_have_the_announced_shape(self) -> Self:
-        found = [self.probability, self.standard_error]
+        found = [self.probability, self.standard_error, *self.deviations]
         if self.temporal is not None:
             found.append(self.temporal.alone)
             left = self.temporal.filter
@@ -316,6 +330,45 @@ class Estimate(AnswerMessage):
 
     def narrowed_to(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterator[Cell]:
         return distribution(self.axes, self.joint(), self.standard_errors(), of=of, given=given).cells()
+
+    def between(self, low: float, high: float, *, of: Sequence[str] = ()) -> Iterator[Cell]:
+        for name in of or [number.attribute for number in self.numbers]:
+            yield from self.within({name: (low, high)})
+        if not self.numbers:
+            raise ParameterError(_NO_NUMBERS)
+
+    def within(self, ranges: Mapping[str, tuple[float, float]], *, of: Sequence[str] = ()) -> Iterator[Cell]:
+        names = [axis.attribute for axis in self.axes]
+        numbers = {number.attribute: number for number in self.numbers}
+        if not numbers:
+            raise ParameterError(_NO_NUMBERS)
+        for name in (*ranges, *of):
+            if name not in names:
+                raise ParameterError(f"{name!r} is not an attribute of this estimate{suggestion(name, names)}")
+        for name in ranges:
+            if name not in numbers:
+                raise ParameterError(
+                    f"{name!r} has no `range`: the numbers of this estimate are {', '.join(numbers)}; name it in `of`"
+                )
+        if len({*ranges, *of}) < len(ranges) + len(of):
+            raise ParameterError("an attribute is named twice")
+        ends = {name: numbers[name].within(*given) for name, given in ranges.items()}
+        shares, errors = Box(
+            joint=self.joint(),
+            errors=self.standard_errors(),
+            deviations=np.reshape(self.deviations, (-1, *self.shape)),
+            numbers={names.index(name): (numbers[name], *given) for name, given in ends.items()},
+            kept=[names.index(name) for name in of],
+        ).shares()
+        texts = {name: f"{low:g} to {high:g}" for name, (low, high) in ends.items()}
+        values = product(*(self.axes[names.index(name)].values for name in of))
+        for value, share, error in zip(values, shares.ravel().tolist(), errors.ravel().tolist(), strict=True):
+            yield Cell(
+                labels=texts | dict(zip(of, value, strict=True)),
+                estimate=share,
+                standard_error=error,
+                names=(*texts.values(), *value),
+            )
 
     def judgement(self) -> Judgement:
         linked, privacy, temporal = self.linked, self.privacy, self.temporal

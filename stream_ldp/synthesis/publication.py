@@ -86,7 +86,10 @@ def published(
     found = synthetic(collection, task, spec=spec, earlier=earlier)
     length = max(1, CHUNK_BYTES // record_bytes(collection.record_sizes))
     parts = [found.records[begin : begin + length] for begin in range(0, spec.records, length)]
-    axes = tuple(Axis(attribute=attribute.name, values=attribute.labels) for attribute in collection.attributes)
+    axes = tuple(
+        Axis(attribute=attribute.name, values=labels)
+        for attribute, labels in zip(collection.attributes, collection.record_labels, strict=True)
+    )
     for number, part in enumerate(parts):
         yield SyntheticChunk(
             collection=final.collection,

@@ -16,6 +16,7 @@ from stream_ldp.deferred import deferred
 from stream_ldp.errors import ParameterError
 from stream_ldp.questions.collection import AskingCollection
 from stream_ldp.records.collection import AD_HOC, MAX_CELLS, with_estimate
+from stream_ldp.views.cells import ViewAxis
 from stream_ldp.views.series import ViewEstimateSpec
 from stream_ldp.views.spec import ViewsSpec
 
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from stream_ldp.questions.attributes import AskedAttribute
     from stream_ldp.questions.questions import QuestionSet, Table
-    from stream_ldp.views.question import ViewQuestion
+    from stream_ldp.views.question import AnyViewQuestion
 
 
 class ViewsCollection(SynthesizingCollection, AskingCollection):
@@ -79,7 +79,7 @@ class ViewsCollection(SynthesizingCollection, AskingCollection):
         return self
 
     @cached_property
-    def questions(self) -> QuestionSet[ViewQuestion]:
+    def questions(self) -> QuestionSet[AnyViewQuestion]:
         """See `AskingCollection.questions`: one for each view."""
         return self.mechanism_spec.questions(self.attributes)
 
@@ -96,13 +96,23 @@ class ViewsCollection(SynthesizingCollection, AskingCollection):
     def counting_all(self) -> Self:
         return self
 
-    def attributes_of(self, estimate: ViewEstimateSpec) -> tuple[AskedAttribute, ...]:
+    @cached_property
+    def axes(self) -> tuple[ViewAxis, ...]:
+        """The attributes as estimates have them."""
+        sizes = self.mechanism_spec.sizes(self.attributes)
+        return tuple(ViewAxis(attribute=each, size=size) for each, size in zip(self.attributes, sizes, strict=True))
+
+    @property
+    def record_labels(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(axis.labels for axis in self.axes)
+
+    def attributes_of(self, estimate: ViewEstimateSpec) -> tuple[ViewAxis, ...]:
         """List the attributes of an estimate, in the order of its axes."""
-        return tuple(self.attributes[self._positions[name]] for name in estimate.of)
+        return tuple(self.axes[self._positions[name]] for name in estimate.of)
 
     def columns_of(self, table: Table, estimate: ViewEstimateSpec) -> tuple[NDArray[np.int64], ...]:
-        """Return the values that users have of each axis of an estimate, by their numbers."""
-        return tuple(table[str(place)] for place in self.positions_of(estimate.of))
+        """Return the values that users have of each axis of an estimate, by their numbers; of a number, its cells."""
+        return tuple(self.axes[place].holding(table[str(place)]) for place in self.positions_of(estimate.of))
 
 
 def narrowed_to(collection: ViewsCollection, of: Sequence[str], method: str | None) -> ViewsCollection:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.views.fitting import Fit
-    from stream_ldp.views.tables import ViewTable
+    from stream_ldp.views.tables import Told
 
 #: Repeats of the answers: the relative error of a standard error is then about 9 %.
 _REPEATS = 64
@@ -50,12 +50,23 @@ _SPREAD = 0.75
 _FEW_CELLS = 3.0
 
 
-def standard_error(
-    fit: Fit, tables: Sequence[ViewTable], joint: NDArray[np.float64], *, of: Sequence[int]
-) -> NDArray[np.float64]:
-    """Return the standard errors of a joint distribution, with the sampling of users, of its shape.
+class Errors(NamedTuple):
+    """How far a joint distribution may be off.
 
-    They are the standard deviations of estimates from repeated answers about the estimated population. The noise of a
+    standard_error: of each cell, of the shape of the joint.
+    deviations: of repeated estimates from their mean, over the root of their number, shape (repeats, ...): the
+        covariance of two cells is the sum over the repeats of the products of theirs. What nobody has told is not in
+        it, and goes into the standard errors alone.
+    """
+
+    standard_error: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+
+
+def errors_of(fit: Fit, tables: Sequence[Told], joint: NDArray[np.float64], *, of: Sequence[int]) -> Errors:
+    """Return the errors of a joint distribution, with the sampling of users.
+
+    They are those of estimates from repeated answers about the estimated population. The noise of a
     dependence counts as far as shrinking has left it in. What shrinking may have taken counts as far as the answers
     leave it open, most of it in the cells that have most users. The dependence of a pair that nobody has reported
     counts with what is expected of tables of which nothing is known. What three attributes and more have in common
@@ -84,13 +95,20 @@ def standard_error(
         for axis, other in combinations(range(len(order)), 2)
     ]
     if not pairs:
-        return np.asarray(margins[0].std(axis=0))
+        return _errors(margins[0])
     back = [order.index(place) for place in of]
+    forth = [0, *(1 + axis for axis in back)]
     if len(order) == 2:
-        return np.asarray(pairs[0][1].std(axis=0)).transpose(back)
+        return _errors(pairs[0][1].transpose(forth))
     start = joint.transpose([list(of).index(place) for place in order])
-    told_error = _fitted(fit, order, start, pairs).std(axis=0)
-    return np.asarray(np.hypot(told_error, _untold(fit, order, start)).transpose(back))
+    found = _errors(_fitted(fit, order, start, pairs).transpose(forth))
+    untold = _untold(fit, order, start).transpose(back)
+    return found._replace(standard_error=np.hypot(found.standard_error, untold))
+
+
+def _errors(repeated: NDArray[np.float64]) -> Errors:
+    """Return the errors that repeated estimates show."""
+    return Errors(repeated.std(axis=0), (repeated - repeated.mean(axis=0)) / math.sqrt(len(repeated)))
 
 
 def _as_measured(

@@ -5,9 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from stream_ldp.evaluation.completion import complete_estimates
 from stream_ldp.evaluation.trial import Evaluation
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.pipeline.cells import LEVEL, normal_quantile
 from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.questions.asking import asked_sums
@@ -19,11 +22,15 @@ if TYPE_CHECKING:
 
     from stream_ldp.evaluation.trial import Measured, Trial
     from stream_ldp.questions.attributes import AskedAttribute
+    from stream_ldp.questions.questions import Table
     from stream_ldp.records.answer import Estimate
     from stream_ldp.views.collection import ViewsCollection
     from stream_ldp.views.design import Design
     from stream_ldp.views.series import ViewEstimateSpec
     from stream_ldp.views.spec import ViewsSpec
+
+#: Ranges of each width that are measured, and the seed that they are drawn with.
+_RANGES, _SEED = 100, 7
 
 #: Users whose answers are made at once: a subset of the largest view then takes 8 MiB.
 _USERS_AT_ONCE = 2**14
@@ -43,15 +50,45 @@ def _asked(trial: Trial[ViewsCollection]) -> Callable[[ViewEstimateSpec], Window
 
 def _measure(trial: Trial[ViewsCollection]) -> Iterator[Measured]:
     """Measure each estimate, with what the formula expects that chooses designs."""
-    collection = trial.collection
+    collection, answers = trial.collection, {}
+
+    def solved(of: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estimate]) -> Estimate:
+        answers[task.series.name] = solve(of, task)
+        return answers[task.series.name]
+
     design = _design(collection.mechanism_spec, collection.attributes)
-    for spec, found in zip(collection.estimates, measure_joints(trial, asked=_asked, solve=solve), strict=True):
+    for spec, found in zip(collection.estimates, measure_joints(trial, asked=_asked, solve=solved), strict=True):
         places = tuple(sorted(collection.positions_of(spec.of)))
         metrics: dict[str, Any] = {
             "avd_expected": design.expected_avd(len(trial.people), sets=[places]),
             "chosen": design.name,
         }
-        yield found._replace(metrics=dict(found.metrics) | metrics)
+        ranges = _of_ranges(answers[spec.name], collection, trial.people)
+        yield found._replace(metrics=dict(found.metrics) | metrics | ranges)
+
+
+def _of_ranges(answer: Estimate, collection: ViewsCollection, people: Table) -> dict[str, float]:
+    """Measure ranges of all numbers of an estimate together; nothing where it has none.
+
+    range_tenth and range_half are the mean absolute error of the share of users in random ranges that are a tenth and
+    half as wide as those of the attributes; range_coverage is the part of them within 1.96 standard errors.
+    """
+    if not answer.numbers:
+        return {}
+    names = [number.attribute for number in answer.numbers]
+    columns = np.stack([people[str(place)] for place in collection.positions_of(names)], axis=1)
+    least, largest = np.array([(number.cells[0], number.cells[-1]) for number in answer.numbers]).T
+    measured, within, rng = {}, [], np.random.default_rng(_SEED)
+    for name, width in (("range_tenth", 0.1), ("range_half", 0.5)):
+        lows = least + rng.random((_RANGES, len(names))) * (1 - width) * (largest - least)
+        missed = []
+        for low, high in zip(lows, lows + width * (largest - least), strict=True):
+            ends = zip(low.tolist(), high.tolist(), strict=True)
+            (cell,) = answer.within(dict(zip(names, ends, strict=True)))
+            missed.append(abs(cell.estimate - float(((columns >= low) & (columns <= high)).all(axis=1).mean())))
+            within.append(missed[-1] <= normal_quantile(LEVEL) * (cell.standard_error or 0.0))
+        measured[name] = float(np.mean(missed))
+    return measured | {"range_coverage": float(np.mean(within))}
 
 
 @lru_cache(maxsize=4)

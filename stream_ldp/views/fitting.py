@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.views.tables import MarginalTables, ViewTable
+    from stream_ldp.views.tables import MarginalTables, Told
 
 #: Most sweeps of a fit, and where it has converged: the sum of absolute changes in a sweep. A standard error of as
 #: little takes more reports than any window holds.
@@ -72,7 +72,7 @@ class Joint:
 class Fit:
     """Margins, pairs, and all joint distributions that follow from them, each computed when it is first asked for."""
 
-    def __init__(self, tables: Sequence[ViewTable], *, sizes: Sequence[int]) -> None:
+    def __init__(self, tables: Sequence[Told], *, sizes: Sequence[int]) -> None:
         """Combine the tables.
 
         sizes: number of values of each attribute of the collection.

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from stream_ldp.mechanisms.simplex import on_simplex
-from stream_ldp.views.variance import marginal_covariance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.views.fitting import Fit
-    from stream_ldp.views.tables import ViewTable
+    from stream_ldp.views.tables import Told
 
 
 class Dependence(NamedTuple):
@@ -68,7 +67,7 @@ def _dependence(fit: Fit, pair: tuple[int, int]) -> NDArray[np.float64]:
     return np.asarray(left @ (table - np.outer(rows, columns)) @ right.T).ravel()
 
 
-def _alone(tables: Sequence[ViewTable], pair: tuple[int, int]) -> float:
+def _alone(tables: Sequence[Told], pair: tuple[int, int]) -> float:
     """Return the inverse variance of a cell of a pair in the tables, without previous windows."""
     return sum(table.marginal(pair)[1] for table in tables if set(pair) <= set(table.of))
 
@@ -90,29 +89,29 @@ def _covariance(fit: Fit, pair: tuple[int, int]) -> NDArray[np.float64]:
         row, column, both = (_weight(tables, table, of) for of in ((pair[0],), (pair[1],), pair))
         if row and column:
             measured = both * np.kron(left, right) - row * of_rows - column * of_columns
-            found += measured @ marginal_covariance(table.oracle, product) @ measured.T / table.reports
+            found += measured @ table.covariance(product) @ measured.T
         elif row:
             measured = row * np.kron(left, (right @ second)[:, None])
-            found += measured @ marginal_covariance(table.oracle, first) @ measured.T / table.reports
+            found += measured @ table.covariance(first) @ measured.T
         elif column:
             measured = column * np.kron((left @ first)[:, None], right)
-            found += measured @ marginal_covariance(table.oracle, second) @ measured.T / table.reports
+            found += measured @ table.covariance(second) @ measured.T
     noise_left = left @ _of_margin(tables, pair[0], first) @ left.T
     noise_right = right @ _of_margin(tables, pair[1], second) @ right.T
     return found + np.kron(noise_left, noise_right)
 
 
-def _of_margin(tables: Sequence[ViewTable], place: int, margin: NDArray[np.float64]) -> NDArray[np.float64]:
+def _of_margin(tables: Sequence[Told], place: int, margin: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the covariance of the margin of an attribute that the tables tell together, shape (values, values)."""
     found = np.zeros((len(margin), len(margin)))
     for table in tables:
         weight = _weight(tables, table, (place,))
         if weight:
-            found += weight**2 * marginal_covariance(table.oracle, margin) / table.reports
+            found += weight**2 * table.covariance(margin)
     return found
 
 
-def _weight(tables: Sequence[ViewTable], table: ViewTable, of: tuple[int, ...]) -> float:
+def _weight(tables: Sequence[Told], table: Told, of: tuple[int, ...]) -> float:
     """Return the weight of a table in the marginal of some attributes that all tell together, see `combined`."""
     if not set(of) <= set(table.of):
         return 0.0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from stream_ldp.errors import ParameterError
@@ -14,6 +16,7 @@ from stream_ldp.quantity import quantity
 from stream_ldp.questions.plan import AskingPlan
 from stream_ldp.views.design import Design, ranked
 from stream_ldp.views.expected import DEPENDENCE, expected_avd, rr_information
+from stream_ldp.views.spec import numbers_among
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,6 +33,14 @@ class ExpectedAVD:
 
     users: int
     avd: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExpectedError:
+    """The standard error of a share that so many users let expect."""
+
+    users: int
+    error: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,6 +85,9 @@ class Plan(AskingPlan):
     attribute_epsilon: in nats, of all reports of a user's lifetime, for two users who differ in one attribute: as
         much as `epsilon`.
     changed: in nats, for each further cell of the view that the user is asked about.
+    cells: parts of each number that views of several attributes tell; None where no attribute is a number.
+    ranges: for numbers of users, the standard error of the share of a range of half of two numbers, by the noise of
+        its cells, before it is shrunk; empty where no two numbers are told together.
     dependence: expected mean AVD between joint distributions of two attributes and the products of their margins.
     design: the design in use.
     others: the best of the other designs, for the number of users that the design is chosen for.
@@ -84,6 +98,8 @@ class Plan(AskingPlan):
     per_report: float
     attribute_epsilon: float
     changed: float
+    cells: int | None
+    ranges: tuple[ExpectedError, ...]
     dependence: float
     design: DesignPlan
     others: tuple[DesignPlan, ...]
@@ -108,6 +124,7 @@ class Plan(AskingPlan):
             ),
             ("each other answer to what is asked", f"epsilon {shown_epsilon(self.changed)} more"),
             *((fresh,) if self.per_report < self.epsilon else ()),
+            *(() if self.cells is None else (("a number in views", f"{self.cells} parts of its range"),)),
         )
         yield Section(
             title="Designs, with the AVD to expect of the joint distribution of two attributes",
@@ -121,6 +138,13 @@ class Plan(AskingPlan):
             ),
         )
         own = ("views", "", shown_epsilon(self.epsilon), shown_epsilon(self.attribute_epsilon))
+        if self.ranges:
+            yield Section(
+                title="Standard error of the share of users in a range of half of two numbers, at most",
+                columns=("", *users),
+                rows=(("the noise of its cells", *(f"{each.error:.4f}" for each in self.ranges)),),
+                notes=("It is shrunk as far as the reports show it to be noise.",),
+            )
         yield Section(
             title="What RR-LDP, by which users report all attributes, would give in place of views",
             columns=("mechanism", "equal epsilon", "of any two records", "of one attribute", *users),
@@ -174,6 +198,7 @@ def plan(collection: ViewsCollection, *, populations: Sequence[int] = POPULATION
     populations: numbers of users who report in a window, for which to state the error.
     """
     spec, questions = collection.mechanism_spec, collection.questions
+    numbers = numbers_among(collection.attributes)
     design, dependence = spec.design(collection.attributes), spec.dependence or DEPENDENCE
     others = [
         each
@@ -184,6 +209,7 @@ def plan(collection: ViewsCollection, *, populations: Sequence[int] = POPULATION
             dependence=dependence,
             oracle=spec.oracle,
             per_report=spec.per_report,
+            alone=numbers,
         )
         if set(each.views) != set(design.views) or each.weights != design.weights
     ]
@@ -193,6 +219,8 @@ def plan(collection: ViewsCollection, *, populations: Sequence[int] = POPULATION
         per_report=questions.epsilon,
         attribute_epsilon=questions.lifetime,
         changed=questions.lifetime,
+        cells=design.sizes[numbers[0]] if numbers else None,
+        ranges=_ranges(design, numbers, populations),
         dependence=dependence,
         design=_planned(design, populations, dependence),
         others=tuple(_planned(other, populations, dependence) for other in others[:_RUNNERS_UP]),
@@ -201,6 +229,15 @@ def plan(collection: ViewsCollection, *, populations: Sequence[int] = POPULATION
             for equal in ("record", "attribute")
         ),
     )
+
+
+def _ranges(design: Design, numbers: Sequence[int], populations: Sequence[int]) -> tuple[ExpectedError, ...]:
+    """Work out the error of ranges of half of two numbers, each a quarter of the cells of their view."""
+    told = [of for of in combinations(numbers, 2) if of in design.information]
+    if not told:
+        return ()
+    variance = max(design.cells(of) / 4 * (3 / 4) / design.information[of] for of in told)
+    return tuple(ExpectedError(users=users, error=math.sqrt(variance / users)) for users in populations)
 
 
 def _perturbed(
@@ -246,7 +283,7 @@ def leverages(collection: ViewsCollection) -> tuple[Leverage, ...]:
     for estimate in collection.estimates:
         of = set(collection.positions_of(estimate.of))
         used = [
-            Leverage(series=estimate.name, of_one=view.randomizer.leverage, asked=float(share))
+            Leverage(series=estimate.name, of_one=view.cell_leverage, asked=float(share))
             for view, share in zip(questions.questions, questions.shares, strict=True)
             if of.intersection(view.of)
         ]

@@ -17,24 +17,26 @@ from stream_ldp.questions.published import published
 from stream_ldp.records.answer import Estimate, Independence, Privacy, Temporal, View
 from stream_ldp.records.answer import Fit as FitMessage
 from stream_ldp.records.distribution import Axis
-from stream_ldp.views.errors import standard_error
+from stream_ldp.records.numbers import NumberAxis, leading
+from stream_ldp.views.errors import errors_of
 from stream_ldp.views.fitting import CHANGE, Fit
 from stream_ldp.views.independence import dependence
 from stream_ldp.views.tables import view_tables
 from stream_ldp.views.temporal import filter_fit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.questions.questions import QuestionSet
+    from stream_ldp.views.cells import ViewAxis
     from stream_ldp.views.collection import ViewsCollection
     from stream_ldp.views.fitting import Joint
-    from stream_ldp.views.question import ViewQuestion
+    from stream_ldp.views.question import AnyViewQuestion
     from stream_ldp.views.series import ViewEstimateSpec
-    from stream_ldp.views.tables import ViewTable
+    from stream_ldp.views.tables import Told
     from stream_ldp.views.temporal import FilteredFit
 
 #: Chance that attributes that are independent are found to be dependent, as for collections of records.
@@ -58,6 +60,8 @@ def solve(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estima
     filtered = filter_fit(collection, task, tables, alone)
     fit = alone if filtered is None else filtered.fit
     joint = fit.joint(of)
+    errors = errors_of(fit, tables, joint.probability, of=of)
+    numbers = tuple(_numbers(attributes, of, fit, tables))
     plausibility = questions.plausibility(current, reports_per_user=window.reports_per_user)
     return Estimate(
         collection=collection.name,
@@ -69,7 +73,9 @@ def solve(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estima
         effective_reports=sum(table.reports for table in tables if _is_used(table.of, of)),
         axes=tuple(Axis(attribute=attribute.name, values=attribute.labels) for attribute in attributes),
         probability=tuple(joint.probability.ravel().tolist()),
-        standard_error=tuple(standard_error(fit, tables, joint.probability, of=of).ravel().tolist()),
+        standard_error=tuple(errors.standard_error.ravel().tolist()),
+        numbers=numbers,
+        deviations=tuple(map(tuple, leading(errors.deviations).tolist())) if numbers else (),
         fit=_fit(joint),
         independence=_independence(fit, of),
         plausibility=plausibility,
@@ -85,7 +91,7 @@ def solve(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estima
     )
 
 
-def fitted(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estimate]) -> tuple[list[ViewTable], Fit]:
+def fitted(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estimate]) -> tuple[list[Told], Fit]:
     """Fit the window of a task, once for all estimates and records that are made of it."""
     questions, window = collection.questions, collection.window
     windows = enough_answers(questions, collection, weighted_sums(task, counters=questions.counters))
@@ -99,16 +105,24 @@ def fitted(collection: ViewsCollection, task: WindowTask[ViewEstimateSpec, Estim
 
 @lru_cache(maxsize=_KEPT_FITS)
 def _fitted(
-    questions: QuestionSet[ViewQuestion],
+    questions: QuestionSet[AnyViewQuestion],
     windows: tuple[tuple[float, bytes], ...],
     *,
     reports_per_user: float,
     sizes: tuple[int, ...],
-) -> tuple[list[ViewTable], Fit]:
+) -> tuple[list[Told], Fit]:
     """Fit the sums of some windows."""
     sums = [(weight, np.frombuffer(values, dtype=np.int64)) for weight, values in windows]
     tables = view_tables(questions, sums, reports_per_user=reports_per_user)
     return tables, Fit(tables, sizes=sizes)
+
+
+def _numbers(axes: Sequence[ViewAxis], of: Sequence[int], fit: Fit, tables: Sequence[Told]) -> Iterator[NumberAxis]:
+    """Iterate over the numbers among some attributes, with the distribution of each."""
+    curves = {table.of[0]: table.curve for table in tables if table.curve is not None}
+    for axis, place in zip(axes, of, strict=True):
+        if axis.edges is not None:
+            yield NumberAxis.of(axis.name, axis.edges, fit.margin(place), curves.get(place))
 
 
 def _is_used(view: Sequence[int], of: Sequence[int]) -> bool:
@@ -116,7 +130,10 @@ def _is_used(view: Sequence[int], of: Sequence[int]) -> bool:
 
 
 def _views(
-    questions: QuestionSet[ViewQuestion], sums: NDArray[np.int64], counted: NDArray[np.int64], of: Sequence[int]
+    questions: QuestionSet[AnyViewQuestion],
+    sums: NDArray[np.int64],
+    counted: NDArray[np.int64],
+    of: Sequence[int],
 ) -> list[View]:
     """List the views that tell something of the attributes, with the number of their answers in the window.
 

@@ -12,15 +12,20 @@ from stream_ldp.collection import Label, Part
 from stream_ldp.collection.located import Misplaced, suggestion
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.oracle_spec import require_less_per_report
+from stream_ldp.mechanisms.piecewise import square_wave
 from stream_ldp.questions.questions import QuestionSet
+from stream_ldp.views.cells import MAX_CELLS, MIN_CELLS, ViewAxis, guideline
 from stream_ldp.views.design import MAX_VIEW_CELLS, USERS, Design, candidates, designed, ranked
 from stream_ldp.views.expected import DEPENDENCE
-from stream_ldp.views.question import ViewQuestion
+from stream_ldp.views.question import AnyViewQuestion, NumberAlone, ViewQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stream_ldp.questions.attributes import AskedAttribute
+
+#: Share of the users who tell pairs, for whom the cells of numbers are chosen: the others tell one attribute alone.
+_OF_PAIRS = 0.5
 
 GivenView = tuple[Label, ...]
 _ASKED = ("auto", "attributes", "independent", "pairs")
@@ -83,8 +88,9 @@ class ViewsSpec(Part):
         predicted; a list of them; another design by the name that `plan` shows; or `auto`: the design with the least
         error to expect.
     oracle: perturbs the cell that a user is in: `auto` takes the one of least mean variance.
-    users: number of users of a window for whom `auto` chooses; part of what is asked, since all clients have to
-        choose alike.
+    users: number of users of a window for whom `auto` chooses, and the cells of numbers are; part of what is asked,
+        since all clients have to choose alike.
+    cells: number of parts of the range of each number that views tell; by default as `stream_ldp.views.cells` has it.
     dependence: mean AVD between the joint distribution of two attributes and the product of their margins that
         `auto` expects.
     """
@@ -95,6 +101,7 @@ class ViewsSpec(Part):
     ask: Asked
     oracle: Literal["auto", "k-rr", "k-subset", "hadamard"] = "auto"
     users: int | None = None
+    cells: Annotated[int, Field(ge=MIN_CELLS, le=MAX_CELLS)] | None = None
     dependence: Annotated[float, Field(gt=0, lt=1)] | None = None
 
     @model_validator(mode="after")
@@ -109,9 +116,8 @@ class ViewsSpec(Part):
             raise Misplaced(f"is for answers by oracle k-rr; leave it out for {self.oracle}", "per_report")
         if self.per_report is not None:
             require_less_per_report(self.per_report, epsilon=self.epsilon)
-        for name in ("users", "dependence"):
-            if self.ask != "auto" and getattr(self, name) is not None:
-                raise Misplaced(f"is for `ask: auto`, which chooses by it; leave it out for {self.asked}", name)
+        if self.ask != "auto" and self.dependence is not None:
+            raise Misplaced(f"is for `ask: auto`, which chooses by it; leave it out for {self.asked}", "dependence")
         return self
 
     @property
@@ -138,7 +144,7 @@ class ViewsSpec(Part):
             ParameterError: a view has an unknown or repeated attribute, or too many cells, or comes twice; an oracle
                 is not for one; or the epsilon is beyond the resolution.
         """
-        sizes = _sizes(attributes)
+        sizes = self.sizes(attributes)
         if self.ask == "auto":
             return ranked(
                 sizes,
@@ -147,6 +153,7 @@ class ViewsSpec(Part):
                 dependence=self.dependence or DEPENDENCE,
                 oracle=self.oracle,
                 per_report=self.per_report,
+                alone=numbers_among(attributes),
             )[0]
         if isinstance(self.ask, str) and self.ask not in _ASKED:
             found = candidates(
@@ -165,27 +172,63 @@ class ViewsSpec(Part):
             return self._of("given", _positions(self.ask, attributes), attributes)
         return self._of(f"with {self.ask.label}", _star(self.ask.label, attributes), attributes)
 
-    def questions(self, attributes: Sequence[AskedAttribute]) -> QuestionSet[ViewQuestion]:
+    def questions(self, attributes: Sequence[AskedAttribute]) -> QuestionSet[AnyViewQuestion]:
         """Return a question for each view.
 
         Raises:
             ParameterError: see `design`.
         """
         design = self.design(attributes)
-        return QuestionSet(
-            questions=tuple(
-                ViewQuestion(
-                    of=view,
-                    attributes=tuple(attributes[place] for place in view),
-                    randomizer=design.oracle_of(view),
-                    weight=weight,
+        questions: list[AnyViewQuestion] = []
+        for view, weight in zip(design.views, design.weights, strict=True):
+            of = tuple(attributes[place] for place in view)
+            if len(of) == 1 and of[0].range is not None:
+                wave, axis = square_wave(self.epsilon), ViewAxis(attribute=of[0], size=design.sizes[view[0]])
+                edges = [] if axis.edges is None else axis.edges.tolist()
+                questions.append(
+                    NumberAlone(of=view, attributes=of, randomizer=wave, weight=weight, edges=tuple(edges))
                 )
-                for view, weight in zip(design.views, design.weights, strict=True)
+                continue
+            shape = tuple(design.sizes[place] for place in view)
+            oracle = design.oracle_of(view)
+            questions.append(ViewQuestion(of=view, attributes=of, shape=shape, randomizer=oracle, weight=weight))
+        return QuestionSet(questions=tuple(questions))
+
+    def sizes(self, attributes: Sequence[AskedAttribute]) -> tuple[int, ...]:
+        """Return the number of values of each attribute; of a number, that of its cells.
+
+        Raises:
+            Misplaced: an attribute is any text, or is a number and has something that views do not tell of one; or
+                the spec is about numbers, and there is none.
+        """
+        for place, attribute in enumerate(attributes):
+            _check_attribute(attribute, place)
+        numbers = numbers_among(attributes)
+        if numbers and self.per_report is not None:
+            raise Misplaced(
+                f"answers about {attributes[numbers[0]].name!r}, a number, are not perturbed again: leave it out, or "
+                "give the attribute `bins`",
+                "mechanism",
+                "per_report",
             )
-        )
+        if self.cells is not None and not numbers:
+            raise Misplaced("is for attributes with a `range`: there is none, so leave it out", "mechanism", "cells")
+        if self.users is not None and self.ask != "auto" and not numbers:
+            raise Misplaced(
+                f"is for `ask: auto`, which chooses by it; leave it out for {self.asked}", "mechanism", "users"
+            )
+        of_view = self.for_users * _OF_PAIRS / self._pairs(len(attributes))
+        cells = self.cells or guideline(of_view, epsilon=self.epsilon)
+        return tuple(cells if each.range is not None else len(each.labels) for each in attributes)
+
+    def _pairs(self, attributes: int) -> int:
+        """Return the number of views of several attributes, as far as the file has it: all pairs, or else fewer."""
+        if isinstance(self.ask, tuple):
+            return max(1, sum(len(view) > 1 for view in self.ask))
+        return max(1, math.comb(attributes, 2) if self.label is None else attributes - 1)
 
     def _of(self, name: str, views: Sequence[tuple[int, ...]], attributes: Sequence[AskedAttribute]) -> Design:
-        sizes = _sizes(attributes)
+        sizes = self.sizes(attributes)
         if not views:
             raise Misplaced("a single attribute has no pairs: ask about `attributes`", "mechanism", "ask")
         for number, view in enumerate(views):
@@ -235,13 +278,23 @@ def _star(label: str, attributes: Sequence[AskedAttribute]) -> list[tuple[int, .
     return [(min(centre, place), max(centre, place)) for place in range(len(names)) if place != centre]
 
 
-def _sizes(attributes: Sequence[AskedAttribute]) -> tuple[int, ...]:
-    for place, attribute in enumerate(attributes):
-        if attribute.values is None:
-            raise Misplaced(
-                f"attribute {attribute.name!r} has no list of `values`, of which the cells of views are made; cut a "
-                "range into values, or leave `estimates` and `ask` out for frequencies and means of attributes",
-                "attributes",
-                place,
-            )
-    return tuple(len(each.labels) for each in attributes)
+def numbers_among(attributes: Sequence[AskedAttribute]) -> tuple[int, ...]:
+    """Return the positions of the numbers among some attributes."""
+    return tuple(place for place, each in enumerate(attributes) if each.range is not None)
+
+
+def _check_attribute(attribute: AskedAttribute, place: int) -> None:
+    if attribute.candidates is not None:
+        raise Misplaced(
+            f"attribute {attribute.name!r} is any text, and views are of `values`, `bins` or a `range`: list its "
+            "values, or leave `estimates` and `ask` out",
+            "attributes",
+            place,
+        )
+    if attribute.quantiles:
+        raise Misplaced(
+            "quantiles are published of numbers by themselves: leave `estimates` and `ask` out, or the quantiles",
+            "attributes",
+            place,
+            "quantiles",
+        )

@@ -19,7 +19,6 @@ from stream_ldp.filtering.filtered import filter_window, places_among, returning
 from stream_ldp.records.answer import FilteredMarginals
 from stream_ldp.records.estimators.basis import transformed
 from stream_ldp.views.independence import contrasts
-from stream_ldp.views.variance import contrast_noise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from stream_ldp.views.collection import ViewsCollection
     from stream_ldp.views.fitting import Fit
     from stream_ldp.views.series import ViewEstimateSpec
-    from stream_ldp.views.tables import MarginalTables, ViewTable
+    from stream_ldp.views.tables import MarginalTables, Told
 
 #: Least variance of a coefficient among users, as a share of that among users with every value alike.
 _MIN_SPREAD = 0.1
@@ -68,7 +67,7 @@ class _Part(NamedTuple):
 def filter_fit(
     collection: ViewsCollection,
     task: WindowTask[ViewEstimateSpec, Estimate],
-    tables: Sequence[ViewTable],
+    tables: Sequence[Told],
     fit: Fit,
 ) -> FilteredFit | None:
     """Estimate the margins and pairs of a window's attributes with previous windows.
@@ -107,7 +106,7 @@ def filter_fit(
 def filter_all(
     collection: ViewsCollection,
     task: WindowTask[ViewEstimateSpec, Estimate],
-    tables: Sequence[ViewTable],
+    tables: Sequence[Told],
     fit: Fit,
     *,
     earlier: Mapping[str, Estimate],
@@ -135,7 +134,7 @@ def _before(task: WindowTask[ViewEstimateSpec, Estimate]) -> FilteredMarginals |
     return None if before is None or before.temporal is None else before.temporal.views
 
 
-def _parts(tables: Sequence[ViewTable], fit: Fit, places: Sequence[int]) -> Iterator[_Part]:
+def _parts(tables: Sequence[Told], fit: Fit, places: Sequence[int]) -> Iterator[_Part]:
     """Iterate over the margins and pairs of some attributes that somebody has reported."""
     for of in [of for size in (1, 2) for of in combinations(places, size)]:
         telling = [table for table in tables if set(of) <= set(table.of)]
@@ -147,11 +146,10 @@ def _parts(tables: Sequence[ViewTable], fit: Fit, places: Sequence[int]) -> Iter
         squares = transformed(fitted, [basis**2 for basis in bases]) - transformed(fitted, bases) ** 2
         # A cell that the fit has put to 0 may be held by somebody.
         spread = np.maximum(squares.ravel(), _MIN_SPREAD / raw.size)
-        weights = [(table.marginal(of)[1] / information) ** 2 / table.reports for table in telling]
-        noise = sum(
-            weight * contrast_noise(table.oracle, raw.size) for weight, table in zip(weights, telling, strict=True)
+        variance = sum(
+            (table.marginal(of)[1] / information) ** 2 * table.contrast_variance(bases, spread) for table in telling
         )
-        yield _Part(of, transformed(raw, bases).ravel(), noise + sum(weights) * spread, spread)
+        yield _Part(of, transformed(raw, bases).ravel(), np.asarray(variance), spread)
 
 
 def _measured(fit: Fit, parts: Sequence[_Part], learnt: FilteredEstimate) -> MarginalTables:
@@ -173,5 +171,5 @@ def _measured(fit: Fit, parts: Sequence[_Part], learnt: FilteredEstimate) -> Mar
 
 def _names(of: Sequence[tuple[str, ...]], collection: ViewsCollection) -> list[tuple[tuple[str, ...], int]]:
     """Name each coefficient of some attributes and pairs, all of one after all of another: by them and its number."""
-    free = {attribute.name: len(attribute.labels) - 1 for attribute in collection.attributes}
+    free = {axis.name: len(axis.labels) - 1 for axis in collection.axes}
     return [(names, number) for names in of for number in range(math.prod(free[name] for name in names))]

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.marginals.curve import Curve, components
 from stream_ldp.marginals.distribution import fit_distribution
 from stream_ldp.mechanisms import PiecewiseResponse
 from stream_ldp.mechanisms.piecewise import square_wave
+from stream_ldp.pipeline.curve import Curve, components
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

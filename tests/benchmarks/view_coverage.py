@@ -20,7 +20,7 @@ from rich.table import Table
 from scipy.special import chdtrc
 
 from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardResponse, SeededEntropy
-from stream_ldp.views.errors import standard_error
+from stream_ldp.views.errors import errors_of
 from stream_ldp.views.fitting import Fit
 from stream_ldp.views.independence import dependence
 from stream_ldp.views.tables import ViewTable
@@ -78,7 +78,7 @@ def windows(population: Population, oracle: Oracle, *, users: int, epsilon: floa
         columns = [*pair, rng.choice(2, users, p=population.margins[2])]
         fit = _told(columns, (*population.sizes, 2), oracle, epsilon=epsilon, seed=seed)
         joint = fit.joint((0, 1)).probability
-        held = np.abs(joint - truth) <= 1.96 * standard_error(fit, fit.tables, joint, of=(0, 1))
+        held = np.abs(joint - truth) <= 1.96 * errors_of(fit, fit.tables, joint, of=(0, 1)).standard_error
         shown = dependence(fit, of=(0, 1))
         rejected = bool(chdtrc(shown.freedom, shown.statistic) < SIGNIFICANCE)
         found.append(Window(float(held[often].mean()), rejected))

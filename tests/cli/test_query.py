@@ -24,6 +24,7 @@ from tests.client.examples import collection_of, of_minute, write_survey
 from tests.marginals.examples import TEXT as SAMPLED
 from tests.marginals.examples import collection_of as sampled
 from tests.marginals.examples import marginals_of
+from tests.views.examples import NUMBERS, numbers_of, solved, sums_of, workers
 
 Run = Callable[..., Result]
 
@@ -198,11 +199,37 @@ def test_ranges_are_taken_as_a_table(command_line: Run, tmp_path: Path) -> None:
     with published(marginals_of(collection), collection=collection):
         taken = rows(command_line(query, file, "--between", "20,40", "--format", "csv"))
         assert [(row["quantity"], row["value"]) for row in taken] == [("share", "20 to 40"), ("mean", "20 to 40")]
+        named = rows(command_line(query, file, "--between", "age=20,40", "--format", "csv"))
+        assert [row["estimate"] for row in named] == [row["estimate"] for row in taken]
         for wrong, message in (("40,20", "the smaller one first"), ("20", "two numbers"), ("a,b", "two numbers")):
             refused = command_line(query, file, "--between", wrong)
             assert refused.exit_code == 2
             assert message in refused.output
         assert command_line(query, file, "--between", "1,2", "--of", "age", "--given", "diet").exit_code == 2
+        for second, code, message in (
+            ("30,50", 2, "each needs a name"),
+            ("age=30,50", 2, "has a range already"),
+            ("diet=1,2", 2, "each user of a sampled collection reports one attribute"),
+        ):
+            refused = command_line(query, file, "--between", "age=20,40", "--between", second)
+            assert (refused.exit_code, message in " ".join(refused.output.split())) == (code, True)
+        assert "each needs a name" in command_line(query, file, "--between", "1,2", "--between", "3,4").output
+
+
+def test_ranges_of_two_numbers_are_asked_for_by_their_names(command_line: Run, tmp_path: Path) -> None:
+    collection = numbers_of()
+    file = tmp_path / "work.yaml"
+    file.write_text(NUMBERS.format(mechanism="epsilon: 2, ask: attributes 0.5 + pairs"), encoding="utf-8")
+    final = solved(collection, collection.series[1], sums_of(collection.questions, workers(20_000)))
+    with published(final, collection=collection):
+        both = ("--between", "age=53,75", "--between", "hours=45,72")
+        (row,) = rows(command_line(query, file, *both, "--format", "csv"))
+        split = rows(command_line(query, file, *both, "--of", "sex", "--format", "csv"))
+    assert (row["age"], row["hours"]) == ("53 to 75", "45 to 72")
+    assert 0.25 < float(row["estimate"]) < 0.5
+    assert float(row["low"]) < float(row["estimate"]) < float(row["high"])
+    assert [each["sex"] for each in split] == ["f", "m"]
+    assert sum(float(each["estimate"]) for each in split) == pytest.approx(float(row["estimate"]), abs=1e-3)
 
 
 def test_a_distribution_is_printed_as_a_few_round_bins_that_add_up_unless_all_is_wanted(

@@ -153,6 +153,14 @@ def test_ranges_that_bound_nothing_are_refused(ends: tuple[float, float], of: tu
         list(numbers_of().between(*ends, of=of))
 
 
+def test_a_range_by_name_is_that_of_the_attribute() -> None:
+    marginals = numbers_of()
+    assert list(marginals.within({"age": (20, 40)})) == list(marginals.between(20, 40, of=["age"]))
+    for ranges, of in (({"age": (20, 40), "hours": (1, 2)}, ()), ({"age": (20, 40)}, ("diet",))):
+        with pytest.raises(ParameterError, match="have `estimates` of the attributes"):
+            list(marginals.within(ranges, of=of))
+
+
 def test_a_mean_alone_has_no_ranges() -> None:
     with pytest.raises(ParameterError, match="show its mean only"):
         list(marginals_of(collection_of("epsilon: 2, mean: harmony-mean")).between(20, 40))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_ldp.marginals.curve import Curve, components
 from stream_ldp.marginals.distribution import FittedDistribution, fit_distribution
 from stream_ldp.mechanisms.piecewise import square_wave
+from stream_ldp.pipeline.curve import Curve, components
 from tests.benchmarks.distributions import smoothed
 
 POINTS = np.linspace(0, 1, 129)

@@ -29,6 +29,8 @@ def test_other_keys_and_conditions_are_refused() -> None:
         ParameterError, match="the mean of a key's numbers is known, and not how many lie between two"
     ):
         list(found.between(1, 2))
+    with pytest.raises(ParameterError, match="leave out what they lie between"):
+        list(found.within({"maps": (1, 2)}))
 
 
 def test_it_says_what_is_known_of_no_key() -> None:

@@ -224,6 +224,13 @@ attributes:
 window: {size: 60s}
 """,
     """
+collection: work
+mechanism: {kind: sampled, epsilon: 2, ask: pairs, cells: 6}
+attributes: [{name: age, range: [16, 90]}, {name: hours, range: [0, 100]}]
+estimates: [{name: both, of: [age, hours]}]
+window: {size: 60s}
+""",
+    """
 collection: changing
 mechanism:
   {kind: sampled, ask: attributes, mean: auto, epsilon: 2, oracle: loloha, per_report: 1, buckets: 4, cohorts: 32}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,7 +10,6 @@ from stream_ldp.mechanisms import SeededEntropy, random_words
 from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.views.collection import ViewsCollection
-from stream_ldp.views.question import ViewQuestion
 from stream_ldp.views.solve import solve
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def joint_of(table: Table, of: tuple[int, ...]) -> NDArray[np.float64]:
     return (np.bincount(cells, minlength=int(np.prod(shape))) / len(table)).reshape(shape)
 
 
-def sums_of(questions: QuestionSet[ViewQuestion], table: Table, seed: int = 2) -> NDArray[np.int64]:
+def sums_of(questions: QuestionSet[Any], table: Table, seed: int = 2) -> NDArray[np.int64]:
     entropy = SeededEntropy(seed)
     numbers = questions.numbers(random_words(len(table), entropy=entropy))
     return questions.sums(questions.perturb(numbers, table, entropy=entropy))
@@ -91,3 +90,30 @@ def estimated(collection: ViewsCollection, count: int = 20_000, *, name: str = "
     """The estimate of this name from the answers of so many users."""
     series = next(each for each in collection.series if each.name == name)
     return solved(collection, series, sums_of(collection.questions, users(count)))
+
+
+#: Views of two numbers and a list, of which users tell each alone and all pairs.
+NUMBERS = """
+collection: work
+mechanism: {{kind: sampled, {mechanism}}}
+attributes:
+  - {{name: age, range: [16, 90]}}
+  - {{name: hours, range: [0, 100]}}
+  - {{name: sex, values: [f, m]}}
+estimates: [{{name: both, of: [hours, age]}}, {{name: all, of: [age, sex, hours]}}]
+window: {{size: 10s, grace: 1s}}
+"""
+
+
+def numbers_of(mechanism: str = "epsilon: 2, ask: attributes 0.5 + pairs") -> ViewsCollection:
+    return ViewsCollection.parse(NUMBERS.format(mechanism=mechanism))
+
+
+def workers(count: int, seed: int = 1) -> Table:
+    """Who is older works longer, and is more often m."""
+    rng = np.random.default_rng(seed)
+    drawn = rng.multivariate_normal([0, 0], [[1, 0.7], [0.7, 1]], count)
+    table = np.empty(count, dtype=[("0", "<f8"), ("1", "<f8"), ("2", "<i8")])
+    table["0"], table["1"] = np.clip([[53], [45]] + np.array([[12], [14]]) * drawn.T, [[16], [0]], [[90], [100]])
+    table["2"] = rng.random(count) < 1 / (1 + np.exp(-drawn[:, 0]))
+    return table

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stream_ldp.mechanisms import DirectResponse, SeededEntropy
-from stream_ldp.views.errors import standard_error
+from stream_ldp.views.errors import errors_of
 from stream_ldp.views.fitting import Fit
 from stream_ldp.views.tables import ViewTable, view_tables
 from tests.views.examples import SIZES, collection_of, joint_of, sums_of, users
@@ -23,7 +23,7 @@ def test_two_standard_errors_hold_the_truth_nearly_always() -> None:
         fit = Fit(tables, sizes=SIZES)
         for of in SETS:
             joint = fit.joint(of).probability
-            error = standard_error(fit, tables, joint, of=of)
+            error = errors_of(fit, tables, joint, of=of).standard_error
             assert error.shape == joint.shape
             off = joint - joint_of(truth, of)
             ratios[of].append(float((off**2).sum() / (error**2).sum()))
@@ -41,7 +41,7 @@ def test_errors_fall_as_one_over_the_root_of_the_reports() -> None:
     for factor in (1, 4):
         tables = view_tables(questions, [(1.0, factor * sums)])
         fit = Fit(tables, sizes=SIZES)
-        found.append(standard_error(fit, tables, fit.joint((0, 1)).probability, of=(0, 1)))
+        found.append(errors_of(fit, tables, fit.joint((0, 1)).probability, of=(0, 1)).standard_error)
     assert found[0] / found[1] == pytest.approx(np.full((2, 2), 2.0), rel=0.15)
 
 
@@ -50,7 +50,7 @@ def test_a_pair_that_nobody_told_has_the_error_of_what_is_not_known() -> None:
     tables = view_tables(questions, [(1.0, sums_of(questions, users(1_000_000)))])
     fit = Fit(tables, sizes=SIZES)
     joint = fit.joint((1, 2)).probability
-    error = standard_error(fit, tables, joint, of=(1, 2))
+    error = errors_of(fit, tables, joint, of=(1, 2)).standard_error
     off = np.abs(joint - joint_of(users(100_000), (1, 2)))
     assert error.mean() > 0.02
     assert (off <= 3 * error).all()
@@ -58,7 +58,9 @@ def test_a_pair_that_nobody_told_has_the_error_of_what_is_not_known() -> None:
 
 def test_an_attribute_that_nobody_told_may_be_anything() -> None:
     fit = Fit([], sizes=(2,))
-    assert standard_error(fit, [], fit.margin(0), of=(0,)) == pytest.approx(np.full(2, 1 / np.sqrt(12)), rel=0.2)
+    assert errors_of(fit, [], fit.margin(0), of=(0,)).standard_error == pytest.approx(
+        np.full(2, 1 / np.sqrt(12)), rel=0.2
+    )
 
 
 @pytest.mark.parametrize("count", [1, 10, 30])
@@ -67,7 +69,7 @@ def test_the_errors_of_a_few_noisy_answers_are_numbers_and_large(count: int) -> 
     questions = collection_of("epsilon: 1, ask: pairs, oracle: hadamard").questions
     tables = view_tables(questions, [(1.0, sums_of(questions, users(count)))])
     fit = Fit(tables, sizes=SIZES)
-    error = standard_error(fit, tables, fit.joint((0, 1, 2)).probability, of=(0, 1, 2))
+    error = errors_of(fit, tables, fit.joint((0, 1, 2)).probability, of=(0, 1, 2)).standard_error
     assert error.min() > 0.05
     assert error.max() < 1
 
@@ -90,7 +92,7 @@ def test_what_shrinking_may_have_taken_is_in_the_errors(dependent: float, most: 
         tables = [ViewTable(of=(0, 1), oracle=oracle, reports=3_000, frequencies=found)]
         fit = Fit(tables, sizes=(2, 2))
         joint = fit.joint((0, 1)).probability
-        off = np.abs(joint - truth) <= 1.96 * standard_error(fit, tables, joint, of=(0, 1))
+        off = np.abs(joint - truth) <= 1.96 * errors_of(fit, tables, joint, of=(0, 1)).standard_error
         held.append(float(off[truth >= 0.01].mean()))
     assert np.mean(held) > 0.86
 
@@ -115,7 +117,7 @@ def test_large_cells_of_five_attributes_are_covered_where_users_tell_single_ones
             tables.append(ViewTable(of=(place,), oracle=oracle[size], reports=4_000, frequencies=noisy))
         fit = Fit(tables, sizes=sizes)
         joint = fit.joint(range(5)).probability
-        off = np.abs(joint - truth) <= 1.96 * standard_error(fit, tables, joint, of=range(5))
+        off = np.abs(joint - truth) <= 1.96 * errors_of(fit, tables, joint, of=range(5)).standard_error
         held.append(float(off[truth >= 0.01].mean()))
     assert np.mean(held) > 0.9
 
@@ -137,5 +139,5 @@ def test_what_three_attributes_have_beyond_their_pairs_is_in_the_errors() -> Non
         for of in ((0, 1), (0, 2), (1, 2))
     ]
     fit = Fit(tables, sizes=(2, 2, 2))
-    error = standard_error(fit, tables, fit.joint((0, 1, 2)).probability, of=(0, 1, 2))
+    error = errors_of(fit, tables, fit.joint((0, 1, 2)).probability, of=(0, 1, 2)).standard_error
     assert 0.01 < error.max() < 0.1

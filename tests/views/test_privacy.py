@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 from math import inf, log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ import pytest
 from stream_ldp.audit.enumerate import distribution
 from stream_ldp.mechanisms import RepeatedResponse
 from stream_ldp.views.question import ViewQuestion
-from tests.views.examples import SIZES, collection_of
+from tests.views.examples import SIZES, collection_of, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,9 +31,10 @@ NEIGHBOURS = {
 }
 
 
-def answers(questions: QuestionSet[ViewQuestion], record: tuple[int, ...], number: int) -> dict[bytes, Fraction]:
+def answers(questions: QuestionSet[Any], record: tuple[float, ...], number: int) -> dict[bytes, Fraction]:
     """The chance of each row with which a user of this record answers a question."""
-    table = np.array([record], dtype=[(str(place), "<i8") for place in range(len(record))])
+    columns = [(str(place), "<i8" if isinstance(each, int) else "<f8") for place, each in enumerate(record)]
+    table = np.array([record], dtype=columns)
 
     def report(entropy: Entropy) -> bytes:
         return questions.perturb(np.array([number]), table, entropy=entropy).tobytes()
@@ -41,7 +42,7 @@ def answers(questions: QuestionSet[ViewQuestion], record: tuple[int, ...], numbe
     return distribution(report)
 
 
-def one_view_for_ever(questions: QuestionSet[ViewQuestion], record: tuple[int, ...], *, reports: int) -> Law:
+def one_view_for_ever(questions: QuestionSet[Any], record: tuple[int, ...], *, reports: int) -> Law:
     """All reports repeat the answer about the one view that was drawn, whatever the record is."""
     found: Law = {}
     for number, share in enumerate(np.diff(questions.ends, prepend=0).tolist()):
@@ -50,7 +51,7 @@ def one_view_for_ever(questions: QuestionSet[ViewQuestion], record: tuple[int, .
     return found
 
 
-def another_view_each_time(questions: QuestionSet[ViewQuestion], record: tuple[int, ...], *, reports: int) -> Law:
+def another_view_each_time(questions: QuestionSet[Any], record: tuple[int, ...], *, reports: int) -> Law:
     """What a client must not do."""
     once = one_view_for_ever(questions, record, reports=1)
     found: Law = {(): Fraction(1)}
@@ -82,7 +83,7 @@ def test_all_reports_of_a_record_for_ever_cost_one_epsilon(mechanism: str, repor
     assert questions.epsilon - 1e-9 <= found <= questions.epsilon + 1e-12 <= 1.5 + 2e-12
 
 
-def one_view_with_fresh_noise(questions: QuestionSet[ViewQuestion], record: tuple[int, ...], *, reports: int) -> Law:
+def one_view_with_fresh_noise(questions: QuestionSet[Any], record: tuple[int, ...], *, reports: int) -> Law:
     """All reports show the answer about the one view that was drawn, each through noise of its own."""
     found: Law = {}
     for number, share in enumerate(np.diff(questions.ends, prepend=0).tolist()):
@@ -141,3 +142,19 @@ def test_the_view_is_drawn_without_the_record() -> None:
     for number in range(len(questions.questions)):
         chances = {sum(answers(questions, record, number).values()) for record in RECORDS[:4]}
         assert chances == {1}
+
+
+def test_a_view_of_numbers_tells_their_cell_at_epsilon_and_nothing_else() -> None:
+    """Numbers of one cell have the same chances, and any two others differ by epsilon at most, which some do."""
+    questions = numbers_of("epsilon: 1, ask: pairs, cells: 2").questions
+    view = questions.questions[0]
+    cells = {(16.0, 0.0): 0, (52.9, 49.9): 0, (20.0, 50.0): 1, (53.0, 7.5): 2, (90.0, 100.0): 3}
+    laws = {held: answers(questions, (*held, 0), 0) for held in cells}
+    losses = [
+        max(abs(log(chance / laws[other][row])) for row, chance in laws[one].items())
+        for one, other in product(laws, repeat=2)
+        if cells[one] != cells[other]
+    ]
+    assert laws[16.0, 0.0] == laws[52.9, 49.9]
+    assert max(losses) == pytest.approx(view.randomizer.epsilon, abs=1e-12)
+    assert max(losses) <= 1.0

@@ -6,12 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import SeededEntropy
-from tests.views.examples import collection_of, users
+from stream_ldp.views.question import ViewQuestion
+from tests.views.examples import collection_of, numbers_of, users, workers
 
 
 def test_the_last_attribute_of_a_view_changes_fastest() -> None:
     collection = collection_of("epsilon: 4, ask: [[diet, walks], [walks, bathes]]")
     first, second = collection.questions.questions
+    assert isinstance(first, ViewQuestion)
     assert (first.of, first.shape, second.of) == ((0, 2), (2, 3), (0, 1))
     people = users(100)
     assert (first.inputs(people, entropy=SeededEntropy(0)) == people["0"] * 3 + people["2"]).all()
@@ -52,3 +54,18 @@ def test_a_subset_with_another_number_of_members_is_no_report() -> None:
 
 def _as_rows(rows: list[bytes]) -> NDArray[np.uint8]:
     return np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), -1)
+
+
+def test_numbers_of_one_cell_have_one_answer_and_others_another() -> None:
+    collection = numbers_of("epsilon: 2, ask: pairs, cells: 4")
+    view = collection.questions.questions[0]
+    assert view.meaning[3:] == [[4, 4]]
+    assert view.permanent_answers == 16
+    people = workers(3)
+    people["0"], people["1"] = [16.0, 34.4, 34.5], [25.0, 49.9, 50.0]
+    assert view.inputs(people, entropy=SeededEntropy(0)).tolist() == [1, 1, 6]
+    assert len(set(view.held(people))) == 2
+
+
+def test_a_view_of_lists_means_what_it_meant() -> None:
+    assert {len(view.meaning) for view in collection_of().questions.questions} == {3}

@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
+from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.records.answer import Estimate
-from tests.views.examples import collection_of, estimated, joint_of, solved, users
+from stream_ldp.views.collection import ViewsCollection
+from stream_ldp.views.solve import solve
+from tests.views.examples import (
+    NUMBERS,
+    collection_of,
+    estimated,
+    joint_of,
+    numbers_of,
+    solved,
+    sums_of,
+    task_of,
+    users,
+    workers,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stream_ldp.questions.questions import Table
 
 ESTIMATES = (
     "[{name: care, of: [bathes, walks]}, {name: all, of: [region, diet, walks]}, {name: apart, of: [walks, region]}]"
@@ -114,3 +136,70 @@ def test_views_that_fewer_users_have_told_are_left_out(fewer: int) -> None:
     assert estimate.effective_reports == used
     without = solved(collection, series, collection.questions.without([0], sums))
     assert (estimate.probability == without.probability) is bool(fewer)
+
+
+def share_of(people: Table, ages: tuple[float, float], hours: tuple[float, float]) -> NDArray[np.bool_]:
+    within = (people["0"] >= ages[0]) & (people["0"] <= ages[1])
+    return np.asarray(within & (people["1"] >= hours[0]) & (people["1"] <= hours[1]))
+
+
+def test_ranges_of_two_numbers_are_near_the_truth() -> None:
+    """The errors are 2 %, and the product of both ranges is off by a quarter."""
+    collection, people = numbers_of(), workers(40_000)
+    answer = solved(collection, collection.series[0], sums_of(collection.questions, people))
+    for ages, hours in (((53, 75), (45, 72)), ((30, 48), (20, 41)), ((60, 90), (10, 30))):
+        (cell,) = answer.within({"age": ages, "hours": hours})
+        true = share_of(people, ages, hours).mean()
+        assert cell.standard_error is not None
+        assert cell.standard_error < 0.03
+        assert abs(cell.estimate - true) < 3.5 * cell.standard_error
+        assert cell.labels == {"age": f"{ages[0]} to {ages[1]}", "hours": f"{hours[0]} to {hours[1]}"}
+    (alone,) = answer.between(40, 60, of=["age"])
+    assert alone.estimate == pytest.approx(((people["0"] >= 40) & (people["0"] <= 60)).mean(), abs=0.06)
+
+
+def test_ranges_are_told_apart_by_a_list() -> None:
+    collection, people = numbers_of(), workers(40_000)
+    answer = solved(collection, collection.series[1], sums_of(collection.questions, people))
+    ranges = {"hours": (45.0, 72.0), "age": (53.0, 75.0)}
+    cells = list(type(answer).from_bytes(answer.to_bytes()).within(ranges, of=["sex"]))
+    within = share_of(people, (53, 75), (45, 72))
+    for number, cell in enumerate(cells):
+        assert cell.labels["sex"] == "fm"[number]
+        assert cell.standard_error is not None
+        assert abs(cell.estimate - (within & (people["2"] == number)).mean()) < 3.5 * cell.standard_error
+    (together,) = answer.within(ranges)
+    assert sum(cell.estimate for cell in cells) == pytest.approx(together.estimate, abs=1e-3)
+
+
+def test_ranges_of_what_is_no_number_are_refused() -> None:
+    collection = numbers_of()
+    answer = solved(collection, collection.series[1], sums_of(collection.questions, workers(2_000)))
+    for ranges, of, problem in (
+        ({"sex": (0, 1)}, (), "'sex' has no `range`: the numbers of this estimate are age, hours"),
+        ({"aeg": (20, 40)}, (), "'aeg' is not an attribute of this estimate; did you mean 'age'"),
+        ({"age": (20, 40)}, ("age",), "named twice"),
+        ({"age": (95, 99)}, (), "'age' is from 16 to 90"),
+    ):
+        with pytest.raises(ParameterError, match=problem):
+            list(answer.within(ranges, of=of))
+    of_lists = estimated(collection_of())
+    with pytest.raises(ParameterError, match="no numbers with a `range`"):
+        list(of_lists.within({"walks": (0, 1)}))
+
+
+def test_numbers_learn_from_previous_windows() -> None:
+    collection = ViewsCollection.parse(
+        NUMBERS.format(mechanism="epsilon: 2, ask: attributes 0.5 + pairs").replace("1s}", "1s, returning: 0}")
+    )
+    series, before = collection.series[0], None
+    for window in range(3):
+        sums = sums_of(collection.questions, workers(10_000, window), window)
+        task = replace(task_of(collection, series, sums, window_ms=10_000 * window), before=before)
+        before = solve(collection, task)
+    assert before is not None
+    assert before.temporal is not None
+    assert before.temporal.users > 5_000
+    (cell,) = before.within({"age": (53, 75), "hours": (45, 72)})
+    people = workers(100_000)
+    assert cell.estimate == pytest.approx(share_of(people, (53, 75), (45, 72)).mean(), abs=0.06)

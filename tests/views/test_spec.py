@@ -6,7 +6,7 @@ import pytest
 
 from stream_ldp.collection import CollectionError
 from stream_ldp.views.design import candidates
-from tests.views.examples import SIZES, TEXT, collection_of
+from tests.views.examples import NUMBERS, SIZES, TEXT, collection_of, numbers_of
 
 PAIRS = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
 
@@ -71,10 +71,10 @@ def test_a_view_of_too_many_cells_is_refused() -> None:
         type(collection_of()).parse(text)
 
 
-def test_a_number_has_no_cells() -> None:
+def test_any_text_has_no_cells() -> None:
     text = TEXT.format(mechanism="epsilon: 1, ask: pairs", estimates="[{name: a, of: [walks]}]", window="")
-    with pytest.raises(CollectionError, match=r"attributes\.2: attribute 'diet' has no list of `values`"):
-        type(collection_of()).parse(text.replace("values: [meat, fish, plants]", "range: [0, 1]"))
+    with pytest.raises(CollectionError, match=r"attributes\.2: attribute 'diet' is any text"):
+        type(collection_of()).parse(text.replace("values: [meat, fish, plants]", "candidates: [meat]"))
 
 
 def test_a_design_is_asked_for_by_the_name_that_a_plan_shows() -> None:
@@ -116,3 +116,37 @@ def test_attributes_depend_on_each_other_as_far_as_they_depend_on_the_one_that_i
 def test_an_attribute_that_is_not_there_is_asked_with_none(ask: str, problem: str) -> None:
     with pytest.raises(CollectionError, match=problem):
         collection_of(f"epsilon: 1, ask: {ask}")
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "old", "new", "problem"),
+    [
+        ("epsilon: 2, ask: pairs, cells: 1", "", "", r"mechanism\.cells: .*greater than or equal to 2"),
+        ("epsilon: 2, per_report: 1, ask: pairs", "", "", r"mechanism\.per_report: answers about 'age', a number"),
+        (
+            "epsilon: 2, ask: pairs",
+            "[0, 100]",
+            "[0, 100], quantiles: [0.5]",
+            r"attributes\.1\.quantiles: quantiles are",
+        ),
+        ("epsilon: 2, ask: pairs", "[0, 100]", "[5, 5]", "smaller one first"),
+    ],
+)
+def test_what_views_do_not_tell_of_numbers_is_refused(mechanism: str, old: str, new: str, problem: str) -> None:
+    with pytest.raises(CollectionError, match=problem):
+        type(collection_of()).parse(NUMBERS.format(mechanism=mechanism).replace(old, new))
+
+
+def test_cells_without_numbers_are_refused() -> None:
+    with pytest.raises(CollectionError, match=r"mechanism\.cells: is for attributes with a `range`"):
+        collection_of("epsilon: 2, ask: pairs, cells: 4")
+
+
+def test_cells_of_numbers_grow_with_the_users_of_a_view() -> None:
+    for ask, users, cells in (("pairs", 10_000, 4), ("pairs", 200_000, 8), ("[[age, hours, sex]]", 200_000, 10)):
+        assert numbers_of(f"epsilon: 2, ask: {ask}, users: {users}").record_sizes == (cells, cells, 2)
+
+
+def test_a_number_alone_is_asked_for_by_a_square_wave() -> None:
+    alone = numbers_of("epsilon: 2, ask: auto").questions.questions[:2]
+    assert [(each.of, each.randomizer.kind) for each in alone] == [((0,), "piecewise"), ((1,), "piecewise")]

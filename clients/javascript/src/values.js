@@ -178,6 +178,11 @@ export class Ranged {
     return Math.min(Math.max((number - least) / (largest - least), 0), 1);
   }
 
+  /** Return which of so many parts of the range holds a number (section 17, cells of numbers). */
+  cell(number, count) {
+    return Math.min(Math.floor(((this.scaled(number) + 1) / 2) * count), count - 1);
+  }
+
   /** Return a number in units in which the range is from -1 to 1. */
   scaled(number) {
     const { least, largest } = this.#bounds;

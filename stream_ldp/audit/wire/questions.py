@@ -76,11 +76,15 @@ class Sampled(AskedInTurn):
         return struct.pack("<d", self._number(place, record))
 
     def _rounded(self, place: int, record: Mapping[str, Json], m: int, words: Words) -> int:
-        _, (least, largest) = self.domains[place]
-        t: float = (self._number(place, record) - least) / (largest - least) * 2 - 1
-        y = (min(max(t, -1.0), 1.0) + 1) / 2 * m
+        y = self._placed(place, record, m)
         b = min(math.floor(y), m - 1)
         return b + (next(words) < round((y - b) * WHOLE))
+
+    def _placed(self, place: int, record: Mapping[str, Json], m: int) -> float:
+        """Where a number of a range lies from 0 to m."""
+        _, (least, largest) = self.domains[place]
+        t: float = (self._number(place, record) - least) / (largest - least) * 2 - 1
+        return (min(max(t, -1.0), 1.0) + 1) / 2 * m
 
     def _buckets(self, number: int, record: Mapping[str, Json]) -> list[int]:
         """The buckets of a question with a cohort."""
@@ -101,8 +105,8 @@ class Sampled(AskedInTurn):
         ]
 
     def _input(self, number: int, record: Mapping[str, Json], words: Words) -> int:
-        of, kind, parameters, *cohort = self.questions[number]
-        if cohort:
+        of, kind, parameters, *_ = self.questions[number]
+        if self._is_hashed(number):
             buckets = self._buckets(number, record)
             return sum(1 << bucket for bucket in set(buckets)) if kind == "bloom" else buckets[0]
         if kind == "piecewise":
@@ -110,10 +114,24 @@ class Sampled(AskedInTurn):
         if kind == "mean-est":
             return sum(self._rounded(place, record, 1, words) << bit for bit, place in enumerate(of))
         v = 0
-        for place in of:
-            name, values = self.domains[place]
-            v = v * len(values) + self.attributes[place].number_of(record[name])
+        for count, cell in self._cells(number, record):
+            v = v * count + cell
         return v
+
+    def _is_hashed(self, number: int) -> bool:
+        """Whether a question has a cohort."""
+        return len(self.questions[number]) > 3 and isinstance(self.questions[number][3], int)
+
+    def _cells(self, number: int, record: Mapping[str, Json]) -> Iterator[tuple[int, int]]:
+        """The cells of each attribute of a view: how many there are, and which one the user is in."""
+        of, _, _, *shape = self.questions[number]
+        for i, place in enumerate(of):
+            name, domain = self.domains[place]
+            if isinstance(domain[0], str):
+                yield len(domain), self.attributes[place].number_of(record[name])
+            else:
+                count = shape[0][i]
+                yield count, min(math.floor(self._placed(place, record, count)), count - 1)
 
     @property
     def answer_bytes(self) -> int:
@@ -220,11 +238,13 @@ class Sampled(AskedInTurn):
 
     def _data(self, asked: int, record: Held) -> bytes:
         """The fingerprint, the question, and what the user holds of it."""
-        of, _, parameters, *cohort = self.questions[asked]
-        if cohort:
+        of, _, parameters, *shape = self.questions[asked]
+        if self._is_hashed(asked):
             held = struct.pack(
                 "<q", sum(each * parameters[0] ** i for i, each in enumerate(self._buckets(asked, record)))
             )
+        elif shape:
+            held = b"".join(struct.pack("<q", cell) for _, cell in self._cells(asked, record))
         else:
             held = b"".join(self._held(place, record) for place in of)
         return self.fingerprint + struct.pack("<H", asked) + held

@@ -20,6 +20,12 @@ function rounded(words, scaled, steps) {
   return below + Number(words.next() < threshold(y - below));
 }
 
+/** Say whether a question may be about so many cells of an attribute. */
+const isCells = (attribute, count) =>
+  attribute instanceof Ranged
+    ? Number.isSafeInteger(count) && count >= 1
+    : attribute instanceof Listed && count === attribute.values.length;
+
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
 /** A sampled collection. */
@@ -62,14 +68,17 @@ export class Kind extends Questions {
   }
 
   #question(question, place, epsilon) {
-    const [of, kind, parameters, cohort] = Array.isArray(question) ? question : [];
+    const [of, kind, parameters, more] = Array.isArray(question) ? question : [];
+    // Of numbers, cells are told, and then the fourth entry is how many of each attribute; otherwise it is the cohort.
+    const [shape, cohort] = Array.isArray(more) ? [more] : [undefined, more];
     const isOrder = (each, i) =>
       Number.isSafeInteger(each) && each > (of[i - 1] ?? -1) && each < this.attributes.length;
     if (!(Array.isArray(of) && of.length && of.every(isOrder))) this.refuse(`question ${place} is about no attributes`);
     const asked = of.map((each) => this.attributes[each]);
     const isNumber = ["piecewise", "mean-est"].includes(kind);
-    const isFit =
-      cohort === undefined
+    const isFit = shape
+      ? shape.length === asked.length && asked.every((each, i) => isCells(each, shape[i])) && !isNumber && kind !== "bloom"
+      : cohort === undefined
         ? asked.every((each) => each instanceof (isNumber ? Ranged : Listed)) && kind !== "bloom"
         : Number.isSafeInteger(cohort) && cohort >= 0 && of.length === 1 && !(asked[0] instanceof Ranged) && !isNumber;
     if (!isFit || (kind === "piecewise" && of.length !== 1))
@@ -77,8 +86,8 @@ export class Kind extends Questions {
     const inputs =
       cohort !== undefined || kind === "piecewise"
         ? undefined
-        : asked.reduce((count, each) => count * (isNumber ? 2 : each.values.length), 1);
-    return { of, cohort, randomizer: this.randomizer(place, kind, parameters, { inputs, epsilon }) };
+        : asked.reduce((count, each, i) => count * (isNumber ? 2 : (shape?.[i] ?? each.values.length)), 1);
+    return { of, shape, cohort, randomizer: this.randomizer(place, kind, parameters, { inputs, epsilon }) };
   }
 
   /** Require that the fresh noise of a randomizer is what the file says. */
@@ -128,7 +137,8 @@ export class Kind extends Questions {
   }
 
   #shows(number, values) {
-    const { of, cohort, randomizer } = this.questions[number];
+    const { of, shape, cohort, randomizer } = this.questions[number];
+    if (shape) return this.shows(number, joined(...this.#cells(of, shape, values).map((cell) => i64(cell))));
     if (cohort === undefined) {
       return this.shows(number, joined(...of.map((place) => this.attributes[place].held(values[place]))));
     }
@@ -145,6 +155,14 @@ export class Kind extends Questions {
     return this.rows.row(number, randomizer, randomizer.again(words, answer));
   }
 
+  /** Return the number of each attribute's value, or of the cell that holds its number. */
+  #cells(of, shape, values) {
+    return of.map((place, i) => {
+      const attribute = this.attributes[place];
+      return attribute instanceof Ranged ? attribute.cell(values[place], shape[i]) : values[place];
+    });
+  }
+
   /** Return the bucket of a value by each hash of a cohort. */
   #buckets({ of: [place], cohort, randomizer: { kind, parameters, inputs } }, values) {
     const text = this.attributes[place].textOf(values[place]);
@@ -153,7 +171,7 @@ export class Kind extends Questions {
   }
 
   #input(question, values, words) {
-    const { of, cohort, randomizer } = question;
+    const { of, shape, cohort, randomizer } = question;
     const { kind, parameters } = randomizer;
     const [first] = of;
     if (cohort !== undefined) {
@@ -163,6 +181,7 @@ export class Kind extends Questions {
     const scaled = (place) => this.attributes[place].scaled(values[place]);
     if (kind === "piecewise") return rounded(words, scaled(first), parameters.steps);
     if (kind === "mean-est") return of.map((place) => rounded(words, scaled(place), 1));
-    return of.reduce((cell, place) => cell * this.attributes[place].values.length + values[place], 0);
+    const sizes = shape ?? of.map((place) => this.attributes[place].values.length);
+    return this.#cells(of, sizes, values).reduce((cell, value, i) => cell * sizes[i] + value, 0);
   }
 }

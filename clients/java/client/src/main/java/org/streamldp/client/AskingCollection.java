@@ -25,6 +25,9 @@ final class AskingCollection extends TurnCollection {
     /** Number of the cohort, or -1 where values are not hashed. */
     final long cohort;
 
+    /** Number of cells of each attribute, where cells of numbers are told; otherwise null. */
+    final int[] shape;
+
     Question(int number, List<?> meant) {
       this.number = number;
       List<?> places = (List<?>) meant.get(0);
@@ -33,7 +36,10 @@ final class AskingCollection extends TurnCollection {
         of[i] = Math.toIntExact((Long) places.get(i));
       }
       randomizer = new Randomizer(meant.get(1), meant.get(2));
-      cohort = meant.size() > 3 ? (Long) meant.get(3) : -1;
+      Object more = meant.size() > 3 ? meant.get(3) : -1L;
+      shape = more instanceof List ? ((List<?>) more).stream().mapToInt(AskingCollection::count).toArray() : null;
+      cohort = shape == null ? (Long) more : -1;
+      require(shape == null || shape.length == of.length, "a question has cells of other attributes");
       require(of.length >= 1 && (cohort < 0 || of.length == 1), "a question is about no attribute, or too many");
     }
   }
@@ -86,17 +92,30 @@ final class AskingCollection extends TurnCollection {
   private void check(Question question) {
     Randomizer randomizer = question.randomizer;
     long values = 1;
-    for (int place : question.of) {
-      Attribute attribute = attributes.get(place);
-      boolean isNumber = randomizer.kind.equals("piecewise") || randomizer.kind.equals("mean-est");
-      require(
-          question.cohort >= 0 ? !attribute.isRange() : isNumber ? attribute.isRange() : attribute.isList(),
-          "a question does not fit its attribute");
-      values = Math.multiplyExact(values, Math.max(1, attribute.values.size()));
+    boolean isNumber = randomizer.kind.equals("piecewise") || randomizer.kind.equals("mean-est");
+    require(question.shape == null || !isNumber && !randomizer.kind.equals("bloom"), "numbers have no cells");
+    for (int i = 0; i < question.of.length; i++) {
+      Attribute attribute = attributes.get(question.of[i]);
+      int count = Math.max(1, attribute.values.size());
+      if (question.shape != null && attribute.isRange()) {
+        count = question.shape[i];
+      } else {
+        require(
+            question.cohort >= 0 ? !attribute.isRange() : isNumber ? attribute.isRange() : attribute.isList(),
+            "a question does not fit its attribute");
+        require(question.shape == null || question.shape[i] == count, "a question has other cells than its attribute");
+      }
+      values = Math.multiplyExact(values, count);
     }
     boolean isCell = question.cohort < 0 && !randomizer.kind.equals("piecewise") && !randomizer.kind.equals("mean-est");
     require(!isCell || randomizer.parameter(0) == values, "a question has other values than its attributes");
     require(!randomizer.kind.equals("mean-est") || randomizer.parameter(0) == question.of.length, "mean-est");
+  }
+
+  private static int count(Object given) {
+    int count = Math.toIntExact((Long) given);
+    require(count >= 1, "an attribute has no cell");
+    return count;
   }
 
   private void checkCosts(Document mechanism) {
@@ -166,9 +185,10 @@ final class AskingCollection extends TurnCollection {
       }
       return data.i64(number).all();
     }
-    for (int place : question.of) {
-      if (held[place] instanceof Integer) {
-        data.i64((Integer) held[place]);
+    for (int i = 0; i < question.of.length; i++) {
+      int place = question.of[i];
+      if (held[place] instanceof Integer || question.shape != null) {
+        data.i64(cellOf(question, i, held));
       } else {
         data.i64(Double.doubleToLongBits((Double) held[place]));
       }
@@ -257,19 +277,35 @@ final class AskingCollection extends TurnCollection {
       }
       return value;
     }
-    for (int place : question.of) {
-      value = value * attributes.get(place).values.size() + (Integer) held[place];
+    for (int i = 0; i < question.of.length; i++) {
+      int count = question.shape == null ? attributes.get(question.of[i]).values.size() : question.shape[i];
+      value = value * count + cellOf(question, i, held);
     }
     return value;
   }
 
+  /** Returns the number of a value, or of the cell that holds a number, of one of the attributes in question. */
+  private int cellOf(Question question, int i, Object[] held) {
+    int place = question.of[i];
+    if (held[place] instanceof Integer) {
+      return (Integer) held[place];
+    }
+    int count = question.shape[i];
+    return Math.min((int) Math.floor(placeOf(place, held, count)), count - 1);
+  }
+
   /** Rounds a number at random to one of the points 0 to m, so that its mean is the number. */
   private long rounded(int place, Object[] held, long m, Words words) {
+    double y = placeOf(place, held, m);
+    long below = Math.min((long) Math.floor(y), m - 1);
+    return below + (words.next() < (long) Math.rint((y - below) * Exact.WHOLE) ? 1 : 0);
+  }
+
+  /** Returns where a number of a range lies from 0 to m. */
+  private double placeOf(int place, Object[] held, long m) {
     double least = attributes.get(place).range[0];
     double largest = attributes.get(place).range[1];
     double t = ((Double) held[place] - least) / (largest - least) * 2 - 1;
-    double y = (Math.min(Math.max(t, -1), 1) + 1) / 2 * m;
-    long below = Math.min((long) Math.floor(y), m - 1);
-    return below + (words.next() < (long) Math.rint((y - below) * Exact.WHOLE) ? 1 : 0);
+    return (Math.min(Math.max(t, -1), 1) + 1) / 2 * m;
   }
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream_ldp.marginals.curve import Curve, components
+from stream_ldp.pipeline.curve import Curve, components
 
 POINTS = [0.0, 10.0, 20.0, 30.0]
 CURVE = Curve.of(POINTS, [0.1, 0.4, 0.4, 0.1], [[0.02, 0.0, 0.01], [0.0, 0.03, 0.0]])

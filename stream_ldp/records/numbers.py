@@ -1,0 +1,282 @@
+"""Numbers among the attributes of a joint distribution, and the shares of users whose numbers are in ranges.
+
+The joint distribution is of cells, each a part of the range, and the distribution of each number is known more finely
+than that. Within a cell, users are spread as each number alone is, and depend on each other as the cells around do:
+the ratio of the joint to the product of its margins is interpolated between the middles of cells, and then fitted to
+the cells and to the numbers (iterative proportional fitting; Deming and Stephan, 1940).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from stream_ldp.errors import ParameterError
+from stream_ldp.message_part import Finite, MessagePart
+from stream_ldp.pipeline.answer import Probability
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from stream_ldp.pipeline.curve import Curve
+
+#: Most parts of cells of all numbers together to which the joint is interpolated, and sweeps of its fit: it then
+#: takes milliseconds.
+_PARTS, _SWEEPS = 2**14, 10
+
+#: Least share of a cell, below which nothing is known of how its users are spread.
+_NOBODY = 1e-9
+
+#: Digits after the point of what a message has of errors: 10^-7 takes 10^14 reports.
+_ERROR_DIGITS = 7
+
+#: Digits of what it has of shares.
+_DIGITS = 9
+
+#: Most numbers of a message that say how the errors of cells go together, and those of a number within its cells.
+_MOST_DEVIATIONS, _MOST_WITHIN = 4096, 1024
+
+#: Part of what interpolation moves a share by that counts as its standard deviation: the truth may be half as far
+#: again, or not there at all.
+_INTERPOLATED = 0.5
+
+
+class NumberAxis(MessagePart):
+    """An attribute that is a number, as an axis of cells."""
+
+    attribute: str
+    cells: tuple[Finite, ...] = Field(description="bounds of the cells, ascending; one more than the axis has values")
+    edges: tuple[Finite, ...] = Field(description="numbers from the least to the largest, with all bounds of cells")
+    below: tuple[Probability, ...] = Field(description="share of users below each edge; linear between two")
+    deviations: tuple[tuple[Finite, ...], ...] = Field(
+        default=(),
+        description="components of the covariance of these shares within cells, given the joint distribution: 0 at "
+        "the bounds of cells",
+    )
+
+    @model_validator(mode="after")
+    def _as_many_of_each(self) -> Self:
+        lengths = {len(self.edges), len(self.below), *map(len, self.deviations)}
+        if len(lengths) > 1:
+            raise ValueError(f"edges, shares and deviations differ in number: {sorted(lengths)}")
+        if len(self.cells) < 2 or not set(self.cells) <= set(self.edges):
+            raise ValueError("the edges lack bounds of cells")
+        return self
+
+    @classmethod
+    def of(cls, attribute: str, cells: NDArray[np.float64], margin: NDArray[np.float64], curve: Curve | None) -> Self:
+        """Make the axis of a number whose cells have these shares.
+
+        cells: bounds, ascending, shape (cells + 1,).
+        margin: share of users in each cell, shape (cells,).
+        curve: the distribution of the number alone, whose shares may be others; None if it is not known. It may then
+            be even within a cell, or fall to 0 at one of its ends, which is off by u (1 - u) at the part u.
+        """
+        edges = cells if curve is None else np.union1d(cells, curve.edges)
+        if curve is None:
+            edges = np.union1d(cells, (cells[1:] + cells[:-1]) / 2)
+        first, last = np.searchsorted(edges, cells[:-1]), np.searchsorted(edges, cells[1:])
+        cell = np.clip(np.searchsorted(cells, edges, side="right") - 1, 0, len(margin) - 1)
+        low, high = edges[first][cell], edges[last][cell]
+        even = (edges - low) / (high - low)
+        if curve is None:
+            part, off = even, (even * (1 - even))[None]
+        else:
+            below = np.interp(edges, curve.edges, curve.below)
+            held = (below[last] - below[first])[cell]
+            part = np.where(held > _NOBODY, (below - below[first][cell]) / np.maximum(held, _NOBODY), even)
+            off = np.reshape([np.interp(edges, curve.edges, each) for each in curve.deviations], (-1, len(edges)))
+            moved = off - off[:, first][:, cell] - part * (off[:, last] - off[:, first])[:, cell]
+            off = moved / np.maximum(held, _NOBODY)
+        # No part is off by more than any share can be.
+        spread = np.sqrt((off**2).sum(axis=0))
+        most = np.sqrt(np.maximum(part * (1 - part), 0.0))
+        off = off * np.where(spread > most, most / np.maximum(spread, _NOBODY), 1.0) * margin[cell]
+        before = np.concatenate([[0.0], np.cumsum(margin)])
+        return cls(
+            attribute=attribute,
+            cells=tuple(cells.tolist()),
+            edges=tuple(edges.tolist()),
+            below=tuple(np.clip(before[cell] + margin[cell] * part, 0.0, 1.0).round(_DIGITS).tolist()),
+            deviations=tuple(map(tuple, leading(off, most=_MOST_WITHIN).tolist())),
+        )
+
+    def within(self, low: float, high: float) -> tuple[float, float]:
+        """Return the part of a range that is within that of the number.
+
+        Raises:
+            ParameterError: it has no part of it, or its ends are in the wrong order.
+        """
+        least, largest = self.cells[0], self.cells[-1]
+        if not low < high:
+            raise ParameterError(f"a range needs two numbers, the smaller one first; got {low:g},{high:g}")
+        if high <= least or low >= largest:
+            raise ParameterError(
+                f"{self.attribute!r} is from {least:g} to {largest:g}, and no number from {low:g} to {high:g}"
+            )
+        return max(low, least), min(high, largest)
+
+    def parts(self, low: float, high: float, *, finer: int = 1) -> NDArray[np.float64]:
+        """Return the part of the users of each cell, or of its `finer` parts, whose number is from low to high."""
+        bounds = self._bounds(finer)
+        held = np.diff(self._below(bounds))
+        inside = self._below(np.clip(high, bounds[:-1], bounds[1:])) - self._below(
+            np.clip(low, bounds[:-1], bounds[1:])
+        )
+        even = (np.clip(high, bounds[:-1], bounds[1:]) - np.clip(low, bounds[:-1], bounds[1:])) / np.diff(bounds)
+        return np.where(held > _NOBODY, inside / np.maximum(held, _NOBODY), even)
+
+    def shares(self, *, finer: int = 1) -> NDArray[np.float64]:
+        """Return the share of users in each cell, or in each of its `finer` parts."""
+        return np.diff(self._below(self._bounds(finer)))
+
+    def moved(self, low: float, high: float) -> NDArray[np.float64]:
+        """Return what `parts` may be off by, shape (components, cells)."""
+        cells, held = np.array(self.cells), np.maximum(self.shares(), _NOBODY)
+        ends = [np.clip(end, cells[:-1], cells[1:]) for end in (low, high)]
+        found = [
+            np.interp(ends[1], self.edges, each) - np.interp(ends[0], self.edges, each) for each in self.deviations
+        ]
+        return np.reshape(found, (-1, len(held))) / held
+
+    def _below(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.interp(numbers, self.edges, self.below)
+
+    def _bounds(self, finer: int) -> NDArray[np.float64]:
+        cells = np.array(self.cells)
+        steps = np.arange(finer) / finer
+        return np.append((cells[:-1, None] + np.diff(cells)[:, None] * steps).ravel(), cells[-1])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Box:
+    """Ranges of some numbers of a joint distribution, and attributes that are told apart.
+
+    joint, errors: of each cell, with an axis for each attribute.
+    deviations: components of the covariance of the cells, shape (components, ...); what they lack of the squared
+        errors is independent.
+    numbers: by axis, the number and the least and the largest of it.
+    kept: axes whose values are told apart, in the order of the result's; all others are summed over.
+    """
+
+    joint: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+    numbers: Mapping[int, tuple[NumberAxis, float, float]]
+    kept: Sequence[int]
+
+    def shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the share of users in the ranges for each combination of the kept values, and standard errors."""
+        weights = {axis: number.parts(low, high) for axis, (number, low, high) in self.numbers.items()}
+        plain, found = self._summed(self.joint, weights), self._interpolated()
+        squares = {axis: part**2 for axis, part in weights.items()}
+        rest = np.maximum(self.errors**2 - (self.deviations**2).sum(axis=0), 0.0)
+        variance = self._summed(rest, squares) + (_INTERPOLATED * (found - plain)) ** 2
+        for each in self.deviations:
+            variance += self._summed(each, weights) ** 2
+        for axis, (number, low, high) in self.numbers.items():
+            for part in number.moved(low, high):
+                variance += self._summed(self.joint, weights | {axis: part}) ** 2
+        return found, np.sqrt(variance)
+
+    def _summed(self, table: NDArray[np.float64], weights: Mapping[int, NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Add up a table, with weights along some axes."""
+        for axis, weight in weights.items():
+            table = table * _along(weight, axis, table.ndim)
+        found: NDArray[np.float64] = _kept(table, self.kept)
+        return found.transpose([sorted(self.kept).index(axis) for axis in self.kept])
+
+    def _interpolated(self) -> NDArray[np.float64]:
+        """Return the shares with the dependence interpolated within cells."""
+        axes = sorted({*self.numbers, *self.kept})
+        cells = _kept(self.joint, axes)
+        if len(axes) == 1:
+            return self._summed(self.joint, {axis: each.parts(*ends) for axis, (each, *ends) in self.numbers.items()})
+        others = math.prod(size for axis, size in zip(axes, cells.shape, strict=True) if axis not in self.numbers)
+        margins = [_kept(cells, [at]) for at in range(cells.ndim)]
+        product = np.ones(())
+        for margin in margins:
+            product = np.multiply.outer(product, margin)
+        found = np.where(product > 0, cells / np.where(product > 0, product, 1.0), 0.0)
+        targets, finer = list(margins), [1] * cells.ndim
+        for at, axis in enumerate(axes):
+            if axis in self.numbers:
+                size = cells.shape[at]
+                finer[at] = max(1, int((_PARTS / others) ** (1 / len(self.numbers)) / size))
+                found = np.moveaxis(np.tensordot(_between(size, finer[at]), found, axes=(1, at)), 0, at)
+                # As fine as it is known, and as all cells together say.
+                fine = self.numbers[axis][0].shares(finer=finer[at]).reshape(size, -1)
+                held = fine.sum(axis=1, keepdims=True)
+                fine = np.where(held > _NOBODY, fine / np.maximum(held, _NOBODY), 1 / finer[at])
+                targets[at] = (fine * margins[at][:, None]).ravel()
+        for at, target in enumerate(targets):
+            found = found * _along(target, at, found.ndim)
+        found = _fitted(found, cells, targets, finer)
+        for at, axis in reversed(list(enumerate(axes))):
+            if axis in self.numbers:
+                number, low, high = self.numbers[axis]
+                found = np.tensordot(found, number.parts(low, high, finer=finer[at]), axes=(at, 0))
+            elif axis not in self.kept:
+                found = found.sum(axis=at)
+        left = [axis for axis in axes if axis not in self.numbers]
+        return np.asarray(found).transpose([left.index(axis) for axis in self.kept])
+
+
+def _kept(table: NDArray[np.float64], axes: Sequence[int]) -> NDArray[np.float64]:
+    """Sum a table over all other axes."""
+    found: NDArray[np.float64] = table.sum(axis=tuple(axis for axis in range(table.ndim) if axis not in axes))
+    return found
+
+
+def _along(weights: NDArray[np.float64], axis: int, dimensions: int) -> NDArray[np.float64]:
+    """Shape weights so that they multiply a table along an axis."""
+    return weights.reshape([-1 if each == axis else 1 for each in range(dimensions)])
+
+
+def _between(size: int, finer: int) -> NDArray[np.float64]:
+    """Return weights of the cells at the middle of each part of a cell, shape (size * finer, size)."""
+    places = np.clip((np.arange(size * finer) + 0.5) / finer - 0.5, 0, size - 1)
+    low = np.minimum(places.astype(np.int64), max(size - 2, 0))
+    found = np.zeros((size * finer, size))
+    rows = np.arange(size * finer)
+    found[rows, low] = 1 - (places - low)
+    found[rows, np.minimum(low + 1, size - 1)] += places - low
+    return found
+
+
+def _fitted(
+    found: NDArray[np.float64],
+    cells: NDArray[np.float64],
+    targets: Sequence[NDArray[np.float64]],
+    finer: Sequence[int],
+) -> NDArray[np.float64]:
+    """Fit a distribution over parts of cells to its cells and to the distribution of each axis."""
+    shape = [each for size, parts in zip(cells.shape, finer, strict=True) for each in (size, parts)]
+    inner = tuple(range(1, 2 * cells.ndim, 2))
+    for _ in range(_SWEEPS):
+        for at, target in enumerate(targets):
+            sums = _kept(found, [at])
+            found = found * _along(target / np.where(sums > 0, sums, 1.0), at, found.ndim)
+        split = found.reshape(shape)
+        sums = split.sum(axis=inner, keepdims=True)
+        wanted = np.expand_dims(cells, inner) / np.where(sums > 0, sums, 1.0)
+        found = (split * wanted).reshape(found.shape)
+    return found
+
+
+def leading(deviations: NDArray[np.float64], *, most: int = _MOST_DEVIATIONS) -> NDArray[np.float64]:
+    """Return the largest components of the covariance of cells, with `most` numbers in all.
+
+    deviations: components, shape (components, ...).
+    """
+    cells = deviations.reshape(len(deviations), math.prod(deviations.shape[1:]))
+    _, values, vectors = np.linalg.svd(cells, full_matrices=False)
+    kept = min(max(1, most // cells.shape[1]), int((values > values.max(initial=0.0) * 1e-6).sum()))
+    found: NDArray[np.float64] = (values[:kept, None] * vectors[:kept]).round(_ERROR_DIGITS)
+    return found

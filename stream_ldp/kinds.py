@@ -181,7 +181,7 @@ def _kind_by_mechanism(root: Any, document: Mapping[str, Any], *, source: str) -
         raise CollectionError(
             [
                 f"{place}: mechanism.kind: {named!r} is for collections of {kind.name}, and {keys} for those of "
-                f"{shown.name}: expected {_one_of(shown.mechanisms)}"
+                f"{shown.name}: expected {_one_of(shown.mechanisms)}, or no {keys}"
             ]
         )
     return kind

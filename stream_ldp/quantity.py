@@ -29,3 +29,13 @@ def memory(size: int) -> str:
             break
         scaled, unit = scaled / 1_000, larger
     return f"{scaled:,.1f} {unit}" if unit else quantity(size, "byte")
+
+
+def nats(count: float) -> str:
+    """Write a number of nats with the digits that it has.
+
+    Examples:
+        >>> nats(1), nats(0.5), nats(2)
+        ('1 nat', '0.5 nats', '2 nats')
+    """
+    return f"{count:g} nat{'' if count == 1 else 's'}"

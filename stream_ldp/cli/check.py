@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from stream_ldp.cli.arguments import CollectionFiles
-from stream_ldp.cli.echo import echo
+from stream_ldp.cli.echo import echo, echo_json
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.options import same_names
 from stream_ldp.cli.timing import solve_times
@@ -23,26 +26,45 @@ REPORTS = 100_000
 
 def check(
     files: CollectionFiles,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array, an object for each file.")] = False,
 ) -> None:
     """Print a line for each correct file, and exit with status 1 if anything is wrong.
 
-    Warnings say what solves are too slow for, which is measured if an estimate is large, and what counting takes too
-    much of.
+    With --json, each file has `ok`, `collection`, `fingerprint`, `summary` and `warnings`, or `problems` with their
+    places. Warnings say what solves are too slow for, which is measured if an estimate is large, and what counting
+    takes too much of.
     """
     problems: list[str] = []
     correct: dict[str, Collection] = {}
+    found: list[dict[str, Any]] = []
     for file in files:
         try:
             collection = load_collection(file)
         except CollectionError as error:
             problems += error.problems
-        else:
-            correct[str(file)] = collection
+            found.append({"file": str(file), "ok": False, "problems": error.problems})
+            continue
+        correct[str(file)] = collection
+        warnings = [*_too_rare(collection), *_too_slow(collection), *_too_much(collection)]
+        found.append(
+            {
+                "file": str(file),
+                "ok": True,
+                "collection": collection.name,
+                "fingerprint": collection.fingerprint.hex(),
+                "summary": _summary(collection),
+                "warnings": warnings,
+            }
+        )
+        if not as_json:
             echo(f"{file}: ok: {_summary(collection)}")
-            for sentence in [*_too_rare(collection), *_too_slow(collection), *_too_much(collection)]:
+            for sentence in warnings:
                 echo(f"{file}: warning: {sentence}", err=True)
     if twice := same_names(correct):
         problems.append(twice)
+    if as_json:
+        echo_json(json.dumps(found, ensure_ascii=False, indent=2))
     if problems:
         fail("\n".join(problems))
 

@@ -12,6 +12,7 @@ from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.draft import Draft, draft, name_for
 from stream_ldp.cli.inputs.guess import TableGuess, guess
+from stream_ldp.collection import milliseconds as duration
 from stream_ldp.collection.located import suggestion
 from stream_ldp.errors import ParameterError
 from stream_ldp.ledger.terms import DEFAULT_BUDGET
@@ -98,6 +99,10 @@ def drafted_of(
             fail(f"--of {column}: there is no such column{suggestion(column, known)}", code=2)
     if not epsilon > 0:
         raise ParameterError(f"--epsilon must be more than 0, got {epsilon:g}")
+    try:
+        duration(window)
+    except ParameterError as error:
+        raise ParameterError(f"--window: {error}") from None
     return draft(
         name or name_for(data), [known[column] for column in wanted], epsilon=epsilon, window=window, users=users
     )

@@ -25,8 +25,6 @@ from stream_ldp.page.server import PageServer
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from stream_ldp.collection import Collection
-
 
 @with_settings(PAGE)
 def page(
@@ -59,11 +57,7 @@ def page(
     require_descriptors(LEAST)
     collections = list(load_collections(files).values())
     server = PageServer(
-        History(
-            {each.name: _known(each) for each in collections},
-            finals=keep,
-            labels={each.name: each.labels for each in collections},
-        ),
+        History.of(collections, finals=keep),
         collections={each.name: each for each in collections},
         host=host,
         port=port,
@@ -97,12 +91,6 @@ async def _page(server: PageServer, subscribers: Iterable[Subscriber[Any]]) -> N
             task.cancel()
         await asyncio.gather(*following, return_exceptions=True)
         await server.stop()
-
-
-def _known(collection: Collection) -> dict[str, Any]:
-    told = {"title": collection.title, "question": collection.wording}
-    known = {"kind": kind_of(collection).name, "window_ms": collection.window.size_ms}
-    return known | {name: text for name, text in told.items() if text is not None}
 
 
 async def _follow(subscriber: Subscriber[Any], server: PageServer) -> None:

@@ -20,6 +20,7 @@ from stream_ldp.cli.inputs.population import load_population, sample
 from stream_ldp.cli.inputs.table import BINS, MISSING, Binning
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.running import run_client, until_signal
+from stream_ldp.cli.simulation.refusals import refusals_told
 from stream_ldp.cli.simulation.truth import TruthTally
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.sender import now_ms
@@ -238,7 +239,7 @@ class _Simulation:
         )
         try:
             with share("reports", len(self.people)) as advance:
-                async with reporter:
+                async with refusals_told(self.collection, settings), reporter:
                     for first in range(0, len(self.people), self.step):
                         if self.rate is not None:
                             await asyncio.sleep(begun + first / self.rate - time.monotonic())
@@ -288,7 +289,7 @@ def _simulate_rounds(collection: Any, options: _Options) -> None:
     )
     begun = time.monotonic()
     try:
-        run_client(until_signal(_play(reporter, collection, sets, epochs=epochs)))
+        run_client(until_signal(_play(reporter, collection, sets, epochs=epochs, settings=options.settings)))
     finally:
         seconds, drawn = time.monotonic() - begun, quantity(len(sets), "simulated user")
         echo(f"{quantity(reporter.acknowledged, 'report')} of {drawn} in {seconds:.1f} s")
@@ -301,7 +302,7 @@ def _simulate_rounds(collection: Any, options: _Options) -> None:
             echo(f"{rank:4} {', '.join(key[1])} {numbers[key]:.4f}")
 
 
-async def _play(reporter: Reporter, collection: Collection, sets: Any, *, epochs: int) -> None:
+async def _play(reporter: Reporter, collection: Collection, sets: Any, *, epochs: int, settings: Settings) -> None:
     rounds = rounds_of(collection)
     phases, answered = rounds.schedule(collection).phases, 0
 
@@ -313,7 +314,7 @@ async def _play(reporter: Reporter, collection: Collection, sets: Any, *, epochs
             f"{quantity(len(sets), 'user')} reported on {rounds.about(collection, asked)}"
         )
 
-    async with reporter:
+    async with refusals_told(collection, settings), reporter:
         await reporter.report_many(sets, secrets=None, epochs=epochs, on_round=show)
     if missing := epochs * phases - answered:
         asked_never = f"{quantity(missing, 'phase')} of {quantity(epochs, 'epoch')} asked nobody anything"

@@ -121,15 +121,9 @@ class _Trial:
     async def run(self, console: Console, *, users: int, seconds: float | None, port: int) -> None:
         """Let windows pass until Ctrl-C, or for so many seconds from the first answer on."""
         lines = await asyncio.to_thread(one_report, self.collection, self.population[0])
-        known = {
-            self.collection.name: {
-                "kind": kind_of(self.collection).name,
-                "window_ms": self.collection.window.size_ms,
-                "one_report": lines,
-            }
-        }
+        history = History.of([self.collection], one_report=lines)
         planned = {self.collection.name: self.collection}
-        server = PageServer(History(known), collections=planned, host="127.0.0.1", port=port, hosts=Hosts())
+        server = PageServer(history, collections=planned, host="127.0.0.1", port=port, hosts=Hosts())
         await server.start()
         try:
             echo(f"Page: {server.url}", *lines)
@@ -144,7 +138,9 @@ class _Trial:
     ) -> None:
         loop, generator = asyncio.get_running_loop(), np.random.default_rng()
         tally = TruthTally(self.collection, self.population)
-        display: Display[Any] = Display(lambda answer: tally.truth().of(answer))
+        display: Display[Any] = Display(
+            lambda answer: tally.truth().of(answer), labels=self.collection.labels, title=self.collection.title
+        )
         end = None
         live = Live(console=console, refresh_per_second=4) if console.is_terminal else None
         async with Reporter(

@@ -115,7 +115,12 @@ def _milliseconds_or_never(value: object) -> object:
 def _milliseconds_or_auto(value: object) -> object:
     if value == "auto":
         return AUTO_PERIOD
-    found = milliseconds(value)
+    try:
+        found = milliseconds(value)
+    except ParameterError:
+        raise ParameterError(
+            f"{str(value)[:_SHOWN]!r} is no period; write auto, or a whole number and a unit, such as 24h or 7d"
+        ) from None
     if found == AUTO_PERIOD:
         raise ParameterError("a period is longer than nothing, such as 24h; or auto")
     return found

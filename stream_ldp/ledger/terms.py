@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from stream_ldp.errors import ParameterError, StreamLDPError
 from stream_ldp.mechanisms.privacy_loss import UNCHANGED, shown_epsilon
-from stream_ldp.quantity import quantity
+from stream_ldp.quantity import nats, quantity
 
 #: Lifetime budget in nats if nobody chose one. The best guess between two records or sets, from 50:50, is then never
 #: more than 1 / (1 + e^-4), 98.2 %, right, whatever else the user is asked.
@@ -227,9 +227,9 @@ class Terms:
         """
         looser = []
         if self.budget > agreed.budget:
-            looser.append(f"a budget of {self.budget:g} instead of {agreed.budget:g} nats")
+            looser.append(f"a budget of {self.budget:g} instead of {nats(agreed.budget)}")
         if self.per_day > agreed.per_day:
-            looser.append(f"{self.per_day:g} instead of {agreed.per_day:g} nats a day")
+            looser.append(f"{self.per_day:g} instead of {nats(agreed.per_day)} a day")
         if self.per_span > agreed.per_span or (self.span_days or math.inf) < (agreed.span_days or 0):
             looser.append(f"{self._of_span} instead of {agreed._of_span}")
         if self.memoises is not agreed.memoises or self.most_values > agreed.most_values:
@@ -242,7 +242,7 @@ class Terms:
     def _of_span(self) -> str:
         if self.span_days is None:
             return "no budget of some days"
-        return f"{self.per_span:g} nats in any {quantity(self.span_days, 'day')}"
+        return f"{nats(self.per_span)} in any {quantity(self.span_days, 'day')}"
 
     @property
     def _of_values(self) -> str:

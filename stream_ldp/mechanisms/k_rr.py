@@ -307,8 +307,9 @@ class KRR(Mechanism):
         return self.sizes
 
     def small(self) -> Self:
-        """See `Mechanism.small`: at most two attributes, with at most three values and two."""
-        sizes = tuple(min(size, most) for size, most in zip(self.sizes, (3, 2), strict=False))
+        """See `Mechanism.small`: the two widest attributes, with at most three values and two."""
+        widest = sorted(self.sizes, reverse=True)
+        sizes = tuple(min(size, most) for size, most in zip(widest, (3, 2), strict=False))
         return replace(self, sizes=sizes)
 
     def privacy_loss(

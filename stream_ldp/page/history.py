@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections import deque
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from stream_ldp.collection.labels import codes_of
-from stream_ldp.kinds import KINDS
+from stream_ldp.kinds import KINDS, kind_of
 from stream_ldp.pipeline.answer import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from stream_ldp.collection import Collection
     from stream_ldp.collection.labels import Labels
     from stream_ldp.pipeline.answer import Answer
 
@@ -47,6 +48,15 @@ class History:
         self._most = finals
         self._finals: dict[tuple[str, str], deque[tuple[int, bytes]]] = {}
         self._open: dict[tuple[str, str], tuple[int, bytes]] = {}
+
+    @classmethod
+    def of(cls, collections: Sequence[Collection], *, finals: int = FINALS, **more: Any) -> Self:
+        """Start without answers of some collections.
+
+        more: what readers are told of each of them besides; plain data.
+        """
+        told = {each.name: _known(each) | more for each in collections}
+        return cls(told, finals=finals, labels={each.name: each.labels for each in collections})
 
     def add(self, answer: Answer) -> bytes | None:
         """Take an answer, and return it as a line of JSON; None if the series already has a final of that window.
@@ -105,3 +115,9 @@ class History:
                 yield b", "
             yield line
         yield b"]}"
+
+
+def _known(collection: Collection) -> dict[str, Any]:
+    told = {"title": collection.title, "question": collection.wording}
+    known = {"kind": kind_of(collection).name, "window_ms": collection.window.size_ms}
+    return known | {name: text for name, text in told.items() if text is not None}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stream_ldp.pipeline.plan import Section
-from stream_ldp.quantity import quantity
+from stream_ldp.quantity import nats, quantity
 
 if TYPE_CHECKING:
     from stream_ldp.collection import Collection
@@ -78,7 +78,7 @@ def renewing_section(plans: Sequence[RenewingPlan]) -> Section:
         columns=("at most", "in any", "pays for, with fresh noise", "would be asked"),
         rows=tuple(
             (
-                f"{each.nats:g} nats",
+                nats(each.nats),
                 quantity(each.days, "day"),
                 quantity(each.times, "report"),
                 f"{times(each.asked)} times",

@@ -117,10 +117,12 @@ class Itemsets(Part):
     @classmethod
     def _are_of_several_items(cls, sizes: tuple[int, ...]) -> tuple[int, ...]:
         if not all(2 <= size <= MAX_SIZE for size in sizes):
-            raise ParameterError(
-                f"an itemset has from 2 to {MAX_SIZE} items, and sizes are {_listed(sizes)}: single items are found "
-                "without `itemsets`"
+            why = (
+                "larger ones are too rare to be found"
+                if max(sizes) > MAX_SIZE
+                else "single items are found without `itemsets`"
             )
+            raise ParameterError(f"an itemset has from 2 to {MAX_SIZE} items, and sizes are {_listed(sizes)}: {why}")
         if len(set(sizes)) < len(sizes):
             raise ParameterError(f"sizes of itemsets must be distinct, and they are {_listed(sizes)}")
         return tuple(sorted(sizes))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from itertools import combinations
 from pathlib import Path
 
@@ -145,3 +147,15 @@ def test_a_collection_that_takes_too_much_memory_to_count_is_warned_of(tmp_path:
     assert done.exit_code == 0
     assert "warning: with 100,000 reports, a pane takes 144.7 MB of memory for each partition: " in done.stderr
     assert "and 270 more, windows of 60 s" in done.stdout
+
+
+def test_files_are_checked_as_json_with_what_is_wrong_and_where(tmp_path: Path) -> None:
+    good, bad = write_survey(tmp_path / "good.yaml"), write_survey(tmp_path / "bad.yaml")
+    bad.write_text(bad.read_text().replace("attributes:", "atributes:"))
+    result = CliRunner().invoke(app, ["check", "--json", str(good), str(bad)])
+    assert result.exit_code == 1
+    first, second = json.loads(result.stdout)
+    assert (first["file"], first["ok"], first["collection"]) == (str(good), True, "care-survey")
+    assert first["warnings"] == []
+    assert second["ok"] is False
+    assert any(re.match(rf"{re.escape(str(bad))}:\d+:\d+: .*atributes", each) for each in second["problems"])

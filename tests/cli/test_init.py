@@ -83,3 +83,10 @@ def test_a_first_line_that_may_be_a_record_is_pointed_out(tmp_path: Path) -> Non
     done = init(file, "--output", tmp_path / "drafted.yaml")
     assert done.exit_code == 0
     assert "no names a column and is one of its values: the first line has to name the columns" in done.stderr
+
+
+def test_a_window_that_is_no_duration_is_refused_by_the_name_of_its_option(tmp_path: Path) -> None:
+    (data := tmp_path / "people.csv").write_text("a,b\nx,y\nx,z\nq,z\nq,y\n")
+    refused = init(data, "--window", "5x", "--yes")
+    assert refused.exit_code == 2
+    assert "--window: '5x' is not a duration" in refused.stderr

@@ -48,11 +48,11 @@ def test_the_default_budget_keeps_a_guess_from_even_odds_below_99_percent() -> N
         ({"budget": 5.0}, {"budget": 4.0}, ["a budget of 5 instead of 4 nats"]),
         ({"per_day": 1.0}, {"per_day": 0.5}, ["1 instead of 0.5 nats a day"]),
         ({}, {"per_day": 0.5}, ["inf instead of 0.5 nats a day"]),
-        ({}, {"per_span": 1.0, "span_days": 7}, ["no budget of some days instead of 1 nats in any 7 days"]),
+        ({}, {"per_span": 1.0, "span_days": 7}, ["no budget of some days instead of 1 nat in any 7 days"]),
         (
             {"per_span": 1.0, "span_days": 1},
             {"per_span": 1.0, "span_days": 7},
-            ["1 nats in any 1 day instead of 1 nats in any 7 days"],
+            ["1 nat in any 1 day instead of 1 nat in any 7 days"],
         ),
         ({"per_span": 0.5, "span_days": 30}, {"per_span": 1.0, "span_days": 7}, []),
         (
@@ -67,7 +67,7 @@ def test_the_default_budget_keeps_a_guess_from_even_odds_below_99_percent() -> N
         (
             {"budget": 9.0, "per_day": 2.0},
             {"per_day": 1.0},
-            ["a budget of 9 instead of 4 nats", "2 instead of 1 nats a day"],
+            ["a budget of 9 instead of 4 nats", "2 instead of 1 nat a day"],
         ),
         ({"budget": 3.0, "per_day": 1.0}, {}, []),
     ],

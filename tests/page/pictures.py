@@ -22,7 +22,7 @@ from stream_ldp.cli.demo.survey import SURVEY, survey_records
 from stream_ldp.cli.inputs.population import sample
 from stream_ldp.client.batcher import batch_of
 from stream_ldp.client.reporter import Reporter
-from stream_ldp.kinds import kind_of, load_collection
+from stream_ldp.kinds import load_collection
 from stream_ldp.mechanisms import OSEntropy
 from stream_ldp.page.history import History
 from stream_ldp.page.server import PageServer
@@ -97,8 +97,7 @@ def _ranked(kafka: KafkaInMemory, films: Any, epoch: int, users: int) -> Iterato
 @asynccontextmanager
 async def served(*shown: tuple[Any, Sequence[Any]]) -> AsyncIterator[str]:
     """Serve the answers of collections, and yield the address of the page."""
-    known = {collection.name: {"kind": kind_of(collection).name} for collection, _ in shown}
-    server = PageServer(History(known), host="127.0.0.1", port=0)
+    server = PageServer(History.of([collection for collection, _ in shown]), host="127.0.0.1", port=0)
     await server.start()
     try:
         for _, answers in shown:

@@ -113,7 +113,7 @@ def problems_of(text: str) -> tuple[str, ...]:
         (
             "60s}",
             "60s}\nestimates: []",
-            "5:1: estimates: unknown key; known are title, question, min_reports, delta, rows, rotate, epochs, every",
+            "5:1: estimates: unknown key; known are title, question, labels, min_reports, delta",
         ),
     ],
 )
@@ -286,7 +286,7 @@ WITH_ITEMSETS = TEXT.replace("k: 2, set_size: 5", "k: 4, set_size: 3") + "itemse
         (
             "[2, 3]",
             "[5]",
-            "5:25: itemsets.sizes: an itemset has from 2 to 4 items, and sizes are 5: single items are",
+            "5:25: itemsets.sizes: an itemset has from 2 to 4 items, and sizes are 5: larger ones are too rare",
         ),
         ("[2, 3]", "[2, 2]", "5:25: itemsets.sizes: sizes of itemsets must be distinct, and they are 2 or 2"),
         ("[2, 3]", "[]", "5:25: itemsets.sizes"),

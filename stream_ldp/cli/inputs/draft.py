@@ -75,6 +75,10 @@ def draft(name: str, attributes: Sequence[Guess], *, epsilon: float, window: str
     return Draft(collection=parse_collection(text, source=f"{name}.yaml"), text=text)
 
 
+#: Errors that differ by less are equal, since they are measured on drawn users: the shorter report is then better.
+_AS_GOOD = 1.15
+
+
 def _joint(
     name: str, attributes: Sequence[Guess], *, epsilon: float, window: str, users: int
 ) -> tuple[dict[str, Any], list[str], list[str]]:
@@ -82,6 +86,8 @@ def _joint(
     names = [each.keys["name"] for each in attributes]
     series = re.sub(r"[^a-z0-9]+", "-", "-".join(names).lower()).strip("-")[:63].strip("-") or "all"
     errors: dict[str, tuple[float, dict[str, Any]]] = {}
+    bits: dict[str, int] = {}
+    tried: list[list[tuple[float, float]]] = []
     for kind, spec in steps(MECHANISMS.items(), "mechanisms to compare"):
         try:
             found = spec.for_budget(
@@ -96,18 +102,25 @@ def _joint(
             "window": {"size": window},
             "estimates": [{"name": series, "of": names}],
         }
-        collection = parse_collection(_flow(document))
+        collection: Any = parse_collection(_flow(document))
+        supports = [(round(each.one, 6), round(each.zero, 6)) for each in collection.mechanism.supports]
+        if supports in tried:
+            continue  # it is another form of a mechanism that has been tried, and only chance would prefer it
+        tried.append(supports)
         planned: Any = kind_of(collection).plan(collection, populations=[users])
         errors[kind] = planned.estimates[0].errors[0].avd, found
+        bits[kind] = collection.bits
     if not errors:
         raise ParameterError(f"no mechanism has an epsilon of {epsilon:g}: choose one between 0.1 and 20")
-    best = min(errors, key=lambda kind: errors[kind][0])
+    lowest = min(error for error, _ in errors.values())
+    best = min((kind for kind in errors if errors[kind][0] <= _AS_GOOD * lowest), key=lambda kind: bits[kind])
     least, mechanism = errors[best]
     others = [f"{kind} {error / least:.2f} times as much" for kind, (error, _) in errors.items() if kind != best]
     told = f"`stream-ldp plan` expects a distance of {least:.3g} from the truth of {users:,} users with it"
+    chance = ["Errors within 15 % of each other may differ by chance: then the shorter report is chosen."]
     return (
         mechanism,
-        [f"{told}{', ' + ' and '.join(others) if others else ''}."],
+        [f"{told}{', ' + ' and '.join(others) if others else ''}.", *(chance if least > lowest else [])],
         ["", "estimates:", f"  - {_flow({'name': series, 'of': names})}"],
     )
 

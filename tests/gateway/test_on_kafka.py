@@ -7,9 +7,8 @@ import gzip
 import os
 import re
 import signal
-import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.content_type import BATCH_TYPE
+from tests.forked import Forked
 from tests.http.servers import Served
 from tests.kafka.secured import SecuredKafka
 from tests.service.epochs import FILMS, ItemDeployment
@@ -36,26 +36,21 @@ async def gateway(
 ) -> AsyncIterator[str]:
     """Run a gateway as an operator does, and stop it by SIGTERM, which must end it with 0.
 
-    log: where its log goes; where that of the test goes if not given.
+    log: the file of all that it says.
     """
     settings = deployment.settings
     reach = ["--brokers", settings.brokers, "--topic-prefix", settings.topic_prefix, "--port", "0", *flags]
-    with nullcontext() if log is None else log.open("wb") as stderr:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *("-m", "stream_ldp", "gateway", str(deployment.file), *reach),
-            stdout=asyncio.subprocess.PIPE,
-            stderr=stderr,
-            env=None if environment is None else {**os.environ, **environment},
-        )
+    output = deployment.directory / "gateway.log" if log is None else log
+    command = ["-m", "stream_ldp", "gateway", str(deployment.file), *reach]
+    process = Forked(command, output=output, environment={**os.environ, **(environment or {})})
     try:
-        assert process.stdout is not None
         async with asyncio.timeout(30):
-            (url,) = re.findall(r"(http://\S+)/v1", (await process.stdout.readline()).decode())
-        yield url
+            while not (urls := re.findall(r"(http://\S+)/v1", output.read_text(encoding="utf-8"))):
+                await asyncio.sleep(0.05)
+        yield urls[0]
     finally:
         process.send_signal(signal.SIGTERM)
-        assert await process.wait() == 0
+        assert await asyncio.to_thread(process.wait, 60) == 0
 
 
 async def test_reports_over_http_are_in_the_published_estimate(

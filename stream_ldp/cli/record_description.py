@@ -14,6 +14,7 @@ from stream_ldp.pipeline.answer import moment
 from stream_ldp.pipeline.partials import Partial, decode
 from stream_ldp.pipeline.problem import problem_of
 from stream_ldp.pipeline.rows import COLUMNS
+from stream_ldp.pipeline.saved_panes import Saved
 from stream_ldp.pipeline.windows import pane_of, windows_of
 from stream_ldp.quantity import quantity
 from stream_ldp.service.dead_letters import DeadLetter
@@ -113,8 +114,10 @@ def _partial(value: bytes) -> Description:
         "generation": record.generation,
         "fingerprint": record.fingerprint,
     }
+    named = f"partition {record.partition} of {record.collection}"
+    if isinstance(record, Saved):
+        return f"{record.sort} that are saved of windows of {named} that are open, for its next owner", said
     if not isinstance(record, Partial):
-        named = f"partition {record.partition} of {record.collection}"
         if record.time_ms is None:
             return f"a watermark: windows that are open wait for {named}", said
         return f"a watermark: {named} is complete up to {time_text(record.time_ms)}", said

@@ -182,6 +182,14 @@ class Settings(BaseSettings):
         description="Most batches that a pane of a window takes of one partition, at 13 to 27 bytes of memory each; "
         "further ones become dead letters.",
     )
+    # At 2 to 25 microseconds each, that is a second or some of work. Saving takes 8 bytes a batch on the partials
+    # topic, and the statistics that have changed, which are sent now and then in any case.
+    save_records: int = Field(
+        default=250_000,
+        ge=1,
+        description="Most records of a partition that its next owner reads again, beside those of the last flushes: "
+        "so often, what is counted of open windows is saved.",
+    )
     # So many take 70 to 200 MB for each pane of the period, which the merge holds until the period ends.
     max_linked: int = Field(
         default=4_000_000,

@@ -33,7 +33,7 @@ class MergeCheckpoint:
 
     def metadata(self, collection: Collection) -> str:
         """Encode what the offsets do not say as the metadata of a commit."""
-        return json.dumps({"forgotten_before_ms": self.forgotten_before_ms, "collection": _digest(collection)})
+        return json.dumps({"forgotten_before_ms": self.forgotten_before_ms, "collection": file_digest(collection)})
 
     @classmethod
     def parse(cls, *, answers: int, partials: int, metadata: str, collection: Collection) -> Self | None:
@@ -43,7 +43,7 @@ class MergeCheckpoint:
         """
         try:
             fields = dict(json.loads(metadata))
-            if fields["collection"] != _digest(collection):
+            if fields["collection"] != file_digest(collection):
                 return None
             forgotten_before_ms = operator.index(fields["forgotten_before_ms"])
         except (ValueError, KeyError, TypeError, RecursionError):
@@ -53,6 +53,7 @@ class MergeCheckpoint:
         return cls(answers=answers, partials=partials, forgotten_before_ms=forgotten_before_ms)
 
 
-def _digest(collection: Collection) -> str:
+def file_digest(collection: Collection) -> str:
+    """Return a digest of the collection's file, in hexadecimal."""
     document = json.dumps(collection.document, sort_keys=True)
     return hashlib.blake2b(document.encode(), digest_size=_DIGEST_BYTES).hexdigest()

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from stream_ldp.pipeline.saved_panes import SavedPane, SavedStatistic, in_records
 from stream_ldp.pipeline.seen_batches import SeenBatches
 from stream_ldp.pipeline.verdicts import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
     from numpy.typing import NDArray
 
     from stream_ldp.pipeline.layout import Layout
+    from stream_ldp.pipeline.restoring import RestoredPane
+    from stream_ldp.pipeline.saved_panes import Saved
     from stream_ldp.pipeline.statistics import Tally
 
 
@@ -34,16 +40,45 @@ class OpenPane:
     """A pane that still takes reports.
 
     first_offset: offset of its first batch, from which it can be counted again.
+    first_ms: time at which the broker appended that, in milliseconds.
     tallies: by fingerprint, the tallies of what its batches reported.
     """
 
-    def __init__(self, *, first_offset: int, limits: PaneLimits) -> None:
-        """Begin without reports."""
+    def __init__(self, *, first_offset: int, limits: PaneLimits, first_ms: int = 0, saves: bool = False) -> None:
+        """Begin without reports.
+
+        saves: whether `save` is going to be called.
+        """
         self.first_offset = first_offset
+        self.first_ms = first_ms
         self.tallies: dict[bytes, dict[tuple[str, ...], Tally]] = {}
         self._limits = limits
         self._seen = SeenBatches()
         self._reports = 0
+        # The hashes that `save` has not seen; None if it is never called.
+        self._unsaved: list[NDArray[np.uint64]] | None = [] if saves else None
+        self._saved: tuple[str, ...] = ()
+        # By statistic and segment: the end of the last partial.
+        self._ends: dict[tuple[str, ...], dict[int, int]] = defaultdict(dict)
+        # By fingerprint and statistic, of a restored pane: offset of the first record that it has not counted.
+        self._since: dict[tuple[bytes, tuple[str, ...]], int] = {}
+
+    @classmethod
+    def restored(cls, pane: RestoredPane, *, layouts: Mapping[bytes, Layout], limits: PaneLimits) -> Self:
+        """Go on as the pane that was saved.
+
+        layouts: of all its fingerprints.
+
+        Raises:
+            ValueError, KeyError: it is not of these layouts.
+        """
+        new = cls(first_offset=pane.saved.first_offset, first_ms=pane.saved.first_ms, limits=limits, saves=True)
+        new._reports, new._saved = pane.saved.reports, pane.saved.hashes
+        new._seen.add(pane.hashes)
+        for (fingerprint, of), statistic in pane.statistics.items():
+            new._tallies_of(layouts[fingerprint])[of].restore(statistic.segments)
+            new._since[fingerprint, of] = statistic.since
+        return new
 
     def admit(self, hashes: NDArray[np.uint64], reports: NDArray[np.int64]) -> NDArray[np.int64]:
         """Take the batches for which there is room, one after the other, and return the `Verdict` on each.
@@ -59,7 +94,7 @@ class OpenPane:
             and len(self._seen) + len(hashes) <= self._limits.batches
             and self._reports + together <= self._limits.linked
         ):
-            self._seen.add(hashes)
+            self._add(hashes)
             self._reports += together
             return np.full(len(hashes), Verdict.COUNTED, dtype=np.int64)
         taken: set[int] = set()
@@ -70,8 +105,13 @@ class OpenPane:
             ],
             dtype=np.int64,
         )
-        self._seen.add(hashes[verdicts == Verdict.COUNTED])
+        self._add(hashes[verdicts == Verdict.COUNTED])
         return verdicts
+
+    def _add(self, hashes: NDArray[np.uint64]) -> None:
+        self._seen.add(hashes)
+        if self._unsaved is not None:
+            self._unsaved.append(hashes)
 
     def _verdict(self, each: int, reports: int, taken: set[int]) -> Verdict:
         """Decide on a batch that was not counted before those of `taken`; add it if it is counted."""
@@ -85,8 +125,61 @@ class OpenPane:
         self._reports += reports
         return Verdict.COUNTED
 
-    def count(self, layout: Layout, rows: NDArray[np.uint8]) -> None:
-        """Count packed reports, uint8, shape (reports, width), of batches that it has taken."""
+    def count(
+        self, layout: Layout, rows: NDArray[np.uint8], *, counts: NDArray[np.int64], offsets: NDArray[np.int64]
+    ) -> None:
+        """Count the reports of batches that it has taken.
+
+        rows: packed reports of all batches, uint8, shape (reports, width).
+        counts, offsets: number of reports of each batch, and offset of its record, int64, shape (batches,).
+        """
+        for since, tallies in self._by_offset(layout):
+            new = offsets >= since
+            if new.all():
+                layout.count(tallies, rows)
+            elif new.any():
+                layout.count(tallies, rows[np.repeat(new, counts)])
+
+    def _by_offset(self, layout: Layout) -> Iterator[tuple[int, Mapping[tuple[str, ...], Tally]]]:
+        """Iterate over the offsets from which some tallies of a layout count, and these."""
+        tallies = self._tallies_of(layout)
+        if not self._since:
+            yield 0, tallies
+            return
+        grouped: dict[int, dict[tuple[str, ...], Tally]] = defaultdict(dict)
+        for of, tally in tallies.items():
+            grouped[self._since.get((layout.fingerprint, of), 0)][of] = tally
+        yield from grouped.items()
+
+    def _tallies_of(self, layout: Layout) -> dict[tuple[str, ...], Tally]:
         if layout.fingerprint not in self.tallies:
             self.tallies[layout.fingerprint] = layout.tallies()
-        layout.count(self.tallies[layout.fingerprint], rows)
+        return self.tallies[layout.fingerprint]
+
+    def note_sent(self, of: tuple[str, ...], segment: int, *, end: int) -> None:
+        """Note that a partial of a segment covers the partition up to an offset."""
+        self._ends[of][segment] = end
+
+    def save(self, start_ms: int, *, record: Callable[[NDArray[np.uint64]], Saved]) -> tuple[list[Saved], SavedPane]:
+        """Return what has to be saved of a pane whose statistics have all been sent as they are.
+
+        start_ms: its start, event time in milliseconds.
+        record: makes the record of some hashes.
+        """
+        unsaved, self._unsaved = self._unsaved or [], []
+        records = [record(part) for part in in_records(np.concatenate(unsaved))] if unsaved else []
+        self._saved += tuple(each.digest for each in records)
+        names = {of: fingerprint for fingerprint, tallies in self.tallies.items() for of in tallies}
+        return records, SavedPane(
+            start_ms=start_ms,
+            first_offset=self.first_offset,
+            first_ms=self.first_ms,
+            reports=self._reports,
+            hashes=self._saved,
+            statistics=tuple(
+                SavedStatistic(
+                    fingerprint=names[of].hex(), of=of, ends=tuple(end for _, end in sorted(segments.items()))
+                )
+                for of, segments in self._ends.items()
+            ),
+        )

@@ -1,5 +1,8 @@
 """Partial statistics and watermarks: the records of the partials topic, which ingest writes for the merge.
 
+Beside them are saved panes, which it writes for the next owner of a source partition: see
+`stream_ldp.pipeline.saved_panes`.
+
 A partial is a pure function of a prefix of one source partition and of the idle advances that its owner knows. So the
 furthest one of the latest owner replaces all others, and nothing is ever added twice. The key names the writer, so
 that compaction never drops a record in favour of an older one that a delayed worker wrote after it.
@@ -18,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.pipeline.content_type import PARTIAL_VERSION
 from stream_ldp.pipeline.problem import problem_of
+from stream_ldp.pipeline.saved_panes import Saved
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts, RowTable, Statistic
 from stream_ldp.pipeline.topic_identity import UNASKED, TopicIdentity
 
@@ -76,6 +80,11 @@ class Partial:
     def payload(self) -> bytes:
         return self.counts.to_bytes()
 
+    @property
+    def nbytes(self) -> int:
+        """Number of bytes in memory."""
+        return self.counts.nbytes
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Watermark:
@@ -130,7 +139,7 @@ _Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class _Header(BaseModel):
-    """The header of a value: from `watermark` to `partitions` of a watermark, and below of a partial."""
+    """The header of a value: from `watermark` on of a watermark, from `pane` on of a partial, last of saved panes."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True, defer_build=True)
 
@@ -147,6 +156,7 @@ class _Header(BaseModel):
     segment: _Count = 0
     end: _Count = 0
     statistic: str = ""
+    saved: str = ""
 
 
 _KEYS: TypeAdapter[tuple[Any, ...]] = TypeAdapter(
@@ -163,7 +173,7 @@ def partition_of(collection: str, *, partitions: int) -> int:
     return zlib.crc32(collection.encode()) % partitions
 
 
-def encode(record: Partial | Watermark, *, writer: str) -> tuple[bytes, bytes]:
+def encode(record: Partial | Watermark | Saved, *, writer: str) -> tuple[bytes, bytes]:
     """Encode a record as its key and value.
 
     Equal records have equal values, and a record replaces those with the same key. On the wire, a generation is
@@ -181,7 +191,7 @@ def encode(record: Partial | Watermark, *, writer: str) -> tuple[bytes, bytes]:
     return _json(record.key(writer=writer)), _json(header) + _SEPARATOR + record.payload
 
 
-def decode(value: bytes) -> Partial | Watermark:
+def decode(value: bytes) -> Partial | Watermark | Saved:
     """Decode the value of a record that `encode` has made.
 
     Raises:
@@ -205,6 +215,8 @@ def decode(value: bytes) -> Partial | Watermark:
     if "watermark" in header.model_fields_set:
         topic = TopicIdentity(id=header.topic, partitions=header.partitions)
         return Watermark(**source, time_ms=header.watermark, topic=topic)
+    if header.saved:
+        return Saved(**source, sort=header.saved, payload=payload)
     if missing := {"pane", "of", "segment", "end", "statistic"} - header.model_fields_set:
         raise PartialError(f"not a partial of this release: its header has no {', '.join(sorted(missing))}")
     try:
@@ -224,7 +236,7 @@ def decode(value: bytes) -> Partial | Watermark:
 
 
 def decode_key(key: bytes | None) -> PartialKey | None:
-    """Decode a record key that `encode` has made; None for any other."""
+    """Decode a record key that `encode` has made; None for any other, and for what no merge needs."""
     try:
         match _KEYS.validate_json(key or b""):
             case ("partial", collection, _, pane_ms, partition, _, writer):

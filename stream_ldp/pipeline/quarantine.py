@@ -4,7 +4,7 @@ whose answer cannot be computed.
 The partials and answers topics are written by workers alone, but a tool, a rollback or a damaged disk can leave
 something else there. Most of it is passed over, since the rest of the log decides:
 
-* what no worker has written, by its key, hides nothing;
+* what no worker has written, by its key, hides nothing, and neither do saved panes;
 * a record is replaced by a later one with the same key;
 * the generation that closes a pane has counted all of it, so what other owners wrote about the pane is not needed;
 * windows with a final answer are never decided again, and a final answer is started from the one before it alone.
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Self
 from stream_ldp.pipeline.answer import final_of
 from stream_ldp.pipeline.newest_finals import kept_finals
 from stream_ldp.pipeline.partials import Partial, PartialError, PartialKey, Watermark, decode, decode_key
+from stream_ldp.pipeline.saved_panes import Saved
 
 if TYPE_CHECKING:
     from stream_ldp.collection import Collection
@@ -39,9 +40,10 @@ class LogEntry:
 
     key, value: as they are on the log.
     fault: why the Kafka record could not be read whole; None if it could.
-    record: what the value says; None if it cannot be read.
+    record: what the value says; None if it cannot be read, or if no merge needs it.
+    saved: what the value says, if that is for the next owner of a source partition and not for a merge.
     why: why it cannot be read.
-    about: what the record is about, by its key; None for a key that no worker has written.
+    about: what the record is about, by its key; None for a key that no worker has written, or no merge needs.
     """
 
     topic: str
@@ -53,18 +55,20 @@ class LogEntry:
     record: Partial | Watermark | None = field(compare=False)
     why: str | None = field(compare=False)
     about: PartialKey | None = field(compare=False)
+    saved: Saved | None = field(compare=False, default=None)
 
     @classmethod
     def read(
         cls, topic: str, partition: int, offset: int, *, key: bytes | None, value: bytes | None, fault: str | None
     ) -> Self:
         """Decode a record as far as possible."""
-        record, why = None, None
+        record, saved, why = None, None, None
         if value is None:
             why = fault or NO_VALUE
         else:
             try:
-                record = decode(value)
+                found = decode(value)
+                record, saved = (None, found) if isinstance(found, Saved) else (found, None)
             except PartialError as error:
                 why = str(error)
         return cls(
@@ -75,6 +79,7 @@ class LogEntry:
             value=value,
             fault=fault,
             record=record,
+            saved=saved,
             why=why,
             about=decode_key(key),
         )
@@ -82,8 +87,8 @@ class LogEntry:
     @property
     def collection(self) -> str | None:
         """Name of the collection that it is about; None if it does not say."""
-        if self.record is not None:
-            return self.record.collection
+        if (said := self.record or self.saved) is not None:
+            return said.collection
         return None if self.about is None else self.about.collection
 
     def watermark_of(self, fingerprint: str) -> Watermark | None:
@@ -154,6 +159,8 @@ class Quarantine:
 
         Records have to come in the order of the log.
         """
+        if entry.saved is not None:
+            return None
         why = entry.why
         if entry.record is not None:
             try:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.pipeline.saved_panes import SavedPlace
 from stream_ldp.pipeline.topic_identity import UNASKED, TopicIdentity
 
 #: Fields of a checkpoint by their keys in the metadata of a commit, which call a generation an epoch.
@@ -38,6 +39,7 @@ class Checkpoint:
     topic: the topic as it was when the partition was taken over for the first time.
     appended_ms: the latest time at which the broker has appended a record before `position`, by its clock, in
         milliseconds; None if there is none. If an earlier record is of a later time, the log is not what was read.
+    saved: the panes that the next owner can go on from, instead of from `offset`; None if there are none.
     """
 
     generation: int
@@ -47,6 +49,7 @@ class Checkpoint:
     watermark_generation: int
     topic: TopicIdentity = UNASKED
     appended_ms: int | None = None
+    saved: SavedPlace | None = None
 
     def metadata(self) -> str:
         """Encode all but the offset as the metadata of a commit."""
@@ -55,6 +58,8 @@ class Checkpoint:
             fields |= {"topic": self.topic.id, "partitions": self.topic.partitions}
         if self.appended_ms is not None:
             fields["appended_ms"] = self.appended_ms
+        if self.saved is not None:
+            fields["saved"] = [self.saved.digest, self.saved.position, self.saved.since_ms]
         return json.dumps(fields)
 
     def is_of(self, topic: TopicIdentity) -> bool:
@@ -69,8 +74,9 @@ class Checkpoint:
         """Return the checkpoint for a log that ends at `end`, since the brokers have lost what came after.
 
         What is written from there on is counted. The watermark stays: what it has closed may have been published.
+        What has been saved of the open panes may count reports that are lost.
         """
-        return replace(self, offset=min(self.offset, end), position=min(self.position, end))
+        return replace(self, offset=min(self.offset, end), position=min(self.position, end), saved=None)
 
     @classmethod
     def parse(cls, offset: int, metadata: str) -> Self:
@@ -93,6 +99,7 @@ class Checkpoint:
             return cls(
                 topic=topic,
                 appended_ms=None if appended_ms is None else operator.index(appended_ms),
+                saved=_saved(fields.get("saved")),
                 offset=offset,
                 watermark_ms=None if watermark_ms is None else _integer(watermark_ms),
                 **{name: _integer(number) for name, number in numbers.items()},
@@ -102,6 +109,14 @@ class Checkpoint:
                 f"the commit at offset {offset} has metadata that no worker wrote: {metadata!r}; if nothing else "
                 "uses this group, let workers count again from a time: stream-ldp reset position"
             ) from error
+
+
+def _saved(field: Any) -> SavedPlace | None:
+    """Return what a field says; whatever else stands there raises TypeError or ValueError."""
+    if field is None:
+        return None
+    digest, position, since_ms = field
+    return SavedPlace(digest=str(digest), position=_integer(position), since_ms=_integer(since_ms))
 
 
 def _integer(number: Any) -> int:

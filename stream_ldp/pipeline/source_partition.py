@@ -10,14 +10,16 @@ import math
 import sys
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.merge_checkpoint import file_digest
 from stream_ldp.pipeline.open_pane import OpenPane, PaneLimits
 from stream_ldp.pipeline.partials import Partial, Watermark
 from stream_ldp.pipeline.rejection import Reason, Rejected
+from stream_ldp.pipeline.saved_panes import PanesList, Saved, SavedPlace
 from stream_ldp.pipeline.seen_batches import BatchHash
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.topic_identity import UNASKED, TopicIdentity
@@ -25,12 +27,14 @@ from stream_ldp.pipeline.verdicts import NEVER, Verdict, judge_times, rejections
 from stream_ldp.pipeline.windows import closes_at, pane_of, panes_closed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.layout import Layout
+    from stream_ldp.pipeline.restoring import RestoredPanes
+    from stream_ldp.pipeline.verdicts import Timed
 
 #: Fingerprints that are kept from one call of `count` to the next: more than there are rounds with open windows, and
 #: few enough to compare each of them with every batch.
@@ -61,7 +65,8 @@ class Counted:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Changes:
-    """The records that a flush has to write, in this order: partials, then the checkpoint, then the watermark.
+    """The records that a flush has to write, in this order: partials and what is saved of open panes, then the
+    checkpoint, then the watermark.
 
     The checkpoint is the fence: only a worker that still owns the partition can commit it, and no pane closes
     before its watermark is on the log.
@@ -70,6 +75,7 @@ class Changes:
     partials: list[Partial]
     checkpoint: Checkpoint
     watermark: Watermark | None
+    saved: Sequence[Saved] = ()
 
 
 class SourcePartition:
@@ -90,6 +96,7 @@ class SourcePartition:
         max_linked: int | None = None,
         end: int | None = None,
         id_key: bytes = b"",
+        save_records: int | None = None,
     ) -> None:
         """Begin at `checkpoint`, or at offset `start` if nothing is committed yet.
 
@@ -101,6 +108,8 @@ class SourcePartition:
         max_linked: most reports of a pane, where the collection links them; batches with further ones are refused.
             None for no limit.
         end: offset of the first record that does not count, since the collection had been retired; None if it is not.
+        save_records: number of records, at most which the next owner has to read again, but for those that come
+            between two flushes: so often, open panes are saved. None to save none.
         id_key: key of the hashes by which it remembers batches, secret from those who choose their ids.
         generation: number of this ownership, unless that of the checkpoint is already as high. The time of day is a
             good choice: it is above all earlier ones, even if their commits have been deleted.
@@ -131,6 +140,11 @@ class SourcePartition:
         self._told_ms: int | None = None
         self._end = end
         self._hash = BatchHash(id_key)
+        self._save_records = save_records
+        # Offset up to which the next owner need not read, if it restores what is saved.
+        self._saved_to = 0
+        # Whether this owner has saved panes, and not the one before.
+        self._saves = False
         self._limits = PaneLimits(
             batches=sys.maxsize if max_batches is None else max_batches,
             linked=sys.maxsize if max_linked is None or not collection.links_reports else max_linked,
@@ -145,6 +159,23 @@ class SourcePartition:
         self._watermark_if_idle = NEVER
         #: The latest time at which the broker has appended one of the records before `position`; see `Checkpoint`.
         self.appended_ms = self._checkpoint.appended_ms
+
+    def restore(self, restored: RestoredPanes) -> None:
+        """Go on, before the first record, from the panes that are saved, instead of from the first report of one.
+
+        The layouts of all their reports have to be learnt.
+
+        Raises:
+            ValueError, KeyError: they are not those of this collection; none of them is restored.
+        """
+        window = self._collection.window
+        self._panes = {
+            pane.saved.start_ms: OpenPane.restored(pane, layouts=self._layouts, limits=self._limits)
+            for pane in restored.panes
+            if closes_at(pane.saved.start_ms, window) > self._watermark
+        }
+        self._hash = BatchHash(restored.id_key)
+        self.position = self._saved_to = restored.offset
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -247,7 +278,7 @@ class SourcePartition:
         appended = times[decoded.accepted]
         timed = judge_times(decoded, appended, window=window, layouts=layouts, watermark_ms=self._watermark)
         verdicts = timed.verdicts
-        self._add(layouts, decoded, verdicts, timed.panes, offset)
+        self._add(layouts, decoded, timed, offsets=offset[decoded.accepted], appended_ms=appended)
 
         # Only now that all are counted: among records of many old rounds, none may be without its layout.
         _own, *rounds = self._layouts
@@ -279,26 +310,39 @@ class SourcePartition:
         self,
         layouts: Sequence[Layout],
         decoded: wire.Decoded,
-        verdicts: NDArray[np.int64],
-        panes: NDArray[np.int64],
-        offset: NDArray[np.int64],
+        timed: Timed,
+        *,
+        offsets: NDArray[np.int64],
+        appended_ms: NDArray[np.int64],
     ) -> None:
         """Add the batches whose time is right to their panes; change the verdict on those that are not added."""
+        verdicts, panes = timed.verdicts, timed.panes
         on_time = verdicts == Verdict.COUNTED
         hashes = self._hash(decoded.batch_ids)
         for start in np.unique(panes[on_time]).tolist():
             members = np.flatnonzero(on_time & (panes == start))
             pane = self._panes.get(start)
             if pane is None:
-                first_offset = int(offset[decoded.accepted[members[0]]])
-                pane = self._panes[start] = OpenPane(first_offset=first_offset, limits=self._limits)
+                first = members[0]
+                pane = self._panes[start] = OpenPane(
+                    first_offset=int(offsets[first]),
+                    first_ms=int(appended_ms[first]),
+                    limits=self._limits,
+                    saves=self._save_records is not None,
+                )
             verdicts[members] = pane.admit(hashes[members], decoded.counts[members])
             fresh = np.zeros(len(panes), dtype=np.bool_)
             fresh[members] = verdicts[members] == Verdict.COUNTED
             for place, layout in enumerate(layouts):
                 ours = decoded.formats == place
-                if fresh[ours].any():
-                    pane.count(layout, _rows(decoded.rows[place], fresh[ours], decoded.counts[ours]))
+                new = ours & fresh
+                if new.any():
+                    pane.count(
+                        layout,
+                        _rows(decoded.rows[place], fresh[ours], decoded.counts[ours]),
+                        counts=decoded.counts[new],
+                        offsets=offsets[new],
+                    )
 
     def observe_silence(self, elapsed_ms: float) -> bool:
         """Note that nothing came for another `elapsed_ms`, and return whether the partition counts as idle now.
@@ -356,6 +400,7 @@ class SourcePartition:
         window = self._collection.window
         self._watermark = max(self._watermark, self._watermark_if_idle)
         closing = {start for start in self._panes if closes_at(start, window) <= self._watermark}
+        saving = self._is_saving_due(closing)
         partials = [
             Partial(
                 collection=self._collection.name,
@@ -372,10 +417,14 @@ class SourcePartition:
             for start, pane in sorted(self._panes.items())
             for tallies in pane.tallies.values()
             for of, tally in tallies.items()
-            for segment, counts in sorted(tally.take_changed(closing=start in closing).items())
+            for segment, counts in sorted(tally.take_changed(closing=saving or start in closing).items())
         ]
+        if self._save_records is not None:
+            for partial in partials:
+                self._panes[partial.pane_ms].note_sent(partial.of, partial.segment, end=partial.end)
         for start in closing:
             del self._panes[start]
+        saved, place = self._save() if saving else ((), self._place())
         moved = self.watermark_ms != self._checkpoint.watermark_ms
         tells = moved and (
             self._told_ms is None
@@ -389,13 +438,56 @@ class SourcePartition:
             appended_ms=self.appended_ms,
             watermark_ms=self.watermark_ms,
             watermark_generation=(self._checkpoint.generation if moved else self._checkpoint.watermark_generation),
+            saved=place,
         )
         if not partials and checkpoint == self._checkpoint:
             return None
         self._checkpoint = checkpoint
         return Changes(
-            partials=partials, checkpoint=checkpoint, watermark=self._watermark_of(checkpoint) if tells else None
+            partials=partials,
+            checkpoint=checkpoint,
+            watermark=self._watermark_of(checkpoint) if tells else None,
+            saved=saved,
         )
+
+    def _is_saving_due(self, closing: Container[int]) -> bool:
+        """Decide whether the next owner would have too many records to read again."""
+        if self._save_records is None:
+            return False
+        firsts = [pane.first_offset for start, pane in self._panes.items() if start not in closing]
+        return bool(firsts) and self.position - max(min(firsts), self._saved_to) >= self._save_records
+
+    def _save(self) -> tuple[list[Saved], SavedPlace]:
+        """Return what the next owner needs of the open panes, and where that is."""
+        source: dict[str, Any] = {
+            "collection": self._collection.name,
+            "fingerprint": self._fingerprint,
+            "partition": self._partition,
+            "generation": self._checkpoint.generation,
+        }
+        saved = [
+            pane.save(start, record=lambda hashes: Saved.of_hashes(hashes, **source))
+            for start, pane in sorted(self._panes.items())
+        ]
+        listed = PanesList(
+            file=file_digest(self._collection),
+            offset=self.position,
+            id_key=self._hash.key.hex(),
+            panes=tuple(pane for _, pane in saved),
+        )
+        panes = Saved.of_panes(listed, **source)
+        self._saved_to, self._saves = self.position, True
+        since_ms = min(pane.first_ms for pane in self._panes.values())
+        place = SavedPlace(digest=panes.digest, position=self.position, since_ms=since_ms)
+        return [*(each for records, _ in saved for each in records), panes], place
+
+    def _place(self) -> SavedPlace | None:
+        """Return where open panes are saved, as of now; None if it is as good to read all their reports again."""
+        place = self._checkpoint.saved
+        if place is None or all(pane.first_offset >= self._saved_to for pane in self._panes.values()):
+            return None
+        # Of panes that another owner has saved, later partials are not his.
+        return replace(place, position=self.position) if self._saves else place
 
     def _watermark_of(self, checkpoint: Checkpoint) -> Watermark | None:
         self._told_ms = checkpoint.watermark_ms

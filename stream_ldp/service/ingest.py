@@ -2,7 +2,7 @@
 
 The order of a flush is what makes a crash harmless:
 
-1. send the partials that changed, and the dead letters;
+1. send the partials that changed, what is saved of open windows now and then, and the dead letters;
 2. wait until every one is acknowledged;
 3. commit: the offset is that of the first report of the oldest open pane; the metadata holds the position of the
    reader and the watermark. The group coordinator refuses a worker that no longer owns the partition;
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.producer import Producer
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.retirement import Retirement
+    from stream_ldp.pipeline.saved_panes import Saved
     from stream_ldp.service.metrics import Metrics
     from stream_ldp.service.reports_group import ReportsGroup
 
@@ -136,6 +137,17 @@ class Ingest(Service):
         self._clock = clock
         self._kind = kind_of(collection)
         self._cluster = Cluster(admin)
+        self._rounds = (
+            RoundLog(
+                collection,
+                self._kind.rounds,
+                topic=names.rounds(collection.name),
+                settings=settings,
+                pass_over=metrics.records_passed_over.labels(collection.name, "rounds").inc,
+            )
+            if self._kind.rounds is not None
+            else None
+        )
         joining = Joining(collection, settings=settings, cluster=self._cluster, producer=producer)
         self._ownership = Ownership(
             collection,
@@ -147,6 +159,7 @@ class Ingest(Service):
             now_ms=now_ms,
             retirement=retirement,
             is_current=is_current,
+            layouts=None if self._rounds is None else self._rounds.layouts,
         )
         self._topics = TopicsWatch(
             follows=[self._topic, self._dead_letters_topic],
@@ -159,17 +172,6 @@ class Ingest(Service):
         )
         # That it owns no partition although there are enough for all members of its group; empty if it is not so.
         self._unused = ""
-        self._rounds = (
-            RoundLog(
-                collection,
-                self._kind.rounds,
-                topic=names.rounds(collection.name),
-                settings=settings,
-                pass_over=metrics.records_passed_over.labels(collection.name, "rounds").inc,
-            )
-            if self._kind.rounds is not None
-            else None
-        )
         self._flush_seconds = flush_seconds(collection.series)
         self._rejections = RejectionLog(collection.name)
         self._outage_seconds = settings.outage_seconds
@@ -484,12 +486,13 @@ class Ingest(Service):
             self._unchanged += 1
             return
         self._unchanged = 0
-        # Steps 1 and 2: send the partials and the dead letters, and wait until every one is acknowledged.
+        # Steps 1 and 2: send partials, what is saved and dead letters, and wait until every one is acknowledged.
         published = await self._encoded(
             [
-                (partitions[partition].writer, partial)
+                (partitions[partition].writer, record)
                 for partition, each in changes.items()
-                for partial in each.partials
+                for records in (each.partials, each.saved)
+                for record in records
             ]
         )
         await self._producer.publish(
@@ -511,16 +514,16 @@ class Ingest(Service):
         )
         self._metrics.last_commit.labels(self.collection.name).set_to_current_time()
 
-    async def _encoded(self, found: Sequence[tuple[str, partials.Partial]]) -> list[Record]:
-        """Encode partials, each with the name of its writer; large ones on a thread, since the loop has others."""
+    async def _encoded(self, found: Sequence[tuple[str, partials.Partial | Saved]]) -> list[Record]:
+        """Encode records, each with the name of its writer; large ones on a thread, since the loop has others."""
 
         def encode() -> list[Record]:
             return [self._record(*each) for each in found]
 
-        large = sum(partial.counts.nbytes for _, partial in found) > INLINE_BYTES
+        large = sum(record.nbytes for _, record in found) > INLINE_BYTES
         return await asyncio.to_thread(encode) if large else encode()
 
-    def _record(self, writer: str, record: partials.Partial | partials.Watermark) -> Record:
+    def _record(self, writer: str, record: partials.Partial | partials.Watermark | Saved) -> Record:
         key, value = partials.encode(record, writer=writer)
         return Record(
             topic=self._partials_topic, key=key, value=value, partition=self._partials_partition, headers=PARTIAL

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aiokafka import TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError, UnknownTopicOrPartitionError
@@ -21,6 +21,7 @@ from stream_ldp.kafka.unreadable import fault_of
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.source_partition import SourcePartition
+from stream_ldp.service.windows_log import restored_panes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.cluster import Cluster
     from stream_ldp.kafka.producer import Record
     from stream_ldp.kafka.settings import Settings
+    from stream_ldp.pipeline.layout import Layout
+    from stream_ldp.pipeline.restoring import RestoredPanes
     from stream_ldp.pipeline.retirement import Retirement
     from stream_ldp.pipeline.topic_identity import TopicIdentity
     from stream_ldp.service.joining import Joining
@@ -71,6 +74,13 @@ class Owned:
         self.sought = True
 
 
+class _Saved(NamedTuple):
+    """Saved panes, and the layouts of their reports but for the collection's own."""
+
+    panes: RestoredPanes
+    layouts: Sequence[Layout]
+
+
 class Ownership:
     """This worker's membership in the group that counts a collection.
 
@@ -93,6 +103,7 @@ class Ownership:
         now_ms: Callable[[], int],
         retirement: Retirement | None = None,
         is_current: Callable[[], Awaitable[bool]] | None = None,
+        layouts: Callable[[Iterable[bytes]], Awaitable[list[Layout]]] | None = None,
     ) -> None:
         """Prepare for one collection.
 
@@ -102,6 +113,7 @@ class Ownership:
         retirement: where its log ends, if it is retired.
         is_current: asked after each assignment, whether the collection is still the registered one: see
             `stream_ldp.service.roster`. It always is, if not given.
+        layouts: finds the layouts of fingerprints other than the collection's own, for those that it has.
         """
         self.partitions: dict[TopicPartition, Owned] = {}
         # At a rebalance, until it is known who owns them next.
@@ -122,6 +134,7 @@ class Ownership:
         self._now_ms = now_ms
         self._retirement = retirement
         self._is_current = is_current
+        self._layouts = layouts
         self._reports = reports
 
     async def start(self) -> None:
@@ -204,6 +217,20 @@ class Ownership:
             self._bounds(new),
             self._later({each: commits[each].appended_ms for each in new if each in commits}),
         )
+        cut = {
+            each: end
+            for each in new
+            if each in commits and commits[each].position > (end := min(ends[each], later.get(each, ends[each])))
+        }
+        # Nobody has claimed them in between, or the last commit would be another's: what was counted is right.
+        unclaimed = {
+            each
+            for each in new
+            if each in self._given_up and self._given_up[each].state.checkpoint == commits.get(each)
+        }
+        restored = await self._restored(
+            {each: commits[each] for each in new if each in commits.keys() - cut.keys() - unclaimed}
+        )
         generation = self._now_ms()
         joining = [each.partition for each in new if each not in commits]
         closed = await self._joining.join(joining, topic=topic, generation=generation) if joining else None
@@ -212,22 +239,23 @@ class Ownership:
         given_up, self._given_up = self._given_up, {}
         for partition in new:
             checkpoint, beginning = commits.get(partition), beginnings[partition]
-            before = given_up.get(partition)
-            if before is not None and before.state.checkpoint == checkpoint:
-                # Nobody has claimed it in between, or the last commit would be another's: what was counted is right.
+            if partition in unclaimed:
+                before = given_up[partition]
                 before.state.interrupt_silence()
                 before.sought = True
                 self.partitions[partition] = before
                 self._seek(partition, before.state.position)
                 continue
-            if checkpoint is not None and checkpoint.offset < beginning:
+            saved = restored.get(partition)
+            if saved is not None and saved.panes.offset < beginning:
+                saved = None
+            if checkpoint is not None and saved is None and checkpoint.offset < beginning:
                 self._note_lost(partition, checkpoint.offset, beginning)
                 checkpoint = checkpoint.moved_to(beginning)
-            kept = min(ends[partition], later.get(partition, ends[partition]))
-            if checkpoint is not None and checkpoint.position > kept:
+            if checkpoint is not None and partition in cut:
                 if partition not in self._told:
                     self._note_cut(partition, checkpoint.position)
-                checkpoint = checkpoint.cut_to(kept)
+                checkpoint = checkpoint.cut_to(cut[partition])
             self._told.discard(partition)
             watermark_ms = None
             if checkpoint is None and closed is not None:
@@ -246,12 +274,43 @@ class Ownership:
                 max_batches=self._settings.max_batches,
                 max_linked=self._settings.max_linked,
                 id_key=os.urandom(ID_KEY_BYTES),
+                save_records=self._settings.save_records,
                 end=None
                 if self._retirement is None
                 else self._retirement.end(partition.partition, topic_id=topic.id),
             )
+            if saved is not None:
+                self._restore(state, saved)
             self.partitions[partition] = Owned(state)
             self._seek(partition, state.position)
+
+    async def _restored(self, commits: Mapping[TopicPartition, Checkpoint]) -> dict[TopicPartition, _Saved]:
+        """Read back the open panes that the owners before have saved.
+
+        Raises:
+            KafkaError: the brokers cannot be asked.
+        """
+        places = {each.partition: commit.saved for each, commit in commits.items() if commit.saved is not None}
+        found = await restored_panes(self._collection, places, settings=self._settings)
+        others = {each for panes in found.values() for each in panes.fingerprints} - {self._collection.fingerprint}
+        layouts = await self._layouts(others) if others and self._layouts is not None else []
+        for number in sorted(places.keys() - found.keys()):
+            log.warning(
+                "%s: what was saved of open windows of partition %d is not on the log any more: all of their reports "
+                "are read again",
+                *(self._collection.name, number),
+                extra={"collection": self._collection.name, "partitions": [number]},
+            )
+        return {each: _Saved(found[each.partition], layouts) for each in commits if each.partition in found}
+
+    def _restore(self, state: SourcePartition, saved: _Saved) -> None:
+        """Go on from saved panes, unless they are of other layouts than these."""
+        for layout in saved.layouts:
+            state.learn(layout)
+        try:
+            state.restore(saved.panes)
+        except (ValueError, KeyError) as error:
+            log.warning("%s: saved windows cannot be restored: %r", self._collection.name, error)
 
     async def _bounds(
         self, partitions: Iterable[TopicPartition]

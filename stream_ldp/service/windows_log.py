@@ -8,18 +8,27 @@ from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.unreadable import fault_of
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.answer import Status
+from stream_ldp.pipeline.merge_checkpoint import file_digest
 from stream_ldp.pipeline.partials import partition_of
 from stream_ldp.pipeline.problem import problem_of
 from stream_ldp.pipeline.quarantine import NO_VALUE, LogEntry, Unread
+from stream_ldp.pipeline.restoring import Restoring
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
     from aiokafka import ConsumerRecord
 
+    from stream_ldp.collection import Collection
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.merging import Merge
     from stream_ldp.pipeline.quarantine import Quarantine
+    from stream_ldp.pipeline.restoring import RestoredPanes
+    from stream_ldp.pipeline.saved_panes import SavedPlace
+
+#: Milliseconds by which a worker's clock, which dates partials, may be behind that of the broker which dates reports;
+#: what is further behind is not found, and the reports are read again.
+CLOCKS_MS = 600_000
 
 
 class AnswersLog:
@@ -77,14 +86,19 @@ class AnswersLog:
         return None
 
 
-async def partials_log(name: str, *, settings: Settings, begin: int = 0) -> AsyncIterator[LogEntry]:
+async def partials_log(
+    name: str, *, settings: Settings, begin: int = 0, since_ms: int | None = None
+) -> AsyncIterator[LogEntry]:
     """Yield the records of the partials topic that are about a collection, or of which it is not known.
 
     begin: offset to begin at, or before the oldest record for all.
+    since_ms: begin, instead, with the first record of this time or later, milliseconds since 1970-01-01 UTC.
     """
     partition = partition_of(name, partitions=settings.partials_partitions)
-    async with LogReader(settings.topic_names.partials, partition=partition, settings=settings) as reader:
-        await reader.seek(begin)
+    log = LogReader(settings.topic_names.partials, partition=partition, settings=settings)
+    async with log.opened(since_ms=since_ms) as reader:
+        if since_ms is None:
+            await reader.seek(begin)
         async for record in reader.read_to_end():
             entry = LogEntry.read(
                 *(record.topic, record.partition, record.offset),
@@ -94,6 +108,27 @@ async def partials_log(name: str, *, settings: Settings, begin: int = 0) -> Asyn
             )
             if entry.collection in (None, name):
                 yield entry
+
+
+async def restored_panes(
+    collection: Collection, places: Mapping[int, SavedPlace], *, settings: Settings
+) -> dict[int, RestoredPanes]:
+    """Read back the open panes that former owners of source partitions have saved, unless they are in doubt.
+
+    places: by source partition, what its last commit says.
+
+    Raises:
+        KafkaError: the brokers cannot be asked.
+    """
+    if not places:
+        return {}
+    restoring = Restoring(places, fingerprint=collection.fingerprint.hex(), file=file_digest(collection))
+    since_ms = max(0, min(place.since_ms for place in places.values()) - CLOCKS_MS)
+    async for entry in partials_log(collection.name, settings=settings, since_ms=since_ms):
+        if (said := entry.saved or entry.record) is not None:
+            restoring.take(said)
+    found = {partition: restoring.panes(partition) for partition in places}
+    return {partition: panes for partition, panes in found.items() if panes is not None}
 
 
 def _unread(record: ConsumerRecord, why: str) -> Unread:

@@ -19,6 +19,7 @@ from stream_ldp.kinds import solve
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.partials import Partial, Watermark
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.collection import JointCollection
@@ -70,10 +71,11 @@ def soak(*, windows: int, reports: int, partitions: int = 2) -> Iterator[Sample]
             counted += state.count([state.position], [now], [wire.encode(made)]).reports
             changes = state.take_changes()
             assert changes is not None
-            for partial in changes.partials:
-                merge.apply(partials.decode(partials.encode(partial, writer="soak")[1]))
-            if changes.watermark is not None:
-                merge.apply(partials.decode(partials.encode(changes.watermark, writer="soak")[1]))
+            written: list[Partial | Watermark] = [*changes.partials, *filter(None, [changes.watermark])]
+            for record in written:
+                read = partials.decode(partials.encode(record, writer="soak")[1])
+                assert isinstance(read, Partial | Watermark)
+                merge.apply(read)
         while (task := merge.due()) is not None:
             answer = _answer(task, answer)
             merge.decide(answer)

@@ -64,7 +64,9 @@ class Stage:
             # itself: a worker's first solve then takes minutes.
             "FAKETIME_FORCE_MONOTONIC_FIX": "0",
         }
-        return (quick if self.quick else {}) | (clock if self.clock is not None else {})
+        # So few that windows are saved and restored in a run, which has hundreds of batches.
+        saving = {"STREAM_LDP_SAVE_RECORDS": "20"}
+        return saving | (quick if self.quick else {}) | (clock if self.clock is not None else {})
 
     def set_clock(self, seconds: int) -> None:
         """Let the workers' clocks be so far ahead."""

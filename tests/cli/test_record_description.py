@@ -11,9 +11,10 @@ import pytest
 from stream_ldp.cli.record_description import describe, time_text
 from stream_ldp.kafka.unreadable import UnreadableRecord
 from stream_ldp.kinds import kind_of
-from stream_ldp.pipeline import wire
+from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.pipeline.rows import rows_of
+from stream_ldp.pipeline.saved_panes import PanesList, Saved
 from stream_ldp.records.layout import JointLayout
 from stream_ldp.sets.layout import PhaseLayout
 from tests.client.examples import collection_of, estimate_of
@@ -89,6 +90,18 @@ def test_a_row_is_told_by_its_cell() -> None:
 def test_junk_on_any_topic_is_told_as_junk(suffix: str, value: bytes) -> None:
     what, _ = describe(record(value), suffix, SURVEY, layouts=LAYOUTS)
     assert "no batch" in what or what.startswith("not what belongs on this topic: ")
+
+
+def test_what_is_saved_of_open_windows_is_told_without_a_hash() -> None:
+    source: dict[str, Any] = {"collection": "survey", "fingerprint": "ab" * 16, "partition": 3, "generation": 1}
+    hashes = Saved.of_hashes(np.array([7, 8], dtype=np.uint64), **source)
+    listed = Saved.of_panes(PanesList(file="f", offset=40, id_key="aa", panes=()), **source)
+    of = "that are saved of windows of partition 3 of survey that are open, for its next owner"
+    for saved, told in ((hashes, f"hashes {of}"), (listed, f"panes {of}")):
+        _, value = partials.encode(saved, writer="w")
+        what, said = describe(record(value), "partials", SURVEY, layouts={})
+        assert what == told
+        assert said == {"collection": "survey", "source_partition": 3, "generation": 1, "fingerprint": "ab" * 16}
 
 
 def test_a_tombstone_and_a_damaged_record_are_told_as_they_are() -> None:

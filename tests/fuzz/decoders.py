@@ -39,6 +39,7 @@ from stream_ldp.pipeline.answer import final_of
 from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
 from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
 from stream_ldp.pipeline.rejection import Reason, Rejected
+from stream_ldp.pipeline.saved_panes import Saved
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts, RowTable
 from stream_ldp.pipeline.statistics.report_sums import MAX_COUNTERS
@@ -227,9 +228,10 @@ def _partials() -> list[bytes]:
     rows = RowCounts.of(np.array([[1], [1], [2]], dtype=np.uint8), bits=2)
     table = RowTable.of(np.array([0, 2, 1, 300]), bits=2)
     sums = [ReportSums(reports=3, values=np.array(values, dtype=np.int64)) for values in ((1, 2), (0,) * 90 + (1,))]
-    records: list[Partial | Watermark] = [
+    records: list[Partial | Watermark | Saved] = [
         *(Partial(**source, **pane, counts=counts) for counts in (rows, table, *sums)),  # type: ignore[arg-type]
         Watermark(**source, time_ms=5_000),  # type: ignore[arg-type]
+        Saved.of_hashes(np.array([1, 2**63], dtype=np.uint64), **source),
     ]
     return [partials.encode(record, writer="w")[1] for record in records]
 

@@ -152,7 +152,9 @@ def answers_from(collection: Collection, data: bytes) -> None:
 
 def _apply(merge: Merge, record: Partial | Watermark) -> bool:
     try:
-        merge.apply(partials.decode(partials.encode(record, writer="w")[1]))
+        decoded = partials.decode(partials.encode(record, writer="w")[1])
+        assert isinstance(decoded, Partial | Watermark)
+        merge.apply(decoded)
     except PartialError:
         return False
     return True

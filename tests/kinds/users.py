@@ -27,7 +27,7 @@ async def play(kafka: KafkaInMemory, collection: Any, held: list[Any], *, seed: 
         await report_once(kafka, collection, held, seed=seed)
         return kafka.close_windows()
     answers: list[Any] = []
-    asked: Any = rounds.first(collection, _epoch(collection, kafka.clock()))
+    asked: Any = rounds.first(collection, epoch_at(collection, kafka.clock()))
     while asked is not None:
         kafka.broker.now_ms = max(kafka.clock(), asked.start_ms)
         await report_once(kafka, collection, held, seed=seed, asked=asked)
@@ -46,7 +46,7 @@ async def report_once(
         if rounds is None:
             await reporter.report_many(held, secrets=None)
         else:
-            asked = asked or rounds.first(collection, _epoch(collection, kafka.clock()))
+            asked = asked or rounds.first(collection, epoch_at(collection, kafka.clock()))
             await reporter.respondents(held, secrets=None).answer(asked)
 
 
@@ -79,7 +79,7 @@ def rows_sent(kafka: KafkaInMemory, collection: Any) -> list[list[int]]:
     return [row for rows in decoded.rows for row in rows.tolist()]
 
 
-def _epoch(collection: Any, time_ms: int) -> int:
+def epoch_at(collection: Any, time_ms: int) -> int:
     """Return the epoch whose first phase is asked then."""
     schedule = collection.schedule
     return int(time_ms // schedule.size_ms // schedule.stride)

@@ -16,7 +16,9 @@ import numpy as np
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.answer import Status, WindowBounds
+from stream_ldp.pipeline.merge_checkpoint import file_digest
 from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.restoring import Restoring
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.source_partition import Changes, SourcePartition
 from stream_ldp.pipeline.statistics import RowCounts
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.content_type import Headers
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
+    from stream_ldp.pipeline.saved_panes import Saved
     from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.records.answer import Estimate
     from stream_ldp.records.collection import JointCollection
@@ -65,6 +68,7 @@ class Cluster:
     merged: MergeCheckpoint | None = None
     advances: list[list[Advance]] = field(init=False)
     now_ms: int = 1_000
+    happened: set[str] = field(default_factory=set)
     _appended: int = 0
     _statistics: dict[object, bytes] = field(default_factory=dict)
     _content: dict[bytes, tuple[bytes, Headers]] = field(default_factory=dict)
@@ -114,14 +118,14 @@ class Cluster:
         self._replays[partition] = len(advances), replay(self.collection, log, advances, end=end, begun=begun)
         return self._replays[partition][1]
 
-    def write_partial(self, record: partials.Partial | partials.Watermark, *, writer: str) -> None:
+    def write_partial(self, record: partials.Partial | partials.Watermark | Saved, *, writer: str) -> None:
         """Write a record of the partials topic, after checking the promises about partials."""
         if isinstance(record, partials.Partial):
             place = (record.partition, record.pane_ms, record.of, record.segment, record.end)
             statistic = record.counts.to_bytes()
             known = self._statistics.setdefault(place, statistic)
             require(known == statistic, f"two partials of {place} have different bytes")
-        else:
+        elif isinstance(record, partials.Watermark):
             committed = self.checkpoint(record.partition)
             require(
                 committed is not None
@@ -166,8 +170,8 @@ class Cluster:
         bits = self.collection.mechanism.bits
         self.append(partition, time_ms=self.now_ms, reports=[(0,) * bits])
 
-    def layouts(self, records: Sequence[bytes]) -> list[Layout]:
-        """List the layouts that are needed to read records, besides that of the collection."""
+    def layouts(self, fingerprints: set[bytes]) -> list[Layout]:
+        """List the layouts of reports with these fingerprints, besides that of the collection."""
         return []
 
     def answer(self, task: WindowTask[Any, Any]) -> Any:
@@ -194,7 +198,7 @@ class Cluster:
         self.partials_log = [
             (offset, key, value)
             for offset, key, value in self.partials_log
-            if isinstance(record := partials.decode(value), partials.Watermark) or record.pane_ms >= kept_from
+            if not isinstance(record := partials.decode(value), partials.Partial) or record.pane_ms >= kept_from
         ]
 
     def publish(self, estimate: Any, task: WindowTask[Any, Any]) -> None:
@@ -245,8 +249,16 @@ class Holder:
     order: tuple[str, ...] = ("partials", "commit", "watermark")
 
     def __init__(
-        self, cluster: Cluster, partition: int, *, writer: str, counting: type[SourcePartition] = SourcePartition
+        self,
+        cluster: Cluster,
+        partition: int,
+        *,
+        writer: str,
+        counting: type[SourcePartition] = SourcePartition,
+        restoring: type[Restoring] | None = Restoring,
+        save_records: int = 2,
     ) -> None:
+        """`restoring`: None to save no panes, and read all reports of open ones again."""
         self.cluster = cluster
         self.partition = partition
         self.writer = writer
@@ -259,11 +271,30 @@ class Holder:
             checkpoint=cluster.checkpoint(partition),
         )
         known = cluster.checkpoint(partition)
+        if restoring is not None:
+            self.state._save_records = save_records
+            if known is not None and known.saved is not None:
+                self._restore(restoring({partition: known.saved}, **self._collection()))
         self._reported = self.state.position if known is None else known.position
         self._watermark_ms = None if known is None else known.watermark_ms
         self._writes: deque[Callable[[], None]] = deque()
         self._idle = False
         self._in_doubt = False
+
+    def _collection(self) -> dict[str, str]:
+        collection = self.cluster.collection
+        return {"fingerprint": collection.fingerprint.hex(), "file": file_digest(collection)}
+
+    def _restore(self, restoring: Restoring) -> None:
+        """Go on from the panes that are saved."""
+        for _, _, value in self.cluster.partials_log:
+            restoring.take(partials.decode(value))
+        restored = restoring.panes(self.partition)
+        self.cluster.happened.add("panes were restored" if restored else "saved panes were missing")
+        if restored is not None:
+            for layout in self.cluster.layouts(restored.fingerprints):
+                self.state.learn(layout)
+            self.state.restore(restored)
 
     def poll(self, records: int) -> None:
         """Read on."""
@@ -273,7 +304,7 @@ class Holder:
         taken = self.cluster.logs[self.partition][begin : begin + records]
         if not taken:
             return
-        for layout in self.cluster.layouts([entry.value for entry in taken]):
+        for layout in self.cluster.layouts(wire.fingerprints([entry.value for entry in taken])):
             self.state.learn(layout)
         counted = self.state.count(
             list(range(begin, begin + len(taken))),
@@ -344,7 +375,7 @@ class Holder:
         steps: dict[str, list[Callable[[], None]]] = {
             "partials": [
                 lambda record=record: self.cluster.write_partial(record, writer=self.writer)  # type: ignore[misc]
-                for record in changes.partials
+                for record in (*changes.partials, *changes.saved)
             ],
             "commit": [commit],
             "watermark": []
@@ -416,9 +447,11 @@ class Merger:
         # That of an older merge may follow that of a newer one, and does no harm.
         self.cluster.merged = self.merge.checkpoint or self.cluster.merged
 
-    def _apply(self, record: tuple[int, bytes, bytes]) -> None:
-        offset, _, value = record
-        self.merge.apply(partials.decode(value), offset=offset)
+    def _apply(self, read: tuple[int, bytes, bytes]) -> None:
+        offset, _, value = read
+        record = partials.decode(value)
+        if isinstance(record, partials.Partial | partials.Watermark):
+            self.merge.apply(record, offset=offset)
         self._next = max(self._next, offset + 1)
 
 

@@ -95,8 +95,8 @@ class ItemCluster(Cluster):
     def append_last(self, partition: int) -> None:
         self.answer_to(partition, Round.first(self.collection, epoch=0), [[0]], time_ms=self.now_ms)
 
-    def layouts(self, records: Sequence[bytes]) -> list[PhaseLayout]:  # type: ignore[override]
-        found = [self.by_fingerprint.get(each) for each in sorted(wire.fingerprints(records))]
+    def layouts(self, fingerprints: set[bytes]) -> list[PhaseLayout]:  # type: ignore[override]
+        found = [self.by_fingerprint.get(each) for each in sorted(fingerprints)]
         return [PhaseLayout(self.collection, each) for each in found if each is not None]
 
     def answer(self, task: WindowTask[Any, Any]) -> Any:

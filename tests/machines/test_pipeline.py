@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import Partial, Watermark
+from stream_ldp.pipeline.restoring import Restoring
 from stream_ldp.pipeline.seen_batches import SeenBatches
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.source_partition import Changes, Counted, SourcePartition
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
+    from stream_ldp.pipeline.restoring import RestoredPanes
+    from stream_ldp.pipeline.saved_panes import SavedPlace
     from tests.machines.oracle import Bits
 
 PARTITIONS = 2
@@ -96,6 +100,7 @@ class Pipeline(RuleBasedStateMachine):
     collection: ClassVar[JointCollection]
     counting: ClassVar[type[SourcePartition]] = SourcePartition
     holding: ClassVar[type[Holder]] = Holder
+    restoring: ClassVar[type[Restoring] | None] = Restoring
     merging: ClassVar[type[Merge]] = Merge
     finals_first: ClassVar[bool] = True
     writers_share_keys: ClassVar[bool] = False
@@ -119,7 +124,15 @@ class Pipeline(RuleBasedStateMachine):
     def _begin(self, partition: int) -> None:
         self.started += 1
         writer = "" if self.writers_share_keys else f"writer {self.started}"
-        self.owners[partition] = self.holding(self.cluster, partition, writer=writer, counting=self.counting)
+        self.owners[partition] = self.holding(
+            self.cluster,
+            partition,
+            writer=writer,
+            counting=self.counting,
+            restoring=self.restoring,
+            # 2 for the first owner of the first partition, then 1, 2 and so on.
+            save_records=1 + self.started % 2,
+        )
 
     def _finish(self, holder: Holder) -> None:
         # What an interrupted flush still has to write, then what was read since, then nothing.
@@ -253,6 +266,7 @@ class Pipeline(RuleBasedStateMachine):
         self._merger(self.last_order).speak()
 
     def _remember(self) -> None:
+        self.happened.update(self.cluster.happened)
         for partition in range(PARTITIONS):
             self.happened.update(self.cluster.replay(partition).verdicts)
         if any(self.cluster.advances):
@@ -266,6 +280,9 @@ EVENTS = {
     *("counted", "duplicate", "late", "future_time", "past_time", "bad_checksum"),
     *("an idle partition was advanced", "a zombie's commit was refused"),
 }
+
+#: What may happen in some, beside that.
+RESTORING = {"panes were restored", "saved panes were missing"}
 
 
 def run(machine: type[Pipeline], *, histories: int, steps: int = 40) -> None:
@@ -293,7 +310,7 @@ def _small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_any_history_leads_to_the_same_answer_as_the_batch(collection: str) -> None:
     machine = _machine(collection)
     run(machine, histories=examples(100, quick=15))
-    assert machine.happened == EVENTS
+    assert machine.happened - RESTORING == EVENTS
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
@@ -349,6 +366,31 @@ class CountsCopies(SourcePartition):
         for pane in self._panes.values():
             pane._seen = SeenBatches()
         return super().count(offsets, appended_ms, records, **unreadable)
+
+
+class ForgetsTheBatches(Restoring):
+    def panes(self, partition: int) -> RestoredPanes | None:
+        found = super().panes(partition)
+        none = np.zeros(0, dtype=np.uint64)
+        return found and replace(found, panes=tuple(replace(pane, hashes=none) for pane in found.panes))
+
+
+class CountsAgainWhatPartialsHave(Restoring):
+    def panes(self, partition: int) -> RestoredPanes | None:
+        found = super().panes(partition)
+        return found and replace(
+            found,
+            panes=tuple(
+                replace(pane, statistics={of: replace(each, since=0) for of, each in pane.statistics.items()})
+                for pane in found.panes
+            ),
+        )
+
+
+class TakesWhatWasNeverCommitted(Restoring):
+    def __init__(self, places: Mapping[int, SavedPlace], **collection: str) -> None:
+        beyond = {partition: replace(place, position=2**62) for partition, place in places.items()}
+        super().__init__(beyond, **collection)
 
 
 class LetsWindowsCloseBeforeTheCommit(Holder):
@@ -427,6 +469,28 @@ def a_copy_arrives(pipeline: Pipeline) -> None:
     pipeline.owner_waits()
 
 
+def a_copy_arrives_after_a_restart(pipeline: Pipeline) -> None:
+    pipeline.batch_arrives()
+    pipeline.batch_arrives()
+    pipeline.partition_is_lost(crashed=True)
+    pipeline.copy_arrives()
+    pipeline.owner_waits()
+
+
+def an_owner_crashes_after_it_has_sent_more_than_it_saved(pipeline: Pipeline) -> None:
+    for _ in range(3):
+        pipeline.batch_arrives()
+    pipeline.partition_is_lost(crashed=True)
+
+
+def an_owner_crashes_after_a_partial_that_it_never_committed(pipeline: Pipeline) -> None:
+    pipeline.batch_arrives()
+    pipeline.batch_arrives()
+    pipeline.batch_arrives(writes=1)
+    pipeline.partition_is_lost(crashed=True, records=0)
+    pipeline.owner_waits(records=0)
+
+
 def a_zombie_reads_on_in_a_window_that_silence_has_closed(pipeline: Pipeline) -> None:
     pipeline.batch_arrives()
     pipeline.partition_is_lost(silent_ms=30)
@@ -469,6 +533,9 @@ CONTROLS: list[tuple[dict[str, object], Callable[[Pipeline], None]]] = [
     ({"counting": SpeaksWhileReplaying}, an_owner_crashes_and_the_next_has_read_half),
     ({"counting": AdvancesBeforeTheCommit}, a_batch_comes_when_its_idle_window_is_about_to_close),
     ({"counting": CountsCopies}, a_copy_arrives),
+    ({"restoring": ForgetsTheBatches}, a_copy_arrives_after_a_restart),
+    ({"restoring": CountsAgainWhatPartialsHave}, an_owner_crashes_after_it_has_sent_more_than_it_saved),
+    ({"restoring": TakesWhatWasNeverCommitted}, an_owner_crashes_after_a_partial_that_it_never_committed),
     ({"holding": LetsWindowsCloseBeforeTheCommit}, a_window_is_filled_in_two_turns),
     ({"holding": CommitsBeforeThePartials}, a_turn_is_cut_off_after_its_first_write),
     ({"merging": Adds}, a_window_is_filled_in_two_turns),
@@ -492,7 +559,9 @@ def _name(parameter: object) -> str:
 def test_a_broken_rule_fails_the_history_in_which_it_matters(
     broken: dict[str, object], history: Callable[[Pipeline], None]
 ) -> None:
-    _live(_machine("tumbling")(), history)
+    # Rules of reading again hold where nothing is restored, and otherwise only where that fails.
+    broken = broken if "restoring" in broken else {**broken, "restoring": None}
+    _live(_machine("tumbling", {"restoring": broken["restoring"] and Restoring})(), history)
     with pytest.raises(WrongError):
         _live(_machine("tumbling", broken)(), history)
 

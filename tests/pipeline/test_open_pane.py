@@ -39,8 +39,8 @@ def test_a_batch_that_does_not_fit_takes_no_room_from_those_after_it() -> None:
 def test_a_pane_has_tallies_of_what_has_been_counted_alone() -> None:
     pane = OpenPane(first_offset=0, limits=PaneLimits())
     assert not pane.tallies
-    pane.count(LAYOUT, np.ones((3, 1), dtype=np.uint8))
-    pane.count(LAYOUT, np.zeros((2, 1), dtype=np.uint8))
+    for first, rows in ((0, np.ones((3, 1), dtype=np.uint8)), (1, np.zeros((2, 1), dtype=np.uint8))):
+        pane.count(LAYOUT, rows, counts=np.array([len(rows)]), offsets=np.array([first]))
     ((fingerprint, tallies),) = pane.tallies.items()
     assert fingerprint == LAYOUT.fingerprint
     assert [sum(part.reports for part in each.take_changed(closing=True).values()) for each in tallies.values()] == [

@@ -17,7 +17,7 @@ from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.quarantine import LogEntry
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.records.collection import JointCollection
-from stream_ldp.service import joining, reports_group
+from stream_ldp.service import joining, reports_group, windows_log
 from stream_ldp.service.ingest import Ingest
 from stream_ldp.service.joining import Joining
 from stream_ldp.service.metrics import Metrics
@@ -51,6 +51,7 @@ class MemoryKafka:
     turn_seconds: how long a fetch takes.
     asking_seconds: how long the question for the ends of partitions takes.
     waiting: whether a fetch that brings nothing takes as long as it may.
+    read: offsets of the records that were fetched, in order.
     """
 
     partitions: int = 1
@@ -64,6 +65,7 @@ class MemoryKafka:
     failing: KafkaError | None = None
     refusing: Exception | None = None
     stopped: bool = False
+    read: list[int] = field(default_factory=list)
     settings: Settings = field(default_factory=Settings.load)
     metrics: Metrics = field(default_factory=lambda: Metrics(["survey"]))
 
@@ -122,9 +124,13 @@ class MemoryKafka:
         monkeypatch.setattr(reports_group, "QuickConsumer", lambda *_, **__: self)
         monkeypatch.setattr(joining, "last_merge", no_merge)
         monkeypatch.setattr(joining, "partials_log", self._partials_log)
+        monkeypatch.setattr(windows_log, "partials_log", self._partials_log)
 
-    async def _partials_log(self, name: str, *, settings: Settings, begin: int) -> AsyncIterator[LogEntry]:
+    async def _partials_log(
+        self, name: str, *, settings: Settings, begin: int = 0, since_ms: int = 0
+    ) -> AsyncIterator[LogEntry]:
         assert (name, begin) == ("survey", 0)
+        assert since_ms <= self.now_ms()
         for offset, each in enumerate(self.published):
             if each.topic == settings.topic_names.partials:
                 yield LogEntry.read(each.topic, 0, offset, key=each.key, value=each.value, fault=None)
@@ -172,6 +178,8 @@ class MemoryKafka:
         decoded = partials.decode(record.value)
         if isinstance(decoded, partials.Partial):
             return "partial"
+        if not isinstance(decoded, partials.Watermark):
+            return "saved"
         return "joining" if decoded.time_ms is None else "watermark"
 
     # As a producer.
@@ -212,6 +220,7 @@ class MemoryKafka:
             begin = max(self.place[partition], self.beginning[partition])
             if records := self.log[partition][begin : begin + max_records]:
                 fetched[partition] = records
+                self.read += [record.offset for record in records]
                 self.place[partition] = records[-1].offset + 1
         return fetched
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -11,10 +11,10 @@ from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.pipeline.statistics.row_counts import RowCounts
 from stream_ldp.pipeline.statistics.row_table import TABLE_BITS, RowTable
 from stream_ldp.pipeline.statistics.sending import RECORD_BYTES, Sending, times_sent
-from stream_ldp.pipeline.statistics.statistic import StatisticLoad
+from stream_ldp.pipeline.statistics.statistic import StatisticLoad, merged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -61,7 +61,7 @@ class TableTally(_RowTally):
         """Count packed rows, uint8, shape (n, ceil(bits / 8))."""
         if not len(rows):
             return
-        patterns = np.ascontiguousarray(rows).view(f"<u{rows.shape[1]}")[:, 0]
+        patterns = self._patterns(rows)
         if len(patterns) < len(self._counts):
             np.add.at(self._counts, patterns, 1)
         else:
@@ -73,6 +73,18 @@ class TableTally(_RowTally):
         if not self._sending.is_due(self._reports, closing=closing):
             return {}
         return {0: RowTable.of(self._counts, bits=self._bits)}
+
+    def restore(self, segments: Mapping[int, Statistic]) -> None:
+        """See `Tally.restore`."""
+        if segments.keys() != {0} or not self.fits(segments[0]):
+            raise ValueError(f"not a table of rows of {self._bits} bits")
+        (rows,) = cast("Sequence[RowCounts]", merged([segments[0]]))
+        self._counts[self._patterns(rows.rows)] += rows.counts.astype(np.int64)
+        self._reports = int(self._counts.sum())
+
+    @staticmethod
+    def _patterns(rows: NDArray[np.uint8]) -> NDArray[np.unsignedinteger]:
+        return np.ascontiguousarray(rows).view(f"<u{rows.shape[1]}")[:, 0]
 
     def load(self, *, reports: int, flushes: int) -> StatisticLoad:
         """See `Tally.load`.
@@ -119,6 +131,17 @@ class SegmentTally(_RowTally):
         changed = {segment: full or self._current() for segment, full in self._dirty.items()}
         self._dirty.clear()
         return changed
+
+    def restore(self, segments: Mapping[int, Statistic]) -> None:
+        """See `Tally.restore`: all but the last are full."""
+        found = [segments[number] for number in range(len(segments)) if number in segments]
+        rows = [cast("RowCounts", each) for each in found if self.fits(each)]
+        full = [each.reports == self._capacity for each in rows]
+        if len(rows) < max(1, len(segments)) or not all(full[:-1]) or rows[-1].reports > self._capacity:
+            raise ValueError(f"not the segments of rows of {self._bits} bits")
+        self._dirty = dict(enumerate(rows[:-1]))
+        self._segment = len(rows) - 1
+        self.update(np.repeat(rows[-1].rows, rows[-1].counts.astype(np.int64), axis=0))
 
     def load(self, *, reports: int, flushes: int) -> StatisticLoad:
         """See `Tally.load`: the open segment, which is half full on average, is sent with each flush."""

@@ -96,6 +96,14 @@ class Tally(Protocol):
         """
         ...
 
+    def restore(self, segments: Mapping[int, Statistic]) -> None:
+        """Go on, without any report yet, from all segments that another tally has given; none of them counts as sent.
+
+        Raises:
+            ValueError: no tally of this form gives these segments.
+        """
+        ...
+
     def load(self, *, reports: int, flushes: int) -> StatisticLoad:
         """Return what the statistic takes in memory and, within a factor of two, on the log.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from stream_ldp.pipeline.statistics.sending import RECORD_BYTES, Sending, times_
 from stream_ldp.pipeline.statistics.statistic import StatisticLoad
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from stream_ldp.pipeline.statistics.statistic import Statistic
@@ -49,6 +51,14 @@ class SumTally:
         if not self._sending.is_due(self._reports, closing=closing):
             return {}
         return {0: ReportSums(reports=self._reports, values=self._values.copy())}
+
+    def restore(self, segments: Mapping[int, Statistic]) -> None:
+        """See `Tally.restore`."""
+        if segments.keys() != {0} or not self.fits(segments[0]):
+            raise ValueError("not the sums of this oracle")
+        sums = cast("ReportSums", segments[0])
+        self._values += sums.values
+        self._reports = sums.reports
 
     def load(self, *, reports: int, flushes: int) -> StatisticLoad:
         """See `Tally.load`: each sum has as many bytes as one of all reports needs."""

@@ -39,6 +39,35 @@ def test_a_tally_does_not_depend_on_how_its_rows_were_batched(
     assert counted == {segment: counts_of(part, bits) for segment, part in enumerate(expected)}
 
 
+@settings(deadline=None)
+@given(reports(parts=2), st.integers(1, 7))
+def test_a_tally_that_is_restored_goes_on_as_the_one_that_was_sent(
+    case: tuple[int, list[list[int]]], capacity: int
+) -> None:
+    bits, (before, after) = case
+    if not before:
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(row_tally, "SEGMENT_BYTES", capacity * (row_width(bits) + 4))
+        alone, first, second = (tally_of_rows(bits) for _ in range(3))
+        first.update(packed(before, bits))
+        second.restore(first.take_changed(closing=True))
+        second.update(packed(after, bits))
+        alone.update(packed(before + after, bits))
+        assert second.take_changed(closing=False) == alone.take_changed(closing=False)
+
+
+def test_segments_that_no_tally_gives_are_not_restored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_tally, "SEGMENT_BYTES", 2 * (row_width(17) + 4))
+    full, half, more = (counts_of(rows, 17) for rows in ([1, 2], [3], [4, 5, 6]))
+    narrow = counts_of([1], 5)
+    for segments in ({}, {1: full}, {0: half, 1: full}, {0: full, 2: half}, {0: more}, {0: narrow}):
+        with pytest.raises(ValueError, match="not the segments of rows of 17 bits"):
+            tally_of_rows(17).restore(segments)
+    with pytest.raises(ValueError, match="not a table of rows of 5 bits"):
+        tally_of_rows(5).restore({0: full})
+
+
 def test_only_segments_that_changed_are_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_tally, "SEGMENT_BYTES", 2 * (row_width(17) + 4))
     tally = tally_of_rows(17)

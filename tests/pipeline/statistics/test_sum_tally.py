@@ -16,6 +16,19 @@ def of(*values: int, reports: int = 1) -> ReportSums:
     return ReportSums(reports=reports, values=np.array(values, dtype=np.int64))
 
 
+@given(cut=st.integers(1, 60))
+def test_a_tally_that_is_restored_goes_on_as_the_one_that_was_sent(cut: int) -> None:
+    oracle, rows = oracle_and_rows(16, 60)
+    first, second = SumTally(oracle), SumTally(oracle)
+    first.update(rows[:cut])
+    second.restore(first.take_changed(closing=True))
+    second.update(rows[cut:])
+    assert second.take_changed(closing=False)[0] == ReportSums(reports=60, values=oracle.sums(rows))
+    for wrong in ({}, {1: of(1)}, {0: of(1)}):
+        with pytest.raises(ValueError, match="not the sums of this oracle"):
+            SumTally(oracle).restore(wrong)
+
+
 def oracle_and_rows(size: int, reports: int) -> tuple[HadamardResponse, NDArray[np.uint8]]:
     oracle = HadamardResponse(size=size, epsilon=2.0)
     values = np.random.default_rng(1).integers(size, size=reports)

@@ -50,12 +50,7 @@ def in_miniature(randomizer: Miniature) -> Miniature:
 
 def epsilon_of(outputs: OutputDistribution) -> float:
     """Return ln of the largest ratio of one report's probabilities with two inputs; never rounded down."""
-    columns = [column for column in outputs.T.tolist() if any(column)]
-    if any(not all(column) for column in columns):
-        return math.inf
-    largest = max(max(column) / min(column) for column in columns)
-    with localcontext(PRECISION):
-        return round_up((Decimal(largest.numerator) / largest.denominator).ln())
+    return _largest_loss(column for column in outputs.T.tolist() if any(column))
 
 
 def largest_loss(outputs: Iterable[Mapping[bytes, Fraction]]) -> float:
@@ -64,10 +59,14 @@ def largest_loss(outputs: Iterable[Mapping[bytes, Fraction]]) -> float:
     outputs: the probabilities with each input.
     """
     every = list(outputs)
+    return _largest_loss([each.get(sent, Fraction(0)) for each in every] for sent in set().union(*every))
+
+
+def _largest_loss(columns: Iterable[Sequence[Fraction]]) -> float:
+    """Return the same of each output's probabilities with all inputs."""
     largest = Fraction(1)
-    for sent in set().union(*every):
-        chances = [each.get(sent, Fraction(0)) for each in every]
-        if not min(chances):
+    for chances in columns:
+        if not all(chances):
             return math.inf
         largest = max(largest, max(chances) / min(chances))
     with localcontext(PRECISION):

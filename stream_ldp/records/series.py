@@ -25,11 +25,25 @@ def has_prior(method: str, stop: str) -> bool:
     return method != "lasso" and stop == "certificate"
 
 
-class EstimateSpec(Part):
+class JointSpec(Part):
     """One joint distribution to estimate, a `stream_ldp.collection.Series`.
 
     name: name of the series of estimates.
     of: the attributes, in the order of the axes of the result.
+    """
+
+    name: Name
+    of: tuple[str, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _attributes_are_distinct(self) -> Self:
+        require_distinct(self.of, f"attributes of estimate {self.name!r}", "of")
+        return self
+
+
+class EstimateSpec(JointSpec):
+    """One joint distribution to estimate, a `stream_ldp.collection.Series`.
+
     method: the estimator.
     stop: its stopping rule: `certificate`, ours, or `paper`, max |P_t - P_(t-1)| < delta.
     delta: bound of the stopping rule `paper`.
@@ -41,19 +55,12 @@ class EstimateSpec(Part):
     every_ms: time between two provisional estimates of an open window, in milliseconds.
     """
 
-    name: Name
-    of: tuple[str, ...] = Field(min_length=1)
     among: Annotated[tuple[str, ...], Field(min_length=3, max_length=MAX_AMONG)] | None = None
     method: Literal["em", "lasso", "lremh"] = "lremh"
     stop: Literal["certificate", "paper"] = "certificate"
     delta: float = Field(default=0.001, gt=0, allow_inf_nan=False)
     prior: Prior | None = None
     every_ms: PositiveDuration = Field(alias="every", default=2_000)
-
-    @model_validator(mode="after")
-    def _attributes_are_distinct(self) -> Self:
-        require_distinct(self.of, f"attributes of estimate {self.name!r}", "of")
-        return self
 
     @model_validator(mode="after")
     def _its_attributes_are_among_others(self) -> Self:

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from stream_ldp.collection import Name, Part, PositiveDuration, Prior, require_distinct
+from stream_ldp.collection import PositiveDuration, Prior
 from stream_ldp.pipeline.window_series import STATISTIC
+from stream_ldp.records.series import JointSpec
 
 if TYPE_CHECKING:
     from stream_ldp.collection import Window
     from stream_ldp.records.answer import Estimate
 
 
-class ViewEstimateSpec(Part):
+class ViewEstimateSpec(JointSpec):
     """One joint distribution to estimate, a `stream_ldp.collection.Series`.
 
-    name: name of the series of estimates.
-    of: the attributes, in the order of the axes of the result.
     every_ms: time between two provisional estimates of an open window, in milliseconds.
     prior: what the estimate of a window is held against: nothing (`window`), or those of previous windows
         (`temporal`); by default `temporal` where it is possible.
     """
 
-    name: Name
-    of: tuple[str, ...] = Field(min_length=1)
     every_ms: PositiveDuration = Field(alias="every", default=2_000)
     prior: Prior | None = None
-
-    @model_validator(mode="after")
-    def _attributes_are_distinct(self) -> Self:
-        require_distinct(self.of, f"attributes of estimate {self.name!r}", "of")
-        return self
 
     def statistic(self, before: Estimate | None) -> tuple[str, ...]:  # noqa: ARG002
         """Name its statistic: the sums of the answers to all questions, the same for all estimates."""

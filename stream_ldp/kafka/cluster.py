@@ -78,6 +78,8 @@ class Cluster:
 
     def __init__(self, admin: Any) -> None:
         self._admin = admin
+        # By group, the broker that has last been its coordinator.
+        self._coordinators: dict[str, int] = {}
 
     @classmethod
     @asynccontextmanager
@@ -191,15 +193,25 @@ class Cluster:
         return {partition: offset for partition, (offset, _) in (await self.commits(group, partitions)).items()}
 
     async def commits(
-        self, group: str, partitions: Sequence[TopicPartition], *, seconds: float | None = None
+        self,
+        group: str,
+        partitions: Sequence[TopicPartition],
+        *,
+        seconds: float | None = None,
+        of_known: bool = False,
     ) -> dict[TopicPartition, tuple[int, str]]:
         """Return what a consumer group has committed, offset and metadata; see `committed`.
 
         seconds: time for the group to get a coordinator; LEADER_SECONDS if not given.
+        of_known: ask the broker that was the coordinator before, without a look at which one is; for what need not be
+            the newest.
         """
-        commits = await _once_coordinated(
-            f"group {group}", lambda: _committed_offsets(self._admin, group, partitions), seconds=seconds
-        )
+
+        async def ask() -> dict[TopicPartition, OffsetAndMetadata]:
+            async with self._coordinator(group, known=of_known) as coordinator:
+                return await _committed_offsets(self._admin, group, partitions, coordinator=coordinator)
+
+        commits = await _once_coordinated(f"group {group}", ask, seconds=seconds)
         return {
             partition: (commit.offset, commit.metadata) for partition, commit in commits.items() if commit.offset >= 0
         }
@@ -218,14 +230,28 @@ class Cluster:
         request = OffsetCommitRequest(group, *no_member, list(by_topic.items()))
 
         async def commit() -> None:
-            with _reading(f"group {group}"):
-                answer = await self._admin._send_request(request, await self._admin.find_coordinator(group))
-                for topic, partitions in answer.topics:
-                    for partition, code in partitions:
-                        if code:
-                            raise for_code(code)(f"group {group} cannot commit for {topic} partition {partition}")
+            async with self._coordinator(group, known=True) as coordinator:
+                with _reading(f"group {group}"):
+                    answer = await self._admin._send_request(request, coordinator)
+                    for topic, partitions in answer.topics:
+                        for partition, code in partitions:
+                            if code:
+                                raise for_code(code)(f"group {group} cannot commit for {topic} partition {partition}")
 
         await _once_coordinated(f"group {group}", commit)
+
+    @asynccontextmanager
+    async def _coordinator(self, group: str, *, known: bool) -> AsyncIterator[int]:
+        """Have the coordinator of a group for the length of an `async with` block; after a failure, it is unknown.
+
+        known: whether it may be the one that was found before, if there is any.
+        """
+        coordinator = self._coordinators.pop(group, None)
+        if coordinator is None or not known:
+            with _reading(f"group {group}"):
+                coordinator = await self._admin.find_coordinator(group)
+        yield coordinator
+        self._coordinators[group] = coordinator
 
     async def check_fence(self, topic: str) -> None:
         """Check that this user can shut out others who write to a topic; see `FencedProducer`.
@@ -329,7 +355,7 @@ def _reading(what: str) -> Iterator[None]:
 
 
 async def _committed_offsets(
-    admin: AIOKafkaAdminClient, group: str, partitions: Sequence[TopicPartition]
+    admin: AIOKafkaAdminClient, group: str, partitions: Sequence[TopicPartition], *, coordinator: int
 ) -> dict[TopicPartition, OffsetAndMetadata]:
     """Return what a group has committed for each of some partitions; an offset of -1 says that it has nothing.
 
@@ -344,7 +370,7 @@ async def _committed_offsets(
     try:
         with _reading(f"group {group}"):
             commits: dict[TopicPartition, OffsetAndMetadata] = await admin.list_consumer_group_offsets(
-                group, partitions=list(partitions)
+                group, group_coordinator_id=coordinator, partitions=list(partitions)
             )
     except NoError as error:  # aiokafka's name for an error of one partition
         raise GroupLoadInProgressError(str(error)) from error

@@ -68,7 +68,7 @@ class Standstill:
             return
         self._looked_at = self._clock()
         partitions = [TopicPartition(self._topic, number) for number in range(self._merge.partitions)]
-        commits = await self._cluster.commits(self._group, partitions)
+        commits = await self._cluster.commits(self._group, partitions, of_known=True)
         checkpoints = [Checkpoint.parse(*commits[place]) for place in partitions if place in commits]
         passed = [checkpoint.watermark_ms for checkpoint in checkpoints if checkpoint.watermark_ms is not None]
         behind = bool(passed) and len(passed) == len(partitions) and self._closes_more(min(passed))

@@ -7,7 +7,12 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
-from aiokafka.errors import CorruptRecordException, GroupCoordinatorNotAvailableError, GroupLoadInProgressError
+from aiokafka.errors import (
+    CorruptRecordException,
+    GroupCoordinatorNotAvailableError,
+    GroupLoadInProgressError,
+    NotCoordinatorForGroupError,
+)
 from aiokafka.structs import TopicPartition
 
 from stream_ldp.kafka.cluster import Cluster, ClusterError
@@ -113,6 +118,26 @@ async def test_a_commit_waits_for_the_first_coordinator_of_its_group() -> None:
         "g", {TopicPartition("t", 0): (1, "")}
     )
     assert committed == [GroupLoadInProgressError.errno, 0]
+
+
+async def test_a_commit_goes_to_the_coordinator_before_until_that_is_another() -> None:
+    """Hundreds of collections would ask for it with each commit; and a broker that is none any more says so."""
+    coordinators, found, asked = iter([1, 2, 3]), [], []
+
+    async def find(group: str) -> int:
+        found.append(next(coordinators))
+        return found[-1]
+
+    async def send(request: object, node: int) -> SimpleNamespace:
+        asked.append(node)
+        moved = len(asked) == 3
+        return SimpleNamespace(topics=[("t", [(0, NotCoordinatorForGroupError.errno if moved else 0)])])
+
+    cluster = Cluster(SimpleNamespace(find_coordinator=find, _send_request=send))
+    for offset in range(4):
+        await cluster.commit("g", {TopicPartition("t", 0): (offset, "")})
+    assert asked == [1, 1, 1, 2, 2], "the third was refused"
+    assert found == [1, 2]
 
 
 async def test_a_topic_that_is_made_again_has_another_id(settings: Settings) -> None:

@@ -268,8 +268,11 @@ class MemoryKafka:
         described = ["", "", "Stable", "", "", [("", "", "", metadata, b"")] * self.members]
         return [SimpleNamespace(groups=[described])]
 
+    async def find_coordinator(self, group: str) -> int:
+        return 0
+
     async def list_consumer_group_offsets(
-        self, group: str, *, partitions: Sequence[TopicPartition]
+        self, group: str, *, group_coordinator_id: int, partitions: Sequence[TopicPartition]
     ) -> dict[TopicPartition, OffsetAndMetadata]:
         assert group == self.settings.group_names.ingest
         if self.failing is not None:

@@ -113,7 +113,7 @@ class ReportsTopics:
     async def commit(self, group: str, commits: dict[TopicPartition, tuple[int, str]]) -> None:
         self._commits.setdefault(group, {}).update(commits)
 
-    async def commits(self, group: str, _: object) -> dict[TopicPartition, tuple[int, str]]:
+    async def commits(self, group: str, _: object, **__: object) -> dict[TopicPartition, tuple[int, str]]:
         return self._commits.get(group, {})
 
     async def committed(self, *_: object) -> dict[TopicPartition, int]:

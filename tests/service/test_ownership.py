@@ -246,7 +246,9 @@ async def test_a_coordinator_that_moves_is_waited_for_but_not_for_ever(monkeypat
     ownership = await joined(memory, monkeypatch)
     asked = 0
 
-    async def moving(group: str, *, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
+    async def moving(
+        group: str, *, partitions: Sequence[TopicPartition], **_: int
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
         nonlocal asked
         asked += 1
         if asked <= 2:
@@ -269,10 +271,12 @@ async def test_a_loading_coordinator_is_asked_again(
     ownership = await joined(memory, monkeypatch)
     answer, asked = memory.list_consumer_group_offsets, 0
 
-    async def loading(group: str, *, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
+    async def loading(
+        group: str, *, partitions: Sequence[TopicPartition], **_: int
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
         nonlocal asked
         asked += 1
-        commits = await answer(group, partitions=partitions)
+        commits = await answer(group, group_coordinator_id=0, partitions=partitions)
         # As aiokafka does with the error of a whole answer, and then as no broker should.
         return {1: {}, 2: dict(list(commits.items())[1:])}.get(asked, commits)
 
@@ -288,7 +292,7 @@ async def test_an_error_of_one_partition_is_no_answer_about_its_commit(monkeypat
     ownership = await joined(memory, monkeypatch)
     monkeypatch.setattr(ownership_module, "COORDINATOR_SECONDS", 0.0)
 
-    async def failing(group: str, *, partitions: Sequence[TopicPartition]) -> None:
+    async def failing(group: str, *, partitions: Sequence[TopicPartition], **_: int) -> None:
         raise NoError(f"Unable to get offset info of {group} for {partitions[0]}")
 
     monkeypatch.setattr(memory, "list_consumer_group_offsets", failing)

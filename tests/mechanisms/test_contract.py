@@ -342,16 +342,21 @@ def test_exactly_the_possible_reports_are_valid(randomizer: Randomizer) -> None:
     assert np.array_equal(randomizer.valid(rows), possible)
 
 
-@of_records
-def test_a_permanent_response_is_recomputed_from_the_secret(mechanism: Mechanism) -> None:
+def keyed_words(mechanism: Mechanism) -> PermanentWords:
+    """Return what makes the permanent words of users of a mechanism."""
     attributes = [(str(place), [str(value) for value in range(size)]) for place, size in enumerate(mechanism.sizes)]
-    keyed = PermanentWords(
+    return PermanentWords(
         collection="catalogue",
         attributes=attributes,
         noise=mechanism.noise,
         counts=mechanism.words,
         by_value=mechanism.keyed_by_value,
     )
+
+
+@of_records
+def test_a_permanent_response_is_recomputed_from_the_secret(mechanism: Mechanism) -> None:
+    keyed = keyed_words(mechanism)
     secrets = [new_secret() for _ in range(50)]
     records = some_records(mechanism, 50, 10)
     first, second = (
@@ -435,14 +440,7 @@ def test_a_broken_twin_of_values_is_caught_by_enumeration(randomizer: Randomizer
 
 def attack_on(mechanism: Mechanism) -> Attack:
     """The attack on one report of records that differ in one attribute."""
-    attributes = [(str(place), [str(value) for value in range(size)]) for place, size in enumerate(mechanism.sizes)]
-    keyed = PermanentWords(
-        collection="catalogue",
-        attributes=attributes,
-        noise=mechanism.noise,
-        counts=mechanism.words,
-        by_value=mechanism.keyed_by_value,
-    )
+    keyed = keyed_words(mechanism)
     entropy = SeededEntropy(12)
     attack, *_ = attacks(mechanism, keyed, noise=lambda: entropy, secrets=entropy)
     return attack

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from importlib import resources
+from string import Template
 from typing import TYPE_CHECKING
 
 from aiohttp import web
@@ -49,7 +50,7 @@ QUERIES = 2
 #: Bytes that are written to a browser at once, and seconds that it may take to read as many.
 PIECE, PIECE_SECONDS = 2**16, 10.0
 
-_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
 class PageServer:
@@ -85,12 +86,13 @@ class PageServer:
         application = web.Application(middlewares=[self._guard])
         application.on_response_prepare.append(_add_headers)
         application.on_shutdown.append(self._say_goodbye)
-        application.router.add_get("/", _file("index.html"))
-        application.router.add_get("/plan", _file("plan.html"))
+        application.router.add_get("/", _page("index.html", title="stream_ldp", script="page.js"))
+        application.router.add_get("/plan", _page("plan.html", title="Plan · stream_ldp", script="plan.js"))
         for path in sorted(
             resources.files("stream_ldp.page").joinpath("static").iterdir(), key=lambda each: each.name
         ):
-            application.router.add_get(f"/static/{path.name}", _file(path.name))
+            if not path.name.endswith(".html"):  # the parts of pages
+                application.router.add_get(f"/static/{path.name}", _file(path.name))
         application.router.add_get("/livez", _live)
         application.router.add_get("/events", self._events)
         application.router.add_get("/v1/collections", self._known)
@@ -211,10 +213,21 @@ async def _write(response: web.StreamResponse, parts: Iterable[bytes]) -> None:
                 await response.write(memoryview(part)[start : start + PIECE])
 
 
-def _file(name: str) -> Callable[[web.Request], Awaitable[web.Response]]:
-    body = resources.files("stream_ldp.page").joinpath("static", name).read_bytes()
-    kind = _TYPES[name[name.rindex(".") :]]
+def _static(name: str) -> bytes:
+    return resources.files("stream_ldp.page").joinpath("static", name).read_bytes()
 
+
+def _page(name: str, **words: str) -> Callable[[web.Request], Awaitable[web.Response]]:
+    """Serve a page: its body below the head that all pages have, with its own words."""
+    head = Template(_static("head.html").decode()).substitute(words)
+    return _served(head.encode() + _static(name), "text/html")
+
+
+def _file(name: str) -> Callable[[web.Request], Awaitable[web.Response]]:
+    return _served(_static(name), _TYPES[name[name.rindex(".") :]])
+
+
+def _served(body: bytes, kind: str) -> Callable[[web.Request], Awaitable[web.Response]]:
     async def serve(_: web.Request) -> web.Response:
         return web.Response(body=body, content_type=kind, charset="utf-8", headers={"Cache-Control": "no-cache"})
 

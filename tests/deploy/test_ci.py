@@ -163,3 +163,5 @@ def test_a_release_is_dry_by_default_and_says_what_is_missing(released: Path) ->
     for missing in ("CHANGELOG.md has no section", "changes that are not committed", "the tag v1.2.3 exists"):
         assert missing in said
     assert "pyproject.toml has another version" in release("2.0.0")[1]
+    (released / "pyproject.toml").write_text('version = "1.2.3"\n', encoding="utf-8")
+    assert '-> add to it: [project.urls] with Repository = "https://HOST/OWNER/stream-ldp"' in release("1.2.3")[1]

@@ -147,9 +147,9 @@ async def main(folder: Path) -> None:
     survey, films = await survey_answers(), await asyncio.to_thread(film_answers)
     async with served(survey, films) as url, chromium() as browser:
         for name, series, shot in (
-            ("page-light.png", "marriage-survey", LIGHT),
+            ("page-light.png", "Marriages in 1974", LIGHT),
             ("page-dark.png", "films", DARK),
-            ("page-phone.png", "marriage-survey", PHONE),
+            ("page-phone.png", "Marriages in 1974", PHONE),
         ):
             await picture(browser, url, folder / name, series=series, shot=shot)
 

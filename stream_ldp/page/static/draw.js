@@ -55,6 +55,8 @@ export const BOUNDS = "The standard errors are upper bounds.";
 // Charts of a telephone are narrow: to scale down those of a screen would make their text too small to read.
 export const NARROW = matchMedia("(max-width: 40rem)");
 const chartWidth = () => (NARROW.matches ? 330 : 640);
+// A chart of lines fills its card: it is drawn in the width that there is, so that its text keeps its size.
+const lineWidth = () => (NARROW.matches ? 330 : Math.min(1080, document.querySelector("main").clientWidth - 60));
 const barWidth = () => (NARROW.matches ? 110 : 240);
 
 // Round numbers from one end of an axis to the other: at most six, whose step is 1, 2 or 5 of some power of ten.
@@ -256,7 +258,7 @@ function runs(points, step) {
 // Lines over time within their confidence intervals, one a name; each has {name, points: [[time, value, error], ...]}, a
 // point a window.
 export function lines(title, tracks) {
-  const [wide, tall, left, bottom] = [chartWidth(), 200, 46, 24];
+  const [wide, tall, left, bottom] = [lineWidth(), 200, 46, 24];
   const points = tracks.flatMap((track) => track.points);
   const [first, last] = [Math.min(...points.map(([time]) => time)), Math.max(...points.map(([time]) => time))];
   const marks = ticks(Math.min(0, ...points.map(([, value]) => value)), Math.max(...points.map(([, value, error]) => value + Z * (error ?? 0)), 1e-9));

@@ -251,4 +251,5 @@ function listen() {
 
 listen();
 NARROW.addEventListener("change", draw);
+addEventListener("resize", soon);
 addEventListener("hashchange", () => { choices.delete(`${chosen()?.name} window`); draw(); at("answer").focus(); });

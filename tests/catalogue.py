@@ -8,6 +8,7 @@ from __future__ import annotations
 from stream_ldp.mechanisms import (
     KRR,
     RRLDP,
+    BitFlipResponse,
     BloomResponse,
     ChannelResponse,
     DirectResponse,
@@ -54,6 +55,8 @@ OF_VALUES: list[tuple[FrequencyOracle, type[FrequencyOracle]]] = [
     (SubsetResponse(size=5, epsilon=1.0, members=2), broken.DrawsOthersWithTheirOwn),
     (RepeatedResponse(size=4, epsilon=1.0, lifetime=2.0), broken.RepeatsThePermanentAnswer),
     (RepeatedResponse(size=2, epsilon=0.5, lifetime=2.0), broken.RepeatsThePermanentAnswer),
+    (BitFlipResponse(size=2, epsilon=2.0, cohorts=3), broken.TellsWhichOfItsValues),
+    (BitFlipResponse(size=1, epsilon=1.0, cohorts=4), broken.TellsWhichOfItsValues),
     (LolohaResponse(size=5, epsilon=1.0, lifetime=2.0), broken.SendsThePermanentSign),
 ]
 

@@ -91,8 +91,7 @@ def are_told_apart(design: NDArray[np.float64]) -> bool:
     if not unknowns:
         return True
     rows = design.reshape(-1, unknowns)
-    # k-RR gives one equation less for each cohort but one, since the shares of its buckets sum to 1.
-    if unknowns > cohorts * (buckets - 1) + 1:
+    if unknowns > cohorts * buckets:
         return False
     return bool(np.linalg.matrix_rank(rows.T @ rows, hermitian=True) == unknowns)
 

@@ -22,7 +22,7 @@ from stream_ldp.marginals.candidates import (
 from stream_ldp.marginals.estimates import FrequencyEstimate
 from stream_ldp.marginals.projection import likely_distribution
 from stream_ldp.marginals.question import AttributeQuestion
-from stream_ldp.mechanisms import BucketOracle
+from stream_ldp.mechanisms import BucketOracle, CohortOracle
 from stream_ldp.mechanisms.hashing import bucket_of
 from stream_ldp.mechanisms.simplex import on_simplex
 
@@ -65,6 +65,10 @@ class BucketQuestion(AttributeQuestion):
         """See `Question.permanent_answers`: one for each bucket, or for each value of a shorter list."""
         buckets, values = self.randomizer.inputs, super().permanent_answers
         return buckets if values is None else min(buckets, values)
+
+    @property
+    def shares_answers(self) -> bool:
+        return True
 
     def _buckets(self, table: Table) -> NDArray[np.int64]:
         column = table[str(self.of[0])]
@@ -168,3 +172,27 @@ class BucketQuestion(AttributeQuestion):
     def _input_of(self, value: str) -> int:
         """Return the number whose digits are the buckets of a value."""
         return sum(bucket * self.randomizer.size**place for place, bucket in enumerate(self.buckets_of(value)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BitFlipQuestion(BucketQuestion):
+    """The question which of the values of a cohort the user has, if any.
+
+    randomizer: perturbs a bit for each of these values.
+    """
+
+    randomizer: CohortOracle
+
+    @property
+    def title(self) -> str:
+        """See `Question.title`: the same for all cohorts."""
+        return f"{self.randomizer.title} of {self.randomizer.size} values in cohorts"
+
+    def buckets_of(self, value: str) -> list[int]:
+        """Return the bit of a value, if the cohort has one."""
+        own = self._input_of(value)
+        return [own] if own < self.randomizer.size else []
+
+    def _input_of(self, value: str) -> int:
+        (attribute,) = self.attributes
+        return self.randomizer.input_of(attribute.labels.index(value), cohort=self.cohort)

@@ -125,6 +125,37 @@ class NumberQuestion(_MeanQuestion):
 
 
 @dataclass(frozen=True, kw_only=True)
+class EndsQuestion(NumberQuestion):
+    """The question which number the user has, rounded to an end of the range by a threshold that the user keeps.
+
+    So a number that changes has two answers at most (alpha-point rounding; Ding et al., 2017, section 4.1). Of many
+    users, an answer is what it is with a threshold that is drawn for it alone.
+    """
+
+    @property
+    def permanent_answers(self) -> int:
+        """See `Question.permanent_answers`: one for each end."""
+        return 2
+
+    @property
+    def shares_answers(self) -> bool:
+        return True
+
+    @property
+    def meaning(self) -> list[Any]:
+        """See `Question.meaning`; that the rounding is permanent is part of it."""
+        return [*super().meaning, 0]
+
+    def settled(self, table: Table, *, words: Entropy) -> Table:
+        """See `Question.settled`: the end of the range to which the number is rounded."""
+        (attribute,), name, least_and_largest = self.attributes, str(self.of[0]), self.attributes[0].range
+        settled = table.copy()
+        up = rounded(attribute.scaled(table[name]), steps=1, entropy=words)
+        settled[name] = np.array(least_and_largest, dtype=np.float64)[up]
+        return settled
+
+
+@dataclass(frozen=True, kw_only=True)
 class SignsQuestion(_MeanQuestion):
     """The question which numbers the user has, each rounded at random to a sign."""
 

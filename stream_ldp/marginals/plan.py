@@ -224,7 +224,9 @@ def _changing(collection: SampledCollection, place: int) -> ChangingValues:
     attribute, (_, first) = collection.attributes[place], _about(collection, place)[0]
     randomizer, size = first.randomizer, len(attribute.labels)
     lifetime, per_report = randomizer.memoised.epsilon, randomizer.epsilon
-    hashes = collection.mechanism_spec.value_randomizer(size, of=attribute.name) is None
+    flipping = collection.mechanism_spec.flipped(size)
+    tells_itself = collection.mechanism_spec.value_randomizer(size, of=attribute.name) is not None
+    hashes = flipping is None and not tells_itself
     direct: FrequencyOracle
     hashing: FrequencyOracle
     if per_report < lifetime:
@@ -237,7 +239,8 @@ def _changing(collection: SampledCollection, place: int) -> ChangingValues:
         values=size,
         lifetime=lifetime,
         per_report=per_report,
-        variance=(direct if hashes else randomizer).mean_variance,
+        variance=(randomizer if tells_itself else direct).mean_variance,
+        bits=None if flipping is None else flipping.size,
         buckets=(randomizer if hashes else hashing).size,
         hashed=hashes and randomizer.kind in (DirectResponse.kind, RepeatedResponse.kind),
     )

@@ -11,8 +11,8 @@ from pydantic import create_model
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.marginals.candidates import require_distinguishable, require_told_apart
-from stream_ldp.marginals.cohorts import COHORTS, BucketQuestion
-from stream_ldp.marginals.numbers import NumberQuestion, SignsQuestion
+from stream_ldp.marginals.cohorts import COHORTS, BitFlipQuestion, BucketQuestion
+from stream_ldp.marginals.numbers import EndsQuestion, NumberQuestion, SignsQuestion
 from stream_ldp.marginals.values import ValueQuestion
 from stream_ldp.mechanisms import ORACLE_SPECS, HalfSpaceResponse
 from stream_ldp.mechanisms.local_hashing import cohort_oracle
@@ -77,6 +77,17 @@ class SampledSpec(OracleSpec):
                 yield SignsQuestion(of=places, attributes=of, randomizer=response, weight=len(numbers))
 
     def _value_questions(self, place: int, attribute: AskedAttribute) -> Iterator[AttributeQuestion]:
+        flipping = None if attribute.values is None else self.flipped(len(attribute.labels))
+        if flipping is not None:
+            for cohort in range(flipping.cohorts):
+                yield BitFlipQuestion(
+                    of=(place,),
+                    attributes=(attribute,),
+                    randomizer=flipping,
+                    weight=1 / flipping.cohorts,
+                    cohort=cohort,
+                )
+            return
         if attribute.values is not None:
             randomizer = self.value_randomizer(len(attribute.labels), of=attribute.name)
             if randomizer is not None:
@@ -105,6 +116,15 @@ class SampledSpec(OracleSpec):
         yield from questions
 
     def _number_questions(self, place: int, attribute: AskedAttribute) -> Iterator[NumberQuestion]:
+        if self.rounds_permanently:
+            if self.mean != "auto" or attribute.quantiles:
+                raise ParameterError(
+                    "d-bit-flip rounds numbers to the ends of their range, from which the mean alone follows: leave "
+                    f"`mean` out, and the quantiles of attribute {attribute.name!r}"
+                )
+            response = coin(self.given_epsilon)
+            yield EndsQuestion(of=(place,), attributes=(attribute,), randomizer=response, weight=1)
+            return
         if self.mean == "auto":
             response, share = square_wave(self.given_epsilon), 1.0
         elif self.mean == "hybrid":

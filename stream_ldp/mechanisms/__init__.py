@@ -7,10 +7,11 @@ from typing import Annotated, get_args
 
 from pydantic import Field
 
+from stream_ldp.mechanisms.bit_flip import BitFlipResponse, BitFlipSpec
 from stream_ldp.mechanisms.bloom import BloomCost, BloomResponse, RapporSpec
 from stream_ldp.mechanisms.channel import ChannelResponse, ChannelSpec
 from stream_ldp.mechanisms.direct import DirectResponse
-from stream_ldp.mechanisms.frequency_oracle import BucketOracle, FrequencyOracle
+from stream_ldp.mechanisms.frequency_oracle import BucketOracle, CohortOracle, FrequencyOracle
 from stream_ldp.mechanisms.hadamard import HadamardResponse, HadamardSpec
 from stream_ldp.mechanisms.half_space import HalfSpaceResponse
 from stream_ldp.mechanisms.hashed_k_rr import HashedKRR, HashedKRRSpec
@@ -54,9 +55,11 @@ __all__ = [
     "SECRET_BYTES",
     "AnswerCost",
     "AnyMechanismSpec",
+    "BitFlipResponse",
     "BloomResponse",
     "BucketOracle",
     "ChannelResponse",
+    "CohortOracle",
     "DirectResponse",
     "Entropy",
     "FrequencyOracle",
@@ -129,6 +132,7 @@ RANDOMIZERS: tuple[type[Randomizer], ...] = (
     HalfSpaceResponse,
     ChannelResponse,
     BloomResponse,
+    BitFlipResponse,
 )
 
 #: The keys of oracles that have some of their own beside `epsilon`.
@@ -139,4 +143,5 @@ ORACLE_SPECS: tuple[type[OracleSpec], ...] = (
     RepeatedHashingSpec,
     RapporSpec,
     ChannelSpec,
+    BitFlipSpec,
 )

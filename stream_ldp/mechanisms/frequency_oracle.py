@@ -82,6 +82,21 @@ class BitOracle(BucketOracle):
         return bits_at(rows, values, self.size)
 
 
+class CohortOracle(BucketOracle):
+    """A randomizer of the values of one cohort out of several, or of none of them.
+
+    cohorts: their number.
+    """
+
+    __slots__ = ()
+
+    cohorts: int
+
+    @abstractmethod
+    def input_of(self, value: int, *, cohort: int) -> int:
+        """Return what is perturbed of a value by users of a cohort: `size` if it is of another one."""
+
+
 class FrequencyOracle(BucketOracle, ValueRandomizer):
     """A mechanism that perturbs one of `size` values, or one of the dummies that come after them.
 

@@ -15,7 +15,7 @@ from stream_ldp.collection import Part
 from stream_ldp.collection.located import Misplaced
 
 if TYPE_CHECKING:
-    from stream_ldp.mechanisms.frequency_oracle import BucketOracle
+    from stream_ldp.mechanisms.frequency_oracle import BucketOracle, CohortOracle
     from stream_ldp.mechanisms.randomizer import ValueRandomizer
 
 #: Most cohorts of an attribute: each has sums of its own.
@@ -69,6 +69,19 @@ class OracleSpec(Part, ABC):
             ParameterError: the epsilon is beyond the resolution.
         """
         return None
+
+    def flipped(self, size: int) -> CohortOracle | None:  # noqa: ARG002
+        """Return what answers about the values of a cohort, of `size` in all; None where users tell their own.
+
+        Raises:
+            ParameterError: the epsilon is beyond the resolution.
+        """
+        return None
+
+    @property
+    def rounds_permanently(self) -> bool:
+        """Whether a number is rounded to an end of its range by a threshold that each user keeps."""
+        return False
 
     def require_askable(self, *, numbers: bool, texts: bool) -> None:
         """Check that all attributes can be asked about.

@@ -2,7 +2,8 @@
 
 Today's two ways are to refuse a value that has changed, and to charge each value that is reported. Where values are
 hashed to g buckets, each bucket is charged (LOLOHA; Arcolezi et al., 2023), so that all values together cost at most
-g times what one does, with a larger error.
+g times what one does, with a larger error. Where a user tells of d values whether each is the user's (dBitFlip; Ding
+et al., 2017), all values cost at most d + 1 times what one does.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.mechanisms import DirectResponse, RepeatedResponse
+from stream_ldp.mechanisms import BitFlipResponse, DirectResponse, RepeatedResponse
+from stream_ldp.mechanisms.bit_flip import MAX_BITS
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.plan import Section
+from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,6 +40,7 @@ class ChangingValues:
     per_report: nats that one report costs; as much as `lifetime` where every report repeats the same answer.
     variance: of a share of 1 / k where each value is charged, times the number of answers.
     buckets: g of the collection, or as many as have the least variance where it does not hash.
+    bits: d of the collection; None for as many as have the least error, where it asks for no bits.
     hashed: whether the collection hashes to so many buckets, each of which k-RR perturbs.
     choices: the numbers of buckets that a file may have, each with how many values the buckets of each hash have;
         without these, hashes are random.
@@ -48,6 +52,7 @@ class ChangingValues:
     per_report: float
     variance: float
     buckets: int
+    bits: int | None = None
     hashed: bool = False
     choices: Mapping[int, Sequence[Sequence[int]]] = field(
         default_factory=lambda: dict.fromkeys(range(2, _MOST_BUCKETS + 1), ())
@@ -65,6 +70,9 @@ class ChangePlan:
     by_bucket_on_average: the mean of that over hashes.
     error: the standard error of the collection's hashing, or of the best one where it does not hash, at the lifetime
         cost of `by_value`, as a part of that error.
+    bits: d, the number of values that a user tells about; of the collection, or the best.
+    by_bit: the most where each answer about them is charged.
+    bit_error: as `error`, of answers about so many values.
     """
 
     about: str
@@ -74,6 +82,9 @@ class ChangePlan:
     by_bucket: float
     by_bucket_on_average: float
     error: float
+    bits: int
+    by_bit: float
+    bit_error: float
 
 
 def change_plans(of: Iterable[ChangingValues], *, changes: Sequence[int] = CHANGES) -> tuple[ChangePlan, ...]:
@@ -94,6 +105,9 @@ def change_section(of: Sequence[ChangingValues], plans: Sequence[ChangePlan]) ->
             "hash: at most",
             "on average",
             "its error, at the cost of charging by value",
+            "bits",
+            "bits: at most",
+            "their error",
         ),
         rows=tuple(
             (
@@ -104,14 +118,19 @@ def change_section(of: Sequence[ChangingValues], plans: Sequence[ChangePlan]) ->
                 shown_epsilon(each.by_bucket),
                 shown_epsilon(each.by_bucket_on_average),
                 f"{each.error:.2f}",
+                str(each.bits),
+                shown_epsilon(each.by_bit),
+                f"{each.bit_error:.2f}",
             )
             for each in plans
         ),
         notes=(
-            *(_verdict(each) for each in of),
+            *(f"{_verdict(each)} {_bit_verdict(each)}" for each in of),
             "To refuse a value that has changed ends the user's reports. To charge by value or by bucket is the "
             "assumption `values`. What a change itself shows is not counted: reports of another value, or bucket, "
-            "have other noise. A change within a bucket shows nothing.",
+            "have other noise. A change within a bucket, or among values that a user does not tell about, shows "
+            "nothing. Answers by bits (`oracle: d-bit-flip` of `sampled`) are repeated as they are: one report costs "
+            "as much as all, and a change that shows is certain.",
             f"With the assumption `fresh`, changes show nothing, and each report costs {shown_epsilon(fresh)}.",
         ),
     )
@@ -119,6 +138,7 @@ def change_section(of: Sequence[ChangingValues], plans: Sequence[ChangePlan]) ->
 
 def _change_plan(of: ChangingValues, changes: int) -> ChangePlan:
     values = min(changes + 1, of.values)
+    bits, bit_error = _best_bits(of, values)
     return ChangePlan(
         about=of.about,
         changes=changes,
@@ -127,7 +147,33 @@ def _change_plan(of: ChangingValues, changes: int) -> ChangePlan:
         by_bucket=min(values, of.buckets) * of.lifetime,
         by_bucket_on_average=_mean_buckets(of, values) * of.lifetime,
         error=_error(of, values),
+        bits=bits,
+        by_bit=min(values, bits + 1) * of.lifetime,
+        bit_error=bit_error,
     )
+
+
+def _best_bits(of: ChangingValues, values: int) -> tuple[int, float]:
+    """Return the number of bits of least error at the cost of charging so many values, and that error as a part."""
+    choices = [of.bits] if of.bits is not None else range(1, min(of.values, MAX_BITS))
+    errors = {bits: _bit_variance(of, bits, more=values / min(values, bits + 1)) for bits in choices}
+    best = min(errors, key=errors.__getitem__)
+    return best, math.sqrt(errors[best] / of.variance)
+
+
+def _bit_variance(of: ChangingValues, bits: int, *, more: float) -> float:
+    """Return the variance of a share f = 1 / k from answers about so many values, times the number of all answers.
+
+    One in C users tells about the value: it is C times that of a bit, and (C - 1) f (1 - f) for who they are.
+    """
+    share, cohorts = 1 / of.values, -(-of.values // bits)
+    try:
+        oracle = BitFlipResponse(size=bits, epsilon=of.lifetime * more, cohorts=cohorts)
+    except ParameterError:  # beyond the resolution
+        return math.inf
+    p, q = oracle.support
+    noise = (share * p * (1 - p) + (1 - share) * q * (1 - q)) / (p - q) ** 2
+    return cohorts * noise + (cohorts - 1) * share * (1 - share)
 
 
 def _mean_buckets(of: ChangingValues, values: int) -> float:
@@ -193,6 +239,17 @@ def _too_many_buckets(of: ChangingValues) -> str:
     if best == of.buckets or error >= 1:
         return ""
     return f"; with {best} buckets it is {error:.2f} times, once all values are reported"
+
+
+def _bit_verdict(of: ChangingValues) -> str:
+    """Say from how many changes on answers by bits have the smallest error of all ways, at the same cost."""
+    for changes in (*range(of.values), _MOST_CHANGES):
+        values = min(changes + 1, of.values)
+        bits, error = _best_bits(of, values)
+        if error < min(1.0, _error(of, values)):
+            since = "even without a change" if not changes else f"from {quantity(changes, 'change')} on"
+            return f"Answers by {quantity(bits, 'bit')} have the smallest error {since}."
+    return "Answers by bits have the larger error, whatever the number of changes."
 
 
 def _verdict(of: ChangingValues) -> str:

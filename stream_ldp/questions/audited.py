@@ -94,6 +94,8 @@ class _Sampled:
             for reports in REPORTS[1:]
         ]
         changing = [_changing(each, _about(questions, each)) for each in several]
+        shared = dict.fromkeys(each.randomizer for each in questions if each.shares_answers)
+        changing += [_shared(each, _about(questions, each)) for each in shared if each not in several]
         whole = Claim(
             about={"question": "any", "about": "any", "neighbours": "any two users", "reports": math.inf},
             claimed=max(each.claims[0].claimed for each in repeated),
@@ -146,6 +148,30 @@ def _changing(randomizer: Randomizer, about: str) -> tuple[list[Claim], list[Row
         most = cost.responses_loss(responses=small.inputs, reports=math.inf)
         claims.append(claim(small.inputs - 1, math.inf, claimed=most, enumerated=alike[small.inputs - 1]))
     return claims, shown
+
+
+def _shared(randomizer: Randomizer, about: str) -> tuple[list[Claim], list[Row]]:
+    """Enumerate answers that are repeated, of an input that changes until all answers are shown; as `_changing`."""
+    small = randomizer
+    while small.inputs > _CHANGING_INPUTS and small.small() != small:
+        small = small.small()
+    reports, claims = small.inputs, []
+    cost: Any = small.cost
+    try:
+        alike, any_two = changing_epsilons(small, reports=reports)
+    except TooManyReports:
+        return [], []
+    for changes, loss in sorted(alike.items()):
+        of = {
+            "question": "any",
+            "about": about,
+            "neighbours": f"any two users who change at the same times, {quantity(changes, 'change')}",
+            "reports": reports,
+        }
+        paid = charged(cost, values=min(changes + 1, small.inputs), reports=reports)
+        claims.append(Claim(about=of, claimed=paid, enumerated=loss))
+    shown = {"neighbours": "any two users", "reports": reports, "if_constant": small.epsilon, "enumerated": any_two}
+    return claims, [shown]
 
 
 def _asked(question: Question) -> tuple[tuple[int, ...], Randomizer]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stream_ldp.ledger.reports import answers_shown, tag_of
-from stream_ldp.questions.permanent import asked, held_words
+from stream_ldp.questions.permanent import asked, held_words, settled
 
 if TYPE_CHECKING:
     from stream_ldp.ledger.reports import AttributeReport
@@ -20,7 +20,7 @@ def charges(
     """Describe what reports of these records of one user show of what the user is asked about.
 
     table: the records, one a row, as `AskingCollection.table` makes them.
-    secret: the user's, which determines the question.
+    secret: the user's, which determines the question, and what is settled of it.
     tag_key: 32 bytes that only the user has; None where the answers are drawn afresh.
     """
     questions = collection.questions.questions
@@ -30,7 +30,8 @@ def charges(
         tags: list[str | None] = [None] * len(table)
     else:
         (number,) = asked(collection, secrets=[secret]).tolist()
-        tags = [tag_of(held_words(collection, number, table[[place]], key=tag_key)) for place in range(len(table))]
+        held = [settled(collection, number, table[[place]], secret=secret) for place in range(len(table))]
+        tags = [tag_of(held_words(collection, number, each, key=tag_key)) for each in held]
     question = questions[number]
     return answers_shown(
         collection,

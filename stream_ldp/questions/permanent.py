@@ -69,12 +69,26 @@ def permanent_answers(
     rows = [
         questions.perturb(
             numbers[[user]],
-            table[[user]],
-            entropy=held_words(collection, number, table[[user]], key=key),
+            held,
+            entropy=held_words(collection, number, held, key=key),
         )
         for user, (key, number) in enumerate(zip(secrets, numbers.tolist(), strict=True))
+        for held in [settled(collection, number, table[[user]], secret=key)]
     ]
     return np.concatenate(rows) if rows else np.zeros((0, -(-questions.bits // 8)), dtype=np.uint8)
+
+
+def settled(collection: HasQuestions, number: int, user: Table, *, secret: bytes) -> Table:
+    """Return what a user holds with the decisions about a question that no change of it alters.
+
+    See `Question.settled`.
+
+    Their words are those of `held_words` with nothing held.
+
+    user: a table of the one user.
+    """
+    words = KeyedWords(secret, person=_ANSWER, data=collection.fingerprint + number.to_bytes(2, "little"))
+    return collection.questions.questions[number].settled(user, words=words)
 
 
 def held_words(collection: HasQuestions, number: int, user: Table, *, key: bytes) -> KeyedWords:

@@ -80,6 +80,19 @@ class Question(ABC):
         """Return what is asked about each attribute: the numbers of values, int64, or numbers, float64."""
         return [table[str(position)] for position in self.of]
 
+    @property
+    def shares_answers(self) -> bool:
+        """Whether values have their permanent answer in common, as those of a bucket do."""
+        return False
+
+    def settled(self, table: Table, *, words: Entropy) -> Table:  # noqa: ARG002
+        """Return what a user holds with the decisions that no change of it alters: the same, where there are none.
+
+        table: of the one user.
+        words: of the user, for these decisions alone.
+        """
+        return table
+
     def held(self, table: Table) -> list[bytes]:
         """Return what each user's permanent answer is made of, as bytes: numbers of values i64, or numbers f64."""
         return [b"".join(value.tobytes() for value in values) for values in zip(*self.columns(table), strict=True)]

@@ -16,6 +16,7 @@ from stream_ldp.mechanisms import (
     RESOLUTION,
     RRLDP,
     SECRET_BYTES,
+    BitFlipResponse,
     BloomResponse,
     ChannelResponse,
     DirectResponse,
@@ -125,6 +126,15 @@ class SendsWhatItNames(KRR):
 
     def instantaneous(self, symbols: Symbols, entropy: Entropy) -> Symbols:
         return symbols
+
+
+class TellsWhichOfItsValues(BitFlipResponse):
+    """Inverts no bit of a value that is sampled, and those of others as it states."""
+
+    def perturb(self, values: NDArray[np.integer], *, entropy: Entropy) -> NDArray[np.uint8]:
+        rows = super().perturb(values, entropy=entropy)
+        own = np.packbits(np.asarray(values)[:, None] == np.arange(self.size), axis=1, bitorder="little")
+        return rows | own
 
 
 class SendsTheNamedBucket(HashedKRR):

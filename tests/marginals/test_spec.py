@@ -28,7 +28,7 @@ def test_every_attribute_has_its_questions() -> None:
 
 def test_a_file_may_name_every_oracle_and_no_other() -> None:
     named = {word for spec in get_args(AnySampledSpec) for word in get_args(spec.model_fields["oracle"].annotation)}
-    assert named == {*VALUE_ORACLES, "w-rr", "o-rr", "o-rappor", "loloha", "channel"}
+    assert named == {*VALUE_ORACLES, "w-rr", "o-rr", "o-rappor", "loloha", "channel", "d-bit-flip"}
 
 
 def test_numbers_are_asked_for_by_a_square_wave() -> None:

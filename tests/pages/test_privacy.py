@@ -12,7 +12,8 @@ import pytest
 
 from stream_ldp.audit.enumeration import Enumeration
 from stream_ldp.ledger.ledger import Spending
-from stream_ldp.mechanisms import RRLDP, DirectResponse
+from stream_ldp.mechanisms import KRR, RRLDP, BitFlipResponse, DirectResponse, HashedKRR
+from stream_ldp.mechanisms.hashed_k_rr import hashes
 from stream_ldp.mechanisms.privacy_loss import shown_guess
 from stream_ldp.mechanisms.shuffling import DELTA, composed_epsilon, shuffled_epsilon
 from stream_ldp.records.charges import charges
@@ -186,3 +187,23 @@ def test_what_readers_of_answers_could_learn_is_as_stated() -> None:
     assert exact <= float(ten) < exact + 0.001
     once = shuffled_epsilon(1.0, reports=20_000, delta=DELTA, blanket=blankets[3])
     assert 10 * once == pytest.approx(float(naive), abs=0.01)
+
+
+def test_the_chances_that_a_change_shows_are_those_of_permanent_answers() -> None:
+    """Exact: two of 16 values, and the answers to both, which are drawn independently unless they are one."""
+    text = text_of(PAGE)
+    ((symbol,),) = KRR(sizes=(16,), attribute_epsilon=2.0).stated()
+    one, other = symbol.stages.permanent[:2]
+    by_value = 1 - sum(a * b for a, b in zip(one, other, strict=True))
+    hashed = HashedKRR(sizes=(16,), attribute_epsilon=2.0, report_epsilon=1.0)
+    kept = Fraction(hashed.response.kept[0], 2**32)
+    differ = kept**2 + (1 - kept) ** 2
+    table = hashes(16, 2)
+    apart = Fraction(int((table[:, 0] != table[:, 1]).sum()), len(table))
+    flip = BitFlipResponse(size=1, epsilon=2.0, cohorts=16)
+    told = Fraction(sum(flip.input_of(0, cohort=c) != flip.input_of(1, cohort=c) for c in range(16)), 16)
+    bit = Fraction(flip.parameters[1], 2**32)
+    assert f"(`k-rr`) | {float(by_value):.3f} |" in text
+    assert f"2 buckets) | {float(apart * differ):.3f} | 8 of 15 cohorts" in text
+    assert f"1 bit) | {float(told * (bit**2 + (1 - bit) ** 2)):.3f} | one user in 8" in text
+    assert f"and {float(differ):.3f} of these" in text

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from stream_ldp.kinds import kind_of, parse_collection
-from stream_ldp.mechanisms import RepeatedResponse
+from stream_ldp.mechanisms import BitFlipResponse, RepeatedResponse
 from stream_ldp.pipeline.changing import ChangingValues, change_plans, change_section
 
 
-def changing(mechanism: str, values: int = 8) -> tuple[ChangingValues, ...]:
+def changing(mechanism: str, values: int = 8, *, texts: bool = True) -> tuple[ChangingValues, ...]:
     listed = [f"v{number}" for number in range(values)]
     collection = parse_collection(
         f"collection: diets\nmechanism: {{kind: sampled, {mechanism}}}\n"
-        f"attributes: [{{name: diet, values: {listed}}}, {{name: town, candidates: [york]}}]\nwindow: {{size: 10s}}\n"
+        f"attributes: [{{name: diet, values: {listed}}}{', {name: town, candidates: [york]}' * texts}]\n"
+        "window: {size: 10s}\n"
     )
     return kind_of(collection).changing(collection)
 
@@ -54,7 +56,8 @@ def test_the_error_is_that_of_the_buckets_of_the_file() -> None:
 
 def test_too_many_buckets_are_said_to_be_worse_than_none() -> None:
     of = changing("oracle: loloha, epsilon: 2, per_report: 1, buckets: 20")
-    assert change_section(of, change_plans(of)).notes[0] == (
+    told = change_section(of, change_plans(of)).notes[0]
+    assert told.startswith(
         "diet: charge by value, whatever the number of changes; hashing to 20 buckets has at least 1.70 times its "
         "error at the same cost; with 3 buckets it is 0.45 times, once all values are reported."
     )
@@ -115,3 +118,29 @@ def test_records_that_are_not_hashed_are_told_of_the_best_number_of_buckets() ->
     (plans,) = zip(*[change_plans([each], changes=[0]) for each in hashed.values()], strict=True)
     best = min(zip(hashed, plans, strict=True), key=lambda each: each[1].error)[0]
     assert of.buckets == best
+
+
+def test_answers_by_bits_cost_one_more_than_bits_and_have_the_error_of_those_who_tell() -> None:
+    (of,) = changing("oracle: d-bit-flip, epsilon: 2, bits: 3", texts=False)
+    assert (of.bits, of.hashed) == (3, False)
+    few, many = change_plans([of], changes=[1, 20])
+    assert [few.by_bit, many.by_bit] == pytest.approx([4, 8])
+    p, q = BitFlipResponse(size=3, epsilon=4, cohorts=3).support  # 16 nats by value, of which each of 4 answers has 4
+    share = 1 / 8
+    expected = 3 * (share * p * (1 - p) + (1 - share) * q * (1 - q)) / (p - q) ** 2 + 2 * share * (1 - share)
+    assert many.bit_error == pytest.approx(math.sqrt(expected / of.variance))
+    assert "Answers by bits have the larger error" in change_section([of], [few]).notes[0]
+
+
+def test_a_file_without_bits_is_told_of_the_best_number_of_them() -> None:
+    (of,) = changing("oracle: k-rr, epsilon: 1", values=32)
+    for changes in (0, 5, 20):
+        (plan,) = change_plans([of], changes=[changes])
+        others = [change_plans([replace(of, bits=bits)], changes=[changes])[0].bit_error for bits in (1, 2, 8, 31)]
+        assert plan.bit_error <= min(others) + 1e-12
+    assert "Answers by bits have the larger error, whatever" in change_section([of], [plan]).notes[0]
+
+
+def test_it_says_where_answers_by_bits_have_the_smallest_error() -> None:
+    of = changing("oracle: k-rr, epsilon: 2, per_report: 1", texts=False)
+    assert "Answers by 4 bits have the smallest error even without a change." in change_section(of, []).notes[0]

@@ -138,6 +138,12 @@ linked: 1h
 estimates: [{name: one, of: [answer]}]
 """,
     """
+collection: counters
+mechanism: {kind: sampled, ask: attributes, mean: auto, oracle: d-bit-flip, epsilon: 2, bits: 3}
+attributes: [{name: minutes, values: ["0", "1", "2", "5", "10"]}]
+window: {size: 60s}
+""",
+    """
 collection: hashed
 mechanism: {kind: hashed-k-rr, epsilon: 2, per_report: 1, buckets: 3}
 attributes: [{name: answer, values: [no, yes, perhaps, never]}]

@@ -114,6 +114,14 @@ const RANDOMIZERS = {
     widths: ({ bits }) => ones(bits),
     draw: (words, value, { bits, kept }) => times(bits, (place) => Number((place === value) !== words.next() >= kept)),
   },
+  "d-bit-flip": {
+    names: ["bits", "kept", "cohorts"],
+    valid: ({ cohorts }) => cohorts >= 1,
+    inputs: ({ bits }) => bits,
+    loss: ({ bits, kept }) => loss(kept, [1, 1], Math.min(bits, 2)),
+    widths: ({ bits }) => ones(bits),
+    draw: (words, value, { bits, kept }) => times(bits, (place) => Number((place === value) !== words.next() >= kept)),
+  },
   oue: {
     names: ["bits", "kept"],
     inputs: ({ bits }) => bits,

@@ -172,6 +172,11 @@ export class Ranged {
     return f64(number);
   }
 
+  /** The least and the largest number of the range. */
+  get ends() {
+    return [this.#bounds.least, this.#bounds.largest];
+  }
+
   /** Return the part of the range that lies below a number. */
   share(number) {
     const { least, largest } = this.#bounds;

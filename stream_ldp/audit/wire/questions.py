@@ -90,6 +90,10 @@ class Sampled(AskedInTurn):
         """The buckets of a question with a cohort."""
         (place,), kind, parameters, cohort = self.questions[number]
         attribute = self.attributes[place]
+        if kind == "d-bit-flip":
+            bits, _, cohorts = parameters
+            own = attribute.number_of(record[attribute.name])
+            return [own // cohorts if own % cohorts == cohort else bits]
         if self.domains[place][1] is None:
             text = self._text(place, record)
         else:
@@ -120,7 +124,8 @@ class Sampled(AskedInTurn):
 
     def _is_hashed(self, number: int) -> bool:
         """Whether a question has a cohort."""
-        return len(self.questions[number]) > 3 and isinstance(self.questions[number][3], int)
+        _, kind, _, *more = self.questions[number]
+        return bool(more) and isinstance(more[0], int) and kind != "piecewise"
 
     def _cells(self, number: int, record: Mapping[str, Json]) -> Iterator[tuple[int, int]]:
         """The cells of each attribute of a view: how many there are, and which one the user is in."""
@@ -132,6 +137,15 @@ class Sampled(AskedInTurn):
             else:
                 count = shape[0][i]
                 yield count, min(math.floor(self._placed(place, record, count)), count - 1)
+
+    def settled(self, secret: bytes, asked: int, record: Mapping[str, Json]) -> Mapping[str, Json]:
+        """The record, with a number of a question with a permanent rounding at the end that it is rounded to."""
+        (place, *_), kind, _, *settled = self.questions[asked]
+        if kind != "piecewise" or not settled:
+            return record
+        words = words_of(secret, "stream-ldp ans 1", self.fingerprint + struct.pack("<H", asked))
+        name, ends = self.domains[place]
+        return {**record, name: ends[self._rounded(place, record, 1, words)]}
 
     @property
     def answer_bytes(self) -> int:
@@ -145,6 +159,7 @@ class Sampled(AskedInTurn):
     def row(self, secret: bytes, record: Mapping[str, Json], fresh_words: Sequence[int] | None = None) -> bytes:
         """The row that is repeated; with fresh words, what one report sends of it."""
         asked = self.question(secret)
+        record = self.settled(secret, asked, record)
         _, kind, parameters, *_ = self.questions[asked]
         words = words_of(secret, "stream-ldp ans 1", self._data(asked, record))
         answered = answer(kind, parameters, self._input(asked, record, words), words)
@@ -217,13 +232,15 @@ class Sampled(AskedInTurn):
         _, kind, parameters, *_ = self.questions[asked]
         source = words
         if key is not None:
+            record = self.settled(key, asked, record)
             source = words_of(key, "stream-ldp ans 1", self._data(asked, record))
         answered = answer(kind, parameters, self._input(asked, record, source), source)
         return self._packed(asked, again(kind, parameters, answered, words))
 
     def changes(self, secret: bytes, one: Held, other: Held) -> bool:
         asked = self.question(secret)
-        return self._data(asked, one) != self._data(asked, other)
+        first, second = (self._data(asked, self.settled(secret, asked, each)) for each in (one, other))
+        return first != second
 
     def cost(self, secret: bytes, shown: Sequence[Held], *, memoises: bool = True) -> float:
         """What reports of these records cost, rule 6 of section 15."""
@@ -234,7 +251,8 @@ class Sampled(AskedInTurn):
         asked = self.question(secret)
         _, kind, parameters, *_ = self.questions[asked]
         loss = partial(_loss, kind, parameters)
-        return shared_loss(loss, values=len({self._data(asked, each) for each in shown}), reports=len(shown))
+        answers = {self._data(asked, self.settled(secret, asked, each)) for each in shown}
+        return shared_loss(loss, values=len(answers), reports=len(shown))
 
     def _data(self, asked: int, record: Held) -> bytes:
         """The fingerprint, the question, and what the user holds of it."""
@@ -243,7 +261,7 @@ class Sampled(AskedInTurn):
             held = struct.pack(
                 "<q", sum(each * parameters[0] ** i for i, each in enumerate(self._buckets(asked, record)))
             )
-        elif shape:
+        elif shape and isinstance(shape[0], list):
             held = b"".join(struct.pack("<q", cell) for _, cell in self._cells(asked, record))
         else:
             held = b"".join(self._held(place, record) for place in of)

@@ -59,8 +59,8 @@ def answer(kind: str, parameters: Sequence[int], value: int, words: Words) -> in
             rows = [uniform(words, 2 ** width(n)) for _ in range(t)]
             fields = [*rows, direct(words, signs_of(rows, value), 2**t, kept)]
             return sum(field << place * width(n) for place, field in enumerate(fields))
-        case "unary":
-            n, kept = parameters
+        case "unary" | "d-bit-flip":
+            n, kept = parameters[:2]
             return sum(((place == value) ^ (next(words) >= kept)) << place for place in range(n))
         case "oue":
             n, kept = parameters
@@ -136,6 +136,8 @@ def sides(kind: str, parameters: Sequence[int]) -> tuple[int, int, int]:
             return 1, 2 ** parameters[1] - 1, 1
         case "unary":
             return 1, 1, 2
+        case "d-bit-flip":
+            return 1, 1, min(parameters[0], 2)
         case "oue":
             return 1, 1, 1
         case "k-subset":

@@ -262,6 +262,7 @@ CHARGED = [
     ("record_reports", 41),
     ("sampled", 6),
     ("sampled", 7),
+    ("sampled", 20),
 ]
 
 

@@ -26,6 +26,9 @@ const isCells = (attribute, count) =>
     ? Number.isSafeInteger(count) && count >= 1
     : attribute instanceof Listed && count === attribute.values.length;
 
+/** Whether the rounding of a number is permanent: its question has a fourth entry, 0. */
+const isSettled = (kind, cohort) => kind === "piecewise" && cohort === 0;
+
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
 /** A sampled collection. */
@@ -78,9 +81,15 @@ export class Kind extends Questions {
     const isNumber = ["piecewise", "mean-est"].includes(kind);
     const isFit = shape
       ? shape.length === asked.length && asked.every((each, i) => isCells(each, shape[i])) && !isNumber && kind !== "bloom"
-      : cohort === undefined
-        ? asked.every((each) => each instanceof (isNumber ? Ranged : Listed)) && kind !== "bloom"
-        : Number.isSafeInteger(cohort) && cohort >= 0 && of.length === 1 && !(asked[0] instanceof Ranged) && !isNumber;
+      : isSettled(kind, cohort)
+        ? of.length === 1 && asked[0] instanceof Ranged
+        : cohort === undefined
+          ? asked.every((each) => each instanceof (isNumber ? Ranged : Listed)) && kind !== "bloom"
+          : Number.isSafeInteger(cohort) &&
+            cohort >= 0 &&
+            of.length === 1 &&
+            !isNumber &&
+            (kind === "d-bit-flip" ? asked[0] instanceof Listed : !(asked[0] instanceof Ranged));
     if (!isFit || (kind === "piecewise" && of.length !== 1))
       this.refuse(`question ${place} does not fit its attributes`);
     const inputs =
@@ -126,7 +135,7 @@ export class Kind extends Questions {
           attribute: names.join(" and "),
           responses: this.responses(number),
           cost: randomizer.cost,
-          shows: this.#shows(number, values),
+          shows: this.#shows(number, isFresh ? values : this.#settled(number, values, secret)),
         },
       ],
     };
@@ -136,10 +145,20 @@ export class Kind extends Questions {
     return cost.kind === "answer" ? loss : costOfReports(cost, 1);
   }
 
+  /** Return values with a number at the end of its range to which it is rounded permanently, if it is. */
+  #settled(number, values, secret) {
+    const { of, cohort, randomizer } = this.questions[number];
+    if (!isSettled(randomizer.kind, cohort)) return values;
+    const [place] = of;
+    const attribute = this.attributes[place];
+    const up = rounded(this.answerWords(secret, this.shows(number, new Uint8Array(0))), attribute.scaled(values[place]), 1);
+    return values.with(place, attribute.ends[up]);
+  }
+
   #shows(number, values) {
     const { of, shape, cohort, randomizer } = this.questions[number];
     if (shape) return this.shows(number, joined(...this.#cells(of, shape, values).map((cell) => i64(cell))));
-    if (cohort === undefined) {
+    if (cohort === undefined || isSettled(randomizer.kind, cohort)) {
       return this.shows(number, joined(...of.map((place) => this.attributes[place].held(values[place]))));
     }
     // Values that share their buckets share the answer.
@@ -147,8 +166,9 @@ export class Kind extends Questions {
     return this.shows(number, i64(buckets.reduceRight((sum, bucket) => sum * randomizer.inputs + bucket, 0)));
   }
 
-  row(values, { secret, words }) {
+  row(record, { secret, words }) {
     const number = secret === undefined ? questionOf(this.ends, words.next()) : this.question(secret);
+    const values = secret === undefined ? record : this.#settled(number, record, secret);
     const source = secret === undefined ? words : this.answerWords(secret, this.#shows(number, values));
     const { randomizer } = this.questions[number];
     const answer = randomizer.draw(source, this.#input(this.questions[number], values, source));
@@ -165,6 +185,10 @@ export class Kind extends Questions {
 
   /** Return the bucket of a value by each hash of a cohort. */
   #buckets({ of: [place], cohort, randomizer: { kind, parameters, inputs } }, values) {
+    if (kind === "d-bit-flip") {
+      const [value, { bits, cohorts }] = [values[place], parameters];
+      return [value % cohorts === cohort ? Math.floor(value / cohorts) : bits];
+    }
     const text = this.attributes[place].textOf(values[place]);
     const hashes = kind === "bloom" ? parameters.hashes : 1;
     return Array.from({ length: hashes }, (_, i) => bucketOf(hashes * cohort + i, text, inputs));
@@ -174,7 +198,7 @@ export class Kind extends Questions {
     const { of, shape, cohort, randomizer } = question;
     const { kind, parameters } = randomizer;
     const [first] = of;
-    if (cohort !== undefined) {
+    if (cohort !== undefined && kind !== "piecewise") {
       const buckets = this.#buckets(question, values);
       return kind === "bloom" ? buckets : buckets[0];
     }

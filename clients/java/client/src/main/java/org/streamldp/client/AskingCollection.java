@@ -42,6 +42,15 @@ final class AskingCollection extends TurnCollection {
       require(shape == null || shape.length == of.length, "a question has cells of other attributes");
       require(of.length >= 1 && (cohort < 0 || of.length == 1), "a question is about no attribute, or too many");
     }
+
+    /** Whether the rounding of a number is permanent. */
+    boolean isSettled() {
+      return cohort == 0 && randomizer.kind.equals("piecewise");
+    }
+
+    boolean isHashed() {
+      return cohort >= 0 && !isSettled();
+    }
   }
 
   AskingCollection(Document document, String meaning, List<?> all, Turns turns) {
@@ -101,7 +110,9 @@ final class AskingCollection extends TurnCollection {
         count = question.shape[i];
       } else {
         require(
-            question.cohort >= 0 ? !attribute.isRange() : isNumber ? attribute.isRange() : attribute.isList(),
+            question.isHashed()
+                ? !isNumber && (randomizer.kind.equals("d-bit-flip") ? attribute.isList() : !attribute.isRange())
+                : isNumber ? attribute.isRange() : attribute.isList(),
             "a question does not fit its attribute");
         require(question.shape == null || question.shape[i] == count, "a question has other cells than its attribute");
       }
@@ -173,10 +184,22 @@ final class AskingCollection extends TurnCollection {
     return number;
   }
 
+  /** Returns what is held, with a number at the end of its range to which it is rounded permanently, if it is. */
+  private Object[] settled(Question question, Object[] held, Secret secret) {
+    if (!question.isSettled()) {
+      return held;
+    }
+    int place = question.of[0];
+    byte[] nothing = Bytes.writer().bytes(ownFingerprint()).u16(question.number).all();
+    Object[] found = held.clone();
+    found[place] = attributes.get(place).range[(int) rounded(place, held, 1, Words.keyed(secret, ANSWERS, nothing))];
+    return found;
+  }
+
   /** Returns all that an answer is made of: the fingerprint, the question, and what is held. */
   private byte[] madeOf(Question question, Object[] held) {
     Bytes.Writer data = Bytes.writer().bytes(ownFingerprint()).u16(question.number);
-    if (question.cohort >= 0) {
+    if (question.isHashed()) {
       // Values that share their buckets share the answer.
       long[] buckets = bucketsOf(question, held);
       long number = 0;
@@ -206,15 +229,16 @@ final class AskingCollection extends TurnCollection {
       about.append(about.length() > 0 ? " and " : "").append(attributes.get(place).name);
     }
     String responses = fingerprintHex() + " " + question.number;
-    String tag = tags == null ? null : Charge.tag(tags, madeOf(question, (Object[]) held));
+    String tag =
+        tags == null ? null : Charge.tag(tags, madeOf(question, settled(question, (Object[]) held, secret)));
     charge.shown.add(new Charge.Shown(responses, about.toString(), question.randomizer.cost(), tag));
     return charge;
   }
 
   @Override
   public byte[] row(Object given, Secret key, long timeMs, Words fresh) {
-    Object[] held = (Object[]) given;
     Question question = key == null ? asked(fresh.next()) : asked(key);
+    Object[] held = key == null ? (Object[]) given : settled(question, (Object[]) given, key);
     Words words = key == null ? fresh : Words.keyed(key, ANSWERS, madeOf(question, held));
     Randomizer randomizer = question.randomizer;
     byte[] filter = randomizer.kind.equals("bloom") ? filterOf(question, held) : null;
@@ -247,12 +271,22 @@ final class AskingCollection extends TurnCollection {
 
   /** Returns the bucket of each hash of a question with a cohort. */
   private long[] bucketsOf(Question question, Object[] held) {
+    if (question.randomizer.kind.equals("d-bit-flip")) {
+      return new long[] {bitOf(question, held)};
+    }
     long hashes = question.randomizer.kind.equals("bloom") ? question.randomizer.parameter(1) : 1;
     long[] buckets = new long[(int) hashes];
     for (int i = 0; i < buckets.length; i++) {
       buckets[i] = bucketOf(question, hashes * question.cohort + i, held);
     }
     return buckets;
+  }
+
+  /** Returns the place of a value's bit in a cohort, or the number of bits where it has none. */
+  private static long bitOf(Question question, Object[] held) {
+    long value = (Integer) held[question.of[0]];
+    long cohorts = question.randomizer.parameter(2);
+    return value % cohorts == question.cohort ? value / cohorts : question.randomizer.parameter(0);
   }
 
   private byte[] filterOf(Question question, Object[] held) {
@@ -264,7 +298,10 @@ final class AskingCollection extends TurnCollection {
   }
 
   private long inputOf(Question question, Object[] held, Words words) {
-    if (question.cohort >= 0) {
+    if (question.randomizer.kind.equals("d-bit-flip")) {
+      return bitOf(question, held);
+    }
+    if (question.isHashed()) {
       return bucketOf(question, question.cohort, held);
     }
     if (question.randomizer.kind.equals("piecewise")) {

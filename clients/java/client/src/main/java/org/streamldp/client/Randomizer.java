@@ -58,6 +58,11 @@ final class Randomizer {
         expected = 2;
         found = parameters[0];
         break;
+      case "d-bit-flip":
+        expected = 3;
+        found = parameters[0];
+        isPossible &= parameters[2] >= 1;
+        break;
       case "k-subset":
         expected = 3;
         found = parameters[0];
@@ -130,8 +135,9 @@ final class Randomizer {
         signs(row, value, words);
         break;
       case "unary":
+      case "d-bit-flip":
       case "bloom":
-        long kept = kind.equals("unary") ? parameters[1] : parameters[2];
+        long kept = kind.equals("bloom") ? parameters[2] : parameters[1];
         for (int i = 0; i < bits; i++) {
           boolean isOne = filter == null ? i == value : Bytes.bit(filter, i);
           if (isOne != (words.next() >= kept)) {
@@ -288,6 +294,8 @@ final class Randomizer {
         return loss(parameters[2], 1, Math.pow(2, parameters[1]) - 1, 1);
       case "unary":
         return loss(parameters[1], 1, 1, 2);
+      case "d-bit-flip":
+        return loss(parameters[1], 1, 1, (int) Math.min(parameters[0], 2));
       case "oue":
         return loss(parameters[1], 1, 1, 1);
       case "k-subset":

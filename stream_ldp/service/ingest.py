@@ -176,6 +176,8 @@ class Ingest(Service):
         self._rejections = RejectionLog(collection.name)
         self._outage_seconds = settings.outage_seconds
         self._running = False
+        # For so long, the present turn waits for records at most.
+        self._waits_seconds = 0.0
         # Milliseconds in which nothing changes unless a record comes; flushes in a row that had nothing to write.
         self._rest_ms, self._unchanged = 0.0, 0
         # At the last look at the topic: the own partitions, and the number of those that other workers own.
@@ -218,9 +220,9 @@ class Ingest(Service):
         return 0.0 if self._asking_since is None else self._clock() - self._asking_since
 
     @property
-    def seconds_since_turn(self) -> float:
-        """Seconds since the last turn or call of `begin`."""
-        return self._clock() - self._turned_at
+    def seconds_overdue(self) -> float:
+        """Seconds since the last turn or call of `begin`, beyond those for which it waits for records."""
+        return max(0.0, self._clock() - self._turned_at - self._waits_seconds)
 
     def begin(self) -> None:
         """Count the seconds since the last turn from now on: joining a group may take long."""
@@ -260,6 +262,7 @@ class Ingest(Service):
             KafkaError, TimeoutError: the brokers have not answered for as long as an outage may last.
         """
         wait_ms = self._wait_ms
+        self._waits_seconds = wait_ms / 1_000
         fetched = await self._ownership.fetch(timeout_ms=wait_ms, max_records=MAX_RECORDS)
         # From fetch to fetch, since a busy worker hardly waits; never more, since a stopped one has not listened.
         now = self._clock()

@@ -151,9 +151,9 @@ class Worker:
         """Say why the process should be restarted; empty when it should not."""
         # What waits for a broker is not stuck: a restart would not help it, and its wait has an end.
         return [
-            f"{ingest.collection.name}: ingest has not turned for {ingest.seconds_since_turn:.0f} s"
+            f"{ingest.collection.name}: ingest should have turned {ingest.seconds_overdue:.0f} s ago"
             for ingest in [*self._ingests, *(() if self._roster is None else self._roster.ingests)]
-            if self._started and not ingest.seconds_asking and ingest.seconds_since_turn > LOOP_SECONDS
+            if self._started and not ingest.seconds_asking and ingest.seconds_overdue > LOOP_SECONDS
         ]
 
     def ready(self) -> list[str]:

@@ -98,6 +98,10 @@ async def test_a_collection_that_nobody_reports_to_turns_seldom_until_the_first_
     monkeypatch.setattr(ReportsGroup, "collections", 300)
     await turn(ingest, memory, seconds=2.0)
     assert memory.waits_ms[-1] == 300 * QUIET_EACH_MS, "five turns a second are enough for hundreds"
+    memory.seconds += 300 * QUIET_EACH_MS / 1_000
+    assert ingest.seconds_overdue == 0, "it waits, and is not stuck"
+    memory.seconds += 40
+    assert ingest.seconds_overdue == pytest.approx(40, abs=1)
     memory.report()
     await turn(ingest, memory, seconds=2.0)
     assert memory.waits_ms[-1] <= POLL_MS
@@ -285,9 +289,9 @@ async def test_a_worker_that_was_stopped_for_an_hour_does_not_take_it_for_silenc
     await turn(ingest, memory, seconds=1.0)
     before = memory.committed().watermark_ms
     memory.seconds += 3_600
-    assert ingest.seconds_since_turn >= 3_600
+    assert ingest.seconds_overdue >= 3_600 - QUIET_MS / 1_000
     await turn(ingest, memory, seconds=0.5)
-    assert ingest.seconds_since_turn == 0.0
+    assert ingest.seconds_overdue == 0.0
     assert memory.committed().watermark_ms == before
 
 
@@ -394,7 +398,7 @@ async def test_it_is_not_ready_while_the_brokers_do_not_answer_and_goes_on_turni
     memory.failing = KafkaConnectionError()
     await turn(ingest, memory, seconds=UNANSWERED_SECONDS + 2)
     assert ingest.problems() == [f"survey: the brokers of {memory.topic} have not answered for 14 s"]
-    assert ingest.seconds_since_turn == 0.0
+    assert ingest.seconds_overdue == 0.0
     memory.failing = None
     await turn(ingest, memory, seconds=2.0)
     assert ingest.problems() == []
@@ -498,6 +502,6 @@ async def test_its_silence_is_reckoned_from_the_moment_it_begins(
     ingest: Ingest, kafka_in_memory: MemoryKafka
 ) -> None:
     kafka_in_memory.seconds += 100
-    assert ingest.seconds_since_turn == 100.0
+    assert ingest.seconds_overdue == 100.0
     ingest.begin()
-    assert ingest.seconds_since_turn == 0.0
+    assert ingest.seconds_overdue == 0.0

@@ -35,8 +35,9 @@ _TOPICS_AT_ONCE = 20
 #: Seconds after the worker is ready that are not measured, and those that it may take to be ready.
 _SETTLE_SECONDS, _READY_SECONDS = 20.0, 300.0
 
-#: Seconds within which the first finals are there: their windows have to end.
-_FINALS_SECONDS = 300.0
+#: Seconds within which the first finals are there, whose windows have to end; and those after them that are not
+#: measured, in which each collection also says that nobody reports any more.
+_FINALS_SECONDS, _SILENT_SECONDS = 300.0, 85.0
 
 _TEXT = SURVEY.replace("size: 2s", "size: 60s")
 
@@ -113,6 +114,7 @@ async def measured(
             if with_finals:
                 await report(deployment, collections=collections)
                 await finals(worker, number=collections)
+                await asyncio.sleep(_SILENT_SECONDS)
             await asyncio.sleep(_SETTLE_SECONDS)
             process = worker.process.pid
             worked, began = processor_seconds(process), time.monotonic()

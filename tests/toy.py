@@ -335,7 +335,7 @@ COIN = Kind(
     published=published,
     leverages=leverages,
     totals=lambda _, tosses: {("heads", ("", ("heads",))): float(np.sum(tosses))},
-    evaluation=Evaluation(measure=measure),
+    evaluation=Evaluation(measure=measure, predicts={"error": "the error of the share of heads"}),
 )
 
 if __name__ == "__main__":

@@ -12,20 +12,26 @@ import typer
 from stream_ldp.cli.arguments import CollectionFile
 from stream_ldp.cli.displays.plan_text import print_sections
 from stream_ldp.cli.echo import echo, echo_json
+from stream_ldp.cli.evaluate.known_table import TableFile
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.finals import read_finals
 from stream_ldp.cli.options import load_collections
 from stream_ldp.cli.timing import solve_section, solve_times
-from stream_ldp.kinds import kind_of, w_event_of
+from stream_ldp.collection.records import Missing
+from stream_ldp.kinds import kind_of, load_solver, w_event_of
 from stream_ldp.pipeline.budgets import renewing_plans, renewing_section
 from stream_ldp.pipeline.changing import CHANGES, change_plans, change_section
 from stream_ldp.pipeline.counting_load import counting_loads, counting_section, too_much
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import leverage_section
 from stream_ldp.pipeline.plan import document, refusal_section
+from stream_ldp.pipeline.predicted import predicted
 from stream_ldp.pipeline.published import published_plans, published_section
 from stream_ldp.pipeline.solve_time import too_slow
 from stream_ldp.pipeline.turn_plan import turn_plan, turn_section
+
+#: Most users that are drawn from a table, unless their number is given: their reports are in memory all at once.
+_MOST_DRAWN = 100_000
 
 
 def plan(
@@ -75,6 +81,19 @@ def plan(
             dir_okay=False,
         ),
     ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table of users like those to come, such as a survey before, as `evaluate` takes it: errors are "
+            "measured on them. Nothing of it leaves this machine.",
+            show_default="users that are assumed, where no formula holds for all",
+            dir_okay=False,
+        ),
+    ] = None,
+    missing: Annotated[
+        Missing,
+        typer.Option(help="What becomes of rows of --data that lack a value: refuse them, or skip and count them."),
+    ] = Missing.REFUSE,
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
     """Compute the cost from the collection's file alone, and measure how long its solves take on this machine.
@@ -84,6 +103,10 @@ def plan(
 
     A design that --finals leads to is for a collection to come: it has another fingerprint, and users who report to
     both spend for both. Nothing that runs changes by itself.
+
+    With --data, the errors are what `evaluate` measures: users who are drawn from the table report, and are solved
+    for. So they answer how many users it takes, a number that `evaluate --wanted` searches for. Unless --users says
+    more, up to 100,000 are drawn.
 
     With --json, `meaning` is the text behind the fingerprint, from which clients in other languages make reports.
     """
@@ -105,7 +128,13 @@ def plan(
         if not as_json:
             echo(shown)
     populations = reports or POPULATIONS
+    known = None
+    if data is not None:
+        known = TableFile(data, missing=missing).population(collection, item_sets=kind.evaluation.item_sets)
+        populations = reports or [each for each in POPULATIONS if each <= _MOST_DRAWN]
     planned = kind.plan(collection, populations=populations)
+    load_solver(collection)
+    expected = predicted(collection, kind, users=populations, population=known)
     times, leverages = solve_times(collection, populations=populations), kind.leverages(collection)
     readers = published_plans(collection, kind.published, populations=populations)
     turns = None if collection.rotate is None else turn_plan(collection, w_event_of(collection))
@@ -116,6 +145,8 @@ def plan(
     if as_json:
         measured = {
             "meaning": collection.meaning,
+            "predicted": [each._asdict() for each in expected.errors],
+            "alternatives": [asdict(each) for each in expected.alternatives],
             "solves": [asdict(time) for time in times],
             "too_slow": list(too_slow(collection, times)),
             "refused": list(collection.refused),
@@ -133,6 +164,7 @@ def plan(
         print_sections(
             [
                 *planned.sections(),
+                *expected.sections(kind, table=None if data is None else data.name),
                 *([] if turns is None else [turn_section(turns)]),
                 *([change_section(values, changed)] if values else []),
                 renewing_section(renewing),

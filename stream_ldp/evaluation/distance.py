@@ -38,12 +38,13 @@ def width(standard_error: NDArray[np.float64], *, distance: float) -> float:
 def joint_metrics(
     estimate: NDArray[np.float64], standard_error: NDArray[np.float64], truth: NDArray[np.float64]
 ) -> dict[str, float]:
-    """Compute the average variation distance of a joint distribution, its coverage and its width."""
+    """Compute the average variation distance of a joint distribution, its coverage and width, and rmse of a cell."""
     avd = average_variation_distance(estimate, truth)
     return {
         "avd": avd,
         "coverage": coverage(estimate, standard_error, truth),
         "width": width(standard_error, distance=avd),
+        "rmse": float(np.sqrt(np.mean((estimate - truth) ** 2))),
     }
 
 

@@ -64,6 +64,24 @@ class KnownTable(Protocol):
         ...
 
 
+class Assumed(NamedTuple):
+    """The users whom a plan assumes where no table is known.
+
+    collection: with one series of each kind of those with equal errors.
+    like: by its name, the series of the planned collection that it stands for.
+    population: the users, as many as may be drawn.
+    """
+
+    collection: Any
+    like: Mapping[str, Sequence[str]]
+    population: Any
+
+
+def once(collection: Any) -> tuple[Any, float]:
+    """Return the collection, each report of which is a user's."""
+    return collection, 1.0
+
+
 def of_rows(population: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
     """Select users of a table, one a row."""
     found: NDArray[Any] = population[rows]
@@ -91,6 +109,12 @@ class Evaluation:
     asked: lets the users of a trial report, and returns a function that asks about a series, or about all that
         synthetic records are made of; None if there are none.
     predicting: fills in what a document leaves to the attribute that is predicted from synthetic records.
+    predicts: the metrics that plans predict, by their names, in words.
+    once: makes a collection whose users all report once, and says how many reports of the given one say as much as
+        one of theirs.
+    assumed: draws the users whom plans assume, or returns None where they cannot be solved for; None where plans have
+        formulas that hold whatever users hold.
+    assumes: who these users are, in words.
     """
 
     measure: Measure
@@ -100,3 +124,7 @@ class Evaluation:
     windows: Callable[..., Iterator[Measured]] | None = None
     asked: Callable[[Trial[Any]], Callable[[Any], Any]] | None = None
     predicting: Callable[[dict[str, Any], str], None] = predict_nothing
+    predicts: Mapping[str, str]
+    once: Callable[[Any], tuple[Any, float]] = once
+    assumed: Callable[[Any], Assumed | None] | None = None
+    assumes: str = ""

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from stream_ldp.evaluation.completion import complete_attributes
-from stream_ldp.evaluation.trial import Evaluation, Measured
+from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured
 from stream_ldp.marginals.answer import Distribution
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.cells import LEVEL, normal_quantile
 from stream_ldp.questions.answers import gathered
 from stream_ldp.questions.asking import asked_sums
+from stream_ldp.questions.assumed import assumed_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -172,4 +173,19 @@ def _attribute(questions: QuestionSet[AttributeQuestion], of: int) -> AskedAttri
     return question.attributes[question.of.index(of)]
 
 
-EVALUATION = Evaluation(measure=_measure, complete=complete_attributes)
+EVALUATION = Evaluation(
+    measure=_measure,
+    complete=complete_attributes,
+    predicts={
+        "mse": "the mean squared error of a raw frequency, or of a mean, in units in which its range is from -1 to 1",
+        "avd": "the distance of the projected frequencies, or the absolute error of a mean, in these units",
+        "wasserstein": "the mean distance of two distribution functions",
+        "quantile": "the error of a quantile, as a share of the range",
+        "range_tenth": "the error of the share of users in a tenth of the range",
+        "range_half": "the same of half of it",
+    },
+    assumed=lambda collection: Assumed(
+        collection=collection, like={}, population=assumed_table(collection.attributes)
+    ),
+    assumes="few values are frequent, and numbers are spread as a bell over their range",
+)

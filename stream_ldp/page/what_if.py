@@ -15,6 +15,7 @@ from stream_ldp.errors import StreamLDPError
 from stream_ldp.http.refusal import Refused
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.leverage import leverage_section
+from stream_ldp.pipeline.predicted import predicted
 from stream_ldp.pipeline.problem import problem_of
 from stream_ldp.pipeline.published import published_plans, published_section
 
@@ -66,7 +67,9 @@ def plan(collection: Collection, asked: WhatIf) -> dict[str, Any]:
         kind = kind_of(changed)
         planned = kind.plan(changed, populations=[asked.users])
         readers = published_plans(changed, kind.published, populations=[asked.users])
-        sections = [*planned.sections(), published_section(readers), leverage_section(kind.leverages(changed))]
+        expected = predicted(changed, kind, users=[asked.users])
+        sections = [*planned.sections(), *expected.sections(kind)]
+        sections += [published_section(readers), leverage_section(kind.leverages(changed))]
     except (StreamLDPError, ValidationError) as error:
         raise _bad(problem_of(error)) from None
     return {

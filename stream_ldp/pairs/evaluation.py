@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.evaluation.trial import Evaluation, Measured
+from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.pairs.keys import NOT_HELD
 from stream_ldp.pairs.solve import pairs_of
 from stream_ldp.pipeline.cells import LEVEL, normal_quantile
 from stream_ldp.questions.answers import gathered
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 #: Users whose reports are made at once.
 _USERS_AT_ONCE = 2**14
+#: Users whom a plan assumes, the share of their slots that keys fill, and the most of them who hold one key. One user
+#: in ten or so then holds more keys than there are slots, as where padding is a 90 % quantile.
+_ASSUMED, _FILLED, _MOST_HELD = 30_000, 0.6, 0.8
 
 
 def _measure(trial: Trial[PairsCollection]) -> Iterator[Measured]:
@@ -63,4 +67,23 @@ def _measure(trial: Trial[PairsCollection]) -> Iterator[Measured]:
     yield Measured("mean", metrics, seconds)
 
 
-EVALUATION = Evaluation(measure=_measure)
+def _assumed(collection: PairsCollection) -> Assumed:
+    """Draw users whose keys fill some of the slots, some keys oftener, with numbers spread as a bell."""
+    generator, keys = np.random.default_rng(1), collection.attributes
+    oftener = 1.0 / np.sqrt(1.0 + np.arange(len(keys)))
+    shares = np.minimum(_FILLED * collection.padding * oftener / oftener.sum(), _MOST_HELD)
+    population = np.empty(_ASSUMED, dtype=[(str(place), "<f8") for place in range(len(keys))])
+    for place, (key, share) in enumerate(zip(keys, shares.tolist(), strict=True)):
+        least, largest = key.bounds
+        bell = np.clip(generator.normal(0.5, 1 / 6, _ASSUMED), 0.0, 1.0)
+        holds = generator.random(_ASSUMED) < share
+        population[str(place)] = np.where(holds, least + bell * (largest - least), NOT_HELD)
+    return Assumed(collection=collection, like={}, population=population)
+
+
+EVALUATION = Evaluation(
+    measure=_measure,
+    predicts={"mse": "the mean squared error of a share, or of a mean as a share of its range"},
+    assumed=_assumed,
+    assumes="their keys fill three slots of five on average, and numbers are spread as a bell",
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Share of users who hold a key whose mean is planned.
 _HELD = 0.1
+#: Largest error of a mean in the middle of its range, as a share of it: none is published outside.
+_MOST = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,14 +84,14 @@ def plan(collection: PairsCollection, *, populations: Sequence[int] = POPULATION
     # Both ends of a key, whose errors are nearly independent.
     frequency = collection.padding * math.sqrt(2 * oracle.mean_variance)
     # Of a mean in the middle: half of the difference of both ends, over their sum.
-    mean = frequency / (2 * _HELD)
+    means = _errors(frequency / (2 * _HELD), populations)
     return Plan.of(
         collection,
         epsilon=questions.lifetime,
         mechanism=oracle.title,
         padding=collection.padding,
         frequencies=_errors(frequency, populations),
-        means=_errors(mean, populations),
+        means=tuple(replace(each, standard_error=min(each.standard_error, _MOST)) for each in means),
     )
 
 

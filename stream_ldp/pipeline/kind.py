@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from stream_ldp.evaluation.trial import Evaluation
     from stream_ldp.ledger.reports import AttributeReport, PhaseReport
     from stream_ldp.mechanisms import Entropy
+    from stream_ldp.pipeline.alternative import Alternative
     from stream_ldp.pipeline.answer import Published
     from stream_ldp.pipeline.cells import Totals
     from stream_ldp.pipeline.changing import ChangingValues
@@ -289,6 +290,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
         ParameterError. None where there is no design to choose.
     rounds: its rounds; None if the collection's file says all that users are asked.
     synthetic: its synthetic records; None if its windows cannot be answered with any.
+    alternatives: lists the other mechanisms that can have a collection's lifetime epsilon; None where there are none.
     is_large: decides whether the solves of a collection may take so long that `check` measures them.
     solve_times: measures what solves take, before it runs; None if nobody can say.
     fit: returns the iteration that produced an answer, for the metrics; None if answers are not iterated to.
@@ -323,6 +325,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     for_budget: Callable[..., CollectionT] | None = None
     for_finals: Callable[[CollectionT, Sequence[AnswerT]], tuple[CollectionT, str]] | None = None
     evaluation: Evaluation
+    alternatives: Callable[[CollectionT], Iterable[Alternative]] | None = None
     rounds: Rounds[CollectionT, AnswerT, Any] | None = None
     synthetic: SyntheticRecords | None = None
     is_large: Callable[[CollectionT], bool] = _never

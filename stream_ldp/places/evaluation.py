@@ -67,4 +67,10 @@ def _measured(series: str, collection: PlaceCollection, people: Table, trial: Tr
     return Measured(series, {name: float(np.sqrt((each**2).mean())) for name, each in errors.items()}, seconds)
 
 
-EVALUATION = Evaluation(measure=_measure)
+EVALUATION = Evaluation(
+    measure=_measure,
+    predicts={
+        "rmse": "the root mean square of the error of a raw count",
+        "rmse_projected": "that of a projected one",
+    },
+)

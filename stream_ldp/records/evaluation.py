@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,9 +10,11 @@ import numpy as np
 from stream_ldp.errors import ParameterError
 from stream_ldp.evaluation.completion import complete_estimates
 from stream_ldp.evaluation.distance import average_variation_distance, coverage, joint_metrics, joint_of
-from stream_ldp.evaluation.trial import Evaluation, Measured
+from stream_ldp.evaluation.prediction import assumed_records
+from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.newest_finals import kept_finals, period_ms_of
+from stream_ldp.pipeline.solve_time import MAX_VALUES
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records.bit_selection import selected
@@ -214,4 +217,55 @@ def _joint(collection: Any, spec: Any, people: Any) -> NDArray[np.float64]:
     return joint_of(np.stack(collection.columns_of(people, spec), axis=1), collection.sizes_of(spec))
 
 
-EVALUATION = Evaluation(measure=_measure, complete=complete_estimates, windows=measure_windows, asked=asked)
+#: Of joint distributions, what plans predict.
+JOINT_ERRORS = {
+    "avd": "the distance from the users who report, half the sum of the errors of all cells",
+    "rmse": "the root mean square of the error of a cell",
+}
+#: Who they are whom plans of joint distributions assume.
+DEPENDENT_USERS = (
+    "pairs of their attributes are 0.1 to 0.2 from independent; where they are independent, or most users have few "
+    "values, errors are smaller"
+)
+#: Most reports that a plan draws, and most rows times cells of one of its solves: either takes a tenth of a second.
+_MOST, _ROW_CELLS = 30_000, 3_000_000
+
+
+def _once(collection: JointCollection) -> tuple[JointCollection, float]:
+    """Return the collection of different users, of whom none is drawn for a sample, and the design effect."""
+    effect = collection.mechanism.design_effect(reports_per_user=collection.window.reports_per_user)
+    window = collection.window.model_copy(update={"reports_per_user": 1.0})
+    return collection.model_copy(update={"window": window, "linked_ms": None, "sample": None}), effect
+
+
+def _assumed(collection: JointCollection) -> Assumed | None:
+    """Draw users; of estimates that differ in their attributes alone, one is measured."""
+    like: dict[object, list[EstimateSpec]] = {}
+    most = _MOST
+    for spec in collection.estimates:
+        sizes = collection.sizes_of(spec)
+        if max(sizes) > MAX_VALUES:
+            return None
+        counted = tuple(collection.sizes[place] for place in collection.positions_of(spec.counted))
+        cells = math.prod(sizes)
+        if math.prod(2.0**size - 1 for size in counted) * cells > _ROW_CELLS:
+            most = min(most, max(1, _ROW_CELLS // cells))
+        shape = sizes, counted, spec.model_copy(update={"name": "", "of": (), "among": None})
+        like.setdefault(shape, []).append(spec)
+    return Assumed(
+        collection=collection.model_copy(update={"estimates": tuple(alike[0] for alike in like.values())}),
+        like={alike[0].name: [each.name for each in alike] for alike in like.values()},
+        population=assumed_records(collection.sizes, most, seed=1),
+    )
+
+
+EVALUATION = Evaluation(
+    measure=_measure,
+    complete=complete_estimates,
+    windows=measure_windows,
+    asked=asked,
+    predicts=JOINT_ERRORS,
+    once=_once,
+    assumed=_assumed,
+    assumes=DEPENDENT_USERS,
+)

@@ -46,6 +46,7 @@ RECORDS = Kind(
     vocabulary=deferred("stream_ldp.records.estimators:VOCABULARY"),
     summary=deferred("stream_ldp.records.plan:summary"),
     plan=deferred("stream_ldp.records.plan:plan"),
+    alternatives=deferred("stream_ldp.records.plan:alternatives"),
     published=deferred("stream_ldp.records.published:published"),
     leverages=deferred("stream_ldp.records.plan:leverages"),
     changing=deferred("stream_ldp.records.plan:changing"),

@@ -1,10 +1,9 @@
-"""The plan of a collection of records: its bits, privacy, memory and expected error, before it runs."""
+"""The plan of a collection of records: its bits, privacy and memory, before it runs."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,17 +14,16 @@ from stream_ldp.mechanisms.hashed_k_rr import BUCKETS, hashes
 from stream_ldp.mechanisms.matching import USERS
 from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon, shown_guess
+from stream_ldp.pipeline.alternative import Alternative
 from stream_ldp.pipeline.budgets import BUDGETS, BudgetPlan, affordable, budget_section, times
 from stream_ldp.pipeline.changing import ChangingValues, best_buckets
 from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import Plan as AnyPlan
-from stream_ldp.pipeline.plan import Section, errors_in_short, guess_in_short
+from stream_ldp.pipeline.plan import Section, guess_in_short
 from stream_ldp.pipeline.statistics.row_table import TABLE_BITS
 from stream_ldp.quantity import quantity
 from stream_ldp.records.collection import JointCollection
-from stream_ldp.records.expected_error import expected_errors
-from stream_ldp.records.solve_time import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,12 +36,6 @@ if TYPE_CHECKING:
 REPORTS_PER_USER = (1, 2, 7, 30, 365, math.inf)
 
 _NAMED = 6  # estimates that a line lists
-#: Reports in a window for which mechanisms are compared, if the plan has so many.
-_COMPARED = 10_000
-
-#: Part of a distance below which another mechanism is better: of a few repeats, distances are known to some percent.
-_BETTER = 0.95
-
 _COUNT_BYTES = 8  # bytes of a counter in memory
 _SENT_COUNT_BYTES = 4  # bytes of a counter in a partial
 
@@ -73,19 +65,6 @@ class DayPlan:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ReportsPlan:
-    """The error to expect of an estimate with so many reports in a window.
-
-    standard_error: root mean square of the error of a cell; None where it cannot be solved, nor `avd`.
-    avd: mean average variation distance from the users who report.
-    """
-
-    reports: int
-    standard_error: float | None
-    avd: float | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class EstimatePlan:
     """The plan of one estimate.
 
@@ -106,7 +85,6 @@ class EstimatePlan:
     bits: int
     state_bytes: int
     grows: bool
-    errors: tuple[ReportsPlan, ...]
     linked_error: float | None
 
     @property
@@ -114,40 +92,6 @@ class EstimatePlan:
         """Its attributes, and how many there are whose rows are counted, in words."""
         own = ", ".join(self.of)
         return own if self.counted == self.of else f"{own}; rows of {len(self.counted)} attributes"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class OtherMechanism:
-    """An alternative to the collection's mechanism, with the same lifetime epsilon between any two records.
-
-    kind: its name in a collection file.
-    parameters: with which it has that epsilon.
-    per_report: epsilon of one report, between any two records.
-    errors: of each estimate, the distance to expect as a part of that by the collection's mechanism, with `reports`.
-    reports: number of reports in a window for which it is so.
-    """
-
-    kind: str
-    parameters: dict[str, float]
-    per_report: float
-    errors: tuple[float, ...]
-    reports: int
-
-    def compared(self, estimates: Sequence[str], *, per_report: float) -> str:
-        """Compare it with the collection's mechanism, whose estimates have these names."""
-        better = [name for name, error in zip(estimates, self.errors, strict=True) if error < _BETTER]
-        verdict = {
-            0: "It is better for no estimate: keep the mechanism",
-            len(estimates): "It is better for all estimates, if that price is right",
-        }.get(len(better), f"It is better for {', '.join(better)}")
-        least, most = min(self.errors), max(self.errors)
-        factor = f"{least:.2f}" if f"{least:.2f}" == f"{most:.2f}" else f"{least:.2f} to {most:.2f}"
-        parameters = ", ".join(f"{name}: {value:.4g}" for name, value in self.parameters.items())
-        return (
-            f"Alternative: `kind: {self.kind}, {parameters}` has the same lifetime epsilon between any two records. "
-            f"With {self.reports:,} reports, its distances are {factor} times these, and one report costs "
-            f"{shown_epsilon(self.per_report)} nats instead of {shown_epsilon(per_report)}. {verdict}."
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +103,6 @@ class Plan(AnyPlan):
     reports_per_day: number of reports a day of a user who reports whenever asked, once a pane, on average.
     day: privacy loss, between any two records, of the first day of such a user; of one report where it has less.
     budgets: how long each of `BUDGETS` lasts for such a user.
-    others: the other mechanisms for records that can have the same epsilon.
     linked: what the pseudonyms of its reports tell, in words; None where they have none.
     matched: share of the users whose reports of two periods are known to be one user's by the permanent noise, of 400
         who report in all windows, see `matched_share`; None without pseudonyms.
@@ -172,12 +115,11 @@ class Plan(AnyPlan):
     day: DayPlan
     budgets: tuple[BudgetPlan, ...]
     estimates: tuple[EstimatePlan, ...]
-    others: tuple[OtherMechanism, ...]
     linked: str | None
     matched: float | None
 
     def in_short(self) -> Iterator[str]:
-        """Iterate over sentences about any two records, and the estimate with the largest distance."""
+        """Iterate over sentences about any two records."""
         lifetime = max(loss.epsilon for loss in self.privacy if math.isinf(loss.reports))
         if math.isinf(lifetime):
             once = max(loss.epsilon for loss in self.privacy if loss.reports == 1)
@@ -186,17 +128,9 @@ class Plan(AnyPlan):
         else:
             seen = "all reports of a user, whose record does not change,"
             yield guess_in_short(lifetime, seen=seen, between="records")
-        distances = {
-            each.name: [(error.reports, error.avd) for error in each.errors if error.avd is not None]
-            for each in self.estimates
-        }
-        if any(distances.values()):
-            name = max(distances, key=lambda name: max((distance for _, distance in distances[name]), default=0.0))
-            which = "" if len(distances) == 1 else f", the largest of {len(distances)},"
-            yield errors_in_short(f"The distance of {name}{which} from the truth", distances[name], unit="reports")
 
     def sections(self) -> Iterator[Section]:
-        """Iterate over the costs of a report, the privacy of a record, the estimates, and other mechanisms."""
+        """Iterate over the costs of a report, the privacy of a record, and the estimates."""
         yield self.head(
             ("a report", f"{quantity(self.bits, 'bit')}, {quantity(self.report_bytes, 'byte')} with padding"),
             (
@@ -216,7 +150,6 @@ class Plan(AnyPlan):
             ),
         )
         lasting = [loss.epsilon for loss in self.privacy if math.isinf(loss.reports)]
-        once = max(loss.epsilon for loss in self.privacy if loss.reports == 1)
         yield Section(
             title="Epsilon, as long as the user's record does not change",
             columns=("reports of one user", *(loss.assumption for loss in self.privacy if loss.reports == 1)),
@@ -232,43 +165,17 @@ class Plan(AnyPlan):
             ),
         )
         yield budget_section(self.budgets, of="reports")
-        columns = tuple(f"{error.reports:,}" for error in self.estimates[0].errors)
         yield Section(
-            title="Expected distance from the users who report, by reports in a window",
-            columns=("estimate", *columns),
-            rows=tuple((each.name, *(_shown(error.avd) for error in each.errors)) for each in self.estimates),
-            notes=(
-                "Half the sum of the errors of all cells, measured on drawn users. Two of their attributes are 0.1 "
-                "to 0.2 from independent; where they are independent, or most users have few values, errors are "
-                "smaller. `evaluate` takes a table of yours.",
+            title="Estimates",
+            columns=("estimate", "of", "cells"),
+            rows=tuple((each.name, each.attributes, f"{each.cells:,}") for each in self.estimates),
+            notes=tuple(
+                f"{each.name}: if the same users report in all windows of a period, the error falls to "
+                f"{each.linked_error:.2f} of that of one window."
+                for each in self.estimates
+                if each.linked_error is not None
             ),
         )
-        yield Section(
-            title="Expected standard error of a cell, by reports in a window",
-            columns=("estimate", "of", "cells", *columns),
-            rows=tuple(
-                (
-                    estimate.name,
-                    estimate.attributes,
-                    f"{estimate.cells:,}",
-                    *(_shown(error.standard_error) for error in estimate.errors),
-                )
-                for estimate in self.estimates
-            ),
-            notes=(
-                *(
-                    f"{each.name}: if the same users report in all windows of a period, the error falls to "
-                    f"{each.linked_error:.2f} of that of one window."
-                    for each in self.estimates
-                    if each.linked_error is not None
-                ),
-                *(other.compared([each.name for each in self.estimates], per_report=once) for other in self.others),
-            ),
-        )
-
-
-def _shown(error: float | None) -> str:
-    return "unknown" if error is None else f"{error:.4f}"
 
 
 def summary(collection: JointCollection) -> str:
@@ -281,18 +188,14 @@ def summary(collection: JointCollection) -> str:
     )
 
 
-def plan(collection: JointCollection, *, populations: Sequence[int] = POPULATIONS) -> Plan:
-    """Work out the cost of a collection.
-
-    populations: numbers of reports in a window for which to state the error.
-    """
+def plan(collection: JointCollection, *, populations: Sequence[int] = POPULATIONS) -> Plan:  # noqa: ARG001
+    """Work out the cost of a collection, without the errors, which no formula has; see `Evaluation.assumed`."""
     mechanism = collection.mechanism
     relations = sorted({1, len(collection.attributes)})
 
     def paid(reports: float) -> float:
         return mechanism.privacy_loss(reports=reports).epsilon
 
-    errors = _errors(collection, populations)
     reports_per_day = DAY_MS / collection.window.pane_ms * collection.asked_share
     day = max(1, math.ceil(reports_per_day))
     return Plan(
@@ -312,18 +215,16 @@ def plan(collection: JointCollection, *, populations: Sequence[int] = POPULATION
             BudgetPlan(budget=budget, times=reports, days=reports / reports_per_day)
             for budget, reports in ((budget, affordable(paid, budget=budget)) for budget in BUDGETS)
         ),
-        estimates=tuple(
-            _estimate_plan(collection, estimate, errors[estimate.name]) for estimate in collection.estimates
-        ),
-        others=tuple(_others(collection, reports=min(max(populations[0], _COMPARED), populations[-1]))),
+        estimates=tuple(_estimate_plan(collection, estimate) for estimate in collection.estimates),
         linked=collection.linking,
         matched=None if collection.linked_ms is None else mechanism.matched_share(reports=collection.most_windows),
     )
 
 
-def _others(collection: JointCollection, *, reports: int) -> Iterator[OtherMechanism]:
-    lifetime = collection.mechanism.privacy_loss(reports=math.inf).epsilon
-    own: tuple[ReportsPlan, ...] | None = None
+def alternatives(collection: JointCollection) -> Iterator[Alternative]:
+    """List the other mechanisms for records that can have the lifetime epsilon of a collection's."""
+    mechanism = collection.mechanism
+    lifetime = mechanism.privacy_loss(reports=math.inf).epsilon
     for kind, spec in MECHANISMS.items():
         if kind == collection.mechanism_spec.kind:
             continue
@@ -333,15 +234,13 @@ def _others(collection: JointCollection, *, reports: int) -> Iterator[OtherMecha
             instead = JointCollection.model_validate({**collection.document, **changed})
         except (ParameterError, ValueError):
             continue  # it cannot have this epsilon, or what the file asks for
-        own = own or _at(collection, reports)
-        # One that sends the same, as k-subset does of two values, has the same errors, and no draw decides.
-        pairs = zip(own if _alike(instead, collection) else _at(instead, reports), own, strict=True)
-        yield OtherMechanism(
+        yield Alternative(
             kind=kind,
             parameters=other.model_dump(exclude={"kind"}, exclude_none=True),
             per_report=instead.mechanism.privacy_loss(reports=1).epsilon,
-            errors=tuple(mine.avd / owns.avd for mine, owns in pairs if mine.avd is not None and owns.avd),
-            reports=reports,
+            instead_of=mechanism.privacy_loss(reports=1).epsilon,
+            collection=instead,
+            is_alike=_alike(instead, collection),
         )
 
 
@@ -352,37 +251,6 @@ def _alike(one: JointCollection, other: JointCollection) -> bool:
         for of_one, of_other in both
         for mine, theirs in ((of_one.one, of_other.one), (of_one.zero, of_other.zero))
     )
-
-
-def _at(collection: JointCollection, reports: int) -> tuple[ReportsPlan, ...]:
-    """Return the error to expect of each estimate with so many reports."""
-    return tuple(each for (each,) in _errors(collection, [reports]).values())
-
-
-def _errors(collection: JointCollection, populations: Sequence[int]) -> dict[str, tuple[ReportsPlan, ...]]:
-    """Return the errors to expect of each estimate; of those that differ in their attributes alone, the same."""
-    # So many reports of users who report repeatedly have the error of fewer reports of different users.
-    effect = collection.mechanism.design_effect(reports_per_user=collection.window.reports_per_user)
-    window = collection.window.model_copy(update={"reports_per_user": 1.0})
-    collection = collection.model_copy(update={"window": window, "linked_ms": None})
-    users = cache(lambda reports, seed: drawn(collection, reports, seed=seed))
-    known: dict[object, tuple[ReportsPlan, ...]] = {}
-    found = {}
-    for spec in collection.estimates:
-        counted = tuple(collection.sizes[place] for place in collection.positions_of(spec.counted))
-        shape = collection.sizes_of(spec), counted, spec.model_copy(update={"name": "", "of": (), "among": None})
-        if shape not in known:
-            expected = expected_errors(collection, spec, reports=[each / effect for each in populations], draw=users)
-            known[shape] = tuple(
-                ReportsPlan(
-                    reports=reports,
-                    standard_error=None if each is None else each.cell,
-                    avd=None if each is None else each.avd,
-                )
-                for reports, each in zip(populations, expected, strict=True)
-            )
-        found[spec.name] = known[shape]
-    return found
 
 
 def for_budget(collection: JointCollection, *, lifetime: float, per_report: float | None = None) -> JointCollection:
@@ -440,9 +308,7 @@ def cell_error(
     return math.sqrt((moment - 1.0 / cells**2) / reports)
 
 
-def _estimate_plan(
-    collection: JointCollection, estimate: EstimateSpec, errors: tuple[ReportsPlan, ...]
-) -> EstimatePlan:
+def _estimate_plan(collection: JointCollection, estimate: EstimateSpec) -> EstimatePlan:
     sizes = collection.sizes_of(estimate)
     bits = collection.pseudonym_bits + len(collection.bits_of(estimate.counted))
     supports = [collection.mechanism.supports[position] for position in collection.positions_of(estimate.of)]
@@ -455,7 +321,6 @@ def _estimate_plan(
         bits=bits,
         state_bytes=row_width(bits) + _SENT_COUNT_BYTES if grows else 2**bits * _COUNT_BYTES,
         grows=grows,
-        errors=errors,
         linked_error=None
         if collection.linked_ms is None
         else cell_error(

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from stream_ldp.evaluation.prediction import assumed_records
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.solve_time import MAX_VALUES, SolveTime
 from stream_ldp.pipeline.statistics import RowCounts
@@ -45,8 +46,8 @@ _FEWEST, _SMALL = 2_000, 10_000
 _RATIO = 4
 #: Size of a further sample over that of the one before it, at most.
 _STEP = 10
-#: Cells of an estimate whose solves are worth measuring, which takes seconds: with fewer, a solve of 100,000 reports
-#: takes tenths of a second.
+#: Cells of all estimates whose solves are worth measuring, which takes seconds: with fewer, solves of 100,000 reports
+#: take tenths of a second.
 MANY_CELLS = 1_000
 #: Largest sample, and most rows times cells of one: what is drawn and decoded in seconds, whatever its solve takes.
 _MOST, _MAX_ROW_CELLS = 1_000_000, 2 * 10**9
@@ -54,8 +55,6 @@ _MOST, _MAX_ROW_CELLS = 1_000_000, 2 * 10**9
 _BUDGET_S = 1.0
 #: If the larger of two samples has not so many times the rows of the smaller, there are hardly more to come.
 _SATURATED = 1.5
-#: Share of the users of a sample whose attributes all depend on one number.
-_DEPENDENT = 0.5
 #: Windows of a period in which the users of a sample report: with more, few users have the same numbers of ones.
 _LINKED_WINDOWS = 16
 
@@ -74,8 +73,8 @@ class Drawn(NamedTuple):
 
 
 def is_large(collection: JointCollection) -> bool:
-    """Decide whether the solves of a collection may take long."""
-    return max(math.prod(collection.sizes_of(estimate)) for estimate in collection.estimates) >= MANY_CELLS
+    """Decide whether the solves of a window may take long: of one large estimate, or of many small ones together."""
+    return sum(math.prod(collection.sizes_of(estimate)) for estimate in collection.estimates) >= MANY_CELLS
 
 
 def solve_times(collection: JointCollection, *, populations: Sequence[int], timer: Timer) -> Iterator[SolveTime]:
@@ -191,15 +190,9 @@ def sample(collection: JointCollection, spec: EstimateSpec, reports: int, *, see
 def drawn(collection: JointCollection, reports: int, *, seed: int) -> Drawn:
     """Draw users, and their reports, of a population whose values are of unequal frequency and depend on each other.
 
-    The value of an attribute of r is floor(r u^2), with u uniform; with probability 1/2, it is the u that is common
-    to the user's attributes. Pairs have an AVD of 0.1 to 0.2 from the product of their margins.
+    See `stream_ldp.evaluation.prediction.assumed_records`.
     """
-    rng = np.random.default_rng(seed)
-    common = rng.random(reports)
-    ranks = [np.where(rng.random(reports) < _DEPENDENT, common, rng.random(reports)) for _ in collection.sizes]
-    values = np.stack(
-        [(size * rank**2).astype(np.int64) for size, rank in zip(collection.sizes, ranks, strict=True)], axis=1
-    )
+    values = assumed_records(collection.sizes, reports, seed=seed)
     # Of another seed: noise from the stream that the values are drawn from would follow them.
     mechanism, entropy = collection.mechanism, SeededEntropy(np.random.SeedSequence((seed, 1)))
     pseudonyms = collection.pseudonyms(reports, secrets=None, time_ms=0, entropy=entropy)

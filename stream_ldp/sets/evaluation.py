@@ -106,4 +106,16 @@ def itemset_metrics(estimate: RankingEstimate, people: ItemSets, asked: Itemsets
     }
 
 
-EVALUATION = Evaluation(measure=_measure, complete=_complete, item_sets=True, taken=ItemSets.take)
+EVALUATION = Evaluation(
+    measure=_measure,
+    complete=_complete,
+    item_sets=True,
+    taken=ItemSets.take,
+    predicts={
+        "ndcg": "the quality of the ranking, at most 1",
+        "f1": "the share of the most frequent that are found",
+        "ncr": "that with more weight to the most frequent",
+        "mse": "the mean squared error of the frequency of an item of the ranking",
+        "mae": "the absolute error of the frequency of an itemset",
+    },
+)

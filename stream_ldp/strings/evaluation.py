@@ -72,4 +72,11 @@ def _measure(trial: Trial[StringCollection]) -> Iterator[Measured]:
     yield Measured("strings", metrics, seconds)
 
 
-EVALUATION = Evaluation(measure=_measure, complete=_complete)
+EVALUATION = Evaluation(
+    measure=_measure,
+    complete=_complete,
+    predicts={
+        "found": "how many of the most frequent strings are reported",
+        "reported": "how many strings are reported in all",
+    },
+)

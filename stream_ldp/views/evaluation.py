@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stream_ldp.evaluation.completion import complete_estimates
-from stream_ldp.evaluation.trial import Evaluation
+from stream_ldp.evaluation.prediction import USUAL_DEPENDENCE
+from stream_ldp.evaluation.trial import Assumed, Evaluation
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.cells import LEVEL, normal_quantile
 from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.questions.asking import asked_sums
-from stream_ldp.records.evaluation import measure_joints
+from stream_ldp.questions.assumed import assumed_table
+from stream_ldp.records.evaluation import DEPENDENT_USERS, JOINT_ERRORS, measure_joints
 from stream_ldp.views.solve import solve
 
 if TYPE_CHECKING:
@@ -101,4 +103,36 @@ def _ask_with(document: dict[str, Any], label: str) -> None:
     document["mechanism"].setdefault("ask", {"with": label})
 
 
-EVALUATION = Evaluation(measure=_measure, complete=complete_estimates, asked=_asked, predicting=_ask_with)
+def _assumed(collection: ViewsCollection) -> Assumed:
+    """Draw users; of estimates that are asked about alike, one is measured."""
+    spec, questions = collection.mechanism_spec, collection.questions
+    sizes = [len(each.labels) if each.range is None else 0 for each in collection.attributes]
+    like: dict[object, list[ViewEstimateSpec]] = {}
+    for estimate in collection.estimates:
+        of = set(collection.positions_of(estimate.of))
+        told = sorted(
+            (float(share), *sorted(sizes[place] for place in of.intersection(view.of)))
+            for share, view in zip(questions.shares, questions.questions, strict=True)
+        )
+        shape = collection.sizes_of(estimate), str(told), estimate.model_copy(update={"name": "", "of": ()})
+        like.setdefault(shape, []).append(estimate)
+    return Assumed(
+        collection=collection.model_copy(update={"estimates": tuple(alike[0] for alike in like.values())}),
+        like={alike[0].name: [each.name for each in alike] for alike in like.values()},
+        population=assumed_table(collection.attributes, dependence=spec.dependence or USUAL_DEPENDENCE),
+    )
+
+
+EVALUATION = Evaluation(
+    measure=_measure,
+    complete=complete_estimates,
+    asked=_asked,
+    predicting=_ask_with,
+    predicts=JOINT_ERRORS
+    | {
+        "range_tenth": "the error of the share of users in ranges a tenth as wide as those of the numbers",
+        "range_half": "the same of ranges half as wide",
+    },
+    assumed=_assumed,
+    assumes=DEPENDENT_USERS,
+)

@@ -28,7 +28,7 @@ def mistaken(*_: object, **__: object) -> NoReturn:
     [
         ("stream_ldp.cli.check.load_collection", ["check"]),
         ("stream_ldp.cli.options.load_collection", ["plan"]),
-        ("stream_ldp.records.plan.expected_errors", ["plan", "--lifetime", 5]),
+        ("stream_ldp.cli.plan.predicted", ["plan", "--lifetime", 5]),
         ("stream_ldp.cli.report.Terms", ["report", "--brokers", "127.0.0.1:1", "--secret-file", __file__]),
         ("stream_ldp.cli.simulate.load_population", ["simulate", "--data", __file__]),
         ("stream_ldp.mechanisms.rr_ldp.RRLDP", ["check"]),

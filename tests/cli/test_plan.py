@@ -66,8 +66,31 @@ def test_the_option_for_ever_is_refused_for_an_item_collection(tmp_path: Path) -
 
 def test_a_pipe_gets_the_whole_plan_however_narrow_the_terminal_was(towns_file: Path) -> None:
     done = CliRunner().invoke(app, ["plan", str(towns_file), "--reports", "500"], env={"COLUMNS": "40"})
-    assert "Expected standard error of a cell" in " ".join(done.stdout.split())
+    assert "Errors to expect, by reports in a window" in " ".join(done.stdout.split())
     assert "…" not in done.stdout
+
+
+def test_the_errors_of_a_plan_are_those_that_evaluate_measures_of_a_table(tmp_path: Path) -> None:
+    survey, people = write_survey(tmp_path / "survey.yaml"), tmp_path / "people.csv"
+    people.write_text("bathing,mobility\n" + "no,none\n" * 200 + "yes,full\n" * 40)
+    given = ["--data", str(people), "--json", "--users", "20000"]
+    planned, measured = (
+        CliRunner().invoke(app, [command, str(survey), *given, *more])
+        for command, more in (("plan", []), ("evaluate", ["--repeats", "15"]))
+    )
+    assert planned.exit_code == 0, planned.output
+    expected, found = json.loads(planned.stdout)["predicted"], json.loads(measured.stdout)["results"]
+    assert [(each["series"], each["users"]) for each in expected] == [(each["series"], 20_000) for each in found]
+    for each, other in zip(expected, found, strict=True):
+        assert each["metrics"] == {name: other["metrics"][name] for name in ("avd", "rmse")}
+
+
+def test_a_table_that_lacks_an_attribute_is_refused(tmp_path: Path) -> None:
+    survey, people = write_survey(tmp_path / "survey.yaml"), tmp_path / "people.csv"
+    people.write_text("bathing\nno\n")
+    done = CliRunner().invoke(app, ["plan", str(survey), "--data", str(people)])
+    assert done.exit_code == 1
+    assert "mobility" in done.stderr
 
 
 def test_the_tables_of_a_plan_of_two_attributes_fit_eighty_columns(tmp_path: Path) -> None:

@@ -115,14 +115,14 @@ synthesis: {{records: 30, seed: 7}}
         cost=8.0,
         truth=_shares("both", ["no", "some"], ["yes", "full"]),
         summary="2 attributes, 3 bits a report, estimates both",
-        planned=["bathing, mobility", "Expected distance from the users who report", "0.0"],
+        planned=["bathing, mobility", "Errors to expect", "0.0"],
         misspelt=("estimates:", "estimtes:"),
         another=("epsilon: 4", "epsilon: 3"),
         label=("bathing", "no", "Bathes alone"),
         evaluated=(
             "{mechanism: {kind: rr-ldp, f: 0.25}, attributes: [bathing, mobility]}",
             "mechanism.f=0.25,0.5",
-            {"joint": "avd coverage width iterations certified"},
+            {"joint": "avd coverage width rmse iterations certified"},
         ),
     ),
     "sets": Subject(
@@ -201,7 +201,7 @@ string: {{name: word, length: 6, alphabet: abcdefghijklmnopqrstuvwxyz}}
         evaluated=(
             "{mechanism: {kind: strings, k: 2}, string: {name: word, length: 6, alphabet: abfgin}}",
             "mechanism.epsilon=4,6",
-            {"strings": "found told false nobodys expected covered"},
+            {"strings": "found reported false nobodys expected covered"},
         ),
     ),
     "views": Subject(
@@ -228,7 +228,7 @@ synthesis: {{records: 60000, seed: 3}}
         evaluated=(
             "{mechanism: {kind: sampled, ask: pairs}, attributes: [diet, smokes]}",
             "mechanism.epsilon=1,2",
-            {"joint": "avd coverage width iterations certified avd_expected"},
+            {"joint": "avd coverage width rmse iterations certified avd_expected"},
         ),
     ),
     "places": Subject(
@@ -294,7 +294,7 @@ keys: {{names: [search, maps, photos], ranges: [[0, 60], [0, 10], [0, 5]], clip:
         evaluated=(
             "{mechanism: {kind: pairs, epsilon: 4}, keys: {names: [search, maps, photos], range: [0, 60]}}",
             "mechanism.epsilon=1,4",
-            {"frequency": "mse mse_expected coverage", "mean": "told mse mse_expected coverage"},
+            {"frequency": "mse mse_expected coverage", "mean": "reported mse mse_expected coverage"},
         ),
     ),
     # Of tests/toy.py, which the package does not know.

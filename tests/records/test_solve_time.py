@@ -12,7 +12,7 @@ from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.records import solve_time
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.solve import solve
-from stream_ldp.records.solve_time import sample, solve_times
+from stream_ldp.records.solve_time import is_large, sample, solve_times
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,3 +154,16 @@ def test_what_is_solved_quickly_is_measured_at_the_size_that_is_asked_about() ->
         (time,) = solve_times(collection, populations=[300_000], timer=timer)
     assert sizes[::2] == [2_500, 10_000, 100_000, 300_000]
     assert (time.first_s, time.later_s) == (0.008, 0.008)
+
+
+def test_the_solves_of_many_small_estimates_are_measured_like_those_of_a_large_one() -> None:
+    head = "collection: c, window: {size: 60s}, mechanism: {kind: k-rr, epsilon: 1}"
+    values = ", ".join(f"v{number}" for number in range(12))
+    attributes = ", ".join(f"{{name: a{place}, values: [{values}]}}" for place in range(9))
+
+    def of(count: int) -> JointCollection:
+        estimates = ", ".join(f"{{name: e{place}, of: [a0, a{place}]}}" for place in range(1, count + 1))
+        return JointCollection.parse(f"{{{head}, attributes: [{attributes}], estimates: [{estimates}]}}")
+
+    assert not is_large(of(6))
+    assert is_large(of(7))

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from stream_ldp.errors import ParameterError
+from stream_ldp.evaluation.experiment import DISTANCE
+from stream_ldp.evaluation.prediction import predictions
 from stream_ldp.kinds import kind_of, parse_collection
 from stream_ldp.mechanisms import MECHANISMS
 from stream_ldp.mechanisms.privacy_loss import shown_guess
@@ -107,8 +109,8 @@ def _joint(
         if supports in tried:
             continue  # it is another form of a mechanism that has been tried, and only chance would prefer it
         tried.append(supports)
-        planned: Any = kind_of(collection).plan(collection, populations=[users])
-        errors[kind] = planned.estimates[0].errors[0].avd, found
+        (expected,) = predictions(collection, kind_of(collection).evaluation, users=[users])
+        errors[kind] = expected.metrics[DISTANCE], found
         bits[kind] = collection.bits
     if not errors:
         raise ParameterError(f"no mechanism has an epsilon of {epsilon:g}: choose one between 0.1 and 20")

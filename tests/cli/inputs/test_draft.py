@@ -10,8 +10,9 @@ import pytest
 from stream_ldp.cli.inputs.draft import draft, name_for
 from stream_ldp.cli.inputs.guess import Guess
 from stream_ldp.errors import ParameterError
+from stream_ldp.kinds import KINDS
+from stream_ldp.pipeline.predicted import predicted
 from stream_ldp.records.collection import JointCollection
-from stream_ldp.records.plan import plan
 
 
 def guessed(name: str, values: int) -> Guess:
@@ -24,8 +25,8 @@ def test_no_mechanism_of_the_same_epsilon_has_a_smaller_error_than_the_drafted_o
     drafted = draft("survey", [guessed("a", 2), guessed("b", 5)], epsilon=epsilon, window="60s", users=1_000)
     assert isinstance(drafted.collection, JointCollection)
     assert drafted.collection.mechanism.privacy_loss(reports=math.inf).epsilon <= epsilon
-    for other in plan(drafted.collection, populations=[1_000]).others:
-        assert min(other.errors) >= 1 / 1.15, "or the difference is one of the drawn users"
+    for other in predicted(drafted.collection, KINDS["records"], users=[1_000]).alternatives:
+        assert min(other.errors.values()) >= 1 / 1.15, "or the difference is one of the drawn users"
 
 
 def test_of_mechanisms_that_are_as_good_the_one_of_the_shortest_report_is_drafted() -> None:

@@ -1,0 +1,121 @@
+"""The errors to expect of a collection before it runs: those of users who are drawn, report and are solved for.
+
+No formula has the errors of what is published, which is shrunk, kept from negative shares, and ranked. So they are
+measured, as `stream-ldp evaluate` does: on users of a table, or on users of the population that a kind assumes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from stream_ldp.evaluation.experiment import Experiment, scores
+from stream_ldp.quantity import quantity
+from stream_ldp.steps import steps
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stream_ldp.evaluation.trial import Evaluation
+
+#: Fewest and most repeats, and about the users of all of them. The distance of a few cells varies by a half from
+#: window to window, so that the mean of 24 is known to a tenth.
+_FEWEST, _MOST, _USERS = 3, 24, 300_000
+#: Metrics that fall as the number of users, and not as its root.
+_SQUARES = ("mse",)
+#: Share of an assumed user's attributes that follow what is common to them, where pairs are about
+#: `USUAL_DEPENDENCE` from independent.
+_DEPENDENT, USUAL_DEPENDENCE = 0.5, 0.15
+
+
+class Prediction(NamedTuple):
+    """The errors to expect of a series.
+
+    users: number of reports in a window, or of users in an epoch.
+    metrics: by name, see `Evaluation.predicts`.
+    """
+
+    series: str
+    users: int
+    metrics: Mapping[str, float]
+
+
+def predictions(
+    collection: Any, evaluation: Evaluation, *, users: Sequence[int], population: Any = None
+) -> list[Prediction]:
+    """Measure the errors to expect; the same ones whenever it is called.
+
+    users: numbers of reports in a window, or of users in an epoch.
+    population: users as the collection encodes them, from whom those who report are drawn, with replacement only if
+        there are fewer; None for users whom the kind assumes. No others are drawn than `Assumed` has: beyond, errors
+        fall with the root of the number, as they do where reports decide.
+
+    Returns:
+        None of a collection that the kind cannot assume users for.
+    """
+    alone, worth = evaluation.once(collection)
+    like: Mapping[str, Sequence[str]] = {}
+    most = math.inf
+    if population is None:
+        assumed = None if evaluation.assumed is None else evaluation.assumed(alone)
+        if assumed is None:
+            return []
+        alone, like, population = assumed
+        most = len(population)
+    known: dict[int, list[tuple[str, dict[str, float]]]] = {}
+    found = []
+    for number in users:
+        wanted = max(1.0, number / worth)
+        count = round(min(wanted, most))
+        if count not in known:
+            known[count] = _measured(alone, evaluation, population, users=count)
+        scale = math.sqrt(count / wanted) if wanted > most else 1.0
+        for series, metrics in known[count]:
+            scaled = {name: scale ** (2 if name in _SQUARES else 1) * value for name, value in metrics.items()}
+            found += [Prediction(each, number, scaled) for each in like.get(series, (series,))]
+    return found
+
+
+def _measured(
+    collection: Any, evaluation: Evaluation, population: Any, *, users: int
+) -> list[tuple[str, dict[str, float]]]:
+    experiment = Experiment(
+        collection=collection,
+        population=population,
+        users=users,
+        measure=evaluation.measure,
+        clock=float,
+        taken=evaluation.taken,
+    )
+    repeats = min(max(_FEWEST, _USERS // users), _MOST)
+    what = f"samples of {quantity(users, 'user')}"
+    measured = steps(experiment.repeats(repeats, seed=0), what, total=repeats)
+    return [
+        (series, {name: float(score.metrics[name]) for name in evaluation.predicts if name in score.metrics})
+        for series, score in scores(measured).items()
+    ]
+
+
+def assumed_records(
+    sizes: Sequence[int], users: int, *, seed: int, dependence: float = USUAL_DEPENDENCE
+) -> NDArray[np.int64]:
+    """Draw the records of users whose values are of unequal frequency and depend on each other.
+
+    The value of an attribute of r is floor(r u^2), with u uniform; with probability s, it is the u that is common to
+    the user's attributes. With s = 1/2, pairs have an average variation distance of 0.1 to 0.2 from the product of
+    their margins, which is in proportion to s^2.
+
+    sizes: number of values of each attribute.
+    dependence: mean distance of pairs.
+
+    Returns:
+        Shape (users, attributes).
+    """
+    rng = np.random.default_rng(seed)
+    share = min(1.0, _DEPENDENT * math.sqrt(dependence / USUAL_DEPENDENCE))
+    common = rng.random(users)
+    ranks = [np.where(rng.random(users) < share, common, rng.random(users)) for _ in sizes]
+    return np.stack([(size * rank**2).astype(np.int64) for size, rank in zip(sizes, ranks, strict=True)], axis=1)

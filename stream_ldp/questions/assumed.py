@@ -1,0 +1,40 @@
+"""The users whom plans assume of collections that ask about attributes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stream_ldp.evaluation.prediction import USUAL_DEPENDENCE, assumed_records
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from stream_ldp.questions.attributes import AskedAttribute
+    from stream_ldp.questions.questions import Table
+
+#: Most users that a plan draws: they are asked and solved for in tenths of a second.
+_USERS = 30_000
+#: Standard deviations of a bell from the middle of a range to its ends.
+_DEVIATIONS = 3.0
+
+
+def assumed_table(attributes: Sequence[AskedAttribute], *, dependence: float = USUAL_DEPENDENCE) -> Table:
+    """Draw users: of values as `assumed_records` has them, and of numbers that are spread as a bell over their range.
+
+    dependence: see `assumed_records`.
+    """
+    labels = [each.labels if each.range is None else ("",) for each in attributes]
+    records = assumed_records([len(each) for each in labels], _USERS, seed=1, dependence=dependence)
+    table: Table = np.empty(_USERS, dtype=[(str(place), each.dtype) for place, each in enumerate(attributes)])
+    generator = np.random.default_rng(2)
+    for place, attribute in enumerate(attributes):
+        column = records[:, place]
+        if attribute.range is not None:
+            least, largest = attribute.bounds
+            bell = np.clip(generator.normal(size=_USERS) / _DEVIATIONS, -1.0, 1.0)
+            table[str(place)] = (least + largest) / 2 + bell * (largest - least) / 2
+        else:
+            table[str(place)] = np.array(attribute.candidates)[column] if attribute.candidates else column
+    return table

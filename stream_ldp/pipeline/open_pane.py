@@ -74,7 +74,7 @@ class OpenPane:
         """
         new = cls(first_offset=pane.saved.first_offset, first_ms=pane.saved.first_ms, limits=limits, saves=True)
         new._reports, new._saved = pane.saved.reports, pane.saved.hashes
-        new._seen.add(pane.hashes)
+        new._seen.add(pane.hashes, new._seen.look(pane.hashes)[1])
         for (fingerprint, of), statistic in pane.statistics.items():
             new._tallies_of(layouts[fingerprint])[of].restore(statistic.segments)
             new._since[fingerprint, of] = statistic.since
@@ -86,7 +86,8 @@ class OpenPane:
         hashes: those of the ids, uint64, shape (batches,); see `stream_ldp.pipeline.seen_batches`.
         reports: number of reports of each, int64, shape (batches,).
         """
-        known, together = self._seen.contains(hashes), int(reports.sum())
+        known, places = self._seen.look(hashes)
+        together = int(reports.sum())
         # Nearly always all are new, and there is room.
         if (
             not known.any()
@@ -94,7 +95,7 @@ class OpenPane:
             and len(self._seen) + len(hashes) <= self._limits.batches
             and self._reports + together <= self._limits.linked
         ):
-            self._add(hashes)
+            self._add(hashes, places)
             self._reports += together
             return np.full(len(hashes), Verdict.COUNTED, dtype=np.int64)
         taken: set[int] = set()
@@ -105,11 +106,12 @@ class OpenPane:
             ],
             dtype=np.int64,
         )
-        self._add(hashes[verdicts == Verdict.COUNTED])
+        new = verdicts == Verdict.COUNTED
+        self._add(hashes[new], places[new])
         return verdicts
 
-    def _add(self, hashes: NDArray[np.uint64]) -> None:
-        self._seen.add(hashes)
+    def _add(self, hashes: NDArray[np.uint64], places: NDArray[np.int64]) -> None:
+        self._seen.add(hashes, places)
         if self._unsaved is not None:
             self._unsaved.append(hashes)
 

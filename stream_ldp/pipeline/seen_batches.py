@@ -28,6 +28,10 @@ _LEAST_SLOTS = 64
 _MOST_FILLED = 0.6
 
 
+#: Hashes that are looked at one by one, since a round of array operations takes as long as for so many.
+_FEW = 24
+
+
 class BatchHash:
     """A hash of batch ids to 64 bits, drawn by a key from a strongly universal family.
 
@@ -70,21 +74,30 @@ class SeenBatches:
         """Number of bytes in memory."""
         return self._slots.nbytes
 
-    def contains(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Decide which hashes, uint64, shape (n,), it has; bool, shape (n,)."""
-        places = self._places(hashes)
-        found = self._slots[places]
+    def look(self, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Decide which hashes, uint64, shape (n,), it has; bool, shape (n,).
+
+        Returns:
+            That, and the place of each, int64, shape (n,): where it is, or the free slot that it would have.
+        """
+        slots, places = self._slots, self._places(hashes)
+        found = slots[places]
         has: NDArray[np.bool_] = found == hashes
         left = np.flatnonzero(~has & (found != 0))
-        while len(left):
+        while len(left) > _FEW:
             places[left] = self._after(places[left])
-            found = self._slots[places[left]]
+            found = slots[places[left]]
             has[left] = found == hashes[left]
             left = left[(found != 0) & ~has[left]]
-        return has
+        for each in left.tolist():
+            wanted, place = hashes[each], int(places[each])
+            while slots[place] not in (0, wanted):
+                place = (place + 1) % len(slots)
+            places[each], has[each] = place, slots[place] == wanted
+        return has, places
 
-    def add(self, hashes: NDArray[np.uint64]) -> None:
-        """Add hashes that it does not have, uint64, shape (n,), all different."""
+    def add(self, hashes: NDArray[np.uint64], places: NDArray[np.int64]) -> None:
+        """Add hashes that it does not have, all different, shape (n,), at the places that `look` has found."""
         self._number += len(hashes)
         if self._number > _MOST_FILLED * len(self._slots):
             hashes = np.concatenate((self._slots[self._slots != 0], hashes))
@@ -92,13 +105,18 @@ class SeenBatches:
             while self._number > _MOST_FILLED * size:
                 size *= 2
             self._slots = np.zeros(size, dtype=np.uint64)
-        places = self._places(hashes)
-        while len(hashes):
-            free = self._slots[places] == 0
+            places = self._places(hashes)
+        slots = self._slots
+        while len(hashes) > _FEW:
+            free = slots[places] == 0
             # Of those that would fill the same slot, one does.
-            self._slots[places[free]] = hashes[free]
-            left = self._slots[places] != hashes
+            slots[places[free]] = hashes[free]
+            left = slots[places] != hashes
             hashes, places = hashes[left], self._after(places[left])
+        for each, place in zip(hashes, places.tolist(), strict=True):
+            while slots[place]:
+                place = (place + 1) % len(slots)  # noqa: PLW2901
+            slots[place] = each
 
     def _places(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
         return (hashes & np.uint64(len(self._slots) - 1)).astype(np.int64)

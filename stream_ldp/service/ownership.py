@@ -280,7 +280,7 @@ class Ownership:
                 else self._retirement.end(partition.partition, topic_id=topic.id),
             )
             if saved is not None:
-                self._restore(state, saved)
+                self._restore(partition.partition, state, saved)
             self.partitions[partition] = Owned(state)
             self._seek(partition, state.position)
 
@@ -303,14 +303,21 @@ class Ownership:
             )
         return {each: _Saved(found[each.partition], layouts) for each in commits if each.partition in found}
 
-    def _restore(self, state: SourcePartition, saved: _Saved) -> None:
-        """Go on from saved panes, unless they are of other layouts than these."""
+    def _restore(self, number: int, state: SourcePartition, saved: _Saved) -> None:
+        """Go on, in the partition of this number, from saved panes, unless they are of other layouts than these."""
         for layout in saved.layouts:
             state.learn(layout)
         try:
             state.restore(saved.panes)
         except (ValueError, KeyError) as error:
             log.warning("%s: saved windows cannot be restored: %r", self._collection.name, error)
+            return
+        last = state.checkpoint
+        log.info(
+            "%s: goes on from saved open windows of partition %d: %d of its records are read again, not %d",
+            *(self._collection.name, number, last.position - state.position, last.position - last.offset),
+            extra={"collection": self._collection.name, "partitions": [number]},
+        )
 
     async def _bounds(
         self, partitions: Iterable[TopicPartition]

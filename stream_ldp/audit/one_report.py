@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -30,11 +30,14 @@ if TYPE_CHECKING:
     from stream_ldp.audit.audited import Row
     from stream_ldp.audit.comparison import Outputs
     from stream_ldp.collection import Collection
-    from stream_ldp.mechanisms import Entropy, Randomizer
+    from stream_ldp.mechanisms import Entropy, FrequencyOracle, Randomizer
     from stream_ldp.mechanisms.randomizer import OutputDistribution
 
 #: Slots of the sets whose sampling is enumerated for an oracle by itself; a method says its own.
 _PADDING = 6
+
+#: Most slots and values of the sets that are enumerated where a slot is drawn.
+_DRAWN = (3, 4)
 
 #: Most probabilities of one user's reports where those of two users are enumerated: the square of what one takes.
 _MAX_ENTRIES = 96
@@ -42,18 +45,34 @@ _MAX_ENTRIES = 96
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OneReport:
-    """A local randomizer, of which a user sends one report."""
+    """A local randomizer, of which a user sends one report.
+
+    slots: number of slots of which its input is drawn at random; None where it is not drawn.
+    """
 
     randomizer: Randomizer
     collection: Collection | None = None
+    slots: int | None = None
 
     def enumerated(self) -> Exact:
+        if self.slots is not None and (whole := oracle_of(self.randomizer)) is not None:
+            return self._drawn(whole, self.slots)
         small = in_miniature(self.randomizer)
         if (oracle := oracle_of(small)) is None or (slots := oracle.set_slots) is None:
             return self._exact(small, small.input_name, realised_distribution(small), stated_distribution(small))
         sets = all_sets(oracle.size)
         realised = realised_set_distribution(oracle, sets, padding=slots)
         return self._exact(small, "set", realised, oracle.stated_sets(sets, padding=slots))
+
+    def _drawn(self, oracle: FrequencyOracle, slots: int) -> Exact:
+        """Enumerate the reports of all sets of a few values, of which one slot is drawn."""
+        padding, size = min(slots, _DRAWN[0]), min(oracle.size, _DRAWN[1])
+        small = oracle.resized(size, padding=padding, epsilon=oracle.set_epsilon(padding=slots))
+        sets = all_sets(size)
+        realised = realised_set_distribution(small, sets, padding=padding)
+        found = self._exact(small, "set", realised, small.stated_sets(sets, padding=padding))
+        claim = replace(found.claims[0], claimed=small.set_epsilon(padding=padding))
+        return replace(found, claims=[claim], wide=[])
 
     def _exact(self, small: Randomizer, of: str, realised: OutputDistribution, stated: OutputDistribution) -> Exact:
         what = f"{type(small).__name__}.perturb, one user, {of}"

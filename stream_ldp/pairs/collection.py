@@ -15,8 +15,9 @@ from stream_ldp.collection.attributes import encode_record, require_mapping
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.collection.records import Missing
 from stream_ldp.errors import DataError, ParameterError
+from stream_ldp.mechanisms import DirectResponse
 from stream_ldp.pairs.keys import NOT_HELD, Key
-from stream_ldp.pairs.question import PairsQuestion
+from stream_ldp.pairs.question import PairsQuestion, variance_of_share
 from stream_ldp.pipeline.window_series import WindowSeries
 from stream_ldp.questions.attributes import AskedAttribute
 from stream_ldp.questions.collection import CollectionOfQuestions
@@ -25,6 +26,7 @@ from stream_ldp.questions.questions import QuestionSet
 
 if TYPE_CHECKING:
     from stream_ldp.collection.records import Encoded
+    from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.questions.questions import Table
 
 #: Slots where a file does not say: users with more keys than these count for less.
@@ -81,8 +83,8 @@ class PairsSpec(Part):
 
     kind: `pairs`.
     epsilon: privacy loss, in nats, that an answer may cost, for any two users, whatever they hold.
-    oracle: perturbs which key was drawn, and to which end its number was rounded; `auto` takes the one of least mean
-        variance.
+    oracle: perturbs which key was drawn, and to which end its number was rounded; `auto` takes the one with
+        the least error of the share of a rare key. Only k-rr gains from what is drawn.
     padding: number of keys that a user may hold without counting for less: each draws one of so many slots.
     """
 
@@ -90,6 +92,16 @@ class PairsSpec(Part):
     epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     oracle: Literal["auto", "k-rr", "k-subset", "oue", "hadamard"] = "auto"
     padding: int | None = Field(default=None, ge=1)
+
+
+def _oracle(spec: PairsSpec, keys: int, *, padding: int) -> FrequencyOracle:
+    """Return what perturbs the ends of keys and slots without a key; of several, that with the least error."""
+    drawn = DirectResponse.for_set(2 * keys, padding=padding, epsilon=spec.epsilon)
+    if spec.oracle == "k-rr":
+        return next(iter(drawn))
+    other = value_oracle(spec.oracle, 2 * keys + 1, epsilon=spec.epsilon)
+    found: list[FrequencyOracle] = [other, *(drawn if spec.oracle == "auto" else ())]
+    return min(found, key=lambda oracle: variance_of_share(oracle, padding=padding))
 
 
 class PairsCollection(CollectionOfQuestions):
@@ -141,7 +153,7 @@ class PairsCollection(CollectionOfQuestions):
         question = PairsQuestion(
             of=tuple(range(count)),
             attributes=(AskedAttribute(name="pairs", candidates=self.keys.names),),
-            randomizer=value_oracle(spec.oracle, 2 * count + 1, epsilon=spec.epsilon),
+            randomizer=_oracle(spec, count, padding=self.padding),
             weight=1,
             keys=self.attributes,
             padding=self.padding,

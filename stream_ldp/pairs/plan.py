@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
+from stream_ldp.pairs.question import variance_of_share
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import ErrorPlan, Section, errors_in_short, guess_in_short
@@ -81,8 +82,7 @@ def plan(collection: PairsCollection, *, populations: Sequence[int] = POPULATION
     populations: numbers of users who report in a window, for which to state the error.
     """
     questions, oracle = collection.questions, collection.question.randomizer
-    # Both ends of a key, whose errors are nearly independent.
-    frequency = collection.padding * math.sqrt(2 * oracle.mean_variance)
+    frequency = math.sqrt(variance_of_share(oracle, padding=collection.padding))
     # Of a mean in the middle: half of the difference of both ends, over their sum.
     means = _errors(frequency / (2 * _HELD), populations)
     return Plan.of(

@@ -49,8 +49,8 @@ class _Sampled:
         # Cohorts share their randomizer.
         questions = self.collection.questions.questions
         enumerated = {
-            each: OneReport(randomizer=each).enumerated()
-            for each in dict.fromkeys(each.randomizer for each in questions)
+            each: OneReport(randomizer=each, slots=slots).enumerated()
+            for each, slots in {each.randomizer: each.slots for each in questions}.items()
         }
         # The cohorts of an attribute are one row.
         rows = [
@@ -72,8 +72,8 @@ class _Sampled:
         ]
         # All reports of a user reveal what they repeat, and no more.
         repeated = [
-            OneReport(randomizer=each).enumerated()
-            for each in dict.fromkeys(each.randomizer.memoised for each in questions)
+            OneReport(randomizer=each, slots=slots).enumerated()
+            for each, slots in {each.randomizer.memoised: each.slots for each in questions}.items()
         ]
         several = [each for each in enumerated if each.charged_by_report]
         small = {each: in_miniature(each) for each in several}

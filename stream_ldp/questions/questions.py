@@ -60,6 +60,16 @@ class Question(ABC):
         return self.randomizer.title
 
     @property
+    def loss(self) -> float:
+        """Privacy loss in nats of one report, for any two users, whatever they hold."""
+        return self.randomizer.epsilon
+
+    @property
+    def slots(self) -> int | None:
+        """Number of slots of which a user draws the one that is answered with; None where nothing is drawn."""
+        return None
+
+    @property
     def cost(self) -> Any:
         """What answers cost a user, as the ledger keeps it: one of `ReportCost`."""
         return self.randomizer.cost
@@ -136,7 +146,7 @@ class QuestionSet(Allocation, Generic[QuestionT_co]):
     @property
     def epsilon(self) -> float:
         """Privacy loss in nats of one report, for any two users, whatever they hold: the largest of all questions."""
-        return max(question.randomizer.epsilon for question in self.questions)
+        return max(question.loss for question in self.questions)
 
     @property
     def lifetime(self) -> float:

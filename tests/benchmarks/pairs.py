@@ -19,6 +19,7 @@ import numpy as np
 
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pairs.collection import PairsCollection
+from stream_ldp.pairs.question import excludes, variance_of_share
 from stream_ldp.pairs.solve import pairs_of
 from stream_ldp.questions.answers import gathered
 from stream_ldp.questions.asking import asked_sums
@@ -90,9 +91,12 @@ def formulas() -> Iterator[str]:
     for keys, padding in ((8, 1), (8, 4), (100, 1), (100, 4)):
         for epsilon in (0.5, 1.0, 2.0, 4.0):
             oracle = collection_of(keys, epsilon, padding).question.randomizer
-            here = 2 * padding**2 * oracle.mean_variance
+            p, q = oracle.support
+            here = variance_of_share(oracle, padding=padding), padding**2 * 2 * q / (p - q) ** 2
+            if not excludes(oracle):
+                here = here[0], here[0]
             others = pckv_unary(epsilon, padding), pckv_direct(epsilon, padding, keys), privkv(epsilon, keys)
-            share, ends = ([f"{each[which]:.3g}" for each in ((here, here), *others)] for which in (0, 1))
+            share, ends = ([f"{each[which]:.3g}" for each in (here, *others)] for which in (0, 1))
             yield f"| {keys} | {padding} | {epsilon:g} | {' | '.join(share)} | {' | '.join(ends)} |"
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from stream_ldp.audit.enumerate import distribution
 from stream_ldp.mechanisms import SeededEntropy
 from tests.pairs.examples import collection_of
 
@@ -32,29 +33,43 @@ def alike(numbers: tuple[float, float, float]) -> Table:
 )
 def test_a_slot_and_an_end_are_drawn(numbers: tuple[float, float, float], shares: list[float]) -> None:
     """Within 5 standard errors, at most 0.0025 each: 1 seed in 10^6 for each share."""
-    inputs = collection_of().question.inputs(alike(numbers), entropy=SeededEntropy(3))
+    inputs = collection_of("epsilon: 2, padding: 2, oracle: k-subset").question.inputs(
+        alike(numbers), entropy=SeededEntropy(3)
+    )
     assert np.bincount(inputs, minlength=7) / USERS == pytest.approx(np.array(shares), abs=0.0126)
 
 
-@pytest.mark.parametrize("oracle", ["auto", "k-rr", "k-subset", "oue"])
-def test_no_answer_loses_more_than_epsilon_whatever_two_users_hold(oracle: str) -> None:
-    """The distribution of the answers of a user is a mixture of those of values, by hand for users of 0 to 3 keys."""
-    question = collection_of(f"epsilon: 1.5, padding: 2, oracle: {oracle}").question
-    stated = question.randomizer.stated()
-    half, third, sixth = Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)
-    users = [
-        {6: Fraction(1)},
-        {0: half, 6: half},
-        {1: half, 6: half},
-        {0: half, 3: half},
-        {1: third, 2: third, 4: sixth, 5: sixth},
-    ]
-    answers = [sum(share * stated[value] for value, share in user.items()) for user in users]
-    worst = 0.0
-    for one in [*answers, *stated]:
-        for other in [*answers, *stated]:
-            possible = [(a, b) for a, b in zip(one, other, strict=True) if a or b]
-            assert all(b for _, b in possible)
-            worst = max(worst, *(float(a / b) for a, b in possible))
-    assert np.log(worst) == pytest.approx(question.randomizer.epsilon, abs=1e-9)
-    assert question.randomizer.epsilon <= 1.5
+def test_by_k_rr_each_slot_without_a_key_has_a_value_of_its_own() -> None:
+    question = collection_of("epsilon: 2, padding: 2, oracle: k-rr").question
+    for numbers, shares in (
+        ((np.nan, np.nan, np.nan), [0, 0, 0, 0, 0, 0, 0.5, 0.5]),
+        ((15, np.nan, np.nan), [0.375, 0.125, 0, 0, 0, 0, 0.5, 0]),
+    ):
+        inputs = question.inputs(alike(numbers), entropy=SeededEntropy(3))
+        assert np.bincount(inputs, minlength=8) / USERS == pytest.approx(np.array(shares), abs=0.0126)
+
+
+@pytest.mark.parametrize("oracle", ["k-rr", "k-subset"])
+@pytest.mark.parametrize("padding", [1, 2])
+def test_no_answer_loses_more_than_epsilon_whatever_two_users_hold(oracle: str, padding: int) -> None:
+    """Enumerated through all that a client does, for users of none to all of the keys, with numbers at an end."""
+    collection = collection_of(f"epsilon: 1.5, padding: {padding}, oracle: {oracle}")
+    questions = collection.questions
+
+    def law(numbers: tuple[float, ...]) -> dict[bytes, Fraction]:
+        table = collection.table([numbers])
+        return distribution(lambda entropy: questions.perturb(np.array([0]), table, entropy=entropy).tobytes())
+
+    held = [(np.nan, np.nan, np.nan), (0.0, np.nan, np.nan), (60.0, 10.0, np.nan), (0.0, 0.0, 1.0)]
+    laws = [law(each) for each in held]
+    assert len({frozenset(each) for each in laws}) == 1
+    worst = max(one[row] / other[row] for one in laws for other in laws for row in one)
+    assert np.log(float(worst)) == pytest.approx(questions.epsilon, abs=1e-9)
+    assert questions.epsilon <= 1.5
+    assert collection.question.cost.epsilon == questions.epsilon
+
+
+def test_k_rr_spends_more_on_what_is_drawn() -> None:
+    """e^eps' - 1 = padding (e^eps - 1)."""
+    question = collection_of("epsilon: 1, padding: 3, oracle: k-rr").question
+    assert np.expm1(question.randomizer.epsilon) == pytest.approx(3 * np.expm1(1.0), abs=1e-6)

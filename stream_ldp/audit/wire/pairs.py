@@ -19,6 +19,10 @@ class Pairs(AskedInTurn):
         self.fingerprint = fingerprint_of(meaning)
         self.meaning: list[Json] = json.loads(meaning)
         _, _, self.keys, self.padding, self.kind, self.parameters = without_turns(self.meaning)
+        # Of direct, slots without a key have a value each.
+        self.dummies = self.parameters[1] if self.kind == "direct" else 0
+        if self.dummies:
+            self.parameters = [self.parameters[0] + self.dummies, 0, self.parameters[2]]
         self.turns = Turns.of(file)
         self.file = file
         self.clip = str(file["keys"].get("clip", "true")).lower() == "true"
@@ -51,7 +55,7 @@ class Pairs(AskedInTurn):
         slot, none = uniform(words, max(len(held), self.padding)), 2 * len(self.keys)
         word = next(words)
         if slot >= len(held):
-            return none
+            return none + (slot - len(held) if self.dummies else 0)
         _, least, largest = self.keys[held[slot]]
         number = numbers[held[slot]]
         assert number is not None  # noqa: S101  it is held
@@ -102,7 +106,9 @@ class Pairs(AskedInTurn):
             yield "the meaning has other keys or ranges than the file"
         if "padding" in mechanism and int(mechanism["padding"]) != self.padding:
             yield "the meaning has another padding than the file"
-        told, epsilon = loss_of(self.kind, self.parameters), float(mechanism["epsilon"])
+        if self.dummies not in (0, self.padding):
+            yield "the randomizer has values for another number of slots"
+        told, epsilon = self.loss(), float(mechanism["epsilon"])
         if more_than(told, epsilon):
             yield f"an answer costs {told:.6g} nats, and the file says {epsilon}"
 
@@ -113,4 +119,9 @@ class Pairs(AskedInTurn):
         """What reports of these records cost: each different set of keys and numbers once."""
         held = [self.held_bytes(each) for each in shown]
         answers = len(dict.fromkeys(held)) if memoises else len(held)
-        return answers * loss_of(self.kind, self.parameters)
+        return answers * self.loss()
+
+    def loss(self) -> float:
+        """What an answer costs: of one of the slots, e^loss - 1 is the part of it that is drawn."""
+        found = loss_of(self.kind, self.parameters)
+        return math.log1p(math.expm1(found) / self.padding) if self.dummies else found

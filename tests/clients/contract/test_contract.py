@@ -209,7 +209,7 @@ ANSWERS: dict[str, tuple[str, int, list[dict[str, Any]], list[list[Alike]]]] = {
         "pairs",
         0,
         [{}, {"search": 60, "maps": 10}],
-        [fixed(0), remainders(2), between(), between(2_370_275_698), remainders(6)],
+        [fixed(0), remainders(2), between(), between(2_848_022_992), remainders(7)],
     ),
 }
 

@@ -2,7 +2,8 @@
 
 import { f64, fromHex, joined, packed } from "../bytes.js";
 import { DataError } from "../errors.js";
-import { Questions } from "../questions.js";
+import { roundedUp } from "../costs.js";
+import { Questions, ROUNDING } from "../questions.js";
 import { Ranged, checkNames, given, textOf } from "../values.js";
 import { threshold, uniform } from "../words.js";
 
@@ -29,7 +30,20 @@ export class Kind extends Questions {
     this.padding = padding;
     this.keys = names.map((name, place) => new Ranged({ name, range: bounds[place], clip }));
     const epsilon = this.epsilonOf(document.mechanism.epsilon);
-    this.randomized = this.randomizer(0, kind, parameters, { inputs: 2 * names.length + 1, epsilon });
+    const ends = 2 * names.length;
+    // Of direct, slots without a key have a value each, and what is drawn hides behind what might have been.
+    this.hasSlots = kind === "direct" && Array.isArray(parameters) && parameters[1] === padding;
+    if (this.hasSlots) {
+      const [size, dummies, kept] = parameters;
+      const inputs = ends + padding;
+      this.randomized = this.randomizer(0, kind, [size + dummies, 0, kept], { inputs });
+      const epsilonDrawn = roundedUp(Math.log1p(Math.expm1(this.randomized.loss) / padding));
+      if (size !== ends || epsilonDrawn > epsilon * ROUNDING) this.refuse("an answer costs more than the file says");
+      this.cost = { kind: "answer", epsilon: epsilonDrawn };
+    } else {
+      this.randomized = this.randomizer(0, kind, parameters, { inputs: ends + 1, epsilon });
+      this.cost = this.randomized.cost;
+    }
     this.width = Math.ceil(this.randomized.widths.reduce((sum, each) => sum + each, 0) / 8);
     this.mean(meaning);
   }
@@ -66,7 +80,7 @@ export class Kind extends Questions {
         {
           attribute: "keys and numbers",
           responses: this.responses(0),
-          cost: this.randomized.cost,
+          cost: this.cost,
           shows: this.#shows(numbers),
         },
       ],
@@ -86,7 +100,7 @@ export class Kind extends Questions {
     const held = numbers.flatMap((number, place) => (number === undefined ? [] : [place]));
     const slot = uniform(words, Math.max(held.length, this.padding));
     const word = words.next();
-    if (slot >= held.length) return 2 * this.keys.length;
+    if (slot >= held.length) return 2 * this.keys.length + (this.hasSlots ? slot - held.length : 0);
     const place = held[slot];
     return 2 * place + Number(word < threshold(this.keys[place].share(numbers[place])));
   }

@@ -15,6 +15,8 @@ final class PairCollection extends TurnCollection {
   private final boolean clips;
   private final long padding;
   private final Randomizer randomizer;
+  private final boolean hasSlots;
+  private final Cost cost;
 
   PairCollection(Document document, String meaning, List<?> all, Turns turns) {
     super(document, meaning, turns);
@@ -40,9 +42,22 @@ final class PairCollection extends TurnCollection {
     require(
         padding >= 1 && padding <= Integer.MAX_VALUE && padding == mechanism.count("padding", padding),
         "the meaning has another padding than the document");
-    randomizer = new Randomizer(meant.get(4), meant.get(5));
-    require(randomizer.parameter(0) == 2L * keys.size() + 1, "the randomizer of the meaning does not fit its keys");
-    randomizer.requireAtMost(mechanism.positive("epsilon"), "an answer");
+    long ends = 2L * keys.size();
+    List<?> parameters = (List<?>) meant.get(5);
+    // Of direct, slots without a key have a value each, and what is drawn hides behind what might have been.
+    hasSlots = "direct".equals(meant.get(4)) && parameters.size() == 3 && parameters.get(1).equals(padding);
+    if (hasSlots) {
+      require(parameters.get(0).equals(ends), "the randomizer of the meaning does not fit its keys");
+      randomizer = new Randomizer("direct", Arrays.asList(ends + padding, 0L, parameters.get(2)));
+      double nats = Math.log1p(Math.expm1(randomizer.loss()) / padding);
+      require(nats <= mechanism.positive("epsilon") * (1 + 1e-12), "an answer costs more than the document says");
+      cost = Cost.once(Cost.roundedUp(nats));
+    } else {
+      randomizer = new Randomizer(meant.get(4), parameters);
+      require(randomizer.parameter(0) == ends + 1, "the randomizer of the meaning does not fit its keys");
+      randomizer.requireAtMost(mechanism.positive("epsilon"), "an answer");
+      cost = randomizer.cost();
+    }
   }
 
   @Override
@@ -75,7 +90,7 @@ final class PairCollection extends TurnCollection {
   public Charge charge(Object held, Secret secret, Secret tags) {
     Charge charge = new Charge(name(), false);
     String tag = tags == null ? null : Charge.tag(tags, madeOf((Double[]) held));
-    charge.shown.add(new Charge.Shown(fingerprintHex() + " 0", "keys and numbers", randomizer.cost(), tag));
+    charge.shown.add(new Charge.Shown(fingerprintHex() + " 0", "keys and numbers", cost, tag));
     return charge;
   }
 
@@ -106,6 +121,6 @@ final class PairCollection extends TurnCollection {
         return 2L * i + (isLarge ? 1 : 0);
       }
     }
-    return 2L * held.length;
+    return 2L * held.length + (hasSlots ? slot : 0);
   }
 }

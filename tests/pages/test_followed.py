@@ -24,8 +24,8 @@ TUTORIALS = (
     "docs/operate/worker.md",
 )
 
-#: Seconds for which the application is watched: a window, its idle timeout and its grace have passed.
-WATCHED_SECONDS = 30
+#: Seconds for which the application is watched: on a busy machine, too, a window has then ended with its grace.
+WATCHED_SECONDS = 60
 
 #: Seconds in which all commands of some pages are done; a busy machine takes several times as long as an idle one.
 FOLLOWED_SECONDS = 900

@@ -96,13 +96,11 @@ NAMES = "use at most 63 lower-case letters, digits, - and _, with a letter or di
             "2:34: mechanism.epsilon: epsilon=40.0 is beyond the resolution of 2^-32 with 2 values",
         ),
         # Windows.
-        ("60s", "1.5h", f"6:16: window.size: '1.5h' {NOT_A_DURATION}"),
         ("60s", "9" * 4_301 + "d", "6:16: window.size: '" + "9" * 40 + "' is too long; at most 36600d"),
         ("60s", "٣s", f"6:16: window.size: '٣s' {NOT_A_DURATION}"),
         ("size: 60s", "size: 60s, hop: 7s", "6:26: window.hop: size must be a whole multiple of hop"),
         ("size: 60s", "size: 1d, hop: 1ms", f"6:25: window.hop: size is 86,400,000 times hop; at most {MAX_PANES:,}"),
         # The sample.
-        ("window:", "sample: 0\nwindow:", "6:9: sample: it should be greater than or equal to"),
         ("window:", "sample: 1.5\nwindow:", "6:9: sample: it should be less than or equal to 1"),
         ("window:", "sample: few\nwindow:", "6:9: sample: 'few' is not a number"),
         # Estimates.
@@ -227,15 +225,6 @@ def test_attributes_in_another_order_have_another_fingerprint() -> None:
     first, second = TEXT.splitlines()[3:5]
     swapped = TEXT.replace(f"{first}\n{second}", f"{second}\n{first}")
     assert JointCollection.parse(swapped).fingerprint != JointCollection.parse(TEXT).fingerprint
-
-
-@settings(deadline=None)
-@given(documents())
-def test_a_collection_is_rebuilt_unchanged_from_its_document(document: dict[str, Any]) -> None:
-    collection = JointCollection.parse(yaml.safe_dump(document, allow_unicode=True))
-    again = JointCollection.model_validate(collection.document)
-    assert again == collection
-    assert again.fingerprint == collection.fingerprint
 
 
 SURVEY = JointCollection.parse(TEXT)

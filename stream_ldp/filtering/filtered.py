@@ -155,6 +155,7 @@ def filter_window(
     reports: float,
     elapsed: int,
     final: bool,
+    forgotten: int = 1,
     spread: NDArray[np.float64] | None = None,
     places: NDArray[np.intp] | None = None,
     prior: FrequencyPrior | None = None,
@@ -176,6 +177,7 @@ def filter_window(
         permanent=returning,
         reports=reports,
         elapsed=elapsed,
+        forgotten=forgotten,
         spread=spread,
         places=places,
         prior=prior,
@@ -191,6 +193,7 @@ def filter_numbers(
     permanent: NDArray[np.float64] | float,
     reports: float,
     elapsed: int = 1,
+    forgotten: int = 1,
     spread: NDArray[np.float64] | None = None,
     places: NDArray[np.intp] | None = None,
     prior: FrequencyPrior | None = None,
@@ -221,7 +224,9 @@ def filter_numbers(
     )
     if past is None:
         return filter_step(None, found, noise, scale=spread, reports=reports)
-    return filter_known(past, places, found, noise, scale=spread, reports=reports, elapsed=elapsed, prior=prior)
+    return filter_known(
+        past, places, found, noise, scale=spread, reports=reports, elapsed=elapsed, forgotten=forgotten, prior=prior
+    )
 
 
 def places_among(names: Sequence[Hashable], past: Sequence[Hashable]) -> NDArray[np.intp]:

@@ -88,16 +88,25 @@ class Drift(NamedTuple):
     evidence: FloatArray
 
     @classmethod
-    def learn(cls, squares: FloatArray, known: FloatArray, steps: FloatArray, evidence: FloatArray) -> Self:
+    def learn(
+        cls,
+        squares: FloatArray,
+        known: FloatArray,
+        steps: FloatArray,
+        evidence: FloatArray,
+        *,
+        forgotten: int = 1,
+    ) -> Self:
         """Learn it from one window; all arrays but `evidence` have one shape.
 
         squares: (y_k - m_k)^2, unbiased.
         known: variance of y_k - m_k without drift.
         steps: what a drift of 1 adds to it.
         evidence: that of earlier windows.
+        forgotten: number of windows by which that is older, each of which takes a part of its weight.
         """
         likelihood = _log_likelihoods(squares, known, steps)
-        remembered = _FORGETTING * evidence
+        remembered = _FORGETTING**forgotten * evidence
         weights = _normalised(remembered + likelihood)
         # With equal weights, the drifts are those of a population of which nothing is known.
         scaled = np.exp(likelihood - likelihood.max())
@@ -238,6 +247,7 @@ def filter_step(
     scale: FloatArray,
     reports: float,
     elapsed: int = 1,
+    forgotten: int = 1,
     prior: FrequencyPrior | None = None,
 ) -> Updated:
     """Estimate numbers from a window, with the gains of least error, and from those before it.
@@ -247,6 +257,7 @@ def filter_step(
     scale: c_k, positive.
     reports: number of reports of the window.
     elapsed: number of windows since the one before.
+    forgotten: see `Drift.learn`.
     prior: the distribution of the numbers, if those here were chosen by their estimates.
     """
     total = noise.sampling + noise.fresh + noise.permanent
@@ -261,7 +272,7 @@ def filter_step(
         )
     steps = elapsed * scale
     expected, known = _expected(past, noise, prior)
-    drift = Drift.learn((found - expected) ** 2, known, steps, past.evidence)
+    drift = Drift.learn((found - expected) ** 2, known, steps, past.evidence, forgotten=forgotten)
     if drift.jumped:
         return Updated(
             mean=found,
@@ -300,6 +311,7 @@ def filter_known(
     scale: FloatArray,
     reports: float,
     elapsed: int = 1,
+    forgotten: int = 1,
     prior: FrequencyPrior | None = None,
 ) -> Updated:
     """Estimate numbers as `filter_step` does, of which only some have a past; the others are estimated alone.
@@ -317,6 +329,7 @@ def filter_known(
         scale=scale[known],
         reports=reports,
         elapsed=elapsed,
+        forgotten=forgotten,
         prior=prior,
     )
 

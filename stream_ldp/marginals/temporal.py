@@ -46,6 +46,7 @@ def filtered_estimate(
         returning=returning,
         reports=reports,
         elapsed=task.elapsed(collection.window.size_ms),
+        forgotten=task.forgotten(collection.window),
         final=task.final,
         spread=spread,
     )

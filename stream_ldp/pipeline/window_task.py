@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from stream_ldp.collection import Series
+from stream_ldp.collection import AUTO_PERIOD, Series
 from stream_ldp.pipeline.answer import AnswerT
 from stream_ldp.pipeline.statistics import merged
 
 if TYPE_CHECKING:
+    from stream_ldp.collection.collection import Window
     from stream_ldp.pipeline.statistics import Statistic
 
 SeriesT = TypeVar("SeriesT", bound=Series)
@@ -56,6 +57,14 @@ class WindowTask(Generic[SeriesT, AnswerT]):
         """Return the number of windows of this size since the previous final, at least 1."""
         before = self.before
         return 1 if before is None else max(1, (self.window_ms - before.window.start_ms) // size_ms)
+
+    def forgotten(self, window: Window) -> int:
+        """Return by how many windows what the previous final has learnt of the drift is older: see `Drift.learn`.
+
+        Where a period is sought, the finals until it is found have learnt from windows of another sort, and that
+        numbers jump. So all windows since the previous final count, and that is soon forgotten.
+        """
+        return self.elapsed(window.size_ms) if window.period_ms == AUTO_PERIOD else 1
 
     def counts(self, statistic: type[StatisticT]) -> tuple[tuple[float, tuple[StatisticT, ...]], ...]:
         """Return `windows`, all of whose counts are of one type.

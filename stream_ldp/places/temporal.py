@@ -50,5 +50,6 @@ def filtered_shares(
         returning=returning,
         reports=users,
         elapsed=task.elapsed(collection.window.size_ms),
+        forgotten=task.forgotten(collection.window),
         final=task.final,
     )

@@ -323,6 +323,7 @@ def _recurrence(collection: JointCollection, task: WindowTask[EstimateSpec, Esti
         returning=1.0 if collection.returning is None else collection.returning,
         permanent=collection.mechanism.permanent_share,
         elapsed=task.elapsed(window.size_ms),
+        forgotten=task.forgotten(window),
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.collection import AUTO_PERIOD
 from stream_ldp.mechanisms.privacy_loss import UNCHANGED_SET
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.statistics import ReportSums
@@ -54,7 +55,10 @@ def solve(collection: ItemCollection, task: WindowTask[PhaseSeries, Ranking]) ->
     counts_itemsets = phase.number == schedule.phases > items_found
     learnt = None
     if collection.is_temporal and phase.number == items_found and sums.reports:
-        estimate, learnt, earlier = filter_epoch(estimate, earlier, epoch=epoch, reports=sums.reports)
+        seeks = collection.window.period_ms == AUTO_PERIOD
+        estimate, learnt, earlier = filter_epoch(
+            estimate, earlier, epoch=epoch, reports=sums.reports, seeks_period=seeks
+        )
     ranking_reports = (*(() if before is None else before.reports_per_phase), sums.reports)
     plausibility = oracle.plausibility(sums.values)
     # As `published_of_window` says, for every phase so far.

@@ -28,14 +28,16 @@ class FilteredEpoch(NamedTuple):
 
 
 def filter_epoch(
-    estimate: RankingEstimate, earlier: EarlierEpochs | None, *, epoch: int, reports: int
+    estimate: RankingEstimate, earlier: EarlierEpochs | None, *, epoch: int, reports: int, seeks_period: bool = False
 ) -> FilteredEpoch:
     """Estimate the candidates of an epoch's last phase with previous epochs.
 
     estimate: that of the epoch alone.
     earlier: what the last epoch with a result has left; None if there was none.
     reports: number of reports of the last phase, at least 1.
+    seeks_period: whether a period is sought: see `WindowTask.forgotten`.
     """
+    elapsed = 1 if earlier is None else epoch - earlier.epoch
     items, alone = estimate.items, estimate.frequency
     doubt = np.zeros(len(items)) if estimate.unseen is None else estimate.unseen
     places = places_among(items.tolist(), () if earlier is None else earlier.items)
@@ -45,7 +47,8 @@ def filter_epoch(
         estimate.standard_error,
         permanent=_squared_share(doubt, estimate.standard_error),
         reports=float(reports),
-        elapsed=1 if earlier is None else epoch - earlier.epoch,
+        elapsed=elapsed,
+        forgotten=elapsed if seeks_period else 1,
         places=places,
     )
     if earlier is not None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from stream_ldp.collection import AUTO_PERIOD
 from stream_ldp.filtering.filtered import filter_window, places_among, returning_share
 from stream_ldp.strings.answer import FilteredStrings
 from stream_ldp.strings.method import MIN_SCORE, select_reported
@@ -69,13 +70,15 @@ def filter_strings(
     names += others
     supports = method.supports(windows, symbols)
     places = places_among(names, () if past is None else past.strings)
+    elapsed = 1 if past is None else max(1, (task.window_ms - past.start_ms) // collection.window.size_ms)
     shares = filter_window(
         None if past is None else past.shares,
         supports.frequency,
         supports.standard_error,
         returning=returning,
         reports=float(np.mean(supports.reports)) if names else float(task.reports),
-        elapsed=1 if past is None else max(1, (task.window_ms - past.start_ms) // collection.window.size_ms),
+        elapsed=elapsed,
+        forgotten=elapsed if collection.window.period_ms == AUTO_PERIOD else 1,
         final=task.final,
         places=places,
         prior=tried.prior,

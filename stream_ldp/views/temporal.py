@@ -94,6 +94,7 @@ def filter_fit(
         returning=returning,
         reports=reports,
         elapsed=task.elapsed(window.size_ms),
+        forgotten=task.forgotten(window),
         final=task.final,
         spread=spread,
         places=None if before is None else places_among(_names(of, collection), _names(before.of, collection)),

@@ -54,7 +54,14 @@ def relative_errors(
                 before = known[-elapsed] if known else None
                 known.append(
                     filter_window(
-                        before, found, noise, returning=0.0, reports=float(USERS), elapsed=elapsed, final=True
+                        before,
+                        found,
+                        noise,
+                        returning=0.0,
+                        reports=float(USERS),
+                        elapsed=elapsed,
+                        forgotten=elapsed if way == "found" else 1,
+                        final=True,
                     )
                 )
             if number >= DAYS * PERIOD // 2:

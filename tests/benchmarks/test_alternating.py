@@ -13,7 +13,10 @@ def test_where_day_and_night_alternate_the_window_a_period_before_says_more_than
 
 
 def test_a_period_that_is_found_helps_where_populations_alternate_and_harms_nowhere() -> None:
-    """Seeded, with 2 of the 20 repeats of the table, which has 0.49 beside 0.66, and the same in the others."""
+    """Seeded, with 2 of the 20 repeats of the table, which has 0.50 beside 0.66, 0.46 beside 0.98, and the same
+    in the others.
+    """
     for stream, truth in STREAMS.items():
         found = relative_errors(truth, repeats=2)
-        assert found["found"] < (0.9 if stream == "day and night alternate" else 1.03) * found["last"], stream
+        most = {"day and night alternate": 0.75, "the other population in each window": 0.55}.get(stream, 1.03)
+        assert found["found"] < most * found["last"], stream

@@ -137,3 +137,12 @@ def test_windows_without_reports_take_weight_from_the_past() -> None:
         for elapsed in (1, 10)
     )
     assert near > 1.5 * far, (near, far)
+
+
+def test_what_is_older_by_several_windows_says_as_much_less_of_the_drift() -> None:
+    known, steps = np.full(3, 1e-4), np.full(3, 0.25)
+    evidence = Drift.learn(np.full(3, 0.09), known, steps, np.zeros(len(DRIFTS))).evidence
+    still = np.full(3, 1e-4)
+    drifts = [Drift.learn(still, known, steps, evidence, forgotten=windows).variance for windows in (1, 2, 6, 1_000)]
+    assert drifts == sorted(drifts, reverse=True)
+    assert drifts[-1] == pytest.approx(Drift.learn(still, known, steps, np.zeros(len(DRIFTS))).variance)

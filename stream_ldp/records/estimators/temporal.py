@@ -71,11 +71,13 @@ class Recurrence:
     returning: r, share of a window's users who report in all windows, in [0, 1].
     permanent: share of a report's noise that is permanent, in [0, 1]: see `Mechanism.permanent_share`.
     elapsed: number of windows since the one before; more than 1 if some had no reports.
+    forgotten: see `Drift.learn`.
     """
 
     returning: float
     permanent: float
     elapsed: int = 1
+    forgotten: int = 1
 
 
 def fits(past: Past, sizes: tuple[int, ...]) -> bool:
@@ -180,7 +182,9 @@ def filter_window(past: Past, window: Prior, recurrence: Recurrence) -> Filtered
     known = noise.of_difference(past.variances, past.permanent)
     steps = np.full(retained.shape, float(recurrence.elapsed))
     distances = residuals / (N * retained**2)
-    drift = Drift.learn(distances[varying], known[varying], steps[varying], past.evidence)
+    drift = Drift.learn(
+        distances[varying], known[varying], steps[varying], past.evidence, forgotten=recurrence.forgotten
+    )
     spread = known + drift.variance * steps
     innovations = np.where(varying, (means - before) / (retained * np.sqrt(spread)), 0.0)
     scores = filtered_scores(_scores(past, window), innovations)

@@ -252,7 +252,8 @@ async def test_brokers_wait_the_longer_the_more_partitions_there_are_and_hardly_
         while len(waits) < 7:
             await fetcher.fetched_records([], 0.01)
     assert waits[-7:] == sorted(waits[-7:])
-    assert {50, 100, 200, 400, 800} <= set(waits)
+    # A fetch that was under way may come back empty before the first that hurries, and has doubled the wait.
+    assert {100, 200, 400, 800} <= set(waits) <= {50, 100, 200, 400, 500, 800}
     assert max(waits) == 800, "two partitions"
 
 

@@ -144,7 +144,8 @@ The first point is measured by
   [views](mechanisms.md#joint-distributions-of-many-attributes-views).
 * Longer windows have more users. Windows without users in common learn from the previous ones: see
   [how accurate](accuracy.md).
-* `stream-ldp plan survey.yaml` states the errors to expect for 1,000 to 1,000,000 reports, before anybody reports.
+* `stream-ldp plan survey.yaml` states the errors to expect for 1,000 to 1,000,000 reports, before anybody reports;
+  with `--data`, those of users like the ones in a table of yours.
 * Read the standard errors of an answer: if they are as large as the frequencies, too few users have reported.
 """)
     return "\n".join(parts)

@@ -56,12 +56,13 @@ def changing() -> Iterator[str]:
     )
     yield (
         "| changes | refuse | charge by value | `loloha`: at most | on average | its error, at the cost of charging "
-        "by value |"
+        "by value | bits | `d-bit-flip`: at most | their error |"
     )
-    yield "|---:|---:|---:|---:|---:|---:|"
+    yield "|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     for each in change_plans(kind_of(collection).changing(collection)):
         costs = (each.refused, each.by_value, each.by_bucket, each.by_bucket_on_average)
-        yield f"| {each.changes} | {' | '.join(map(shown_epsilon, costs))} | {each.error:.2f} |"
+        by_bits = f"{each.bits} | {shown_epsilon(each.by_bit)} | {each.bit_error:.2f}"
+        yield f"| {each.changes} | {' | '.join(map(shown_epsilon, costs))} | {each.error:.2f} | {by_bits} |"
 
 
 def channels() -> Iterator[str]:

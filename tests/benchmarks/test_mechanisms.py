@@ -26,12 +26,13 @@ def test_a_table_of_the_page_is_what_its_command_prints(name: str) -> None:
 
 def test_the_examples_of_the_page_are_collections() -> None:
     examples = map(parse_collection, re.findall(r"```yaml\n(collection.*?)```", PAGE, flags=re.DOTALL))
-    sampled, views, strings, pairs, baskets = examples
+    sampled, views, strings, ranges, pairs, baskets = examples
     assert isinstance(sampled, SampledCollection)
     assert [each.name for each in sampled.attributes] == ["diet", "sleep"]
     assert isinstance(views, ViewsCollection)
     assert isinstance(strings, StringCollection)
     assert strings.method.name == "pem"
+    assert isinstance(ranges, ViewsCollection)
     assert isinstance(pairs, PairsCollection)
     assert isinstance(baskets, ItemCollection)
     assert baskets.itemsets is not None

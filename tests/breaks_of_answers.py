@@ -414,6 +414,15 @@ def _more_for_all(original: Any) -> Any:
     return lambda name, size, *, epsilon, **more: original(name, size, epsilon=1.25 * epsilon, **more)
 
 
+def _more_for_keys(oracle: Any) -> Any:
+    """Choose the oracle of keys and numbers for 1.25 times the epsilon."""
+
+    def chosen(spec: Any, keys: int, *, padding: int) -> Any:
+        return oracle(spec.model_copy(update={"epsilon": 1.25 * spec.epsilon}), keys, padding=padding)
+
+    return chosen
+
+
 def _which_keys(original: Any) -> Any:
     """Leave the numbers out of what is held."""
     return lambda self, table: [
@@ -565,7 +574,7 @@ MORE: tuple[Break, ...] = (
               time_ms // 86_400_000)),
           subject=SURVEY, by=(CLIENT,)),
     Break(number=140, what="a key and its number spend 1.25 epsilon",
-          patch=_replacing(pairs_collection, "value_oracle", _more_for_all), subject=FEATURES, by=(EXACT, CLIENT)),
+          patch=_replacing(pairs_collection, "_oracle", _more_for_keys), subject=FEATURES, by=(EXACT, CLIENT)),
     Break(number=141, what="answers about keys keyed without the numbers",
           patch=_replacing(Question, "held", _which_keys), subject=FEATURES, by=(EXACT, CLIENT)),
     Break(number=142, what="slots of keys that are not held are never drawn",

@@ -111,7 +111,7 @@ class Plan(AskingPlan):
                 "estimated",
                 "response",
                 "asked",
-                *(f"{error.users:,} users" for error in self.attributes[0].errors),
+                *(quantity(error.users, "user") for error in self.attributes[0].errors),
             ),
             rows=tuple(
                 (
@@ -128,7 +128,11 @@ class Plan(AskingPlan):
         if any(each.distribution for each in self.attributes):
             yield Section(
                 title="Distributions, with the standard error to expect",
-                columns=("attribute", "of", *(f"{error.users:,} users" for error in self.attributes[0].errors)),
+                columns=(
+                    "attribute",
+                    "of",
+                    *(quantity(error.users, "user") for error in self.attributes[0].errors),
+                ),
                 rows=tuple(
                     (each.name, about, *(f"{error.standard_error:.4g}" for error in errors))
                     for each in self.attributes
@@ -148,7 +152,7 @@ def summary(collection: SampledCollection) -> str:
     questions = collection.questions
     return (
         f"{quantity(len(collection.attributes), 'attribute')}, each user asked about one at epsilon "
-        f"{shown_epsilon(questions.lifetime)}, {questions.bits} bits a report"
+        f"{shown_epsilon(questions.lifetime)}, {quantity(questions.bits, 'bit')} a report"
     )
 
 

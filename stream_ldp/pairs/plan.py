@@ -59,7 +59,7 @@ class Plan(AskingPlan):
         )
         yield Section(
             title="Keys, with the standard error to expect",
-            columns=("of", *(f"{error.users:,} users" for error in self.frequencies)),
+            columns=("of", *(quantity(error.users, "user") for error in self.frequencies)),
             rows=tuple(
                 (name, *(f"{error.standard_error:.4g}" for error in errors))
                 for name, errors in (("share who hold a key", self.frequencies), ("mean of its numbers", self.means))
@@ -72,7 +72,7 @@ def summary(collection: PairsCollection) -> str:
     """Describe a collection on one line."""
     return (
         f"{quantity(len(collection.keys.names), 'key')} with numbers, each user asked about one at epsilon "
-        f"{shown_epsilon(collection.questions.lifetime)}, {collection.bits} bits a report"
+        f"{shown_epsilon(collection.questions.lifetime)}, {quantity(collection.bits, 'bit')} a report"
     )
 
 

@@ -10,6 +10,7 @@ from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import ErrorPlan, Section, errors_in_short, guess_in_short
+from stream_ldp.quantity import quantity
 from stream_ldp.questions.plan import AskingPlan
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Plan(AskingPlan):
         seen = f"all reports of a user{', who has chosen the weakest noise,' if len(self.epsilons) > 1 else ''}"
         yield guess_in_short(max(self.epsilons), seen=seen, between="places of the same region")
         region = self.regions[0]
-        what = f"The standard error of the count of one of {region.places:,} places"
+        what = f"The standard error of the count of one of {quantity(region.places, 'place')}"
         yield errors_in_short(what, [(error.users, error.standard_error) for error in region.errors])
 
     def sections(self) -> Iterator[Section]:
@@ -71,7 +72,7 @@ class Plan(AskingPlan):
                 "places",
                 "epsilon",
                 "response",
-                *(f"{error.users:,} users" for error in self.regions[0].errors),
+                *(quantity(error.users, "user") for error in self.regions[0].errors),
             ),
             rows=tuple(
                 (
@@ -91,9 +92,9 @@ def summary(collection: PlaceCollection) -> str:
     """Describe a collection on one line."""
     tree, epsilons = collection.tree, collection.mechanism_spec.epsilon
     return (
-        f"{len(tree.places):,} places in {len(tree.regions):,} regions, each user states one of the user's choice, "
-        f"and is hidden within it at epsilon {' or '.join(map(shown_epsilon, epsilons))}, {collection.bits} bits a "
-        "report"
+        f"{quantity(len(tree.places), 'place')} in {quantity(len(tree.regions), 'region')}, each user states one of "
+        f"the user's choice, and is hidden within it at epsilon {' or '.join(map(shown_epsilon, epsilons))}, "
+        f"{quantity(collection.bits, 'bit')} a report"
     )
 
 

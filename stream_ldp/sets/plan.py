@@ -170,7 +170,7 @@ class Plan(AnyPlan):
         """Iterate over the method and its epochs, the privacy of a set, the phases, and their errors."""
         sampled = ("each epoch asks", f"{self.sample:.2%} of the users, others at every time")
         yield self.head(
-            ("method", f"{self.method}, for the top {self.k} of {self.items:,} items"),
+            ("method", f"{self.method}, for the top {self.k} of {quantity(self.items, 'item')}"),
             *(() if self.usual is None else (("usual method", self._choice(self.usual)),)),
             ("an epoch", f"{quantity(len(self.phases), 'phase')}, {shown_duration(self.epoch_ms)}"),
             ("epochs", f"{self.epochs}, with a result every {shown_duration(self.result_every_ms)}"),
@@ -243,7 +243,7 @@ def _itemsets_section(phase: PhasePlan) -> Section:
         notes=(
             f"Sets may hold more itemsets than phase {phase.number} counts. This adds a doubt, a share of the "
             "frequency: "
-            + ", ".join(f"{error.doubt:.0%} with {error.users:,} users" for error in phase.errors)
+            + ", ".join(f"{error.doubt:.0%} with {quantity(error.users, 'user')}" for error in phase.errors)
             + f". It is stated for sets that hold {held:g} of the itemsets on average, and their numbers fall "
             "geometrically; answers state that of their own sets.",
         ),
@@ -256,8 +256,9 @@ def summary(collection: ItemCollection) -> str:
     lifetime = epochs_epsilon(method, epochs=math.inf)
     memoised = "" if lifetime == math.inf else f", {shown_epsilon(lifetime)} a lifetime if a set does not change"
     return (
-        f"{collection.items.count:,} items, {method.name} for the top {method.k}, {collection.epochs} epochs of "
-        f"{quantity(len(method.phases), 'phase')} at epsilon {shown_epsilon(epoch_epsilon(method))}{memoised}"
+        f"{quantity(collection.items.count, 'item')}, {method.name} for the top {method.k}, {collection.epochs} "
+        f"epochs of {quantity(len(method.phases), 'phase')} at epsilon {shown_epsilon(epoch_epsilon(method))}"
+        f"{memoised}"
     )
 
 

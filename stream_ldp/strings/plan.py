@@ -82,7 +82,7 @@ class Plan(AnyPlan):
         """Iterate over the costs of a report, the questions, and the errors."""
         yield self.head(
             ("method", f"{self.method}, by {', '.join(self.randomizers)}"),
-            ("a report", f"{self.bits} bits, {quantity(self.report_bytes, 'byte')} with padding"),
+            ("a report", f"{quantity(self.bits, 'bit')}, {quantity(self.report_bytes, 'byte')} with padding"),
             ("each report of a window", quantity(self.state_bytes, "byte")),
             ("all reports of a user's lifetime", f"epsilon {shown_epsilon(self.epsilon)}, about one question"),
             ("each other string of the user", f"epsilon {shown_epsilon(self.changed)} more, at most"),
@@ -109,7 +109,7 @@ def summary(collection: StringCollection) -> str:
     return (
         f"strings of at most {collection.string.length} {unit} by {collection.method.name}, "
         f"{quantity(len(questions.questions), 'question')}, each user asked one at epsilon "
-        f"{shown_epsilon(questions.epsilon)}, {questions.bits} bits a report"
+        f"{shown_epsilon(questions.epsilon)}, {quantity(questions.bits, 'bit')} a report"
     )
 
 

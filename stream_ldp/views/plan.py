@@ -115,7 +115,7 @@ class Plan(AskingPlan):
     def sections(self) -> Iterator[Section]:
         """Iterate over the costs of a report, the designs, and RR-LDP in their place."""
         fresh = ("one report", f"epsilon {shown_epsilon(self.per_report)}, whose noise is partly fresh")
-        users = tuple(f"{each.users:,} users" for each in self.design.avd)
+        users = tuple(quantity(each.users, "user") for each in self.design.avd)
         yield self.head(
             ("all reports of a user's lifetime", f"epsilon {shown_epsilon(self.epsilon)}, between any two records"),
             (
@@ -173,8 +173,9 @@ class Plan(AskingPlan):
         views = self.design.avd[-1]
         record, attribute = (relation.avd[-1].avd for relation in self.relations)
         return (
-            f"With {views.users:,} users: to hide whole records, {'views' if views.avd <= record else 'rr-ldp'}; to "
-            f"hide single attributes, {'views' if views.avd <= attribute else 'rr-ldp'}."
+            f"With {quantity(views.users, 'user')}: to hide whole records, "
+            f"{'views' if views.avd <= record else 'rr-ldp'}; to hide single attributes, "
+            f"{'views' if views.avd <= attribute else 'rr-ldp'}."
         )
 
 
@@ -187,8 +188,8 @@ def summary(collection: ViewsCollection) -> str:
     questions = collection.questions
     return (
         f"{quantity(len(collection.attributes), 'attribute')} in {quantity(len(questions.questions), 'view')}, each "
-        f"user asked about one at epsilon {shown_epsilon(questions.epsilon)}, {questions.bits} bits a report, "
-        f"{quantity(len(collection.estimates), 'estimate')}"
+        f"user asked about one at epsilon {shown_epsilon(questions.epsilon)}, {quantity(questions.bits, 'bit')} a "
+        f"report, {quantity(len(collection.estimates), 'estimate')}"
     )
 
 

@@ -90,7 +90,7 @@ def problems_of(text: str) -> tuple[str, ...]:
         ("{size: 16}", "{}", "3:8: items: give either `size`, the number of items, or `names`, a list of them"),
         ("{size: 16}", "{size: 2, names: [a, b]}", "3:8: items: give either `size`, the number of items, or `names`"),
         ("{size: 16}", "{size: 0}", "3:15: items.size: it should be greater than or equal to 1"),
-        ("{size: 16}", "{size: 1}", "3:8: items: the domain has 1 items; from 2 to 1,048,576"),
+        ("{size: 16}", "{size: 1}", "3:8: items: the domain has 1 item; from 2 to 1,048,576"),
         ("{size: 16}", f"{{size: {MAX_DOMAIN + 1}}}", "3:15: items.size: it should be less than or equal to 1048576"),
         (
             "{size: 16}",

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator
 from stream_ldp.collection import Part
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.mechanisms.hadamard import MAX_HASH_BITS
+from stream_ldp.quantity import quantity
 from stream_ldp.sets.methods.combination import Combine
 from stream_ldp.sets.phases import MAX_CANDIDATES
 
@@ -43,7 +44,7 @@ def require_domain(domain: int) -> None:
     Raises:
         Misplaced: the number is too small or too large.
     """
-    require(2 <= domain <= MAX_DOMAIN, f"the domain has {domain:,} items; from 2 to {MAX_DOMAIN:,}")
+    require(2 <= domain <= MAX_DOMAIN, f"the domain has {quantity(domain, 'item')}; from 2 to {MAX_DOMAIN:,}")
 
 
 def _whole(value: object) -> object:

@@ -188,7 +188,7 @@ def test_what_is_missing_is_a_value_unless_such_rows_are_refused_or_left_out(tmp
         (["bathing,age", *(f"{i},{i}" for i in range(363))], (), JOINT, "131,769 cells; at most 131,072"),
         ([], (), "{mechanism: {kind: svim, k: 1, epsilon: 1}}", "empty; it needs a user's items on each line"),
         (["1,2"], (), "{mechanism: {kind: svim, k: 1, epsilon: 1}}", "people.csv:1: it has a comma"),
-        (["1"], (), "{mechanism: {kind: svim, k: 1, epsilon: 1}}", "the domain has 1 items"),
+        (["1"], (), "{mechanism: {kind: svim, k: 1, epsilon: 1}}", "the domain has 1 item"),
         (["1 2"], ("--wanted", "0.1"), "{mechanism: {kind: svim, k: 1, epsilon: 1}}", "which heavy-hitters does not"),
         (["1 2"], ("--label", "a"), "{mechanism: {kind: svim, k: 1, epsilon: 1}}", "a collection of sets"),
     ],

@@ -16,7 +16,7 @@ from tests.sets.methods.examples import build, method
     ("kind", "changes", "message"),
     [
         ("gfin", {}, "expected one of 'gfim', 'gfim-users', 'ldpminer', 'svim', 'loloha', got 'gfin'"),
-        ("gfim", {"domain": 1}, "the domain has 1 items; from 2 to 1,048,576"),
+        ("gfim", {"domain": 1}, "the domain has 1 item; from 2 to 1,048,576"),
         ("gfim", {"domain": 2**20 + 1}, "the domain has 1,048,577 items; from 2 to 1,048,576"),
         ("svim", {"epsilon": 22.5}, "phase 1 has an epsilon of 22.5; from 0.001 to 22"),
         ("gfim", {"split": (0.9999, 0.0001)}, "phase 2 has an epsilon of 0.0002; from 0.001 to 22"),
@@ -108,7 +108,7 @@ window: {size: 60s}
         ({"finalists: 3": "finalists: 7"}, ["9:14: mechanism.finalists: finalists is 7; from k, 2, to k_max, 6"]),
         ({"paper": "mean"}, ["10:12: mechanism.combine: expected 'paper' or 'variance', got 'mean'"]),
         ({"hash_bits: 1": "hash_bits: 9"}, ["11:14: mechanism.hash_bits: hash_bits is 9; from 1 (sampling SH) to 8"]),
-        ({"size: 16": "size: 1"}, ["12:8: items: the domain has 1 items; from 2 to 1,048,576"]),
+        ({"size: 16": "size: 1"}, ["12:8: items: the domain has 1 item; from 2 to 1,048,576"]),
         (
             {"gfim": "ldpminer"},
             [

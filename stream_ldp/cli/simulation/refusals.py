@@ -12,7 +12,6 @@ from stream_ldp.cli.echo import echo
 from stream_ldp.kafka.log import LogReader, existing_topics
 from stream_ldp.pipeline.wire import Header
 from stream_ldp.quantity import quantity
-from stream_ldp.service.dead_letters import DeadLetter
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -48,6 +47,9 @@ async def refusals_told(collection: Collection, settings: Settings) -> AsyncIter
 
 
 async def _tell(log: LogReader, collection: Collection) -> None:
+    # Not imported above: a command of clients begins without the service.
+    from stream_ldp.service.dead_letters import DeadLetter  # noqa: PLC0415
+
     refused: Counter[str] = Counter()
     with suppress(KafkaError):
         while records := await log.fetch(timeout_ms=_QUIET_MS):

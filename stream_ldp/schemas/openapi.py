@@ -458,8 +458,8 @@ def _require_token(paths: _Json) -> None:
 def page() -> _Json:
     """Describe the page."""
     static = resources.files("stream_ldp.page").joinpath("static")
-    files = sorted(path.name for path in static.iterdir())
-    media = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+    files = sorted(path.name for path in static.iterdir() if not path.name.endswith(".html"))
+    media = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
     events = _get(
         "events",
         "The answers that there are, and then each as it comes",

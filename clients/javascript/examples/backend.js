@@ -13,7 +13,7 @@ const answer = { bathing: "no", mobility: "some" };
 const calls = ["ada", "grace", "alan"].map(async (user) => reporter.report(answer, await ledgerOf(user)));
 console.log(await Promise.all(calls));
 
-// Those whose ledger refuses are told by their place, and all others report.
+// Users whose ledger refuses are listed by their place, and all others report.
 const users = await Promise.all(
   ["ada", "mary"].map(async (user) => ({ record: answer, ledger: await ledgerOf(user) })),
 );

@@ -28,7 +28,7 @@ await report("homes", { heating: "oil", owner: "yes" });
 await ledger.agree({ linked: true });
 await report("words", { word: "banana" });
 
-// Places: the user chooses the region that is told, and the epsilon that hides the place within it.
+// Places: the user chooses the stated region, and the epsilon that hides the place within it.
 await report("visits", { place: "d", region: "south", epsilon: 2 });
 
 // Key-value data: a number for each key that the user holds.

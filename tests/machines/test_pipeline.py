@@ -569,7 +569,8 @@ def test_a_broken_rule_fails_the_history_in_which_it_matters(
 @pytest.mark.parametrize("broken", [broken for broken, _ in CONTROLS[:3]], ids=_name)
 def test_the_machine_notices_a_broken_rule(broken: dict[str, object]) -> None:
     with pytest.raises(WrongError):
-        run(_machine("sliding", broken), histories=300)
+        # What is restored is not read again, so these rules would seldom matter.
+        run(_machine("sliding", {**broken, "restoring": None}), histories=300)
 
 
 def _machine(collection: str, broken: Mapping[str, object] | None = None) -> type[Pipeline]:

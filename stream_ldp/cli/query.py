@@ -172,7 +172,7 @@ def _draw(answers: Answers, file: Path, *, level: float, of: str | None, given: 
 def _ranges(between: Sequence[str]) -> tuple[tuple[float, float] | None, dict[str, tuple[float, float]] | None]:
     """Read two numbers without a name, or two for each of some names, or end the command."""
     if not between or (len(between) == 1 and "=" not in between[0]):
-        return (_ends(between[0]) if between else None), None
+        return (_ends(between[0], given=between[0]) if between else None), None
     found: dict[str, tuple[float, float]] = {}
     for each in between:
         name, _, numbers = each.rpartition("=")
@@ -180,18 +180,18 @@ def _ranges(between: Sequence[str]) -> tuple[tuple[float, float] | None, dict[st
             fail(f"--between {each}: with several ranges, each needs a name, such as age=20,40", code=2)
         if name in found:
             fail(f"--between {each}: {name} has a range already", code=2)
-        found[name] = _ends(numbers)
+        found[name] = _ends(numbers, given=each)
     return None, found
 
 
-def _ends(between: str) -> tuple[float, float]:
-    """Read two numbers, the smaller one first, or end the command."""
+def _ends(numbers: str, *, given: str) -> tuple[float, float]:
+    """Read two numbers, the smaller one first, or end the command, which names what was given."""
     try:
-        low, high = (float(part) for part in between.split(","))
+        low, high = (float(part) for part in numbers.split(","))
     except ValueError:
         low = high = math.nan
     if not low < high:
-        fail(f"--between {between}: expected two numbers, the smaller one first, such as 20,40", code=2)
+        fail(f"--between {given}: expected two numbers, the smaller one first, such as 20,40", code=2)
     return low, high
 
 

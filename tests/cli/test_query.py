@@ -209,6 +209,7 @@ def test_ranges_are_taken_as_a_table(command_line: Run, tmp_path: Path) -> None:
         for second, code, message in (
             ("30,50", 2, "each needs a name"),
             ("age=30,50", 2, "has a range already"),
+            ("size=40,20", 2, "--between size=40,20: expected two numbers, the smaller one first"),
             ("diet=1,2", 2, "each user of a sampled collection reports one attribute"),
         ):
             refused = command_line(query, file, "--between", "age=20,40", "--between", second)

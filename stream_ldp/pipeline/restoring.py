@@ -109,12 +109,15 @@ class Restoring:
         saved = self._lists.get(partition)
         if saved is None:
             return None
-        listed = saved.panes()
-        panes = [self._restored(pane, listed, saved) for pane in listed.panes]
-        whole = [pane for pane in panes if pane is not None]
-        if listed.file != self._file or len(whole) < len(panes):
+        listed, panes = saved.panes(), []
+        if listed.file != self._file:
             return None
-        return RestoredPanes(offset=listed.offset, id_key=bytes.fromhex(listed.id_key), panes=tuple(whole))
+        for each in listed.panes:
+            pane = self._restored(each, listed, saved)
+            if pane is None:
+                return None
+            panes.append(pane)
+        return RestoredPanes(offset=listed.offset, id_key=bytes.fromhex(listed.id_key), panes=tuple(panes))
 
     def _restored(self, pane: SavedPane, listed: PanesList, saved: Saved) -> RestoredPane | None:
         hashes = [self._hashes[digest].hashes() for digest in pane.hashes if digest in self._hashes]

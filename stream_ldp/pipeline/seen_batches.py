@@ -36,7 +36,7 @@ class BatchHash:
     """A hash of batch ids to 64 bits, drawn by a key from a strongly universal family.
 
     Each half is m_0 + m_1 w_1 + ... + m_4 w_4 modulo 2^64, for the four words w of an id, without its lower half.
-    Whoever does not have the multipliers m makes two ids of the same hash with a probability of 2^-64, whatever the
+    Without the multipliers m, an attacker makes two ids of the same hash with a probability of 2^-64, whatever the
     ids (Lemire and Kaser, "Strongly universal string hashing is fast", 2014, section 2.1: MULTILINEAR).
     """
 

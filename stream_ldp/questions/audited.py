@@ -124,54 +124,73 @@ def _changing(randomizer: Randomizer, about: str) -> tuple[list[Claim], list[Row
     Returns:
         For each number of reports and of changes, what the ledger charges; and what changes show beside it.
     """
-    small = randomizer
-    while small.inputs > _CHANGING_INPUTS and small.small() != small:
-        small = small.small()
+    small, claims, shown = _small(randomizer), [], []
     cost: Any = small.cost
-    claims, shown = [], []
-
-    def claim(changes: int, reports: float, *, claimed: float, enumerated: float) -> Claim:
-        alike = f"any two users who change at the same times, {quantity(changes, 'change')}"
-        of = {"question": "any", "about": about, "neighbours": alike, "reports": reports}
-        return Claim(about=of, claimed=claimed, enumerated=enumerated)
-
     # Infinitely many reports of each input show the memoised responses to all inputs, and nothing else.
     with contextlib.suppress(TooManyReports):
         for reports in _CHANGING_REPORTS:
-            alike, any_two = changing_epsilons(small, reports=reports)
-            for changes, loss in sorted(alike.items()):
-                paid = charged(cost, values=min(changes + 1, small.inputs), reports=reports)
-                claims.append(claim(changes, reports, claimed=paid, enumerated=loss))
-            constant = {"neighbours": "any two users", "reports": reports, "if_constant": small.loss(reports=reports)}
-            shown.append({**constant, "enumerated": any_two})
+            found, row = _of_reports(small, about, reports=reports, constant=small.loss(reports=reports))
+            claims += found
+            shown.append(row)
         alike, _ = changing_epsilons(small.memoised, reports=small.inputs)
         most = cost.responses_loss(responses=small.inputs, reports=math.inf)
-        claims.append(claim(small.inputs - 1, math.inf, claimed=most, enumerated=alike[small.inputs - 1]))
+        last = small.inputs - 1
+        claims.append(_changed(about, last, reports=math.inf, claimed=most, enumerated=alike[last]))
     return claims, shown
 
 
 def _shared(randomizer: Randomizer, about: str) -> tuple[list[Claim], list[Row]]:
     """Enumerate answers that are repeated, of an input that changes until all answers are shown; as `_changing`."""
+    small = _small(randomizer)
+    try:
+        claims, row = _of_reports(small, about, reports=small.inputs, constant=small.epsilon)
+    except TooManyReports:
+        return [], []
+    return claims, [row]
+
+
+def _small(randomizer: Randomizer) -> Any:
+    """Return a randomizer of the same sort, of few enough inputs for all their changes to be enumerated."""
     small = randomizer
     while small.inputs > _CHANGING_INPUTS and small.small() != small:
         small = small.small()
-    reports, claims = small.inputs, []
-    cost: Any = small.cost
-    try:
-        alike, any_two = changing_epsilons(small, reports=reports)
-    except TooManyReports:
-        return [], []
-    for changes, loss in sorted(alike.items()):
-        of = {
-            "question": "any",
-            "about": about,
-            "neighbours": f"any two users who change at the same times, {quantity(changes, 'change')}",
-            "reports": reports,
-        }
-        paid = charged(cost, values=min(changes + 1, small.inputs), reports=reports)
-        claims.append(Claim(about=of, claimed=paid, enumerated=loss))
-    shown = {"neighbours": "any two users", "reports": reports, "if_constant": small.epsilon, "enumerated": any_two}
-    return claims, [shown]
+    return small
+
+
+def _of_reports(small: Any, about: str, *, reports: int, constant: float) -> tuple[list[Claim], Row]:
+    """Enumerate so many reports of an input that changes.
+
+    constant: their loss where it does not.
+
+    Returns:
+        For each number of changes, what the ledger charges; and what changes show beside it.
+
+    Raises:
+        TooManyReports: there are too many to enumerate.
+    """
+    alike, any_two = changing_epsilons(small, reports=reports)
+    claims = [
+        _changed(
+            about,
+            changes,
+            reports=reports,
+            claimed=charged(small.cost, values=min(changes + 1, small.inputs), reports=reports),
+            enumerated=loss,
+        )
+        for changes, loss in sorted(alike.items())
+    ]
+    return claims, {
+        "neighbours": "any two users",
+        "reports": reports,
+        "if_constant": constant,
+        "enumerated": any_two,
+    }
+
+
+def _changed(about: str, changes: int, *, reports: float, claimed: float, enumerated: float) -> Claim:
+    alike = f"any two users who change at the same times, {quantity(changes, 'change')}"
+    of = {"question": "any", "about": about, "neighbours": alike, "reports": reports}
+    return Claim(about=of, claimed=claimed, enumerated=enumerated)
 
 
 def _asked(question: Question) -> tuple[tuple[int, ...], Randomizer]:

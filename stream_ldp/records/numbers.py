@@ -126,10 +126,9 @@ class NumberAxis(MessagePart):
         """Return the part of the users of each cell, or of its `finer` parts, whose number is from low to high."""
         bounds = self._bounds(finer)
         held = np.diff(self._below(bounds))
-        inside = self._below(np.clip(high, bounds[:-1], bounds[1:])) - self._below(
-            np.clip(low, bounds[:-1], bounds[1:])
-        )
-        even = (np.clip(high, bounds[:-1], bounds[1:]) - np.clip(low, bounds[:-1], bounds[1:])) / np.diff(bounds)
+        first, last = (np.clip(end, bounds[:-1], bounds[1:]) for end in (low, high))
+        inside = self._below(last) - self._below(first)
+        even = (last - first) / np.diff(bounds)
         return np.where(held > _NOBODY, inside / np.maximum(held, _NOBODY), even)
 
     def shares(self, *, finer: int = 1) -> NDArray[np.float64]:
@@ -156,13 +155,13 @@ class NumberAxis(MessagePart):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Box:
-    """Ranges of some numbers of a joint distribution, and attributes that are told apart.
+    """Ranges of some numbers of a joint distribution, and attributes whose values are kept apart.
 
     joint, errors: of each cell, with an axis for each attribute.
     deviations: components of the covariance of the cells, shape (components, ...); what they lack of the squared
         errors is independent.
     numbers: by axis, the number and the least and the largest of it.
-    kept: axes whose values are told apart, in the order of the result's; all others are summed over.
+    kept: axes whose values are kept apart, in the order of the result's; all others are summed over.
     """
 
     joint: NDArray[np.float64]

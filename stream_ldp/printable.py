@@ -33,9 +33,8 @@ _AN_UNSEEN = re.compile(f"[{UNSEEN}]")
 def printable(text: str) -> str:
     r"""Write characters that are not seen, such as those that a terminal obeys, as Python writes them.
 
-    An attacker who makes a string frequent, writes a topic or sends a file could otherwise clear the screen of those
-    who look at it, turn their text around, begin a line that looks like one of ours, or show one string as if it were
-    another.
+    An attacker who makes a string frequent, writes a topic or sends a file could otherwise clear a reader's screen or
+    turn the text around. A line could begin like one of ours, and one string could look like another.
 
     >>> printable("apple pie\x1b[2J\n")
     'apple pie\\x1b[2J\\n'

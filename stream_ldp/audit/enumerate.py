@@ -3,7 +3,7 @@
 Nothing is sampled, and no statement of a mechanism about itself is trusted: its own code runs once for each way in
 which its decisions may turn out. A mechanism takes seven kinds of decisions (`stream_ldp.mechanisms.Entropy`); the
 client makes them of random words (`WordEntropy`). Each outcome is made by that same code, of words at its edge: the
-last word below a threshold or the first that is not, and for a uniform integer, a word that must be drawn again
+last word below a threshold, or the first that is not. For a uniform integer, it is a word that must be drawn again,
 followed by the last that gives the outcome. So an edge that is off by one word shows as another distribution. That
 the words of very many responses, which are compared bit by bit (`randomness.lanes`), decide as whole words do is for
 its tests to show.

@@ -1,7 +1,7 @@
 """Epsilon of records by enumeration of all inputs and all outputs.
 
-The symbols of a report (the bits of a one-hot code, or the value that is sent for an attribute) are independent,
-given the record, and so are the permanent responses to two different values. The likelihood ratio of an output is
+The symbols of a report are the bits of a one-hot code, or the value that is sent for an attribute. Given the record
+they are independent, and so are the permanent responses to two different values. The likelihood ratio of an output is
 therefore the product of the ratios of its symbols, and is largest where each of them is. So the outputs of one symbol
 after the other are enumerated, which finds the largest ratio over all outputs of all symbols. A symbol that has the
 same history in both records has the ratio 1 whatever it sends.

@@ -1,8 +1,8 @@
 """The attacks that randomizers, and oracles of item sets among them, have to withstand.
 
 The attacker sees each report together with what it supports. A single bit of a Hadamard response says nothing of a
-value: what does is whether a sign agrees with its row, and of a set, with how many of its items the signs agree, and
-how many different codes its items have in the row.
+value: what does is whether a sign agrees with its row. Of a set, it is the number of items with which the signs
+agree, and the number of different codes that its items have in the row.
 
 Sets may be larger than the l items that a set is padded to, up to all items: such sets are attacked too.
 """
@@ -223,8 +223,9 @@ def same_for_all(items: NDArray[np.intp], users: int) -> tuple[NDArray[np.intp],
 def extended(oracle: FrequencyOracle, rows: NDArray[np.uint8], compared: Sets) -> NDArray[np.uint8]:
     """Extend rows by what they support, and how they could.
 
-    These are the number of values of each set that a row supports, less those of the next set, how many different
-    codes the values have, whether the row supports any of them, and whether it supports each of the first.
+    These are the number of values of each set that a row supports, less those of the next set; the number of
+    different codes that the values have; whether the row supports any of them; and whether it supports each of the
+    first.
     """
     counted = [each[:_COUNTED] for each in compared]
     supported = [oracle.supported(rows, each) for each in counted]

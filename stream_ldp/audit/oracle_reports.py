@@ -2,7 +2,7 @@
 
 An oracle is enumerated in miniature, where values, sets, paddings and hashes are few. Here it is enumerated as
 wide as it is. The parts of a report that are drawn first, whatever the user holds, such as the rows of a hash, are
-given in a few ways, and all that is drawn after them is played. So the loss of some pairs of values or sets is found
+fixed in a few ways. All that is drawn after them is played. So the loss of some pairs of values or sets is found
 exactly: of sets with one code less than the l slots, as many, and one more, and of the values and dummies at the ends
 of the domain. How a slot of a set is drawn is enumerated for sets of all these sizes, too.
 """

@@ -98,9 +98,9 @@ def audit(
     attacker derives a lower bound of epsilon from their reports, which is shown beside the claimed epsilon. It comes
     close to epsilon where the reports that tell the two apart are frequent enough. With --exact, epsilon is
     enumerated from the probabilities with which the code produces its outputs. With --client, the reporters of a
-    collection run as in an application, with restarts, for users who hold something else, and whatever is seen of
-    them beside their perturbed rows must not depend on it. With --through, a client in another language runs, as a
-    process, and all that leaves it is compared with the specification.
+    collection run as in an application, with restarts, for users with different values. All that is seen of them
+    beside their perturbed rows must not depend on these values. With --through, a client in another language runs, as
+    a process, and all that leaves it is compared with the specification.
     """
     if through is not None and not client:
         fail("--through belongs to --client: give both", code=2)

@@ -31,9 +31,8 @@ _LEVELS = tuple(LogLevel)
 def begin_log(settings: Settings, *, libraries: bool = False, stream: TextIO | None = None) -> None:
     """Write the log to a stream, in the form and of the level that the settings ask for.
 
-    In JSON each line is an object with `time` (UTC), `level`, `logger` and `message`, and, where a line is about
-    something that has a name, its names and numbers as fields. SIGUSR1 lowers the level by one step, which gives more
-    lines, and SIGUSR2 raises it.
+    In JSON each line is an object with `time` (UTC), `level`, `logger` and `message`. Names and numbers of a line's
+    subject are fields too. SIGUSR1 lowers the level by one step, which gives more lines, and SIGUSR2 raises it.
 
     libraries: whether the Kafka clients and Faust log too, which prints the values of messages.
     stream: standard error if not given.

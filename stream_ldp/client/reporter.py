@@ -53,13 +53,13 @@ class Reporter(Sender):
             await reporter.stopped()
 
     Each is made from the set that is held at that moment, and a user who comes late reports to the rounds that are
-    still open. Privacy does not depend on what the service asks: a report is perturbed by the collection's own method
-    at the collection's own epsilon, and the ledger refuses a second report to the same phase of an epoch, also after
-    a restart. Rounds that the collection never asks are logged, counted in `refused`, and get no report. When the
-    budget does not pay for a round, it is passed over with a warning; a cheaper one may still get a report, and where
-    it is the budget of a day that is spent, one of the next day. When the budget pays for none, reporting ends:
-    `report` and `stopped` raise BudgetExceeded. The end of the block does not, since nothing was lost. Anything else
-    that ends reporting is raised by `report`, by `stopped` and by the end of the block.
+    still open. Privacy does not depend on what the service asks: the collection's own method perturbs a report at the
+    collection's own epsilon. The ledger refuses a second report to the same phase of an epoch, also after a restart.
+    Rounds that the collection never asks are logged, counted in `refused`, and get no report. When the budget does
+    not pay for a round, it is passed over with a warning; a cheaper one may still get a report, and where it is the
+    budget of a day that is spent, one of the next day. When the budget pays for none, reporting ends: `report` and
+    `stopped` raise BudgetExceeded. The end of the block does not, since nothing was lost. Anything else that ends
+    reporting is raised by `report`, by `stopped` and by the end of the block.
 
     A record is perturbed before `report` returns or waits; from then on there are only its noisy bits. A method
     that waits may be cancelled, and several tasks may share a reporter.
@@ -303,7 +303,7 @@ class Reporter(Sender):
         """Report for each of many users who are asked, as a backend does for its users.
 
         To a collection that asks in rounds, they report to all rounds of some epochs, from the first in which all
-        have time to, and this returns when the last has ended.
+        have time to report. The call returns when the last epoch has ended.
 
         With their ledgers, each report is counted in its user's before it leaves, and a user whose terms do not allow
         it is left out. Without, what they spend is not counted here, which is logged as a warning.
@@ -328,9 +328,9 @@ class Reporter(Sender):
 
         Raises:
             DataError: a record of a table does not fit the collection; none is sent.
-            ValueError: an encoded value is not one of its attribute's (the batches before it are sent), there is not
-                one secret and one ledger for each user, a ledger is of a user with another secret, a secret belongs
-                to the user of `report`, whose ledger would not count it, or there are epochs without rounds.
+            ValueError: an encoded value is not one of its attribute's (the batches before it are sent); there is not
+                one secret and one ledger for each user; a ledger is of a user with another secret; a secret belongs
+                to the user of `report`, whose ledger would not count it; or there are epochs without rounds.
             LinkingRefused, TooManyValues, BudgetExceeded, LedgerError: see `on_refused`.
             DeliveryError: reports were lost; these are not all sent.
             RuntimeError: the reporter is closed.

@@ -51,9 +51,9 @@ class Table:
     def to_csv(self) -> str:
         """Return the table as CSV with a header line; what is not known is empty, and times are ISO 8601.
 
-        Text that a spreadsheet would take for a formula, which begins with =, +, -, @, a tab or a carriage return and
-        is no number, has an apostrophe before it. So has text that begins with one: to drop one apostrophe at
-        the beginning of a cell has the text again. Numbers stay as they are.
+        Text that a spreadsheet would take for a formula has an apostrophe before it: it begins with =, +, -, @, a tab
+        or a carriage return, and is no number. So has text that begins with one: to drop one apostrophe at the
+        beginning of a cell has the text again. Numbers stay as they are.
         """
         rows = ([row.get(name) for name in self.columns] for row in self.rows)
         return "".join(csv_line(cells) for cells in (self.columns, *rows))

@@ -1,9 +1,9 @@
 """The local level model: a Kalman filter for numbers that move from one window to the next.
 
 Each of the numbers d_k that a window estimates is a random walk: from one window to the next, it moves by a step of
-variance v c_k, with v the drift and c_k the number's own scale. So what a window leaves to the next is its estimate
-m_k and that estimate's mean squared error s_k, and before the next window's reports d_k is known with variance
-V_k = s_k + v c_k (Kalman, 1960; Harvey, 1989, section 4.1). With a gain K_k and the window's own estimate y_k,
+variance v c_k, with v the drift and c_k the number's own scale. So a window leaves its estimate m_k, and the mean
+squared error s_k of that estimate, to the next. Before the next window's reports, d_k is known with variance V_k =
+s_k + v c_k (Kalman, 1960; Harvey, 1989, section 4.1). With a gain K_k and the window's own estimate y_k,
 
     m_k' = m_k + K_k (y_k - m_k).
 
@@ -17,9 +17,9 @@ without p_k, which stays, is
 
     s_k' = (1 - K_k)^2 V_k + K_k^2 Var e_k.
 
-The drift is learnt from how far each window is from what was expected, y_k - m_k ~ Normal(0, V_k + Var e_k + (1 -
-b_k)^2 Var p_k), with older windows counting less. Numbers that were chosen because they look large are expected to be
-less, by what all of them suggest (`FrequencyPrior`). If a window fits no drift seen so far, the population has
+The drift is learnt from the distance of each window from its expected value, y_k - m_k ~ Normal(0, V_k + Var e_k + (1
+- b_k)^2 Var p_k). Older windows count less. Numbers that were chosen because they look large are expected to be less,
+by what all of them suggest (`FrequencyPrior`). If a window fits no drift seen so far, the population has
 jumped: that window is estimated alone, and says nothing of the drift. Numbers that move while the others stay have
 more variance than the drift gives them (`tracking`).
 """

@@ -1,7 +1,7 @@
 """Open a port for an application, and bound what strangers can take of it.
 
-aiohttp alone inflates bodies before anybody looks at them, keeps silent connections for an hour, waits without end
-for a client that does not read, and takes as many connections as there are descriptors.
+aiohttp alone inflates bodies before anybody looks at them, and keeps silent connections for an hour. It waits without
+end for a client that does not read, and takes as many connections as there are descriptors.
 """
 
 from __future__ import annotations

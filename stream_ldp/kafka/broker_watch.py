@@ -3,7 +3,7 @@
 All parts of a worker retry by themselves for as long as the setting `outage` says, each at its own pace and with its
 own errors. The watch is what tells people: it asks on a connection of its own, every second.
 
-It connects with what the other clients were given at their start. They do not read their files again, so when a
+It connects with what the other clients were given at their start. They do not read their files again. So when a
 password or an authority has changed, the watch finds the brokers as closed as they do, and finds out whether what the
 files hold by now opens them: then a restart helps, and nothing else.
 """

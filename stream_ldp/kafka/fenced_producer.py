@@ -1,8 +1,9 @@
 """Write to a topic that one producer at a time may write to: the one that takes it shuts out all others.
 
-It is Kafka's own fence. The name of the topic is the transactional id: who takes it gets a new epoch from the
-brokers, which end the transaction of the previous one and refuse all that it still sends, be it frozen for an hour.
-So who takes the topic, and then reads it to its end, has seen all that there will be but for what it writes itself.
+It is Kafka's own fence. The name of the topic is the transactional id: its next holder gets a new epoch from the
+brokers. They end the transaction of the previous one and refuse all that it still sends, even if it was frozen for an
+hour. So who takes the topic, and then reads it to its end, has seen all that there will be but for what it writes
+itself.
 """
 
 from __future__ import annotations

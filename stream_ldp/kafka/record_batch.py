@@ -2,8 +2,8 @@
 
 The format is version 2 of Kafka's record batches, the only one that brokers have written since Kafka 3.0; see
 https://kafka.apache.org/documentation/#recordbatch. Nothing in aiokafka does it: its parser does not go by the length
-with which each record begins, and so ends at the first record that it cannot read, without the offset, key and value
-of that record, which its dead letter needs, and without all that follow.
+with which each record begins. So it ends at the first record that it cannot read, and gives neither the offset, key
+and value that a dead letter needs nor the records that follow.
 """
 
 from __future__ import annotations

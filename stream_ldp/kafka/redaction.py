@@ -1,6 +1,6 @@
 """Keep what proves who a client is out of the log of aiokafka.
 
-At the level DEBUG aiokafka logs every request as it was sent, and with it the password of SASL's PLAIN, the token of
+At the level DEBUG aiokafka logs every request as it was sent. With it come the password of SASL's PLAIN, the token of
 OAUTHBEARER, and the proofs of SCRAM, from which a weak password can be guessed.
 """
 

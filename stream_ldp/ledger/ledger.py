@@ -288,8 +288,8 @@ class Spending(_Part):
         The costs of reports of records add up over all permanent responses, of one collection and of several, because
         the responses are independent. Where p and q of a collection have changed, the same responses were shown
         through two settings of the noise, and the losses of both are added: the loss as a function of the
-        log-likelihood ratio of the instantaneous responses, ln[((2-f) e^x + f) / (f e^x + 2-f)], is concave and 0 at
-        0, so that the loss of a sum is at most the sum.
+        log-likelihood ratio of the instantaneous responses is ln[((2-f) e^x + f) / (f e^x + 2-f)]. It is concave and
+        0 at 0, so the loss of a sum is at most the sum.
         """
         # For each setting of the noise and number of reports, the permanent responses shown in so many of them.
         shown: Counter[tuple[ReportCost, int]] = Counter()
@@ -325,9 +325,9 @@ class Spending(_Part):
     def in_span(self, span_ms: int, *, time_ms: int, since: Spending) -> Spending:
         """Return this spending, with all that was spent since another one charged to the time, too.
 
-        Times are rounded up to the end of one of `SPAN_PARTS` parts of the span, so that few are remembered, and a
-        charge counts for longer than the span, by a part at most. What has counted for twice the span is forgotten:
-        so a clock that was ahead by less than the span has renewed nothing.
+        Times are rounded up to the end of one of `SPAN_PARTS` parts of the span, so that few are remembered. A charge
+        counts for longer than the span, by a part at most. What has counted for twice the span is forgotten: so a
+        clock that was ahead by less than the span has renewed nothing.
 
         span_ms: length of the days that have a budget of their own; 0 if none have, and nothing is remembered.
         """

@@ -55,11 +55,12 @@ class PrivacyLedger:
             ...
 
     The file holds the terms to which the user has agreed, counts, and a keyed digest of each different permanent
-    response. Anybody who reads it without the secret learns how often the user has reported to which collection, how
-    many values each attribute has had, in which epochs the user reported to each phase of an item collection, when
-    the last turn was, and what the last days have cost, but no value and no item. The file is sealed with the secret,
-    so that a change by anybody else is detected. So is an older copy of it that is put back by itself, since a second
-    file has the number of the newest update. Of copies of both, what was spent since is forgotten.
+    response. Without the secret, a reader of it learns no value and no item. It does show how often the user has
+    reported to each collection, and how many values each attribute has had. It shows the epochs of the reports to
+    each phase of an item collection, the time of the last turn, and the cost of the last days. The file is sealed
+    with the secret, so that a change by anybody else is detected. So is an older copy of it that is put back by
+    itself, since a second file has the number of the newest update. Of copies of both, what was spent since is
+    forgotten.
 
     Several processes and threads may spend from one file, under whatever name they know it.
     """
@@ -214,7 +215,7 @@ def load_or_create_user(
     """Load the secret in a file and the ledger beside it; create both if there is neither.
 
     A new user is logged as a warning: a user whose files are lost, or are looked for in another directory, begins
-    with a budget and permanent noise that are new, and what was spent before is not counted.
+    with a new budget and new permanent noise. What was spent before is not counted.
 
     secret_file: an absolute path for a new user, since a relative one would name another user in every directory. A
         symbolic link stands for its target, beside which the ledger is.

@@ -161,8 +161,8 @@ class Terms:
     assumption: what is assumed of the user's values from now on.
     max_values: v, the number of values that an attribute may have under `Assumption.VALUES`, and only there.
     linked: whether reports may carry a pseudonym that the user keeps for a period, where a collection asks for it, or
-        the seed of a user of strings, which is a permanent one. Epsilon is the same, since it holds for all reports
-        of a user together; who reads them learns which are one user's. Reports with fresh noise carry neither.
+        the seed of a user of strings, which is permanent. Epsilon is the same, since it holds for all reports of a
+        user together; who reads them learns which are one user's. Reports with fresh noise carry neither.
 
     >>> Terms(budget=4.0, per_day=1.0).assumption.value
     'constant'

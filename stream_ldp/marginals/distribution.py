@@ -2,7 +2,7 @@
 
 Expectation maximisation with smoothing (EMS; Li et al., 2020) smooths every distribution alike, however many reports
 there are, and so flattens what stands out. Here the square roots of the probabilities are a priori a random walk, the
-roughness penalty of Good and Gaskins (1971), whose steps each have a precision of their own, from a gamma
+roughness penalty of Good and Gaskins (1971). Each of its steps has a precision of its own, from a gamma
 distribution: steps of a Cauchy distribution, of which few may be large. The precisions are learnt from the reports
 (variational Bayes, as for automatic relevance determination; MacKay, 1994), so a value that many users share stays a
 peak beside a smooth rest. The curvature of the posterior density at its mode gives the errors (Laplace's

@@ -40,8 +40,8 @@ class SampledSpec(OracleSpec):
     kind: `sampled`.
     ask: what a question is about: `attributes`, one each.
     oracle: perturbs values; `auto` takes the one of least mean variance.
-    mean: perturbs numbers: `auto`, a square wave, which says most of their distribution, `hybrid`, the mixture of
-        least worst-case variance of the mean, harmony-mean, or mean-est for all numbers of a user at once.
+    mean: perturbs numbers: `auto`, a square wave, which says most of their distribution; `hybrid`, the mixture of
+        least worst-case variance of the mean; harmony-mean; or mean-est for all numbers of a user at once.
     """
 
     kind: Literal["sampled"]

@@ -1,14 +1,14 @@
 """Tests whether reports have as many set bits as RR-LDP gives them, against clients that send what they like.
 
-An honest report has, in an attribute of r values, one bit that is 1 with probability q* and r - 1 bits that are 1
+In an attribute of r values, an honest report has one bit that is 1 with probability q*, and r - 1 bits that are 1
 with p* (Chu, Long and Liu, 2022, eqs. 8 and 9), whichever value is the user's. So the number of its set bits has a
 distribution that nobody's data can change. Reports whose numbers are distributed otherwise were not made by this
 mechanism, but by an attacker who crafts them (Cao, Jia and Gong, 2021; Li et al., 2025, detect by the same number),
 or by a broken client.
 
-The tests cannot find reports whose numbers of set bits are distributed as those of honest ones. An attacker who draws
-that number from the honest distribution and sets a target bit first, or who runs the honest mechanism on a false
-value, is not flagged at any share of the users; no test of reports alone can distinguish the latter from a user who
+The tests cannot find reports whose numbers of set bits are distributed as those of honest ones. At any share of the
+users, an attacker is not flagged who draws that number from the honest distribution and sets a target bit first, or
+who runs the honest mechanism on a false value; no test of reports alone can distinguish the latter from a user who
 has that value. `python -m tests.benchmarks.poisoning` prints what each attack gains and what is flagged.
 """
 
@@ -100,12 +100,12 @@ def batch_scores(
     design_effect: as for `check`, of all batches or of each; it matters most where a batch holds one user's reports.
 
     A positive score means too many bits, a negative one too few; beyond `BATCH_LIMIT` a batch is implausible. With S
-    set bits, known mean M and known variance V, the score is (S - M) / sqrt(V + |S - M| / 3): a z score, widened so
-    that P(|score| >= x) <= 2 exp(-x^2 / 2) for every number of reports and every channel, by Bernstein's inequality
-    (Boucheron, Lugosi and Massart, 2013, Corollary 2.11). A plain z reaches ten in one of a hundred single reports
-    of a binary attribute at f = 0.01 without an instantaneous response. The bound assumes that users report once;
-    with a design effect it holds in the limit of large batches. Reports padded to the expected total of set bits
-    are not found here, only by `check`.
+    set bits, known mean M and known variance V, the score is (S - M) / sqrt(V + |S - M| / 3): a z score, widened by
+    Bernstein's inequality (Boucheron, Lugosi and Massart, 2013, Corollary 2.11), so that P(|score| >= x) <= 2
+    exp(-x^2 / 2) for every number of reports and every channel. A plain z reaches ten in one of a hundred single
+    reports of a binary attribute at f = 0.01 without an instantaneous response. The bound assumes that users report
+    once; with a design effect it holds in the limit of large batches. Reports padded to the expected total of set
+    bits are not found here, only by `check`.
 
     It takes 0.8 ns for a report of 16 bits and 12 ns for one of 104, as measured.
 

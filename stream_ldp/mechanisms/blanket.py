@@ -1,6 +1,6 @@
 """The privacy blanket of a report: the part that its user does not decide, and how well it hides another report.
 
-Every report is made, with a chance that all inputs have in common, of a distribution that depends on no input, the
+With a chance that all inputs have in common, a report is drawn from a distribution that depends on no input, the
 blanket (Balle, Bell, Gascon and Nissim, 2019, "The privacy blanket of the shuffle model"). Of reports in random
 order, those of the blanket hide each other's users, whatever the rest of them hold.
 """
@@ -127,13 +127,13 @@ class Blanket:
     def delta(self, epsilon: float, *, reports: int) -> float:
         """Return delta for which shuffled reports are (epsilon, delta)-private; never below what is computed exactly.
 
-        With L = one - e^epsilon other of an outcome and Z = L with the chance `share`, else 0, delta is the mean of
-        the positive part of the sum of n independent Z, divided by n `share` (Balle et al., 2019, lemma 5.3, for any
-        two inputs, whatever the n - 1 other users hold, even if it is known which of them report what).
+        Let L = one - e^epsilon other of an outcome, and Z = L with the chance `share`, else 0. Then delta is the mean
+        of the positive part of the sum of n independent Z, divided by n `share` (Balle et al., 2019, lemma 5.3). It
+        holds for any two inputs, and whatever the n - 1 other users hold, even if their reports are known.
 
         The distribution of the sum is that of a grid: each Z is divided among both neighbours of its place, so that
         its mean stays, and the mean of a convex function can only grow. It is weighted by an exponential, so that the
-        sums that matter are not far out, and transformed (Koskela, Jalko, Prediger and Honkela, 2021, "Tight
+        sums that matter are not far out. Then it is transformed (Koskela, Jalko, Prediger and Honkela, 2021, "Tight
         differential privacy for discrete-valued mechanisms and for the subsampled Gaussian mechanism using FFT").
         What lies beyond the grid and the errors of the transforms are bounded and added.
 

@@ -1,9 +1,9 @@
 """The composition of one bound many times, numerically: epsilon for a delta, of what is done again and again.
 
-A mechanism's delta as a function of epsilon says all about how well two inputs are distinguished by it. Of a function
-that is never below it, there is a pair of distributions that are distinguished at least as well, and to compose the
-pair is to compose the mechanism, even where what is done next depends on what came before (Zhu, Dong and Wang, 2022,
-"Optimal accounting of differential privacy via characteristic function", theorem 10).
+A mechanism's delta as a function of epsilon says all about how well two inputs are distinguished by it. A function
+that is never below it belongs to a pair of distributions that are distinguished at least as well. To compose the pair
+is to compose the mechanism, even where the next step depends on the results of those before (Zhu, Dong and Wang,
+2022, "Optimal accounting of differential privacy via characteristic function", theorem 10).
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ class Losses:
     def of(cls, curve: Callable[[float], float], *, delta: float, most: float) -> Self:
         """Return the losses of a pair that is distinguished at least as well as by a curve of delta.
 
-        The curve is taken at whole multiples of a step, and lines between them are taken for it, as functions of
-        e^epsilon, in which every such curve is convex ("connect the dots"; Doroshenko, Ghazi, Kamath, Kumar and
-        Manurangsi, 2022).
+        The curve is taken at whole multiples of a step, with straight lines between them, as functions of e^epsilon,
+        in which every such curve is convex ("connect the dots"; Doroshenko, Ghazi, Kamath, Kumar and Manurangsi,
+        2022).
 
         curve: delta as a function of epsilon, in nats, for both orders of two inputs.
         delta: the least that losses are composed for.

@@ -245,8 +245,8 @@ class FrequencyOracle(BucketOracle, ValueRandomizer):
     def scale(self, *, padding: int) -> int:
         """Return the factor that turns `estimate` of reports into those of the sets that the users hold.
 
-        `estimate` estimates the share of the reports that were made from a value. A set reports a value that it
-        holds with probability 1 / l if one of l slots is drawn, so the share of the sets with the value is l times as
+        `estimate` estimates the share of the reports that were made from a value. If one of l slots is drawn, a set
+        reports a value that it holds with probability 1 / l. So the share of the sets with the value is l times as
         large. If a report is made of the whole set, the factor is 1.
 
         padding: l, number of slots that a set is padded to.

@@ -76,10 +76,9 @@ class HadamardResponse(FrequencyOracle):
     section 4.4). A dummy has a uniformly random hash.
 
     A report is t row indices of log2(rows) bits each and then the hash, whose bit i is for row i; 0 stands for +.
-    The first `rows` counters are signed sums, one for each row. The product of some rows of a report is again a row,
-    and for each non-empty choice of its rows, a report adds the product of their signs as sent, +1 or -1, to the sum
-    of that row. The other `rows` counters count how often each row was drawn, which is uniform whatever the values
-    are.
+    The first `rows` counters are signed sums, one for each row. The product of some rows of a report is again a row.
+    For each non-empty choice of its rows, a report adds the product of their signs as sent, +1 or -1, to the sum of
+    that row. The other `rows` counters count how often each row was drawn, which is uniform whatever the values are.
 
     size: number of values.
     epsilon: in nats. The argument is an upper bound; the field is the realised loss, lower by rounding to 2^-32.

@@ -104,8 +104,8 @@ class KRRSpec(MechanismSpec):
 class KRR(Mechanism):
     """A mechanism that names each attribute's value with probability p, or else one of its other values, uniformly.
 
-    p = e^epsilon / (e^epsilon + k - 1) for an attribute of k values (Wang, Blocki, Li and Jha, 2017, section 4.1),
-    rounded down so that the other values share the remaining of 2^32 words evenly: one word decides, and every
+    p = e^epsilon / (e^epsilon + k - 1) for an attribute of k values (Wang, Blocki, Li and Jha, 2017, section 4.1). It
+    is rounded down, so that the other values share the remaining words of 2^32 evenly: one word decides, and every
     probability is exact. What is named of a value is drawn once, permanently. Without `report_epsilon`, every report
     sends it; otherwise every report sends what a further k-RR, with noise of its own, makes of it.
 
@@ -284,8 +284,8 @@ class KRR(Mechanism):
     def permanent_share(self) -> float:
         """See `Mechanism.permanent_share`: 1 where every report of a user repeats the permanent response.
 
-        Otherwise, let the permanent response be the value with p, and each other one with q, and let a report send
-        it with a, and each other one with b = a - d. Functions of the named value have two parts that do not mix:
+        Otherwise, let the permanent response be the value with p, and each other one with q. Let a report send it
+        with a, and each other one with b = a - d. Functions of the named value have two parts that do not mix:
         whether it is the true one, with the squared correlation p (1 - p) d^2 / (s (1 - s)), s = b + p d; and which
         other one it is, with q d^2 / (b + q d).
         """

@@ -335,9 +335,9 @@ class Mechanism(ABC):
             of an average report has sent; or several such numbers. Reports do not say, but the operator of the
             clients knows their interval.
 
-        The reports of a user share the permanent response and are otherwise independent. For a function h of
-        a report, m of them have variance m Var h + m (m - 1) Var E[h | permanent response], and the last
-        is at most `permanent_share` times Var h.
+        The reports of a user share the permanent response and are otherwise independent. For a function h of a
+        report, m reports have variance m Var h + m (m - 1) Var E[h | permanent response]. The last is at most
+        `permanent_share` times Var h.
 
         Raises:
             ValueError: fewer than one report per user.

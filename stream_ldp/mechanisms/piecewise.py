@@ -36,11 +36,12 @@ class PiecewiseResponse(Randomizer):
     """A randomizer of a number in [-1, 1] that sends one of m + w outcomes, most likely one of w near its own.
 
     The number is first rounded at random to one of the m + 1 points of an even grid. From point i, one of the
-    outcomes i to i + w - 1, the plateau, is sent with probability p = w e^epsilon / (w e^epsilon + m), uniformly, and
-    otherwise one of the m other outcomes. The mean outcome is linear in i, so that a linear function of the outcome
-    estimates the number without bias. It is the piecewise mechanism (Wang et al., 2019, Algorithm 2), or the square
-    wave (Li et al., 2020), on a finite grid: its probabilities are exact. With one step and a plateau of one outcome
-    it is the coin of Duchi, Jordan and Wainwright (2018), which Harmony uses (Nguyen et al., 2016, Algorithm 2).
+    outcomes i to i + w - 1, the plateau, is sent with probability p = w e^epsilon / (w e^epsilon + m). Otherwise it
+    is one of the m other outcomes. Both are uniform. The mean outcome is linear in i, so that a linear function of
+    the outcome estimates the number without bias. It is the piecewise mechanism (Wang et al., 2019, Algorithm 2), or
+    the square wave (Li et al., 2020), on a finite grid: its probabilities are exact. With one step and a plateau of
+    one outcome it is the coin of Duchi, Jordan and Wainwright (2018), which Harmony uses (Nguyen et al., 2016,
+    Algorithm 2).
 
     steps: m, number of steps of the grid.
     width: w.
@@ -158,7 +159,7 @@ def coin(epsilon: float) -> PiecewiseResponse:
 def square_wave(epsilon: float) -> PiecewiseResponse:
     """Return the response that says most of a distribution, whose plateau is that of the square wave.
 
-    The width 2 b, as a share of the range, is (eps e^eps - e^eps + 1) / (e^eps (e^eps - 1 - eps)), the one of most
+    The width 2 b, as a share of the range, is (eps e^eps - e^eps + 1) / (e^eps (e^eps - 1 - eps)). It has the most
     mutual information (Li et al., 2020, section 5.3); it tends to 1 for a small epsilon.
 
     Raises:

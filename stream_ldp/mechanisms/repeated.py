@@ -29,10 +29,10 @@ from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 def repeated_loss(permanent: int, fresh: int, *, size: int = 2, reports: float) -> float:
     """Return the loss of so many reports that show one permanent response through fresh noise, in nats; rounded up.
 
-    With p = permanent / 2^32, q = (1 - p) / (k - 1) and x = (((2^32 - fresh) / fresh) / (k - 1))^reports, it is
-    ln[(p + (k - 1) q x) / (q + (p + (k - 2) q) x)]: the likelihood ratio is largest where all reports say the same
-    (for one report of two values, Arcolezi et al., 2023, theorem 3.5). It grows with the number of reports towards
-    ln(p / q). For two values it is concave in it; for more, the second report may lose more than the first.
+    Let p = permanent / 2^32, q = (1 - p) / (k - 1) and x = (((2^32 - fresh) / fresh) / (k - 1))^reports. It is ln[(p
+    + (k - 1) q x) / (q + (p + (k - 2) q) x)]: the likelihood ratio is largest where all reports say the same (for one
+    report of two values, Arcolezi et al., 2023, theorem 3.5). It grows with the number of reports towards ln(p / q).
+    For two values it is concave in it; for more, the second report may lose more than the first.
 
     permanent, fresh: chances to keep the value, in units of 2^-32, each above 1 / k.
     size: k, number of values.

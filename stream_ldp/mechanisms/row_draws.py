@@ -50,9 +50,8 @@ def uneven_draws(indices: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArr
     indices: bits of the row numbers that were drawn, 0 or 1, uint8, shape (n, bits), one batch after another.
     counts: reports of each batch, int64, shape (batches,), each at least 1, their sum n.
 
-    Each bit of a uniform row number is a fair coin, so among n reports it is set n / 2 times, up to
-    sqrt(n ln(2 bits / 10^-9) / 2) more or less (Hoeffding, 1963). 49 reports of one and the same row are found at 20
-    bits.
+    Each bit of a uniform row number is a fair coin. So among n reports it is set n / 2 times, up to sqrt(n ln(2 bits
+    / 10^-9) / 2) more or less (Hoeffding, 1963). 49 reports of one and the same row are found at 20 bits.
     """
     bits = indices.shape[1]
     set_bits = np.add.reduceat(indices, np.cumsum(counts) - counts, axis=0, dtype=np.int64)

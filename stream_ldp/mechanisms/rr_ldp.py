@@ -248,9 +248,9 @@ class RRLDP(Mechanism):
         """See `Mechanism.permanent_share`.
 
         For independent bits it is the largest one of a single bit, and for binary variables the maximal correlation
-        is the plain one: with a = P(permanent bit is 1) and s = P(reported bit is 1), the square of it is a (1 - a)
-        (q - p)^2 / (s (1 - s)). It is 1 without an instantaneous response, where a user's reports are copies, and
-        small with f.
+        is the plain one: with a = P(permanent bit is 1) and s = P(reported bit is 1), its square is a (1 - a) (q -
+        p)^2 / (s (1 - s)). It is 1 without an instantaneous response, where a user's reports are copies, and small
+        with f.
         """
         p, q = self.response
         channel = self.channel()
@@ -270,8 +270,8 @@ class RRLDP(Mechanism):
     def linked_odds(self, ones: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
         """See `Mechanism.linked_odds`: T ones among the W reports of a bit tell all that the reports tell.
 
-        With L = q^T (1 - q)^(W - T) / (p^T (1 - p)^(W - T)), the odds of a permanent 1, and c the chance that the
-        permanent bit is inverted, they are ((1 - c) L + c) / (c L + 1 - c): the more reports, the nearer to those of
+        Let L = q^T (1 - q)^(W - T) / (p^T (1 - p)^(W - T)) be the odds of a permanent 1, and c the chance that the
+        permanent bit is inverted. They are ((1 - c) L + c) / (c L + 1 - c): the more reports, the nearer to those of
         the permanent bit itself.
         """
         if not self.links:

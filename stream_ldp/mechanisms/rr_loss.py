@@ -25,7 +25,7 @@ def rr_epsilon(*, flip: float, response: tuple[float, float], neighbours: int, r
     reports: t, or math.inf for all.
 
     For t = 1 this is m ln[q*(1-p*) / (p*(1-q*))], m times eq. 11 of Chu, Long and Liu (2022), which forgets the m;
-    over a lifetime it is 2 m ln((2-f)/f), their eq. 10. In between it is m (ln U_t + ln D_t), U_t the likelihood
+    over a lifetime it is 2 m ln((2-f)/f), their eq. 10. In between it is m (ln U_t + ln D_t), with U_t the likelihood
     ratio of t ones for a rising bit and D_t that of t zeros for a falling one. It holds while the record does not
     change.
 

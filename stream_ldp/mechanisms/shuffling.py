@@ -1,10 +1,10 @@
 """What a reader of sums alone learns of one of many reports: amplification by shuffling.
 
-Sums of reports do not depend on whose report is whose. So a reader who sees nothing but sums, and answers computed
-from them, sees no more than the reports in random order, in which those of others may hide a user's own. How far
-they do is bounded numerically: for any report of a local epsilon as in section 3 of Feldman, McMillan and Talwar
-(2021, "Hiding among the clones"), and for one whose distribution has a simple form by its `Blanket`, which is several
-times tighter. What is computed is raised by more than its rounding errors: no bound is below the exact one.
+Sums of reports do not depend on whose report is whose. So a reader of sums, and of answers computed from them, sees
+no more than the reports in random order. Among these, the reports of others may hide a user's own. How far they do is
+bounded numerically: for any report of a local epsilon as in section 3 of Feldman, McMillan and Talwar (2021, "Hiding
+among the clones"). Where a report's distribution has a simple form, its `Blanket` is several times tighter. What is
+computed is raised by more than its rounding errors: no bound is below the exact one.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _RAISED = 1e-6
 def shuffled_delta(epsilon: float, *, local: float, reports: int, tail: float = 1e-18) -> float:
     """Return delta for which shuffled reports are (epsilon, delta)-private, for any change of one user's input.
 
-    Each report is made with fresh noise at a local epsilon of at most `local`, by a user who makes no other. With
-    C ~ Bin(reports - 1, e^-local), A ~ Bin(C, 1/2) and B ~ Bern(e^local / (e^local + 1)), delta is the divergence
-    sup_S P(S) - e^epsilon Q(S) of P, the distribution of (A + B, C - A + 1 - B), from Q, that of (A + 1 - B,
-    C - A + B).
+    Each report is made with fresh noise at a local epsilon of at most `local`, by a user who makes no other. Let C ~
+    Bin(reports - 1, e^-local), A ~ Bin(C, 1/2) and B ~ Bern(e^local / (e^local + 1)). Let P be the distribution of (A
+    + B, C - A + 1 - B), and Q that of (A + 1 - B, C - A + B). Then delta is the divergence sup_S P(S) - e^epsilon
+    Q(S).
 
     epsilon, local: in nats.
     reports: n, number of reports.

@@ -98,7 +98,7 @@ def _keys(collection: PairsCollection, answers: Answers[PairsQuestion]) -> Itera
 def pairs_of(answers: Answers[PairsQuestion]) -> Pairs:
     """Estimate frequencies and means.
 
-    With the shares L and H of the answers that drew the low and the high end of a key, of one of so many slots, its
+    Let L and H be the shares of the answers that drew the low and the high end of a key, of one of so many slots. Its
     frequency is slots (L + H), and its mean is H / (L + H) of the range. The error of the mean is to the first order.
     A key whose frequency is not above 0 by 1.96 standard errors has no mean: nobody may hold it.
     """

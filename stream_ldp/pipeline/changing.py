@@ -201,7 +201,7 @@ def _error(of: ChangingValues, values: int) -> float:
 def _hashed_variance(of: ChangingValues, buckets: int, *, more: float = 1.0) -> float:
     """Return the variance of a share f = 1 / k that is estimated from one report of a bucket.
 
-    It is [f p (1 - p) + (1 - f) q (1 - q)] / (p - q)^2 (Wang, Blocki, Li and Jha, 2017, equation 1), where q is the
+    It is [f p (1 - p) + (1 - f) q (1 - q)] / (p - q)^2 (Wang, Blocki, Li and Jha, 2017, equation 1). Here q is the
     chance that another value's report names the bucket: 1 / g for random hashes.
 
     more: factor of both epsilons.

@@ -1,7 +1,8 @@
 """What liars can move: users who send any report that is valid, in place of what the mechanism makes of their data.
 
-No test of the reports is needed for this: the bound follows from what one report can add to an estimate (Cao, Jia and
-Gong, 2021, whose maximal gain attack attains it), and holds whatever the liars send and the honest users have.
+No test of the reports is needed for this: the bound follows from the most that one report can add to an estimate
+(Cao, Jia and Gong, 2021; their maximal gain attack attains it). It holds for all reports of liars and all values of
+honest users.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ class Leverage:
     def moved(self, *, liars: float, reports: int = 1) -> float:
         """Return the most that a share of liars can move the expectation of an unbiased estimate, up or down.
 
-        If a share s of the honest users is asked, and a share m of all users lies to the question, a share
-        m / (m + (1 - m) s) of its answers is theirs.
+        Let a share s of the honest users be asked, and a share m of all users lie to the question. Then a share m /
+        (m + (1 - m) s) of its answers is theirs.
 
         liars: in (0, 1).
         reports: number of all reports, by which counts grow.

@@ -2,7 +2,7 @@
 
 A hash has 8 bytes where an id has 16, and a table of numbers holds it in 13 to 27, where a set of ids takes 100 bytes
 each. Two ids that have one hash by chance cost the later batch, which is taken for a copy: among n batches of a pane
-and partition that happens with a probability of at most n^2 / 2^65, which is 1.1e-5 for the 20 million that
+and partition that happens with a probability of at most n^2 / 2^65. It is 1.1e-5 for the 20 million that
 `max_batches` allows, and 2.7e-8 for a million. The hash is keyed, so chosen ids do no better.
 """
 
@@ -36,8 +36,8 @@ class BatchHash:
     """A hash of batch ids to 64 bits, drawn by a key from a strongly universal family.
 
     Each half is m_0 + m_1 w_1 + ... + m_4 w_4 modulo 2^64, for the four words w of an id, without its lower half.
-    Without the multipliers m, an attacker makes two ids of the same hash with a probability of 2^-64, whatever the
-    ids (Lemire and Kaser, "Strongly universal string hashing is fast", 2014, section 2.1: MULTILINEAR).
+    Without the multipliers m, two ids of an attacker have the same hash with a probability of 2^-64, whatever the ids
+    (Lemire and Kaser, "Strongly universal string hashing is fast", 2014, section 2.1: MULTILINEAR).
     """
 
     def __init__(self, key: bytes) -> None:

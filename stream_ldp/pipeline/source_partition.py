@@ -1,7 +1,7 @@
 """The counting of one source partition: records in log order become partials, a checkpoint and a watermark.
 
-It is a pure state machine. Its counts of the open panes are a function of the log and of the committed idle advances,
-so that after a crash another worker arrives at the same partials by reading again from the checkpoint.
+It is a pure state machine. Its counts of the open panes are a function of the log and of the committed idle advances.
+So after a crash another worker arrives at the same partials by reading again from the checkpoint.
 """
 
 from __future__ import annotations
@@ -363,7 +363,7 @@ class SourcePartition:
     def advance_idle(self, others_ms: int | None) -> None:
         """Let an idle partition stop holding windows open.
 
-        Its watermark follows the furthest of the collection's other partitions, and also advances with the time since
+        Its watermark follows the furthest of the collection's other partitions. It also advances with the time since
         its last report, so that the last windows close when all partitions are silent. The advance takes effect with
         the next flush, which commits it, unless a record is counted before. It must not take effect sooner: were
         reports late by an advance that was never committed, the next owner would count other reports up to the same

@@ -37,9 +37,9 @@ def measure_windows(
 ) -> Iterator[Measured]:
     """Let users report in window after window, answer each, and compare its cells with what is true of its users.
 
-    Over the last three quarters of the windows: rmse of the published numbers, before_rmse of the previous final as
-    it was, and learnt_rmse of what is learnt from previous windows where it is beside the numbers, all as shares of
-    what a number can be; and coverage, the share of the numbers within their interval.
+    Over the last three quarters of the windows: rmse is of the published numbers, before_rmse of the unchanged
+    previous final, and learnt_rmse of numbers learnt from previous windows, where these stand beside the others. All
+    are shares of a number's range; and coverage, the share of the numbers within their interval.
 
     windows: number of windows, at least 2.
     returning: share of the users who report in all of them, with the permanent noise of one secret; where users take

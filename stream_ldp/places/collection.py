@@ -48,9 +48,9 @@ class PlaceSpec(Part):
     epsilon: the privacy losses, in nats; each user chooses one.
     oracle: perturbs places; `auto` takes the one of least mean variance for each size of a region.
     weights: how the answers of users with different epsilons are put together: `variance` gives those with a larger
-        epsilon more weight, which has less noise, and is unbiased only if within a region the choice of epsilon has
-        nothing to do with the place; `users` counts all alike, which is unbiased, and lets users who craft reports
-        choose the epsilon by which they move most.
+        epsilon more weight. It has less noise, and is unbiased only if within a region the choice of epsilon is
+        independent of the place; `users` counts all alike, which is unbiased, and lets users who craft reports choose
+        the epsilon by which they move most.
     """
 
     kind: Literal["places"]

@@ -26,8 +26,8 @@ _USERS_AT_ONCE = 2**14
 def _measure(trial: Trial[PlaceCollection]) -> Iterator[Measured]:
     """Measure the counts of places, as users report them, and as all would without regions at the least epsilon.
 
-    rmse and rmse_projected are the root mean squared errors of the raw and of the projected count of a place, and
-    rmse_expected what the standard errors give for the raw one; without weights.
+    rmse and rmse_projected are the root mean squared errors of the raw and of the projected count of a place.
+    rmse_expected follows from the standard errors of the raw one; without weights.
     """
     yield _measured("places", trial.collection, trial.people, trial)
     everyone = trial.people.copy()

@@ -93,8 +93,8 @@ class AskingCollection(CollectionOfQuestions):
 
         It is [name, "sampled", [[attribute, [value, ...] or [least, largest] or null], ...], [question, ...],
         [end, ...]]. A question is [[position of an attribute, ...], kind of randomizer, [parameter, ...]], with the
-        number of its cohort where values are hashed, and its users are those with words from the end before to its
-        own.
+        number of its cohort where values are hashed. Its users are those with words from the previous question's end
+        to its own.
         """
         questions = self.questions
         return [

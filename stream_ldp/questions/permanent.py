@@ -94,7 +94,7 @@ def settled(collection: HasQuestions, number: int, user: Table, *, secret: bytes
 def held_words(collection: HasQuestions, number: int, user: Table, *, key: bytes) -> KeyedWords:
     """Return the words of a key for one user's answer to a question, which depend on what the user holds of it.
 
-    They are those of `KeyedWords` with person "stream-ldp ans 1" and the data fingerprint || number of the question
+    They are those of `KeyedWords` with person "stream-ldp ans 1". The data are fingerprint || number of the question
     u16 || for each attribute in question, its number in the list i64, or the number itself f64; of an attribute whose
     values are hashed, the bucket i64.
 

@@ -115,8 +115,8 @@ QuestionT_co = TypeVar("QuestionT_co", bound=Question, covariant=True)
 class QuestionSet(Allocation, Generic[QuestionT_co]):
     """All questions of a collection, and the reports that answer one of them each.
 
-    A row is the number of its question, in no byte, one or two, as many as the numbers need, and then the answer,
-    followed by zeros up to the width of the widest. The reports to a question are counted by their number and the
+    A row begins with the number of its question, in as many bytes as the numbers need: none, one or two. The answer
+    follows, with zeros up to the width of the widest. The reports to a question are counted by their number and the
     counters of its randomizer; all these vectors, one after another, are one vector of sums.
     """
 
@@ -291,8 +291,8 @@ class QuestionSet(Allocation, Generic[QuestionT_co]):
     def plausibility(self, sums: NDArray[Any], *, reports_per_user: float) -> PlausibilityTest:
         """Test whether the questions and the answers are drawn as honest users draw them, whatever they hold.
 
-        Of the answers to a question, the rows of Hadamard matrices are compared with a uniform draw, and the number
-        of set bits with its mean, which is that of an honest one-hot code or Bloom filter.
+        Among the answers to a question, the rows of Hadamard matrices are compared with a uniform draw. The number of
+        set bits is compared with the mean of an honest one-hot code or Bloom filter.
 
         reports_per_user: sum m^2 / sum m over users with m reports each, who give the same answer in all of them.
         """

@@ -2,8 +2,8 @@
 
 The joint distribution is of cells, each a part of the range, and the distribution of each number is known more finely
 than that. Within a cell, users are spread as each number alone is, and depend on each other as the cells around do:
-the ratio of the joint to the product of its margins is interpolated between the middles of cells, and then fitted to
-the cells and to the numbers (iterative proportional fitting; Deming and Stephan, 1940).
+the ratio of the joint to the product of its margins is interpolated between the middles of cells. Then it is fitted
+to the cells and to the numbers (iterative proportional fitting; Deming and Stephan, 1940).
 """
 
 from __future__ import annotations

@@ -277,13 +277,13 @@ def cell_error(
 ) -> float:
     """Compute the expected standard error of one cell of a joint of attributes of these sizes, by linear estimation.
 
-    The unbiased estimate of a cell's share is the mean over reports of a product over its attributes of
-    (T - p*) / (q* - p*), with T = 1 if the report supports the cell's value and 0 otherwise. With s(pi) the second
-    moment of that factor for a bit that is 1 with probability pi,
+    The unbiased estimate of a cell's share is a mean over reports. Of each report it takes the product over the
+    attributes of (T - p*) / (q* - p*), with T = 1 if the report supports the cell's value and 0 otherwise. With s(pi)
+    the second moment of that factor for a bit that is 1 with probability pi,
 
         s(pi) = pi (q* - 2 p* q* + p*^2) / (q* - p*)^2 + (1 - pi) p* (1 - p*) / (q* - p*)^2,
 
-    its variance is (prod s(1 / r) - c^2) / N for a cell, c = 1 / cells, of N reports whose values are evenly spread
+    its variance is (prod s(1 / r) - c^2) / N for a cell, with c = 1 / cells, of N reports with evenly spread values
     (Wang et al., 2017, have the case of one attribute). Estimators that know that shares are not negative and add up
     to one do better where this error is large: use it to see whether any signal is to be expected.
 

@@ -1,9 +1,9 @@
 """Serve the collections of the registry: each begins, changes and ends while the worker runs, and fails alone.
 
-All workers of a collection have to count it in one version. Whoever changes one first registers it as paused, on
-which every worker ends its merging and no longer subscribes to its reports, and waits until no member of the group
-does (see `stream_ldp.service.pausing`). A worker that has not heard of it cannot count an old version beside the new
-one:
+All workers of a collection have to count it in one version. A change begins by registering the collection as paused.
+Every worker then ends its merging and no longer subscribes to its reports. The change waits until no member of the
+group subscribes (see `stream_ldp.service.pausing`). A worker that has not heard of it cannot count an old version
+beside the new one:
 
 * it is a member of the group and subscribes to them, so the change waits for it; or
 * it is none any more, since it has been frozen, and its commits are refused; or

@@ -300,12 +300,11 @@ class ItemCollection(Collection):
     def _meaning(self) -> list[Any]:
         """The fingerprint's input, which says all that the meaning of a report depends on.
 
-        It is [name, kind, phases, l, hash_bits or null, number of items or [name, ...], window size in ms, epochs],
-        and a phase is [target, beginning and end of its share, epsilon], with the chances of the permanent and the
-        fresh response at the end, in units of 2^-32, where it memoises, and the sizes of itemsets where it asks about
-        some. Window size and epochs are part of it, since
-        they determine which phase of which epoch an event time belongs to; k and the numbers of candidates are not,
-        since the rounds say what they change.
+        It is [name, kind, phases, l, hash_bits or null, number of items or [name, ...], window size in ms, epochs]. A
+        phase is [target, beginning and end of its share, epsilon]. One that memoises ends with the chances of the
+        permanent and the fresh response, in units of 2^-32. One that asks about itemsets ends with their sizes.
+        Window size and epochs are part of it, since they determine which phase of which epoch an event time belongs
+        to; k and the numbers of candidates are not, since the rounds say what they change.
         """
         return [
             self.name,

@@ -52,8 +52,8 @@ class ErrorPlan:
     users: number of users who report in the epoch.
     standard_error: standard error of its frequency.
     smallest: frequency above which no item that nobody holds is estimated, but in 1 of 20 epochs.
-    doubt: of an itemset, what larger sets add to the error, as a share of its frequency, where sets hold
-        `few_held` of the itemsets asked about on average, and their numbers fall geometrically; None of an item.
+    doubt: the error of an itemset that larger sets add, as a share of its frequency. Sets are taken to hold
+        `few_held` of the itemsets asked about on average, with numbers that fall geometrically; None of an item.
     """
 
     users: int

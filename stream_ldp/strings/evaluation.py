@@ -33,9 +33,9 @@ def _complete(document: dict[str, Any], table: KnownTable) -> None:
 def _measure(trial: Trial[StringCollection]) -> Iterator[Measured]:
     """Measure the ranking of all users.
 
-    found is the number of strings reported that are among the k truly most frequent ones, reported that of all
-    strings of the ranking, false that of the others, and nobodys that of those which nobody has; expected is the most
-    of these that the ranking itself says to expect, and covered the share of the strings reported whose true
+    found is the number of reported strings that are among the k truly most frequent ones. reported is the number of
+    all strings of the ranking, false that of the others, and nobodys that of strings which nobody has; expected is
+    the most of these that the ranking says to expect. covered is the share of the reported strings whose true
     frequency is within two standard errors, 1 if there are none.
     """
     collection, people, entropy = trial.collection, trial.people, SeededEntropy(trial.noise)

@@ -241,10 +241,9 @@ def select_reported(
 ) -> FoundStrings:
     """Return the k most frequent strings of those that stand out of the noise.
 
-    A string is reported if it is `MIN_SCORE` standard errors above 0, and if of the candidates, all of which might be
-    strings that nobody has, at most `MAX_FALSE` are expected to look as frequent (Bonferroni's bound on the number
-    of false ones). Of those that are tried again, what is left after they are shrunk towards others has to stand out
-    too.
+    A string is reported if it is `MIN_SCORE` standard errors above 0, and if at most `MAX_FALSE` of the candidates
+    are expected to look as frequent although nobody has them (Bonferroni's bound on the number of false ones). Of
+    those that are tried again, what is left after they are shrunk towards others has to stand out too.
 
     symbols: of the strings, shape (n, length).
     supports: of the strings.

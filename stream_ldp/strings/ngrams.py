@@ -1,8 +1,8 @@
 """RAPPOR-unknown (Fanti, Pihur and Erlingsson, 2016): a string is put together from pairs of its n-grams.
 
-A user sends, each through a RAPPOR of a third of epsilon, a hash of the string and its pairs of letters at two
-places, which are drawn whatever the string is. The server takes the frequent pairs of letters of each place, finds
-which of two places come together, and makes candidates of those that all do. The hashes tell their frequencies.
+A user sends a hash of the string and its pairs of letters at two places, each through a RAPPOR of a third of epsilon.
+The places are drawn whatever the string is. The server takes the frequent pairs of letters of each place, finds which
+of two places come together, and makes candidates of those that all do. The hashes tell their frequencies.
 """
 
 from __future__ import annotations

@@ -206,8 +206,8 @@ class StringQuestions(Allocation, Generic[QuestionT_co]):
     ) -> PlausibilityTest:
         """Test whether the questions and the seeds are drawn as honest users draw them, whatever they hold.
 
-        Of the seeds, each 4 of the 32 bits are compared with a uniform draw, and so is how often two different
-        reports have one seed, which are not one user's unless the string has changed; the p-value is that of either
+        Each 4 of the 32 bits of the seeds are compared with a uniform draw. So is the number of pairs of different
+        reports with one seed, which are not one user's unless the string has changed; the p-value is that of either
         test (Bonferroni's bound). A report that comes again as it is may be the same user's, and is counted once.
 
         reports_per_user: sum m^2 / sum m over users with m reports each, who send the same one in all of them.

@@ -30,9 +30,9 @@ def measure(
 
     That are as many records of other users (`real`), and those of the users, all with their most frequent label
     (`majority`). avd2, avd3 ... are the average variation distances of sets of as many attributes to those of the
-    users. accuracy is the share of the records kept apart whose label a classifier predicts that has learnt from the
-    records, auc the area under its receiver operating characteristic, left out if there are more labels than two, and
-    accuracy_real the accuracy of one that has learnt from the users' own records.
+    users. accuracy is that of a classifier which has learnt from the records, over the records kept apart. auc is the
+    area under its receiver operating characteristic, left out if there are more labels than two. accuracy_real is the
+    accuracy of a classifier that has learnt from the users' own records.
 
     label: the attribute that classifiers predict from the others.
     sets: by their number of attributes, the ascending positions of what is compared.

@@ -28,9 +28,9 @@ def expected_avd(
 ) -> float:
     """Return the mean AVD to expect of the joint distributions of some sets of attributes.
 
-    It is the noise of all margins, and of the dependence of each pair the lesser of its noise and itself, which a
-    shrunk estimate comes close to, added up in squares. What more than two attributes have in common beyond their
-    pairs is not in it.
+    It adds up in squares the noise of all margins and, for each pair, the lesser of its dependence and the
+    dependence's noise, which a shrunk estimate comes close to. What more than two attributes have in common beyond
+    their pairs is not in it.
 
     sizes: number of values of each attribute.
     information: inverse variance, for each user, of a cell of each attribute and pair, by ascending positions.
@@ -67,8 +67,8 @@ def _noise(sizes: Sequence[int], information: float) -> float:
 def rr_information(sizes: Sequence[int], *, epsilon: float) -> dict[tuple[int, ...], float]:
     """Return what RR-LDP tells of each attribute and pair, if all reports of a record cost epsilon.
 
-    Every attribute is a one-hot code whose bits are flipped with probability f / 2; the variance of one bit is
-    v = f/2 (1 - f/2) / (1 - f)^2, that of a cell of a pair v^2, since both bits are needed, and a likelihood estimate
+    Every attribute is a one-hot code whose bits are flipped with probability f / 2; the variance of one bit is v =
+    f/2 (1 - f/2) / (1 - f)^2, and that of a cell of a pair v^2, since both bits are needed. A likelihood estimate
     uses the other bits of the code as well: the part 1 - 1 / r of v is left with r values.
 
     Raises:

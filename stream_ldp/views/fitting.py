@@ -1,10 +1,10 @@
 """The fit: consistent joint distributions of any attributes, from the tables of views.
 
-Margins and pairs are combined over the views by inverse variance. The dependence of a pair, which is the difference
-to the product of its margins, is shrunk towards what the factors of all pairs make it, as far as all pairs show it to
-be noise (empirical Bayes; Robbins, 1956): the noise of a wide table is more than most dependence. Pairs are then put
-on the simplex (norm-sub; Wang et al., 2020) and fitted to their margins, and any further joint distribution is that
-of the most entropy with these pairs (iterative proportional fitting; Deming and Stephan, 1940).
+Margins and pairs are combined over the views by inverse variance. The dependence of a pair is its difference from the
+product of its margins. It is shrunk towards that of the factors of all pairs, as far as all pairs show it to be noise
+(empirical Bayes; Robbins, 1956): the noise of a wide table is more than most dependence. Pairs are then put on the
+simplex (norm-sub; Wang et al., 2020) and fitted to their margins, and any further joint distribution is that of the
+most entropy with these pairs (iterative proportional fitting; Deming and Stephan, 1940).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from stream_ldp.mechanisms import FrequencyOracle
 def marginal_variance(oracle: FrequencyOracle, cells: int) -> float:
     """Return the variance of a frequency in a marginal of so many cells, each the sum of as many cells of the view.
 
-    With L cells in the view and m of them in one of the marginal, it is m v (L - m) / (L - 1) + f (1 - f): v is the
+    With L cells in the view, and m of them in one of the marginal, it is m v (L - m) / (L - 1) + f (1 - f): v is the
     mean variance of the oracle for a cell; the factor is there where the errors of all cells sum to 0; f = m / L,
     because the users who are asked are a sample of all.
 
@@ -35,8 +35,8 @@ def marginal_variance(oracle: FrequencyOracle, cells: int) -> float:
 def contrast_noise(oracle: FrequencyOracle, cells: int) -> float:
     """Return the variance of the noise in an orthonormal contrast of a marginal of so many cells.
 
-    With L cells in the view, m of them in one of the marginal, and v the mean variance of the oracle for a cell, it
-    is m v, or m v L / (L - 1) where the errors of all cells sum to 0.
+    The view has L cells, m of them in one of the marginal, and v is the mean variance of the oracle for a cell. It is
+    m v, or m v L / (L - 1) where the errors of all cells sum to 0.
 
     cells: at least 1, a divisor of the oracle's size.
     """
@@ -47,11 +47,11 @@ def contrast_noise(oracle: FrequencyOracle, cells: int) -> float:
 def marginal_covariance(oracle: FrequencyOracle, probability: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the covariance of the frequencies in a marginal, with the sampling of users, times the reports.
 
-    A report supports a cell of the view with probability s = q + P (p - q), and two cells i and j at once with
-    g + (P_i + P_j) (h - g): g if it is of neither, h if it is of one of them. If every report supports w of the L
-    cells, h = p (w - 1) / (L - 1) and g = (w - 1) (w - 2 p) / ((L - 1) (L - 2)). Otherwise one is supported whether
-    or not the other is, with h = p q and g = q^2. All of it is linear in P but for s_i s_j, so that the sums of m
-    cells each need only the marginal.
+    A report supports a cell of the view with probability s = q + P (p - q). It supports two cells i and j at once
+    with g + (P_i + P_j) (h - g): g if it is of neither, h if it is of one of them. If every report supports w of the
+    L cells, then h = p (w - 1) / (L - 1), and g = (w - 1) (w - 2 p) / ((L - 1) (L - 2)). Otherwise one is supported
+    whether or not the other is, with h = p q and g = q^2. All of it is linear in P but for s_i s_j, so that the sums
+    of m cells each need only the marginal.
 
     probability: P of each cell of the marginal, shape (cells,); `cells` divides the oracle's size.
 

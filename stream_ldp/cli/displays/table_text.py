@@ -52,8 +52,8 @@ def print_whole(console: Console, drawn: RichTable) -> None:
     """Print a drawn table, and cut no number of it.
 
     In a pipe its lines are as long as they need be, unless the environment says how many COLUMNS there are. Where it
-    is too wide, its columns move together, headings and texts go on in the next line, and what still has no room
-    becomes a table below, which begins with the same columns.
+    is too wide, its columns move together, and headings and texts go on in the next line. Columns that still have no
+    room become a table below, which begins with the same columns.
     """
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console = Console(width=_width(drawn), highlight=False)

@@ -167,9 +167,9 @@ def evaluate(
     distance that standard errors let expect over the measured one, 1 where errors are as large as stated. With
     --windows, means are over the last three quarters of the windows, and last_ is the last window alone; before_avd
     is the distance of the previous final, unchanged, and alone_avd that of the window's own reports. Several --users
-    are those of the windows in turn, and windows of each number are scored by themselves as well. Of other kinds,
-    without rounds, windows have rmse of the published numbers, as shares of what each can be, learnt_rmse of what is
-    learnt beside them, before_rmse of the previous final, and coverage.
+    are those of the windows in turn, and windows of each number are scored by themselves as well. Windows of other
+    kinds, without rounds, have rmse of the published numbers, as shares of the range of each, and coverage.
+    learnt_rmse is of the numbers learnt beside them, and before_rmse of the previous final.
 
     Frequencies and means: mse of the raw estimates, mse_expected by the formula of their variance, avd of the
     projected ones. Distributions of numbers: wasserstein and quantile as shares of the range, errors of ranges

@@ -53,8 +53,8 @@ _POM = f"""\
 def fetch_jars() -> Path:
     """Return the directory of Kafka's jars in the cache, and fetch them if they are not there.
 
-    They are fetched beside their place and renamed into it, so that an interrupted fetch never looks like a
-    finished one, and of two processes that fetch at once the second uses the jars of the first.
+    They are fetched beside their place and renamed into it, so that an interrupted fetch never looks like a finished
+    one. If two processes fetch at once, the second uses the jars of the first.
 
     Raises:
         MissingTool: they are not there, and neither is Maven.

@@ -1,8 +1,8 @@
 """Permanent words of a user, which need no memory.
 
 RAPPOR (Erlingsson, Pihur and Korolova, 2014) stores each permanent response. Here it is recomputed from one
-secret: the words are a keyed pseudo-random function of what is reported, so the same value always gets the same
-response, and another value, attribute, collection or noise level an independent one.
+secret: the words are a keyed pseudo-random function of the value, so the same value always gets the same response.
+Another value, attribute, collection or noise level gets an independent one.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class KeyedWords(WordEntropy):
 class PermanentWords:
     """Keyed words for the permanent responses to every attribute of one collection.
 
-    The words of (secret, collection, attribute, value) are
-    BLAKE2b(key=secret, person="stream-ldp prr 1", data=context(attribute) || value u32 || block u32), where the
-    context is the SHA-256 of the collection's name, the attribute's name and its ordered values, and the noise of the
-    mechanism. All of them change what a response means. Were one of them left out, two responses with different
-    meanings would share a word, and their comparison would reveal the value.
+    The words of (secret, collection, attribute, value) are BLAKE2b(key=secret, person="stream-ldp prr 1",
+    data=context(attribute) || value u32 || block u32). The context is the SHA-256 of the collection's name, the
+    attribute's name and its ordered values, and the noise of the mechanism. All of them change what a response means.
+    Were one of them left out, two responses with different meanings would share a word, and their comparison would
+    reveal the value.
 
     attributes: the name and the ordered values of each.
     noise: all that the permanent response to each attribute depends on besides; see `Mechanism.noise`.

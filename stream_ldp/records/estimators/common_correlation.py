@@ -7,8 +7,8 @@ estimates each with precision N lambda, so m is estimated by
 
     x / W,    x = sum N u,    W = sum N lambda    over the pairs,
 
-with precision W. It is taken as normal with mean 0 and a variance v, of which the log marginal likelihood over v = 0
-is 1/2 [v x^2 / (1 + v W) - ln(1 + v W)]. Neither sign is the likelier one before there are reports.
+with precision W. It is taken as normal with mean 0 and a variance v. The log marginal likelihood of v over v = 0 is
+1/2 [v x^2 / (1 + v W) - ln(1 + v W)]. Neither sign is the likelier one before there are reports.
 """
 
 from __future__ import annotations

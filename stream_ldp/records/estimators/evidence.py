@@ -1,8 +1,8 @@
 """Evidence of how far a joint distribution lies from a centre, which determines the strength of the prior.
 
-Coefficients of the difference from the centre (see basis.py) are taken as normal with mean 0 and one variance v, so
-the residual r_k = u_k - lambda_k (centre's d_k) of each is normal with variance lambda_k / N + v lambda_k^2, and the
-log marginal likelihood of v over v = 0 is
+Coefficients of the difference from the centre (see basis.py) are taken as normal with mean 0 and one variance v. So
+the residual r_k = u_k - lambda_k (centre's d_k) of each is normal with variance lambda_k / N + v lambda_k^2. The log
+marginal likelihood of v over v = 0 is
 
     l(v) = 1/2 sum_k [ N v (N r_k^2) / (1 + N v lambda_k) - ln(1 + N v lambda_k) ].
 
@@ -113,15 +113,15 @@ class Evidence:
     def expected_errors(self, strength: float | None, *, ceiling: float = math.inf) -> FloatArray:
         """Compute the expected squared error of each coefficient of an estimate, given the reports.
 
-        With v known, the coefficient of the users who reported is normal with mean g_k r_k / lambda_k about the
-        centre's and variance (v + 1 / N) (1 - g_k), where
+        With v known, the coefficient of the users who reported is normal. Its mean about the centre's is g_k r_k /
+        lambda_k, and its variance (v + 1 / N) (1 - g_k), where
 
             g_k = N lambda_k a / (1 - lambda_k + N lambda_k a),    a = v + 1 / N.
 
-        An estimate with a gain of G_k is thus wrong by (G_k - g_k)^2 (r_k / lambda_k)^2 besides, where both gains are
-        in proportion to lambda_k, so that nothing is divided by it. Where lambda_k is 0 but for rounding, r_k is
-        rounding too, and both gains are 0. Both errors are averaged over v (the law of total variance), which may as
-        well be large as small: its prior is flat up to the ceiling, for intervals that cover what they should
+        An estimate with a gain of G_k thus has a further squared error of (G_k - g_k)^2 (r_k / lambda_k)^2. Both
+        gains are in proportion to lambda_k, so that nothing is divided by it. Where lambda_k is 0 but for rounding,
+        r_k is rounding too, and both gains are 0. Both errors are averaged over v (the law of total variance), which
+        may as well be large as small: its prior is flat up to the ceiling, for intervals that cover what they should
         whatever v is (Morris, 1983). With the prior of `variance`, most coefficients are small, and intervals would
         cover only those. What is usual does not matter: a dependence of high order alone can be believed. Functions
         with one lambda may be rotated, so each has the mean of their r_k^2, which no order of the values changes.

@@ -1,7 +1,7 @@
 """One hidden factor that makes all pairs of attributes dependent.
 
-If the attributes depend on each other only by a hidden quantity of the user, and each by a linear function of it, the
-coefficients of a pair (basis.py) are the products of what each attribute has of the factor,
+Let the attributes depend on each other only through a hidden quantity of the user, each by a linear function of it.
+The coefficients of a pair (basis.py) are then the products of each attribute's part of the factor,
 
     d_kl = a_k a_l    for function k of one attribute and l of another,
 

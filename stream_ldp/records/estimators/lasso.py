@@ -2,8 +2,8 @@
 
 A cell's column of the design matrix M has a 1 for each count that a user in this cell adds to. The paper's response
 holds the counts of single bits, which do not identify the joint: its LASSO finds one of the joints with these
-marginals. Ours adds the counts of pairs of bits of two attributes, weighs each by its standard error, and draws the
-joint to the prior's centre C, worth s users, by the Gaussian form of the prior:
+marginals. Ours adds the counts of pairs of bits of two attributes, and weighs each by its standard error. It shrinks
+the joint towards the prior's centre C, worth s users, by the Gaussian form of the prior:
 
     minimise over beta >= 0:  1/2 |(y - M beta) / sd|^2 + s/2 sum_w (beta_w - C_w)^2 / C_w + |beta|_1.
 

@@ -110,7 +110,7 @@ class Objective:
             F(Q) - F(P) <= N ln sum_w Q_w g_w + s sum_w C_w ln(Q_w / P_w).
 
         Without a prior the right side is at most N ln max g. With one, its maximum over Q is bounded by its dual:
-        ln x <= ln t + x / t - 1 and the multiplier N + s of sum Q = 1 give, for every t > N max g / (N + s),
+        For every t > N max g / (N + s), ln x <= ln t + x / t - 1 and the multiplier N + s of sum Q = 1 give
 
             F(Q) - F(P) <= N ln t + s sum_w C_w ln( s C_w / ((N + s - N g_w / t) P_w) ),
 

@@ -3,8 +3,8 @@
 No weights make forty reports say what a hundred windows have said (calibration.py). So where previous windows are
 worth many times a window's reports, the estimate is not made of these, but of what is known of the population: its
 joint P, of which each coefficient (basis.py) has the variance v, as in a Dirichlet distribution worth 1 / v users.
-The joint of N users who are drawn from the population has the variance v + 1 / N about P, and their reports, of which
-lambda is retained on the mean, draw it to what they say with the gain N lambda / (N lambda + s), where
+The joint of N users who are drawn from the population has the variance v + 1 / N about P. Their reports, with lambda
+retained on the mean, draw it to themselves with the gain N lambda / (N lambda + s), where
 
     s = (1 - lambda) / (v + 1 / N).
 

@@ -5,16 +5,16 @@ truth than the product of the marginals is. So each level is shrunk towards what
 as the reports suggest (empirical Bayes, see evidence.py):
 
     marginals   towards the uniform distribution,
-    pairs       towards the product of the marginals; or what one hidden factor makes of all of them (factor.py),
-                which more attributes may have in common than those of the joint, or, between binary attributes, one
-                correlation (common_correlation.py), if that is the likelier, and a factor clearly so,
-    the joint   towards the distribution of maximum entropy among those with these pairs.
+    pairs       towards the product of the marginals; or towards that of one hidden factor (factor.py), which more
+    attributes than those of the joint may share, if it is clearly likelier. Between binary attributes it may be one
+    correlation (common_correlation.py), if that is likelier. The joint is shrunk towards the distribution of maximum
+    entropy among those with these pairs.
 
 Beforehand, it is as likely that the attributes are uniform, that they are independent, and that neither is the case.
-What pairs and joint show of dependence is believed as far as the reports then speak for the last of these, and what
-marginals show as far as they speak against the first. A pair that was believed in full where independence is rejected
-was at worst 4.7 times as far from the truth as the product, of 27 pairs whose dependence is in doubt, and is 2.5
-times. For some tables of noise alone it is still many times as far.
+The dependence of pairs and joint is believed as far as the reports then speak for the last of these. That of
+marginals is believed as far as they speak against the first. Of 27 pairs whose dependence is in doubt, the worst is
+2.5 times as far from the truth as the product. It was 4.7 times where a pair was believed in full once independence
+was rejected. For some tables of noise alone it is still many times as far.
 
 CALM (Zhang et al., 2018) stops at the last of these; here it is the centre of the prior to which the likelihood of
 the whole reports is added.

@@ -1,10 +1,11 @@
 """How many users may have a value that few reports or none show, where errors that are linear in reports fail.
 
-At a share x of users more than the estimate's, all others losing in proportion, the log-likelihood of N reports of
-one attribute is about N (g - 1) x - N (h - 2 g + 1) x^2 / 2, with g and h the means of L / z and its square, L the
-likelihood of the value and z that of the estimate. Where the estimate has drawn a value to nearly nothing, g is
-below 1. With a flat prior, x is then exponential, and its 95 % bound is three times its mean: without noise, 3 / N
-(the rule of three; Hanley and Lippman-Hand, 1983). Where g is 1, x is normal. In both cases its mean square is about
+Let the value have a share x of users more than in the estimate, and all others lose in proportion. The log-likelihood
+of N reports of one attribute is then about N (g - 1) x - N (h - 2 g + 1) x^2 / 2. Here L is the likelihood of the
+value, z that of the estimate, and g and h are the means of L / z and its square. Where the estimate has drawn a value
+to nearly nothing, g is below 1. With a flat prior, x is then exponential, and its 95 % bound is three times its mean:
+without noise, 3 / N (the rule of three; Hanley and Lippman-Hand, 1983). Where g is 1, x is normal. In both cases its
+mean square is about
 
     m = 1 / (N (h - 2 g + 1) + N^2 (1 - g)^2 / 2 + 1 / V),
 
@@ -14,8 +15,8 @@ estimate to their share is
 
     k^2 m + k sqrt(P^2 + m) / N.
 
-With k-RR at p / q = e^epsilon where all name another value, k is e^-epsilon, and this is about the mean square of a
-geometric number of users, each more of them e^-epsilon times as likely.
+With k-RR at p / q = e^epsilon where all name another value, k is e^-epsilon. This is about the mean square of a
+geometric number of users, where each more of them is e^-epsilon times as likely.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """The eigenvectors of a diagonal matrix in the plane that is orthogonal to one direction.
 
-With D = diag(a) and a unit vector z, B = I - z z' projects on that plane, and the eigenvectors x of B D B in it
-solve a_i x_i - lambda x_i = c z_i with z'x = 0. So x_i is in proportion to z_i / (a_i - lambda), and lambda is a root
-of the secular equation (Golub, 1973)
+With D = diag(a) and a unit vector z, B = I - z z' projects on that plane. The eigenvectors x of B D B in it solve a_i
+x_i - lambda x_i = c z_i with z'x = 0. So x_i is in proportion to z_i / (a_i - lambda), and lambda is a root of the
+secular equation (Golub, 1973)
 
     f(lambda) = sum_i z_i^2 / (a_i - lambda) = 0,
 
 one between each two neighbours among the a_i. This takes time in proportion to the square of their number, and not to
 its cube. Each root is found by the rational interpolation of Bunch, Nielsen and Sorensen (1978), as its distance from
-the nearer neighbour, and vectors are made of the z that has these roots exactly (Gu and Eisenstat, 1994), so that
-they are orthogonal however close the roots are.
+the nearer neighbour. Vectors are made of the z that has these roots exactly (Gu and Eisenstat, 1994), so that they
+are orthogonal however close the roots are.
 """
 
 from __future__ import annotations

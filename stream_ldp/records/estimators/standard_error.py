@@ -21,18 +21,18 @@ estimates are from it. To first order that is the noise that passes the shrinkag
 
     (P0_w^2 sum_k (g_k / lambda_k)^2 lambda_k (1 - lambda_k) / N phi_k(w)^2) R_w + 4 b_w^2,
 
-with R_w the ratio of noise, and b_w the part of the estimate's difference from the prior's centre that the reports do
+with R_w the ratio of noise. b_w is the part of the estimate's difference from the prior's centre that the reports do
 not resolve, twice over, since the estimate is itself shrunk. It is too small: what an estimate has lost, it does not
 show. No interval can be narrow for independent attributes and cover all dependence (Low, 1997), so errors are a
-geometric mean of both. The second has the more weight, the more the reports resolve of the dependence, and nearly
-none where there is one coefficient of it, since there is nothing to narrow, or hundreds: few of them are then
+geometric mean of both. The second has the more weight, the more the reports resolve of the dependence. It has nearly
+none where the dependence has one coefficient, since there is nothing to narrow, or hundreds: few of them are then
 resolved, and a strong dependence may be spread over the rest. Only the first is taken where the dependence is so
 strong that an attribute may be a function of the others, or few cells have all users: coefficients are then off
 together.
 
 All of the above is linear in the reports. Of a value that few of them show, another law says how many users may have
-it (rare_values.py): the error of a cell is no less than that leaves open, and no more than if all of these users were
-in the cell, or all who may have other values in others.
+it (rare_values.py): the error of a cell is at least that. It is at most the error with all of these users in the
+cell, or with all who may have other values in other cells.
 
 No error is larger than the distance from the estimate to 0 or 1, whichever is further.
 """

@@ -14,10 +14,10 @@ A window leaves the mean m_k to the next one, as a joint distribution of which c
 it, and no cell of it is moved to 0: what that does to one window's noise would stay in all that follow, and cells
 that are 0 would never come to be.
 
-The window's joint is then estimated from its own reports, weighted so that they say of each coefficient what is known
-of it with previous windows, as far as so many reports can (calibration.py). Prior, centre and errors are learnt
-from these as from those of a window of M reports: the mean, with weights 1 - lambda_k, of as many as would tell each
-coefficient as well,
+The window's joint is then estimated from its own reports. They are weighted to agree with the previous windows in
+each coefficient, as far as so many reports can (calibration.py). Prior, centre and errors are learnt from these as
+from those of a window of M reports: the mean, with weights 1 - lambda_k, of as many as would tell each coefficient as
+well,
 
     M_k = (1 - lambda_k) / (lambda_k a_k),
 
@@ -241,8 +241,8 @@ def _varying(prior: Prior) -> NDArray[np.bool_]:
 def _noise(prior: Prior, recurrence: Recurrence) -> Noise:
     """Compute the noise of the y_k of one window.
 
-    The permanent responses alone retain the share mu = lambda + c (1 - lambda) of an attribute's function, c the
-    permanent share of its noise, and for a product of functions the product of their mu.
+    The permanent responses alone retain the share mu = lambda + c (1 - lambda) of an attribute's function, with c the
+    permanent share of its noise. For a product of functions it is the product of their mu.
     """
     N, retained = prior.moments.reports, _retained(prior)
     of_permanent: FloatArray = reduce(

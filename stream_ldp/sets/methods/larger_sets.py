@@ -74,8 +74,7 @@ def stretched(estimate: RankingEstimate, doubt: NDArray[np.float64]) -> RankingE
 def doubt_about(factors: NDArray[np.float64], log_posterior: NDArray[np.float64], *, unlike: float) -> float:
     """Compute the doubt about frequencies that are too small by one of these factors.
 
-    What is lost can only be more than nothing, so that an interval of 95 % reaches what is as likely as that, for an
-    item that loses so much more than others than 19 in 20 do not.
+    A loss can only be positive. So an interval of 95 % reaches the loss that 19 in 20 items do not exceed.
 
     factors: what is lost, as a share of what is counted, at least 0; any shape.
     log_posterior: of each, up to a constant; the same shape.
@@ -175,11 +174,11 @@ class Losses:
     def left(self, *, fullness: float, doubt: float) -> NDArray[np.float64]:
         """Compute the doubt about what the later phase itself has lost, shape (c,).
 
-        Where a part P(S > s) of the sets with an item falls as s^-a, a phase with l slots loses a part in proportion
-        to l^-a of it, and in proportion to (l / r)^-a if it asks about candidates that are a share r of all that sets
-        hold. So the later phase loses v L, with L the loss of the earlier one and v = (r l / l')^a; what the earlier
-        one has lost in comparison is b = 1 - (1 - L) / (1 - v L). Of L it is known beforehand that it is no more than
-        the doubt says, and of a that it is between 1/4 and 2.
+        Let the part P(S > s) of the sets with an item fall as s^-a. A phase with l slots then loses a part of it in
+        proportion to l^-a. If it asks about candidates that are a share r of all that sets hold, the loss is in
+        proportion to (l / r)^-a. So the later phase loses v L, with L the loss of the earlier one and v = (r l /
+        l')^a; what the earlier one has lost in comparison is b = 1 - (1 - L) / (1 - v L). Of L it is known beforehand
+        that it is no more than the doubt says, and of a that it is between 1/4 and 2.
 
         fullness: r l / l', for the padding l before and l' now.
         doubt: about what the earlier phase has lost.

@@ -1,10 +1,8 @@
-"""The open panes of a source partition: what each has counted so far, and how much more it takes."""
+"""The open panes of a source partition: what each has counted so far, and which batches that were."""
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -19,21 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.pipeline.layout import Layout
+    from stream_ldp.pipeline.pane_limits import PaneLimits
     from stream_ldp.pipeline.restoring import RestoredPane
     from stream_ldp.pipeline.saved_panes import Saved
     from stream_ldp.pipeline.statistics import Tally
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PaneLimits:
-    """The most that a pane takes of one source partition.
-
-    batches: number of batches, whose ids it remembers by their hashes.
-    linked: number of reports; sys.maxsize where they carry no pseudonyms.
-    """
-
-    batches: int = sys.maxsize
-    linked: int = sys.maxsize
 
 
 class OpenPane:
@@ -44,7 +31,7 @@ class OpenPane:
     tallies: by fingerprint, the tallies of what its batches reported.
     """
 
-    def __init__(self, *, first_offset: int, limits: PaneLimits, first_ms: int = 0, saves: bool = False) -> None:
+    def __init__(self, *, first_offset: int, first_ms: int = 0, saves: bool = False) -> None:
         """Begin without reports.
 
         saves: whether `save` is going to be called.
@@ -52,7 +39,6 @@ class OpenPane:
         self.first_offset = first_offset
         self.first_ms = first_ms
         self.tallies: dict[bytes, dict[tuple[str, ...], Tally]] = {}
-        self._limits = limits
         self._seen = SeenBatches()
         self._reports = 0
         # The hashes that `save` has not seen; None if it is never called.
@@ -64,7 +50,7 @@ class OpenPane:
         self._since: dict[tuple[bytes, tuple[str, ...]], int] = {}
 
     @classmethod
-    def restored(cls, pane: RestoredPane, *, layouts: Mapping[bytes, Layout], limits: PaneLimits) -> Self:
+    def restored(cls, pane: RestoredPane, *, layouts: Mapping[bytes, Layout]) -> Self:
         """Go on as the pane that was saved.
 
         layouts: of all its fingerprints.
@@ -72,7 +58,7 @@ class OpenPane:
         Raises:
             ValueError, KeyError: it is not of these layouts.
         """
-        new = cls(first_offset=pane.saved.first_offset, first_ms=pane.saved.first_ms, limits=limits, saves=True)
+        new = cls(first_offset=pane.saved.first_offset, first_ms=pane.saved.first_ms, saves=True)
         new._reports, new._saved = pane.saved.reports, pane.saved.hashes
         new._seen.add(pane.hashes, new._seen.look(pane.hashes)[1])
         for (fingerprint, of), statistic in pane.statistics.items():
@@ -80,7 +66,9 @@ class OpenPane:
             new._since[fingerprint, of] = statistic.since
         return new
 
-    def admit(self, hashes: NDArray[np.uint64], reports: NDArray[np.int64]) -> NDArray[np.int64]:
+    def admit(
+        self, hashes: NDArray[np.uint64], reports: NDArray[np.int64], *, limits: PaneLimits
+    ) -> NDArray[np.int64]:
         """Take the batches for which there is room, one after the other, and return the `Verdict` on each.
 
         hashes: those of the ids, uint64, shape (batches,); see `stream_ldp.pipeline.seen_batches`.
@@ -92,8 +80,8 @@ class OpenPane:
         if (
             not known.any()
             and len(set(hashes.tolist())) == len(hashes)
-            and len(self._seen) + len(hashes) <= self._limits.batches
-            and self._reports + together <= self._limits.linked
+            and len(self._seen) + len(hashes) <= limits.batches
+            and self._reports + together <= limits.linked
         ):
             self._add(hashes, places)
             self._reports += together
@@ -101,7 +89,7 @@ class OpenPane:
         taken: set[int] = set()
         verdicts = np.array(
             [
-                Verdict.DUPLICATE if seen else self._verdict(each, number, taken)
+                Verdict.DUPLICATE if seen else self._verdict(each, number, taken, limits)
                 for seen, each, number in zip(known.tolist(), hashes.tolist(), reports.tolist(), strict=True)
             ],
             dtype=np.int64,
@@ -115,13 +103,13 @@ class OpenPane:
         if self._unsaved is not None:
             self._unsaved.append(hashes)
 
-    def _verdict(self, each: int, reports: int, taken: set[int]) -> Verdict:
+    def _verdict(self, each: int, reports: int, taken: set[int], limits: PaneLimits) -> Verdict:
         """Decide on a batch that was not counted before those of `taken`; add it if it is counted."""
         if each in taken:
             return Verdict.DUPLICATE
-        if len(self._seen) + len(taken) >= self._limits.batches:
+        if len(self._seen) + len(taken) >= limits.batches:
             return Verdict.CROWDED
-        if self._reports + reports > self._limits.linked:
+        if self._reports + reports > limits.linked:
             return Verdict.FULL
         taken.add(each)
         self._reports += reports

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.pipeline.pane_limits import PaneLimits
 from stream_ldp.pipeline.saved_panes import SavedPlace
 from stream_ldp.pipeline.topic_identity import UNASKED, TopicIdentity
 
@@ -40,6 +41,7 @@ class Checkpoint:
     appended_ms: the latest time at which the broker has appended a record before `position`, by its clock, in
         milliseconds; None if there is none. If an earlier record is of a later time, the log is not what was read.
     saved: the panes that the next owner can go on from, instead of from `offset`; None if there are none.
+    limits: the most that a pane takes, by the offsets from which on they hold; empty in the commit of an operator.
     """
 
     generation: int
@@ -50,6 +52,7 @@ class Checkpoint:
     topic: TopicIdentity = UNASKED
     appended_ms: int | None = None
     saved: SavedPlace | None = None
+    limits: tuple[PaneLimits, ...] = ()
 
     def metadata(self) -> str:
         """Encode all but the offset as the metadata of a commit."""
@@ -60,6 +63,8 @@ class Checkpoint:
             fields["appended_ms"] = self.appended_ms
         if self.saved is not None:
             fields["saved"] = [self.saved.digest, self.saved.position, self.saved.since_ms]
+        if self.limits:
+            fields["limits"] = [[each.since, each.batches, each.linked] for each in self.limits]
         return json.dumps(fields)
 
     def is_of(self, topic: TopicIdentity) -> bool:
@@ -100,6 +105,7 @@ class Checkpoint:
                 topic=topic,
                 appended_ms=None if appended_ms is None else operator.index(appended_ms),
                 saved=_saved(fields.get("saved")),
+                limits=tuple(map(_limits, fields.get("limits", ()))),
                 offset=offset,
                 watermark_ms=None if watermark_ms is None else _integer(watermark_ms),
                 **{name: _integer(number) for name, number in numbers.items()},
@@ -117,6 +123,12 @@ def _saved(field: Any) -> SavedPlace | None:
         return None
     digest, position, since_ms = field
     return SavedPlace(digest=str(digest), position=_integer(position), since_ms=_integer(since_ms))
+
+
+def _limits(field: Any) -> PaneLimits:
+    """Return what a field says; whatever else stands there raises TypeError or ValueError."""
+    since, batches, linked = map(_integer, field)
+    return PaneLimits(since=since, batches=batches, linked=linked)
 
 
 def _integer(number: Any) -> int:

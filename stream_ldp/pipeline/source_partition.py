@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_ldp.pipeline import wire
+from stream_ldp.pipeline import pane_limits, wire
 from stream_ldp.pipeline.merge_checkpoint import file_digest
-from stream_ldp.pipeline.open_pane import OpenPane, PaneLimits
+from stream_ldp.pipeline.open_pane import OpenPane
+from stream_ldp.pipeline.pane_limits import PaneLimits
 from stream_ldp.pipeline.partials import Partial, Watermark
 from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.pipeline.saved_panes import PanesList, Saved, SavedPlace
@@ -97,6 +98,7 @@ class SourcePartition:
         end: int | None = None,
         id_key: bytes = b"",
         save_records: int | None = None,
+        log_end: int = 0,
     ) -> None:
         """Begin at `checkpoint`, or at offset `start` if nothing is committed yet.
 
@@ -106,7 +108,8 @@ class SourcePartition:
         topic: the reports topic, as it is now.
         max_batches: most batches of a pane, whose ids it remembers; further ones are refused. None for no limit.
         max_linked: most reports of a pane, where the collection links them; batches with further ones are refused.
-            None for no limit.
+            None for no limit. Those of an earlier owner decide what it may have decided.
+        log_end: offset before which an earlier owner may have decided more than it has committed.
         end: offset of the first record that does not count, since the collection had been retired; None if it is not.
         save_records: number of records, at most which the next owner has to read again, but for those that come
             between two flushes: so often, open panes are saved. None to save none.
@@ -135,6 +138,13 @@ class SourcePartition:
                 topic=topic,
             )
         )
+        self._limits = PaneLimits(
+            batches=sys.maxsize if max_batches is None else max_batches,
+            linked=sys.maxsize if max_linked is None or not collection.links_reports else max_linked,
+        )
+        if not self._checkpoint.limits:
+            self._checkpoint = replace(self._checkpoint, limits=(self._limits,))
+        self._log_end = log_end
         self._claimed = False
         # The last watermark that was written.
         self._told_ms: int | None = None
@@ -145,10 +155,6 @@ class SourcePartition:
         self._saved_to = 0
         # Whether this owner has saved panes, and not the one before.
         self._saves = False
-        self._limits = PaneLimits(
-            batches=sys.maxsize if max_batches is None else max_batches,
-            linked=sys.maxsize if max_linked is None or not collection.links_reports else max_linked,
-        )
         self._silent_ms = 0.0
         #: Offset of the next record to count.
         self.position = self._checkpoint.offset
@@ -170,7 +176,7 @@ class SourcePartition:
         """
         window = self._collection.window
         self._panes = {
-            pane.saved.start_ms: OpenPane.restored(pane, layouts=self._layouts, limits=self._limits)
+            pane.saved.start_ms: OpenPane.restored(pane, layouts=self._layouts)
             for pane in restored.panes
             if closes_at(pane.saved.start_ms, window) > self._watermark
         }
@@ -296,7 +302,10 @@ class SourcePartition:
         verdicts[~news[decoded.accepted]] = Verdict.OLD
         rejected = [(index, unreadable.get(index, why)) for index, why in decoded.rejected if news[index]]
         rejected += rejections(
-            decoded, verdicts, window=window, max_batches=self._limits.batches, max_linked=self._limits.linked
+            decoded,
+            verdicts,
+            window=window,
+            limits=lambda place: pane_limits.at(self._checkpoint.limits, offsets[decoded.accepted[place]]),
         )
         return Counted(
             reports=int(decoded.counts[verdicts == Verdict.COUNTED].sum()),
@@ -327,10 +336,11 @@ class SourcePartition:
                 pane = self._panes[start] = OpenPane(
                     first_offset=int(offsets[first]),
                     first_ms=int(appended_ms[first]),
-                    limits=self._limits,
                     saves=self._save_records is not None,
                 )
-            verdicts[members] = pane.admit(hashes[members], decoded.counts[members])
+            for limits, some in pane_limits.spans(self._checkpoint.limits, offsets[members]):
+                taken = members[some]
+                verdicts[taken] = pane.admit(hashes[taken], decoded.counts[taken], limits=limits)
             fresh = np.zeros(len(panes), dtype=np.bool_)
             fresh[members] = verdicts[members] == Verdict.COUNTED
             for place, layout in enumerate(layouts):
@@ -431,14 +441,18 @@ class SourcePartition:
             or panes_closed(self._watermark, window) > panes_closed(self._told_ms, window)
             or self._watermark >= self._told_ms + TELL_MS
         )
+        oldest = min((pane.first_offset for pane in self._panes.values()), default=self.position)
         checkpoint = replace(
             self._checkpoint,
-            offset=min((pane.first_offset for pane in self._panes.values()), default=self.position),
+            offset=oldest,
             position=self.position,
             appended_ms=self.appended_ms,
             watermark_ms=self.watermark_ms,
             watermark_generation=(self._checkpoint.generation if moved else self._checkpoint.watermark_generation),
             saved=place,
+            limits=pane_limits.followed(
+                self._checkpoint.limits, self._limits, since=max(self.position, self._log_end), oldest=oldest
+            ),
         )
         if not partials and checkpoint == self._checkpoint:
             return None

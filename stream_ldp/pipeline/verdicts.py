@@ -15,13 +15,14 @@ from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.pipeline.windows import closes_at, pane_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from stream_ldp.collection import Window
     from stream_ldp.pipeline import wire
     from stream_ldp.pipeline.layout import Layout
+    from stream_ldp.pipeline.pane_limits import PaneLimits
 
 #: A watermark before all time.
 NEVER = int(np.iinfo(np.int64).min)
@@ -98,12 +99,16 @@ def _within_phase(layouts: Sequence[Layout], decoded: wire.Decoded, panes: NDArr
 
 
 def rejections(
-    decoded: wire.Decoded, verdicts: NDArray[np.int64], *, window: Window, max_batches: int, max_linked: int
+    decoded: wire.Decoded,
+    verdicts: NDArray[np.int64],
+    *,
+    window: Window,
+    limits: Callable[[int], PaneLimits],
 ) -> Iterator[tuple[int, Rejected]]:
     """Yield the index of the record, and the rejection, of each batch whose verdict is one.
 
     verdicts: those on `decoded.accepted`, int64, shape (batches,).
-    max_batches, max_linked: most batches, and most linked reports, that a pane takes.
+    limits: returns those by which the batch at a position of `decoded.accepted` is decided.
     """
     if (verdicts <= Verdict.DUPLICATE).all():
         return
@@ -115,15 +120,15 @@ def rejections(
         (
             Verdict.CROWDED,
             Reason.TOO_MANY_BATCHES,
-            f"its pane has {max_batches} batches of this partition already, as many as max_batches allows",
+            "its pane has {limits.batches} batches of this partition already, as many as max_batches allows",
         ),
         (
             Verdict.FULL,
             Reason.TOO_MANY_LINKED,
-            f"with it, its pane would have more than {max_linked} linked reports of this partition, "
+            "with it, its pane would have more than {limits.linked} linked reports of this partition, "
             "as many as max_linked allows",
         ),
     ):
         for place in np.flatnonzero(verdicts == verdict):
-            detail = f"event time {decoded.time_ms[place]} ms: {rule}"
-            yield int(decoded.accepted[place]), Rejected(reason, detail)
+            named = rule.format(limits=limits(int(place)))
+            yield int(decoded.accepted[place]), Rejected(reason, f"event time {decoded.time_ms[place]} ms: {named}")

@@ -275,6 +275,7 @@ class Ownership:
                 max_linked=self._settings.max_linked,
                 id_key=os.urandom(ID_KEY_BYTES),
                 save_records=self._settings.save_records,
+                log_end=ends[partition],
                 end=None
                 if self._retirement is None
                 else self._retirement.end(partition.partition, topic_id=topic.id),

@@ -41,6 +41,14 @@ class Advance:
     watermark_ms: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """A committed decision that a pane takes so many batches at most, from the record at an offset on."""
+
+    since: int
+    batches: int
+
+
 @dataclass(kw_only=True)
 class Pane:
     """The part of one pane that one partition holds."""
@@ -68,18 +76,21 @@ def replay(
     log: Sequence[Entry],
     advances: Iterable[Advance],
     *,
+    limits: Iterable[Limit] = (),
     end: int,
     begun: Replay | None = None,
 ) -> Replay:
     """Go through the records before `end`, one by one.
 
-    begun: the replay of fewer records of this log with these advances, which is carried on.
+    limits: in the order of their offsets.
+    begun: the replay of fewer records of this log with these advances and limits, which is carried on.
     """
-    advances = list(advances)
+    advances, limits = list(advances), list(limits)
     result = begun or Replay()
     for offset in range(len(result.verdicts), end):
         _advance(result, advances, offset)
-        result.verdicts.append(_take(collection, log[offset], offset, result))
+        most = [each.batches for each in limits if each.since <= offset]
+        result.verdicts.append(_take(collection, log[offset], offset, result, most=most[-1] if most else None))
     _advance(result, advances, end)
     return result
 
@@ -95,7 +106,7 @@ def _reach(result: Replay, time_ms: int) -> None:
         result.watermark_ms = time_ms
 
 
-def _take(collection: Collection, entry: Entry, offset: int, result: Replay) -> str:
+def _take(collection: Collection, entry: Entry, offset: int, result: Replay, *, most: int | None) -> str:
     window = collection.window
     if entry.reports is None:
         return "bad_checksum"
@@ -113,6 +124,8 @@ def _take(collection: Collection, entry: Entry, offset: int, result: Replay) -> 
     pane = result.panes.setdefault(start, Pane(first_offset=offset))
     if entry.batch_id in pane.batch_ids:
         return "duplicate"
+    if most is not None and len(pane.batch_ids) >= most:
+        return "too_many_batches"
     pane.batch_ids.add(entry.batch_id)
     pane.reports.extend(entry.reports)
     pane.answers.setdefault(entry.question, []).extend(entry.reports)

@@ -6,6 +6,7 @@ it reads and writes on, and only its commits are refused.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter, deque
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -18,6 +19,7 @@ from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.answer import Status, WindowBounds
 from stream_ldp.pipeline.merge_checkpoint import file_digest
 from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.pane_limits import PaneLimits
 from stream_ldp.pipeline.restoring import Restoring
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.source_partition import Changes, SourcePartition
@@ -27,7 +29,7 @@ from stream_ldp.records.distribution import Axis
 from stream_ldp.records.series import EstimateSpec
 from stream_ldp.records.solve import row_counts, warm_start
 from tests.client.examples import estimate_of
-from tests.machines.oracle import Advance, Bits, Entry, Replay, replay, window_counts
+from tests.machines.oracle import Advance, Bits, Entry, Limit, Replay, replay, window_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,6 +58,7 @@ class Cluster:
     """Everything that survives a crash, and what is promised about it.
 
     logs: a reports log a source partition. commits: (offset, metadata) of each. partials_log: (offset, key, value).
+    letters: of each partition, the offsets of the records with a dead letter, of its owners and of all.
     finals: every final estimate published, in order. merged: the last checkpoint of a merge.
     """
 
@@ -67,17 +70,21 @@ class Cluster:
     finals: list[Any] = field(default_factory=list)
     merged: MergeCheckpoint | None = None
     advances: list[list[Advance]] = field(init=False)
+    limits: list[list[Limit]] = field(init=False)
+    letters: list[tuple[set[int], set[int]]] = field(init=False)
     now_ms: int = 1_000
     happened: set[str] = field(default_factory=set)
     _appended: int = 0
     _statistics: dict[object, bytes] = field(default_factory=dict)
     _content: dict[bytes, tuple[bytes, Headers]] = field(default_factory=dict)
-    # Of each partition, the number of its advances and the last replay.
-    _replays: dict[int, tuple[int, Replay]] = field(default_factory=dict)
+    # Of each partition, what had been decided of it and the last replay.
+    _replays: dict[int, tuple[object, Replay]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.logs = [[] for _ in range(self.partitions)]
         self.advances = [[] for _ in range(self.partitions)]
+        self.limits = [[] for _ in range(self.partitions)]
+        self.letters = [(set(), set()) for _ in range(self.partitions)]
 
     def append(self, partition: int, *, time_ms: int, reports: Sequence[Bits], spoiled: bool = False) -> None:
         """Append a new batch."""
@@ -106,21 +113,28 @@ class Cluster:
             log.append(replace(log[which % len(log)], appended_ms=self.now_ms))
 
     def replay(self, partition: int, *, end: int | None = None) -> Replay:
-        """Return the oracle's view of one partition, with the committed idle advances.
+        """Return the oracle's view of one partition, with the committed idle advances and limits.
 
-        A log grows at its end alone, so that the view of before is carried on where there is no other advance.
+        A log grows at its end alone, so that the view of before is carried on where nothing else has been decided.
         """
-        log, advances = self.logs[partition], self.advances[partition]
+        log, advances, limits = self.logs[partition], self.advances[partition], self.limits[partition]
+        decided = len(advances), tuple(limits)
         end = len(log) if end is None else end
-        known, begun = self._replays.get(partition, (0, None))
-        if begun is not None and (known != len(advances) or end < len(begun.verdicts)):
+        known, begun = self._replays.get(partition, (None, None))
+        if begun is not None and (known != decided or end < len(begun.verdicts)):
             begun = None
-        self._replays[partition] = len(advances), replay(self.collection, log, advances, end=end, begun=begun)
+        now = replay(self.collection, log, advances, limits=limits, end=end, begun=begun)
+        self._replays[partition] = decided, now
         return self._replays[partition][1]
 
-    def write_partial(self, record: partials.Partial | partials.Watermark | Saved, *, writer: str) -> None:
-        """Write a record of the partials topic, after checking the promises about partials."""
-        if isinstance(record, partials.Partial):
+    def write_partial(
+        self, record: partials.Partial | partials.Watermark | Saved, *, writer: str, owner: bool = True
+    ) -> None:
+        """Write a record of the partials topic, after checking the promises about partials.
+
+        owner: whether the partition is still its writer's, and so are the limits that have been committed.
+        """
+        if isinstance(record, partials.Partial) and owner:
             place = (record.partition, record.pane_ms, record.of, record.segment, record.end)
             statistic = record.counts.to_bytes()
             known = self._statistics.setdefault(place, statistic)
@@ -151,6 +165,7 @@ class Cluster:
             self.advances[partition].append(
                 Advance(position=checkpoint.position, watermark_ms=checkpoint.watermark_ms)
             )
+        self._limit(partition, checkpoint, decided=before.position if before else 0)
         truth = self.replay(partition, end=checkpoint.position)
         require(
             checkpoint.watermark_ms == truth.watermark_ms,
@@ -164,6 +179,15 @@ class Cluster:
                 "the committed offset is beyond the first report of an open pane",
             )
         self.commits[partition] = (checkpoint.offset, checkpoint.metadata())
+
+    def _limit(self, partition: int, checkpoint: Checkpoint, *, decided: int) -> None:
+        """Take note of the limits of a commit, which leave as it was what has been decided."""
+        known, first = self.limits[partition], checkpoint.limits[0].since
+        kept = [each for each in known if each.since < first]
+        now = [*kept, *(Limit(since=each.since, batches=each.batches) for each in checkpoint.limits)]
+        earlier = [[each for each in limits if each.since < decided] for limits in (known, now)]
+        require(earlier[0] == earlier[1], "other limits hold for what has been decided")
+        self.limits[partition] = now
 
     def append_last(self, partition: int) -> None:
         """Append a batch that moves the partition's watermark to now."""
@@ -228,6 +252,15 @@ class Cluster:
                 f"final of window {task.window_ms}: counts of {start} differ from the batch answer",
             )
 
+    def check_letters(self) -> None:
+        """Check that every record is counted, or a copy, or has a dead letter of an owner, and not both."""
+        for partition, (of_owners, of_all) in enumerate(self.letters):
+            taken = {"counted", "duplicate"}
+            verdicts = enumerate(self.replay(partition).verdicts)
+            refused = {offset for offset, verdict in verdicts if verdict not in taken}
+            require(refused <= of_all, f"no dead letter of {refused - of_all}")
+            require(of_owners <= refused, f"dead letters of {of_owners - refused}, which count")
+
     def windows_missing(self) -> list[tuple[str, int]]:
         """List the windows and estimates that have reports but no final, though every partition has passed them."""
         replays = [self.replay(partition) for partition in range(self.partitions)]
@@ -257,6 +290,7 @@ class Holder:
         counting: type[SourcePartition] = SourcePartition,
         restoring: type[Restoring] | None = Restoring,
         save_records: int = 2,
+        max_batches: int = sys.maxsize,
     ) -> None:
         """`restoring`: None to save no panes, and read all reports of open ones again."""
         self.cluster = cluster
@@ -270,6 +304,7 @@ class Holder:
             partition=partition,
             checkpoint=cluster.checkpoint(partition),
         )
+        self.state._limits, self.state._log_end = PaneLimits(batches=max_batches), len(cluster.logs[partition])
         known = cluster.checkpoint(partition)
         if restoring is not None:
             self.state._save_records = save_records
@@ -277,6 +312,8 @@ class Holder:
                 self._restore(restoring({partition: known.saved}, **self._collection()))
         self._reported = self.state.position if known is None else known.position
         self._watermark_ms = None if known is None else known.watermark_ms
+        self._known_limits = self.state.checkpoint.limits
+        self._letters: set[int] = set()
         self._writes: deque[Callable[[], None]] = deque()
         self._idle = False
         self._in_doubt = False
@@ -314,6 +351,7 @@ class Holder:
         self._idle = False
         first = max(begin, self._reported)
         self._reported = max(self._reported, self.state.position)
+        self._letters |= {begin + index for index, _ in counted.rejected}
         if not self.owner or self._in_doubt:
             return  # It may have taken the partition for idle, which the oracle learns with the commit.
         truth = self.cluster.replay(self.partition, end=self.state.position)
@@ -355,8 +393,10 @@ class Holder:
             if changes is not None:
                 moved = changes.checkpoint.watermark_ms != self._watermark_ms
                 self._watermark_ms = changes.checkpoint.watermark_ms
-                self._in_doubt = moved and self._idle
-                self._writes.extend(self._steps(changes, idle=self._in_doubt))
+                idle = moved and self._idle
+                self._in_doubt = idle or changes.checkpoint.limits != self._known_limits
+                self._known_limits = changes.checkpoint.limits
+                self._writes.extend(self._steps(changes, idle=idle))
                 self._idle = self._idle and not moved
         for _ in range(min(writes, len(self._writes))):
             self._writes.popleft()()
@@ -371,11 +411,22 @@ class Holder:
             else:
                 self.dropped = True
 
+        letters, self._letters = self._letters, set()
+
+        def write_letters() -> None:
+            of_owners, of_all = self.cluster.letters[self.partition]
+            of_all |= letters
+            if self.owner:
+                of_owners |= letters
+
         watermark = changes.watermark
         steps: dict[str, list[Callable[[], None]]] = {
             "partials": [
-                lambda record=record: self.cluster.write_partial(record, writer=self.writer)  # type: ignore[misc]
-                for record in (*changes.partials, *changes.saved)
+                *([write_letters] if letters else []),
+                *(
+                    lambda record=record: self.cluster.write_partial(record, writer=self.writer, owner=self.owner)
+                    for record in (*changes.partials, *changes.saved)
+                ),
             ],
             "commit": [commit],
             "watermark": []

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_ldp.pipeline.open_pane import OpenPane, PaneLimits
+from stream_ldp.pipeline.open_pane import OpenPane
+from stream_ldp.pipeline.pane_limits import PaneLimits
 from stream_ldp.pipeline.seen_batches import BatchHash
 from stream_ldp.pipeline.verdicts import Verdict
 from tests.pipeline.test_source_partition import LAYOUT
 
 
-def admitted(pane: OpenPane, *batches: tuple[bytes, int]) -> list[Verdict]:
+def admitted(pane: OpenPane, *batches: tuple[bytes, int], limits: PaneLimits | None = None) -> list[Verdict]:
     hashes = BatchHash(b"")([batch_id.ljust(16) for batch_id, _ in batches])
-    verdicts = pane.admit(hashes, np.array([reports for _, reports in batches]))
+    numbers = np.array([reports for _, reports in batches])
+    verdicts = pane.admit(hashes, numbers, limits=limits or PaneLimits())
     return [Verdict(each) for each in verdicts.tolist()]
 
 
 def test_without_limits_a_pane_takes_every_batch_once() -> None:
-    pane = OpenPane(first_offset=0, limits=PaneLimits())
+    pane = OpenPane(first_offset=0)
     assert admitted(pane, (b"a", 2**20), (b"b", 1)) == [Verdict.COUNTED, Verdict.COUNTED]
     assert admitted(pane, (b"c", 1), (b"a", 2**20), (b"c", 1)) == [
         Verdict.COUNTED,
@@ -27,8 +29,8 @@ def test_without_limits_a_pane_takes_every_batch_once() -> None:
 
 
 def test_a_batch_that_does_not_fit_takes_no_room_from_those_after_it() -> None:
-    pane = OpenPane(first_offset=0, limits=PaneLimits(batches=2, linked=4))
-    assert admitted(pane, (b"a", 3), (b"b", 2), (b"c", 1), (b"d", 1)) == [
+    pane, limits = OpenPane(first_offset=0), PaneLimits(batches=2, linked=4)
+    assert admitted(pane, (b"a", 3), (b"b", 2), (b"c", 1), (b"d", 1), limits=limits) == [
         Verdict.COUNTED,
         Verdict.FULL,
         Verdict.COUNTED,
@@ -37,7 +39,7 @@ def test_a_batch_that_does_not_fit_takes_no_room_from_those_after_it() -> None:
 
 
 def test_a_pane_has_tallies_of_what_has_been_counted_alone() -> None:
-    pane = OpenPane(first_offset=0, limits=PaneLimits())
+    pane = OpenPane(first_offset=0)
     assert not pane.tallies
     for first, rows in ((0, np.ones((3, 1), dtype=np.uint8)), (1, np.zeros((2, 1), dtype=np.uint8))):
         pane.count(LAYOUT, rows, counts=np.array([len(rows)]), offsets=np.array([first]))

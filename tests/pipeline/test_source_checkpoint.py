@@ -6,7 +6,10 @@ import re
 
 import pytest
 
+from stream_ldp.pipeline.pane_limits import MOST_LIMITS, PaneLimits
+from stream_ldp.pipeline.saved_panes import SavedPlace
 from stream_ldp.pipeline.source_checkpoint import Checkpoint, ForeignCommit
+from stream_ldp.pipeline.topic_identity import TopicIdentity
 
 NOW = 1_000_000_000
 
@@ -14,7 +17,12 @@ NOW = 1_000_000_000
 def test_a_checkpoint_is_read_back_unchanged() -> None:
     for watermark_ms in (None, NOW):
         checkpoint = Checkpoint(
-            generation=3, offset=17, position=23, watermark_ms=watermark_ms, watermark_generation=2
+            generation=3,
+            offset=17,
+            position=23,
+            watermark_ms=watermark_ms,
+            watermark_generation=2,
+            limits=(PaneLimits(batches=5), PaneLimits(batches=7, linked=9, since=20)),
         )
         assert Checkpoint.parse(17, checkpoint.metadata()) == checkpoint
 
@@ -33,7 +41,15 @@ def test_the_longest_checkpoint_is_short_enough_for_a_broker() -> None:
     """The default of offset.metadata.max.bytes is 4,096."""
     largest = 2**63
     checkpoint = Checkpoint(
-        generation=largest, offset=largest, position=largest, watermark_ms=-largest, watermark_generation=largest
+        generation=largest,
+        offset=largest,
+        position=largest,
+        watermark_ms=-largest,
+        watermark_generation=largest,
+        topic=TopicIdentity(id="x" * 22, partitions=largest),
+        appended_ms=largest,
+        saved=SavedPlace(digest="x" * 32, position=largest, since_ms=largest),
+        limits=(PaneLimits(batches=largest, linked=largest, since=largest),) * MOST_LIMITS,
     )
     assert len(checkpoint.metadata()) < 4_096
 
@@ -41,7 +57,10 @@ def test_the_longest_checkpoint_is_short_enough_for_a_broker() -> None:
 HUGE = f'{{"epoch": 1, "position": 5, "watermark_ms": {10**30}, "watermark_epoch": 1}}'
 
 
-@pytest.mark.parametrize("metadata", ["{}", "[]", "text", '{"position": 1}', "null", HUGE])
+LIMITS = '{"epoch": 1, "position": 5, "watermark_ms": 1, "watermark_epoch": 1, "limits": [[0, "many", 1]]}'
+
+
+@pytest.mark.parametrize("metadata", ["{}", "[]", "text", '{"position": 1}', "null", HUGE, LIMITS])
 def test_the_commit_of_another_program_is_refused(metadata: str) -> None:
     with pytest.raises(
         ForeignCommit, match=f"offset 17 has metadata that no worker wrote: {re.escape(repr(metadata))}"

@@ -299,6 +299,38 @@ def test_which_linked_reports_a_full_pane_refuses_does_not_depend_on_how_they_ar
     assert refused(sorted(each for each in cuts if each < len(batches))) == refused([])
 
 
+def owner(checkpoint: Checkpoint | None, *, most: int, log_end: int = 0) -> SourcePartition:
+    state = SourcePartition(SURVEY, LAYOUT, partition=0, max_batches=most, checkpoint=checkpoint, log_end=log_end)
+    state.take_changes()  # the claim
+    return state
+
+
+def refused(state: SourcePartition, *offsets: int) -> list[int]:
+    """Count one batch at each offset, all of one pane; return the offsets of those that are refused."""
+    records = [batch(NOW, batch_id=offset) for offset in offsets]
+    return [offsets[index] for index, _ in state.count(offsets, [NOW] * len(offsets), records).rejected]
+
+
+def test_an_owner_with_another_limit_decides_what_comes_after_the_end_of_the_log_that_it_found() -> None:
+    before = owner(None, most=4)
+    assert refused(before, 0, 1, 2) == []
+    assert before.take_changes() is not None
+    assert refused(before, 3, 4) == [4]  # It dies before it can commit that it has written a dead letter.
+    for most, dropped in ((2, [4, 5, 6]), (6, [4])):
+        state = owner(before.checkpoint, most=most, log_end=5)
+        assert refused(state, 0, 1, 2) == []
+        assert state.take_changes() is not None
+        assert refused(state, 3, 4, 5, 6) == dropped
+        # Whoever reads that again decides alike, since it has been committed.
+        assert state.take_changes() is not None
+        again = owner(state.checkpoint, most=1, log_end=7)
+        assert refused(again, 0) == refused(again, 1, 2, 3, 4, 5, 6) == []
+        changes = again.take_changes()
+        assert changes is not None
+        assert [partial.counts.reports for partial in changes.partials] == [7 - len(dropped)]
+        assert refused(again, 7) == [7]
+
+
 def test_a_flood_of_far_apart_times_leaves_no_more_panes_open_than_the_collection_allows() -> None:
     state, rng = started(), np.random.default_rng(5)
     window, size = SURVEY.window, 3_000

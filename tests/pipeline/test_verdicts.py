@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stream_ldp.pipeline import wire
+from stream_ldp.pipeline.pane_limits import PaneLimits
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.verdicts import NEVER, Timed, Verdict, judge_times, rejections
 from tests.pipeline.test_source_partition import LAYOUT, NOW, SURVEY, batch
@@ -40,9 +41,8 @@ def test_a_watermark_never_goes_back_nor_beyond_the_clock_of_the_broker() -> Non
 
 def test_every_verdict_that_refuses_a_batch_has_a_reason_and_names_the_limit() -> None:
     decoded, _ = judged(*[NOW] * len(Verdict))
-    found = dict(
-        rejections(decoded, np.array(list(Verdict), dtype=np.int64), window=WINDOW, max_batches=7, max_linked=9)
-    )
+    verdicts, limits = np.array(list(Verdict), dtype=np.int64), PaneLimits(batches=7, linked=9)
+    found = dict(rejections(decoded, verdicts, window=WINDOW, limits=lambda _: limits))
     assert {Verdict(index): why.reason for index, why in found.items()} == {
         Verdict.AHEAD: Reason.FUTURE_TIME,
         Verdict.BEHIND: Reason.PAST_TIME,

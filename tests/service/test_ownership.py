@@ -22,6 +22,7 @@ from stream_ldp.kafka.cluster import NoCoordinator
 from stream_ldp.kafka.patience import passes
 from stream_ldp.kafka.producer import Record
 from stream_ldp.pipeline import partials
+from stream_ldp.pipeline.pane_limits import PaneLimits
 from stream_ldp.pipeline.partials import Watermark
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.topic_identity import TopicIdentity
@@ -63,6 +64,21 @@ async def test_a_partition_is_taken_over_at_its_last_commit(monkeypatch: pytest.
     changes = state.take_changes()
     assert changes is not None
     assert changes.checkpoint.generation == START_MS, "numbered by the time of day"
+
+
+async def test_the_limits_of_a_new_owner_hold_from_the_end_of_the_log_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The owner before may have refused some of the last records, and not have committed it."""
+    memory, before = memory_with_commit(), PaneLimits(batches=9)
+    committed = replace(CHECKPOINT, limits=(before,))
+    memory.commits[memory.all[0]] = OffsetAndMetadata(CHECKPOINT.offset, committed.metadata())
+    ownership = await joined(memory, monkeypatch)
+    await ownership.take_over()
+    state = ownership.partitions[memory.all[0]].state
+    state.take_changes()
+    read = memory.log[memory.all[0]][CHECKPOINT.offset : CHECKPOINT.position]
+    state.count([each.offset for each in read], [each.timestamp for each in read], [each.value for each in read])
+    state.take_changes()
+    assert [each.since for each in state.checkpoint.limits] == [0, 6]
 
 
 async def test_a_partition_without_a_commit_is_read_from_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:

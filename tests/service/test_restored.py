@@ -110,6 +110,26 @@ async def test_a_third_worker_goes_on_from_what_the_second_left(
     assert counted(memory) == 5 * (RECORDS + 10)
 
 
+@pytest.mark.parametrize("most", [RECORDS // 2, RECORDS + 2])
+@pytest.mark.parametrize("lost", ["", "panes"])
+async def test_every_report_is_counted_or_a_dead_letter_where_workers_have_other_limits(
+    memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch, most: int, lost: str
+) -> None:
+    """A lower limit holds for what comes from then on, and so does a higher one after it."""
+    await lived(memory, monkeypatch)
+    memory.published[:] = [each for each in memory.published if not lost or not each.key.startswith(b'["panes"')]
+    worker = await next_worker(memory, monkeypatch, max_batches=most)
+    for _ in range(4):
+        report(memory)
+    await turn(worker, memory, seconds=0.3)
+    others = await next_worker(memory, monkeypatch, max_batches=2 * RECORDS)  # It reads those four again.
+    report(memory)
+    await turn(others, memory, seconds=0.3)
+    refused = RECORDS + 4 - max(most, RECORDS)
+    assert sum(int(dict(each.headers)["count"]) for each in memory.of_kind("dead letter")) == refused
+    assert counted(memory) == 5 * (RECORDS + 5 - refused)
+
+
 @pytest.mark.parametrize("lost", ["hashes", "panes", "partial"])
 async def test_where_something_of_what_was_saved_is_missing_all_is_read_again_and_said(
     memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch, lost: str, caplog: pytest.LogCaptureFixture

@@ -22,11 +22,12 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, WrapValidator
 
 from stream_ldp.collection.turns import Turn
 from stream_ldp.ledger.reports import AttributeReport, PhaseReport
@@ -59,6 +60,11 @@ MAX_RANGES = 64
 #: Losses that are remembered: the users of a backend have much the same ones, and each takes logarithms of 50 digits.
 MOST_LOSSES = 4_096
 
+#: Costs that are remembered, more than the attributes of a collection.
+MOST_COSTS = 1_024
+
+_COSTS: TypeAdapter[ReportCost] = TypeAdapter(ReportCost, config=ConfigDict(defer_build=True))
+
 
 class AlreadyReported(ReportRefused):
     """The user has reported to the phase in this epoch already, or it is so old that this is not known any more."""
@@ -90,6 +96,37 @@ def _loss(mechanism: ReportCost, responses: int, reports: float) -> Fraction:
     return Fraction(mechanism.responses_loss(responses=responses, reports=reports))
 
 
+@lru_cache(maxsize=MOST_LOSSES)
+def _epsilon(records: tuple[tuple[ReportCost, int, int, int], ...], phases: tuple[tuple[float, int], ...]) -> float:
+    """Return the epsilon of a spending; see `Spending.epsilon`.
+
+    records: of each account, the cost of a response, how many are memoised, and in how many reports those and others
+        were shown.
+    phases: of each account of a phase, its price and its reports.
+    """
+    # For each setting of the noise and number of reports, the permanent responses shown in so many of them.
+    shown: Counter[tuple[ReportCost, int]] = Counter()
+    apart = Fraction()
+    for mechanism, tags, memoised, fresh in records:
+        shown[mechanism, 1] += fresh
+        if distinct := min(tags, memoised):
+            if distinct > 1 and not mechanism.is_concave:
+                # Which response was shown how often is not known, and to share reports out evenly may lose less.
+                apart += Fraction(worst_sharing(mechanism, responses=distinct, reports=memoised))
+                continue
+            times, more = divmod(memoised, distinct)
+            shown[mechanism, times + 1] += more
+            shown[mechanism, times] += distinct - more
+    losses = (_loss(mechanism, count, times) for (mechanism, times), count in shown.items() if count)
+    return round_up(sum((*losses, *(Fraction(price) * reports for price, reports in phases)), apart))
+
+
+@lru_cache(maxsize=MOST_LOSSES)
+def _with_cost(spent: float, after: float, before: float) -> float:
+    """Add to what was spent what an epsilon has grown by; never rounded down."""
+    return round_up(Fraction(spent) + Fraction(after) - Fraction(before))
+
+
 def day_of(time_ms: int) -> int:
     """Return the number of the day, UTC, at a time in milliseconds since 1970-01-01 UTC; that day is day 0."""
     return time_ms // _DAY_MS
@@ -97,6 +134,16 @@ def day_of(time_ms: int) -> int:
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+@lru_cache(maxsize=MOST_COSTS)
+def _cost_of(parameters: tuple[tuple[str, Any], ...]) -> ReportCost:
+    return _COSTS.validate_python(dict(parameters))
+
+
+def _shared_cost(given: object, validate: Callable[[object], ReportCost]) -> ReportCost:
+    """Make each cost once for all accounts that have it: to check its parameters takes longer than all the rest."""
+    return _cost_of(tuple(given.items())) if isinstance(given, dict) else validate(given)
 
 
 class Account(_Part):
@@ -111,7 +158,7 @@ class Account(_Part):
     collection: str
     attribute: str
     responses: str
-    mechanism: ReportCost
+    mechanism: Annotated[ReportCost, WrapValidator(_shared_cost)]
     tags: tuple[str, ...] = ()
     memoised: int = Field(default=0, ge=0)
     fresh: int = Field(default=0, ge=0)
@@ -120,7 +167,7 @@ class Account(_Part):
         """Return the account with one more report."""
         if report.tag is None:
             return self.model_copy(update={"fresh": self.fresh + report.times})
-        tags = tuple(sorted({*self.tags, report.tag}))
+        tags = self.tags if report.tag in self.tags else tuple(sorted((*self.tags, report.tag)))
         return self.model_copy(update={"tags": tags, "memoised": self.memoised + report.times})
 
 
@@ -251,7 +298,8 @@ class Spending(_Part):
 
     def _changed(self, **parts: tuple[Account, ...] | tuple[PhaseAccount, ...]) -> Spending:
         changed = self.model_copy(update=parts)
-        changed.__dict__.pop("epsilon", None)  # or the copy would have that of the original
+        for computed in ("epsilon", "_values"):  # or the copy would have those of the original
+            changed.__dict__.pop(computed, None)
         return changed
 
     def _after_phase(self, report: PhaseReport) -> Spending:
@@ -277,7 +325,16 @@ class Spending(_Part):
 
     def values_of(self, responses: str) -> int:
         """Return the number of different values that are memoised among these permanent responses."""
-        return len({tag for account in self.accounts if account.responses == responses for tag in account.tags})
+        return self._values.get(responses, 0)
+
+    @cached_property
+    def _values(self) -> dict[str, int]:
+        """The number of different values that are memoised among each set of permanent responses."""
+        tags: dict[str, tuple[str, ...]] = {}
+        for account in self.accounts:
+            others = tags.get(account.responses)
+            tags[account.responses] = account.tags if others is None else tuple({*others, *account.tags})
+        return {responses: len(of_them) for responses, of_them in tags.items()}
 
     @cached_property
     def epsilon(self) -> float:
@@ -291,30 +348,16 @@ class Spending(_Part):
         log-likelihood ratio of the instantaneous responses is ln[((2-f) e^x + f) / (f e^x + 2-f)]. It is concave and
         0 at 0, so the loss of a sum is at most the sum.
         """
-        # For each setting of the noise and number of reports, the permanent responses shown in so many of them.
-        shown: Counter[tuple[ReportCost, int]] = Counter()
-        apart = Fraction()
-        tags: dict[str, set[str]] = {}
-        for account in self.accounts:
-            tags.setdefault(account.responses, set()).update(account.tags)
-        for account in self.accounts:
-            shown[account.mechanism, 1] += account.fresh
-            if distinct := min(len(tags[account.responses]), account.memoised):
-                if distinct > 1 and not account.mechanism.is_concave:
-                    # Which response was shown how often is not known, and to share reports out evenly may lose less.
-                    apart += Fraction(worst_sharing(account.mechanism, responses=distinct, reports=account.memoised))
-                    continue
-                times, more = divmod(account.memoised, distinct)
-                shown[account.mechanism, times + 1] += more
-                shown[account.mechanism, times] += distinct - more
-        records = (_loss(mechanism, count, times) for (mechanism, times), count in shown.items() if count)
-        phases = (Fraction(phase.epsilon) * phase.reports for phase in self.phases)
-        return round_up(sum((*records, *phases), apart))
+        return _epsilon(
+            tuple(
+                (each.mechanism, self.values_of(each.responses), each.memoised, each.fresh) for each in self.accounts
+            ),
+            tuple((each.epsilon, each.reports) for each in self.phases),
+        )
 
     def on_day(self, day: int, *, since: Spending) -> Spending:
         """Return this spending, with all that was spent since another one charged to a day, too."""
-        cost = Fraction(self.epsilon) - Fraction(since.epsilon)
-        spent = Day(day=day, spent=round_up(Fraction(since.spent_on(day)) + cost))
+        spent = Day(day=day, spent=_with_cost(since.spent_on(day), self.epsilon, since.epsilon))
         others = [each for each in since.days if each.day != day]
         return self.model_copy(update={"days": (*others, spent)[-MAX_DAYS:]})
 
@@ -332,13 +375,12 @@ class Spending(_Part):
         span_ms: length of the days that have a budget of their own; 0 if none have, and nothing is remembered.
         """
         if not span_ms:
-            return self.model_copy(update={"recent": ()})
+            return self.model_copy(update={"recent": ()}) if self.recent else self
         part_ms = span_ms // SPAN_PARTS
         end_ms = (time_ms // part_ms + 1) * part_ms
-        cost = Fraction(self.epsilon) - Fraction(since.epsilon)
         kept = {each.end_ms: each.spent for each in since.recent if each.end_ms > time_ms - 2 * span_ms}
-        if cost:
-            kept[end_ms] = round_up(Fraction(kept.get(end_ms, 0.0)) + cost)
+        if self.epsilon != since.epsilon:
+            kept[end_ms] = _with_cost(kept.get(end_ms, 0.0), self.epsilon, since.epsilon)
         recent = tuple(Recent(end_ms=each, spent=spent) for each, spent in sorted(kept.items()))
         return self.model_copy(update={"recent": recent})
 
@@ -351,7 +393,7 @@ class Spending(_Part):
     @property
     def assumption(self) -> Assumption:
         """The assumption about memoised values on which `epsilon` rests; FRESH if there are none."""
-        most = max((self.values_of(account.responses) for account in self.accounts), default=0)
+        most = max(self._values.values(), default=0)
         if most > 1:
             return Assumption.VALUES
         return Assumption.CONSTANT if most else Assumption.FRESH
@@ -409,8 +451,8 @@ def check_terms(terms: Terms, before: Spending, after: Spending, *, time_ms: int
         SpanBudgetExceeded: they cost more than is left of the days that have a budget of their own.
     """
     for account in after.accounts:
-        most = max(terms.most_values, before.values_of(account.responses))
-        if after.values_of(account.responses) > most:
+        values, most = after.values_of(account.responses), terms.most_values
+        if values > most and values > (most := max(most, before.values_of(account.responses))):
             raise TooManyValues(attribute=account.attribute, most=most)
     spent, would_be = before.epsilon, after.epsilon
     if would_be > max(terms.budget, spent):
@@ -419,7 +461,9 @@ def check_terms(terms: Terms, before: Spending, after: Spending, *, time_ms: int
     today = before.spent_on(day)
     if after.spent_on(day) > max(terms.per_day, today):
         raise DayBudgetExceeded(cost=would_be - spent, left=max(0.0, terms.per_day - today), budget=terms.per_day)
+    if terms.span_days is None:
+        return
     lately = before.spent_in(terms.span_ms, time_ms=time_ms)
-    if terms.span_days is not None and after.spent_in(terms.span_ms, time_ms=time_ms) > max(terms.per_span, lately):
+    if after.spent_in(terms.span_ms, time_ms=time_ms) > max(terms.per_span, lately):
         left = max(0.0, terms.per_span - lately)
         raise SpanBudgetExceeded(cost=would_be - spent, left=left, budget=terms.per_span, days=terms.span_days)

@@ -105,8 +105,11 @@ _SPECS = RRLDPSpec | KRRSpec | KSubsetSpec | HashedKRRSpec
 #: Every mechanism for records, as a collection file, an audit and an evaluation write it.
 AnyMechanismSpec = Annotated[_SPECS, Field(discriminator="kind")]
 
-#: What a report costs, as a ledger keeps it: such parameters, or the chances of a permanent response.
-ReportCost = AnyMechanismSpec | AnswerCost | BloomCost | RepeatedCost | SignCost
+#: What a report costs, as a ledger keeps it: such parameters, or the chances of a permanent response. The first that
+#: fits is taken: to try all and compare how well they fit would take twice as long for each account of a ledger.
+ReportCost = Annotated[
+    AnyMechanismSpec | AnswerCost | BloomCost | RepeatedCost | SignCost, Field(union_mode="left_to_right")
+]
 
 #: The same mechanisms, by kind.
 MECHANISMS: dict[str, type[MechanismSpec]] = {

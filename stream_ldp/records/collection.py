@@ -28,7 +28,8 @@ from stream_ldp.collection.located import Misplaced, parse_values, suggestion
 from stream_ldp.collection.synthesis import SynthesisSpec, SynthesizingCollection
 from stream_ldp.collection.values import Edge, encode_value, fill_in_values
 from stream_ldp.deferred import deferred
-from stream_ldp.mechanisms import RESOLUTION, AnyMechanismSpec, Mechanism, PermanentWords
+from stream_ldp.ledger.reports import TAG_WORDS
+from stream_ldp.mechanisms import RESOLUTION, SECRET_BYTES, AnyMechanismSpec, Mechanism, PermanentWords
 from stream_ldp.mechanisms.randomness.entropy import threshold
 from stream_ldp.mechanisms.randomness.pseudonym import PSEUDONYM_BITS, pseudonyms, random_pseudonyms
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms import Entropy
+    from stream_ldp.mechanisms import Entropy, ReportCost
 
 #: Most cells of one estimate: with three numbers a cell of up to 25 bytes of JSON, and two of 15, it has less than 14
 #: MB, within the 16 MiB that an estimates topic accepts in one record.
@@ -52,6 +53,8 @@ AD_HOC = "ad-hoc"
 
 #: Name of what synthetic records are made from.
 WHOLE = "records"
+
+_PUBLIC_KEY = bytes(SECRET_BYTES)
 
 
 class Attribute(Part):
@@ -233,6 +236,33 @@ class JointCollection(SynthesizingCollection):
     def words(self) -> PermanentWords:
         """The source of the keyed words of its users' permanent responses."""
         return self.permanent_words()
+
+    @cached_property
+    def costs(self) -> tuple[ReportCost, ...]:
+        """What a report costs of each attribute, as the ledger keeps it."""
+        return tuple(self.mechanism_spec.costs(sizes=self.sizes))
+
+    @cached_property
+    def responses(self) -> tuple[str, ...]:
+        """The names of the permanent responses to each attribute; see `AttributeReport`."""
+        return tuple(self.tags(_PUBLIC_KEY, [0] * len(self.sizes)))
+
+    def tags(self, key: bytes, record: Sequence[int]) -> list[str]:
+        """Make the tag of each permanent response of a record as the response is made, with another key.
+
+        key: 32 bytes; see `tag_of`.
+        """
+        words, places = self._tag_words
+        made = words.words(key, record).tobytes()
+        return [made[place].hex() for place in places]
+
+    @cached_property
+    def _tag_words(self) -> tuple[PermanentWords, list[slice]]:
+        """The source of the words of tags, and the places of each tag's bytes among them."""
+        ends = np.cumsum([max(TAG_WORDS, count) for count in self.mechanism.words]).tolist()
+        starts = [4 * start for start in (0, *ends[:-1])]
+        places = [slice(start, start + 4 * TAG_WORDS) for start in starts]
+        return self.permanent_words(least=TAG_WORDS, by_value=True), places
 
     def permanent_words(self, *, least: int = 1, by_value: bool | None = None) -> PermanentWords:
         """Make the source of the keyed words of its users' permanent responses.

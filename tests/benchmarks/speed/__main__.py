@@ -19,12 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from tests.benchmarks.speed import counting, draining, item_sets, latency, perturbing, solving, table
+from tests.benchmarks.speed import counting, draining, item_sets, latency, ledgers, perturbing, solving, table
 from tests.benchmarks.speed.measuring import measured
 
 #: The comparisons of each kernel, by the name under which --only finds them.
 KERNELS = {
     "perturbing": perturbing.comparisons,
+    "ledgers": ledgers.comparisons,
     "counting": counting.comparisons,
     "solving": solving.comparisons,
     "item-sets": item_sets.comparisons,

@@ -25,6 +25,7 @@ GOALS = (
     Goal(begins="perturbing 8 x 8 values, RR-LDP", ends="seeded", before="0.66 us", goal="0.15 us"),
     Goal(begins="perturbing 8 x 8 values, RR-LDP", ends="from the OS", before="1.8 us", goal="0.5 us"),
     Goal(begins="one report of 16 x 2 values", goal="50 us"),
+    Goal(begins="a report of 2 x 2 values of a user with a ledger", before="4.8 ms", goal="100 us"),
     Goal(begins="counting 16 x 2 values, 5 pairs", before="0.18 us", goal="0.025 us"),
     Goal(begins="counting 8 x 8 values, 5 pairs", before="0.6 us", goal="0.06 us"),
     Goal(begins="one EM evaluation, 3 x 8 values", before="210 ms", goal="10 ms"),

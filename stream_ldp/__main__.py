@@ -1,6 +1,6 @@
 """Start the command line, and say what to install where only the client is.
 
-What serves can be told to stop from its first moment on. Imports take seconds on a busy machine, and until its own
+A server can be stopped from its first moment on. Imports take seconds on a busy machine, and until its own
 handlers are there, SIGTERM would end it with an error; as the first process of a container, which the system protects
 from signals that it does not handle, it would never see it, and serve on until it is killed.
 """
@@ -13,7 +13,7 @@ import sys
 from types import FrameType
 from typing import NoReturn
 
-#: Commands that serve until they are told to stop.
+#: Commands that serve until they are stopped.
 SERVING = frozenset({"worker", "gateway", "page"})
 
 

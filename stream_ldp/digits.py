@@ -31,6 +31,6 @@ def shown(number: float | None, error: float | None) -> str:
 def shown_p(p: float, *, least: float = _MIN_P) -> str:
     """Write the probability of a test, after `p`, and as a bound where the test can say no less.
 
-    least: the smallest probability that the test can tell from smaller ones.
+    least: the smallest probability that the test distinguishes from smaller ones.
     """
     return f"p < {least:g}" if p < least else f"p at most {least:g}" if p == least else f"p = {p:.2g}"

@@ -10,7 +10,7 @@ from typing import Any
 
 
 class StreamLDPError(Exception):
-    """The base of all exceptions of the package. The message tells the user what is wrong and can be put right."""
+    """The base of all exceptions of the package. The message says what is wrong and how to put it right."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy it as it is: a pool of processes, which pickles it, would else call `__init__` with the message."""

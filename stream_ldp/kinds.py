@@ -170,7 +170,7 @@ def _kind_by_mechanism(root: Any, document: Mapping[str, Any], *, source: str) -
     for kind in KINDS.values():
         if named in kind.mechanisms and kind.takes is not None and kind.takes(document):
             return kind
-    known = {name: kind for kind in _told_by_keys() for name in kind.mechanisms}
+    known = {name: kind for kind in _with_own_mechanisms() for name in kind.mechanisms}
     if named not in known:
         raise CollectionError(
             [f"{place}: mechanism.kind: expected {_one_of(known)}, got {named!r}{meant(named, known)}"]
@@ -189,17 +189,17 @@ def _kind_by_mechanism(root: Any, document: Mapping[str, Any], *, source: str) -
 
 def _kind_by_keys(document: Mapping[str, Any]) -> Kind[Any, Any, Any] | None:
     """Find the kind of a file by the keys that only one kind has; None if it has none of them."""
-    return next((kind for kind in _told_by_keys() if _own_keys(kind, document)), None)
+    return next((kind for kind in _with_own_mechanisms() if _own_keys(kind, document)), None)
 
 
-def _told_by_keys() -> list[Kind[Any, Any, Any]]:
+def _with_own_mechanisms() -> list[Kind[Any, Any, Any]]:
     """List the kinds that do not take files of a mechanism that is another's, and with it some of its keys."""
     return [kind for kind in KINDS.values() if kind.takes is None]
 
 
 def _own_keys(kind: Kind[Any, Any, Any], document: Mapping[str, Any]) -> list[str]:
     """List the keys of a file that only this kind has."""
-    others = {key for other in _told_by_keys() if other is not kind for key in keys_of(other.collection)}
+    others = {key for other in _with_own_mechanisms() if other is not kind for key in keys_of(other.collection)}
     return [key for key in keys_of(kind.collection) if key in document and key not in others]
 
 

@@ -63,7 +63,7 @@ main()
 @pytest.mark.parametrize("first", [False, True], ids=["a process", "the first process of a container"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda each: each.name)
 @pytest.mark.parametrize("command", sorted(SERVING))
-def test_a_server_that_is_told_to_stop_while_it_is_imported_ends_with_0(
+def test_a_server_that_is_reported_to_stop_while_it_is_imported_ends_with_0(
     command: str, number: signal.Signals, first: bool
 ) -> None:
     if first and not may_be_first():

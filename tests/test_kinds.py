@@ -14,7 +14,7 @@ from tests.records.examples import TEXT as RECORDS
 from tests.toy import COIN, Coins
 
 
-def test_a_kind_in_the_table_is_told_by_its_mechanism(coins: Coins) -> None:
+def test_a_kind_in_the_table_is_reported_by_its_mechanism(coins: Coins) -> None:
     assert kind_of(coins) is COIN
     with pytest.raises(CollectionError, match=r"mechanism\.truth: .*greater than 0\.5"):
         parse_collection(COINS.replace("0.75", "0.5"))

@@ -41,7 +41,7 @@ _MAX_PAIRED = 512
 CHUNK = 10_000
 
 
-#: What a rule looks at: one bit of the reports, or the exclusive or of two, which may tell what neither tells alone.
+#: What a rule looks at: one bit of the reports, or the exclusive or of two, which may show what neither shows alone.
 Feature = tuple[int, ...]
 
 

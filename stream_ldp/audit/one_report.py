@@ -85,7 +85,7 @@ class OneReport:
         differences = [*islice(found, 1), *several_users_differences(self.randomizer)]
         wide: list[Claim] = []
         if (oracle := oracle_of(self.randomizer)) is not None:
-            # Only an oracle that knows dummies reports sets.
+            # Only an oracle with dummies reports sets.
             if oracle.inputs > oracle.size:
                 differences += oracle_differences(oracle, padding=oracle.set_slots or _PADDING)
             wide += [claim for claim in [wide_claim(oracle)] if claim is not None]

@@ -190,7 +190,7 @@ def larger_sets(items: NDArray[np.intp], *, slots: int) -> Sets:
 def targets_of_larger(name: str, system: System, larger: Sets, *, domain: int) -> list[AttackTarget]:
     """Return the target of an attack on larger sets than the slots; none where the slots hold all items.
 
-    Each of the sets is told from the empty set, and the last two from each other.
+    Each of the sets is distinguished from the empty set, and the last two from each other.
     """
     if not larger:
         return []

@@ -46,7 +46,7 @@ class _Root(Commands):
         ),
         "demo": Command(
             Deferred("stream_ldp.cli.demo.command:demo"),
-            "Show live estimates of simulated users, beside the truth that only the simulation knows.",
+            "Show live estimates of simulated users, beside the truth which only the simulation has.",
             panel="Begin",
             example="demo --seconds 30",
         ),

@@ -76,7 +76,7 @@ def audit(
         typer.Option(
             min=100,
             show_default=str(_TRIALS),
-            help="Number of simulated users with each of the two records, or sets, that an attack tells apart.",
+            help="Number of simulated users with each of the two records, or sets, that an attack distinguishes.",
         ),
     ] = None,
     confidence: Annotated[
@@ -96,7 +96,7 @@ def audit(
 
     Every epsilon is in nats. Without --exact, simulated users with two different records or sets report, and an
     attacker derives a lower bound of epsilon from their reports, which is shown beside the claimed epsilon. It comes
-    close to epsilon where the reports that tell the two apart are frequent enough. With --exact, epsilon is
+    close to epsilon where the reports that distinguish the two are frequent enough. With --exact, epsilon is
     enumerated from the probabilities with which the code produces its outputs. With --client, the reporters of a
     collection run as in an application, with restarts, for users with different values. All that is seen of them
     beside their perturbed rows must not depend on these values. With --through, a client in another language runs, as
@@ -243,7 +243,7 @@ def _run_client(audited: AuditSubject, subject: str, *, through: str | None, as_
 
 @contextlib.contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Keep back what clients tell their users, such as that a new ledger was made: the audit's users are nobody."""
+    """Keep back what clients print for their users, such as of a new ledger: its users are nobody."""
     logger = logging.getLogger("stream_ldp")
     level = logger.level
     logger.setLevel(logging.ERROR)

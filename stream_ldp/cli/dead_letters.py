@@ -79,7 +79,7 @@ def replay(
         bool,
         typer.Option("--hopeless", help="Send those too that would be refused again: they become new dead letters."),
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Send nothing, and tell what would be sent.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Send nothing, and print what would be sent.")] = False,
     settings: Settings,
 ) -> None:
     """Send refused batches again, as the same bytes and to the same partition, once the cause is mended.

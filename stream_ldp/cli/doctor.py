@@ -45,7 +45,7 @@ OPTIONAL = {
     "pyarrow": "analysis",
     "confluent_kafka": "demo",
 }
-#: What is taken to be allowed where brokers do not tell it.
+#: What is taken to be allowed where brokers do not say.
 READ = frozenset({Operation.READ})
 #: Kafka's number of the time stamps that brokers set.
 LOG_APPEND_TIME = 1

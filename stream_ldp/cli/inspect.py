@@ -1,4 +1,4 @@
-"""These commands tell the state of a collection, and what a record of one of its topics is."""
+"""These commands print the state of a collection, and describe a record of one of its topics."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-#: Settings of these commands: those of the workers whose state is told.
+#: Settings of these commands: those of the workers whose state is printed.
 SETTINGS = (*TOPICS, "group")
 
-#: Most undecided windows that are told one by one.
+#: Most undecided windows that are listed one by one.
 MAX_WINDOWS = 20
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.", show_default=False)]

@@ -88,7 +88,7 @@ async def named_collections(given: Sequence[str], *, settings: Settings) -> dict
 def require_series(collection: Collection | str, names: Sequence[str] | None) -> None:
     """End the command if the file of the collection has no estimate of one of these names; None names no estimate.
 
-    Of a collection that is known by its name alone, nobody knows its estimates.
+    The estimates of a collection that is known by its name alone are unknown.
     """
     if isinstance(collection, str):
         return

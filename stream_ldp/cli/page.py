@@ -50,8 +50,8 @@ def page(
     It shows each collection's answers as they come, and those of past windows that the topic still has. It only
     reads answers, so it may run anywhere and as often as one likes; it needs no worker on its machine.
 
-    Answers of open windows are on a topic of their own, since they tell more of each user: who may read final answers
-    alone has --finals.
+    Answers of open windows are on a topic of their own, since they reveal more of each user: who may read final
+    answers alone has --finals.
     """
     begin_log(settings)
     require_descriptors(LEAST)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: What a record is, in one sentence, and what it says, by name.
 Description = tuple[str, dict[str, Any]]
 
-#: Most parts of a list that are told one by one.
+#: Most parts of a list that are listed one by one.
 MAX_PARTS = 10
 
 
@@ -64,18 +64,18 @@ def describe(
                 what = (
                     f"{len(chunk.records):,} synthetic records, of nobody: part {chunk.chunk + 1} of {chunk.chunks}"
                 )
-                told = {
+                facts = {
                     "window": str(chunk.window),
                     "made_from": f"{quantity(chunk.reports, 'report')}, by {chunk.method}",
                 }
-                return what, told | _fingerprint(bytes.fromhex(chunk.fingerprint), collection)
+                return what, facts | _fingerprint(bytes.fromhex(chunk.fingerprint), collection)
             case _ if suffix == f"{collection.topics.answers}-rows":
                 return _row(record.value, collection)
             case _:
                 answer = kind.answer.from_bytes(record.value)
                 what = "a final answer, which never changes" if answer.final else "a provisional answer"
-                told = {"says": AnswerText.of(answer).line(), "window": str(answer.window)}
-                return what, told | _fingerprint(bytes.fromhex(answer.fingerprint), collection)
+                facts = {"says": AnswerText.of(answer).line(), "window": str(answer.window)}
+                return what, facts | _fingerprint(bytes.fromhex(answer.fingerprint), collection)
     except ValueError as error:
         return f"not what belongs on this topic: {problem_of(error)}", {"key": _key(record)}
 
@@ -96,14 +96,14 @@ def _batch(value: bytes, collection: Collection, layouts: Mapping[bytes, Layout]
         return f"{len(value)} bytes that are no batch", {"refused": refused}
     window = collection.window
     starts = windows_of(pane_of(header.time_ms, window), window)
-    told = {
+    facts = {
         "event_time": time_text(header.time_ms),
         "windows": [f"{time_text(start)}/{time_text(start + window.size_ms)}" for start in starts],
         "batch_id": header.batch_id.hex(),
         **_fingerprint(header.fingerprint, collection, others=layouts),
         "refused": refused or "no, unless its time was wrong or its windows had closed when it came",
     }
-    return f"a batch of {quantity(header.count, 'report')}, in {len(value):,} bytes", told
+    return f"a batch of {quantity(header.count, 'report')}, in {len(value):,} bytes", facts
 
 
 def _partial(value: bytes) -> Description:
@@ -150,8 +150,8 @@ def _row(value: bytes, collection: Collection) -> Description:
         row = row["payload"] | times
     if not isinstance(row, dict) or row.keys() != COLUMNS.keys():
         raise ValueError("not a row of the columns that this release writes")
-    told = {"says": f"{row['cell_name']}: {row['estimate']}", "series": row["series"], "window": row["window_start"]}
-    return "a cell of a final answer, as a flat row", told | _fingerprint(
+    facts = {"says": f"{row['cell_name']}: {row['estimate']}", "series": row["series"], "window": row["window_start"]}
+    return "a cell of a final answer, as a flat row", facts | _fingerprint(
         bytes.fromhex(row["fingerprint"]), collection
     )
 

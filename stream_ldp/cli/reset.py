@@ -1,6 +1,6 @@
 """These commands delete what collections have left behind, and let one be counted again from an earlier time.
 
-Each tells exactly what it would do, and does it only with --yes.
+Each prints exactly what it would do, and does it only with --yes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 #: Settings of these commands: those of the workers whose groups they change.
 SETTINGS = (*TOPICS, "group")
 
-Yes = Annotated[bool, typer.Option("--yes", help="Do it; without this it is only told.", show_default=False)]
+Yes = Annotated[
+    bool, typer.Option("--yes", help="Do it; without it, only print what would be done.", show_default=False)
+]
 
 
 @app.command(epilog=example("reset groups"))
@@ -96,7 +98,7 @@ async def _groups(settings: Settings, *, yes: bool) -> None:
     async with Cluster.connect(settings) as cluster:
         if settings.topic_names.collections not in await cluster.topics([settings.topic_names.collections]):
             fail(
-                f"there is no registry {settings.topic_names.collections} to tell which groups were left behind\n"
+                f"there is no registry {settings.topic_names.collections} to find which groups were left behind\n"
                 "  -> check --topic-prefix"
             )
         left = await groups_left_behind(cluster, settings, set(await read_registry(settings)))

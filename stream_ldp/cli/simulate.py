@@ -20,7 +20,7 @@ from stream_ldp.cli.inputs.population import load_population, sample
 from stream_ldp.cli.inputs.table import BINS, MISSING, Binning
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.running import run_client, until_signal
-from stream_ldp.cli.simulation.refusals import refusals_told
+from stream_ldp.cli.simulation.refusals import refusals_shown
 from stream_ldp.cli.simulation.truth import TruthTally
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.sender import now_ms
@@ -239,7 +239,7 @@ class _Simulation:
         )
         try:
             with share("reports", len(self.people)) as advance:
-                async with refusals_told(self.collection, settings), reporter:
+                async with refusals_shown(self.collection, settings), reporter:
                     for first in range(0, len(self.people), self.step):
                         if self.rate is not None:
                             await asyncio.sleep(begun + first / self.rate - time.monotonic())
@@ -314,7 +314,7 @@ async def _play(reporter: Reporter, collection: Collection, sets: Any, *, epochs
             f"{quantity(len(sets), 'user')} reported on {rounds.about(collection, asked)}"
         )
 
-    async with refusals_told(collection, settings), reporter:
+    async with refusals_shown(collection, settings), reporter:
         await reporter.report_many(sets, secrets=None, epochs=epochs, on_round=show)
     if missing := epochs * phases - answered:
         asked_never = f"{quantity(missing, 'phase')} of {quantity(epochs, 'epoch')} asked nobody anything"

@@ -68,8 +68,8 @@ def watch(
     epoch and that of the epoch which is under way. On a terminal they are redrawn in place, as many as
     fit; in a pipe each is a line.
 
-    Answers of open windows are on a topic of their own, since they tell more of each user: who may read final answers
-    alone has --finals.
+    Answers of open windows are on a topic of their own, since they reveal more of each user: who may read final
+    answers alone has --finals.
     """
     known = collection_or_name(collection)
     require_series(known, estimate)

@@ -51,7 +51,7 @@ def worker(
     """
     begin_log(settings, libraries=verbose)
     if not verbose:
-        # Faust's threads end with the exceptions that the worker itself has been told.
+        # Faust's threads end with the exceptions that the worker itself has received.
         threading.excepthook = _note_end
     collections = load_collections(files or [])
     require_descriptors(LEAST + EACH_COLLECTION * len(collections))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.cells import Cell
 
-#: The most cells of a figure: more lines cannot be told from each other.
+#: The most cells of a figure: more lines cannot be distinguished.
 MAX_CELLS = 8
 #: A step between windows that is longer than this many of the shortest is a gap, across which no line leads.
 _GAP = 1.5

@@ -41,7 +41,7 @@ class Outbox:
     on their way are abandoned, what comes later is not sent, and all of it counts as lost. So the reports that were
     handed over are those that were acknowledged and those that a DeliveryError counts, and no others.
 
-    Nothing that the brokers store tells whose batches they are. So the producer is not idempotent, and what it writes
+    Nothing that the brokers store shows whose batches they are. So the producer is not idempotent, and what it writes
     again after a failure may be stored twice: workers count a batch id once.
     """
 
@@ -60,7 +60,7 @@ class Outbox:
         self._unacknowledged = 0
         self._unsent = 0
         self._cause: BaseException | None = None
-        self._clock_told = False
+        self._clock_reported = False
         self._abandoning: asyncio.Task[None] | None = None
         self._producer = Producer(settings, idempotent=False, patience=delivery_timeout)
 
@@ -180,11 +180,11 @@ class Outbox:
 
     def _compare_clocks(self, batch: Batch, acknowledged: Any) -> None:
         """Say once that the client's clock is far ahead of the broker's, which stamps a record as it appends it."""
-        if self._clock_told or getattr(acknowledged, "timestamp_type", None) != _LOG_APPEND_TIME:
+        if self._clock_reported or getattr(acknowledged, "timestamp_type", None) != _LOG_APPEND_TIME:
             return
         ahead_ms = batch.time_ms - acknowledged.timestamp
         if ahead_ms > MAX_AHEAD_MS:
-            self._clock_told = True
+            self._clock_reported = True
             log.warning(
                 "%s: this machine's clock is %.0f s ahead of the brokers': reports from the future are refused, and "
                 "what they have cost their user is spent\n  -> set the clock",

@@ -81,16 +81,16 @@ class Left:
     path: str | None = None
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Self:
+    def of(cls, line: Mapping[str, Any]) -> Self:
         """Read what a client says has left it."""
-        key = told.get("key")
+        key = line.get("key")
         return cls(
-            value=bytes.fromhex(told["value"]),
-            headers=tuple((name, value) for name, value in told["headers"]),
-            topic=told.get("topic"),
+            value=bytes.fromhex(line["value"]),
+            headers=tuple((name, value) for name, value in line["headers"]),
+            topic=line.get("topic"),
             key=None if key is None else bytes.fromhex(key),
-            timestamp_ms=told.get("timestamp_ms"),
-            path=told.get("path"),
+            timestamp_ms=line.get("timestamp_ms"),
+            path=line.get("path"),
         )
 
 
@@ -262,7 +262,7 @@ class ClientProcess:
                     return self._checked(answer), tuple(left)
                 left.append(Left.of(answer["left"]))
         except BrokenPipeError:
-            pass  # it has ended, which its status tells
+            pass  # it has ended, as its status shows
         finally:
             timer.cancel()
         raise ClientEnded(self._command, status=process.wait(), left=tuple(left))

@@ -20,7 +20,7 @@ LOOK_SECONDS = 30.0
 
 
 async def require_registered(collection: Collection, *, settings: Settings) -> None:
-    """Return if the answers of its name are those of this collection, as far as the registry tells this user.
+    """Return if the answers of its name are those of this collection, as far as the registry shows this user.
 
     Raises:
         ForeignAnswers: another collection is registered with its name.

@@ -212,11 +212,10 @@ class Reporter(Sender):
             larger than the collection's `set_size`, each item is reported on less often.
 
         Returns:
-            A receipt for the user: what leaves, what it tells at most, and what is left of the budget. None where it
-            is not reported: where the collection asks a sample of its users, or users take turns, most are not asked
-            at a time, and then nothing is sent, and nothing charged. Nor is it where the user has had the turn, which
-            the ledger remembers.
-            None where rounds are answered later: see `receipt`.
+            A receipt for the user: what leaves, what it reveals at most, and what is left of the budget. None where
+            it is not reported: where the collection asks a sample of its users, or users take turns, most are not
+            asked at a time, and then nothing is sent, and nothing charged. Nor is it where the user has had the turn,
+            which the ledger remembers. None where rounds are answered later: see `receipt`.
 
         Raises:
             ValueError: the record does not fit the collection, there is no secret, or there are several records in a

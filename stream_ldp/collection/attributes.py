@@ -10,7 +10,7 @@ from stream_ldp.errors import DataError
 
 
 class Encoder(Protocol):
-    """An attribute, which knows the values that it may have."""
+    """An attribute, with the values that it may have."""
 
     @property
     def name(self) -> str: ...
@@ -65,7 +65,7 @@ def encode_record(record: Mapping[str, Any], attributes: Sequence[Encoder], *, c
 
 
 def require_mapping(record: Any) -> None:
-    """Raise a DataError unless a record names its attributes; the items of a list would be told as their names."""
+    """Raise a DataError unless a record names its attributes; the items of a list would be printed as their names."""
     if not isinstance(record, Mapping):
         raise DataError(
             f"a record is a mapping from attributes to values, as a dict is, and this is a {type(record).__name__}"

@@ -497,7 +497,7 @@ class Collection(Part):
 
     @property
     def refused(self) -> tuple[str, ...]:
-        """What users hold of whom nothing can be reported, in words: that no report comes tells it, at no epsilon."""
+        """What users hold of whom nothing can be reported, in words: the missing report reveals it, at no epsilon."""
         return ()
 
     @property

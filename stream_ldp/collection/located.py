@@ -30,11 +30,11 @@ NAME_PATTERN = r"^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$"
 _NAMED, _NULLS = frozenset({"collection", "name"}), frozenset({"", "~", "null", "Null", "NULL"})
 #: Bytes of the longest file that is read. One with a name for each bit of the largest report has 10 MB.
 MAX_BYTES = 32 * 2**20
-#: Characters of a problem that are told, of its beginning and of its end: a key may be as long as the file.
+#: Characters of a problem that are printed, of its beginning and of its end: a key may be as long as the file.
 _SHOWN, _SHOWN_END = 500, 200
 #: A least number below this is shown with three digits: all of a power of two would fill a line.
 _LEAST_SHOWN = 1e-3
-#: Most problems of one text that are told: to find the place of each takes as long as to read the text.
+#: Most problems of one text that are printed: to find the place of each takes as long as to read the text.
 _MAX_PROBLEMS = 20
 
 _UNNAMED = "a name is required, and this is null; put the word in quotes if it is the name"
@@ -209,10 +209,10 @@ def place_of(root: yaml.Node, path: Sequence[str | int], *, source: str) -> str:
     return _at(source, node)
 
 
-def _first(found: Sequence[T], told: Callable[[T], str]) -> list[str]:
+def _first(found: Sequence[T], describe: Callable[[T], str]) -> list[str]:
     """Tell the first of what was found, and how many more there are."""
     more = len(found) - _MAX_PROBLEMS
-    return [told(each) for each in found[:_MAX_PROBLEMS]] + (
+    return [describe(each) for each in found[:_MAX_PROBLEMS]] + (
         [f"and {quantity(more, 'more problem')}"] if more > 0 else []
     )
 

@@ -23,7 +23,7 @@ WINDOW_BYTES = 64 * 2**20
 
 
 #: Most bytes of the records of a chunk, and of the labels of their values beside them: together, and with the little
-#: else that is said, they are within the 1 MiB that consumers fetch at a time unless they are told otherwise.
+#: else that is said, they are within the 1 MiB that consumers fetch at a time by default.
 CHUNK_BYTES = 500 * 2**10
 
 

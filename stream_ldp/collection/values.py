@@ -53,7 +53,7 @@ def fill_in_values(data: Any) -> Any:
 
 
 def _edge_as_text(edge: float) -> float | str:
-    """Return an edge as JSON can have it, which knows no infinity."""
+    """Return an edge as JSON can have it, which has no infinity."""
     return edge if math.isfinite(edge) else _number(edge)
 
 

@@ -32,7 +32,7 @@ _MIN_ERROR = 0.002
 _ENOUGH = 0.06
 #: Logarithm of the ratio to the wanted distance within which it is taken to be reached, whatever its error.
 _REACHED = 0.02
-#: Fewest repeats, of which a standard deviation tells something, and most, as a multiple of those asked for.
+#: Fewest repeats, whose standard deviation means something, and most, as a multiple of those asked for.
 _MIN_REPEATS, _MAX_REPEATS = 5, 20
 #: Largest logarithm of a ratio of distances: beyond, a distance is as good as 0, or a wanted one is.
 _FAR = 10.0

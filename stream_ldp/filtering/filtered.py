@@ -1,4 +1,4 @@
-"""The part of an answer that says what previous windows have told of its numbers; see `local_level`."""
+"""The part of an answer with the contribution of previous windows to its numbers; see `local_level`."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ _ODDS_OF_JUMP = 99.0
 class Noise(NamedTuple):
     """The variances of the noise in the y_k of one window.
 
-    sampling: of the users who are new, as if each of them told the truth.
+    sampling: of the users who are new, as if each of them reported without noise.
     fresh: of what is drawn anew in every window.
     permanent: Var p_k.
     """

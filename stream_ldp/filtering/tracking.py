@@ -40,7 +40,7 @@ _CHANCE_OF_LAG = 0.5
 #: Numbers as many as which that chance counts beside what the others of a group say. Where one of six numbers moves,
 #: 1 errs 4 % more than 4, and 16 errs 2 % less; of large tables that stay, each of them takes 0.2 % more.
 _WEIGHT_OF_CHANCE = 4.0
-#: Rounds in which the numbers of a group tell each other how many of them lag behind; more differ by 0.002.
+#: Rounds in which the numbers of a group share how many of them lag behind; more differ by 0.002.
 _ROUNDS = 10
 #: Chance that a group jumps in a given window. With 0.01, what does not move errs up to 10 % more; with 0.001, the
 #: windows after a jump of the dependence of four values alone err a quarter more.

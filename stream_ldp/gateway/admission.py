@@ -41,7 +41,7 @@ class Admitted:
 class Admission:
     """The admission to one collection: the workers' own decoder, and the rule on times ahead.
 
-    Whether a batch is late, or was counted before, only a worker knows.
+    Whether a batch is late, or was counted before, only a worker can decide.
     """
 
     def __init__(self, collection: Collection, *, rounds: RoundLayouts | None) -> None:

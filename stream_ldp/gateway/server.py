@@ -97,7 +97,7 @@ class Door:
 
     def admits(self, token: str) -> bool:
         """Decide whether a token opens the door."""
-        # Of digests, the time of a comparison does not tell how much of a token was right.
+        # Of digests, the time of a comparison does not reveal how much of a token was right.
         return not self.tokens or _digest(token) in self._digests
 
 
@@ -289,7 +289,7 @@ class Gateway:
         return found.reports
 
     def _brokers_are_gone(self, error: Exception, detail: str) -> Refused:
-        """Note that the brokers do not take batches, and return what to tell the client."""
+        """Note that the brokers do not take batches, and return the answer to the client."""
         if self._problem is None:
             why = explain(error, self._settings, PATIENCE)
             self._problem = f"the brokers {self._settings.brokers} do not take batches: {why}"

@@ -36,7 +36,7 @@ class Token:
             given = _password(brought.strip())
         else:
             given = brought.strip().encode(errors="surrogateescape") if scheme.lower() == "bearer" else b""
-        # In constant time: the time of a comparison must not tell how much of a guess was right.
+        # In constant time: the time of a comparison must not reveal how much of a guess was right.
         return hmac.compare_digest(given, self.text.encode())
 
     @property

@@ -1,7 +1,7 @@
 """Watch whether a broker answers, and say at once when none does any more and when one does again.
 
 All parts of a worker retry by themselves for as long as the setting `outage` says, each at its own pace and with its
-own errors. The watch is what tells people: it asks on a connection of its own, every second.
+own errors. The watch is what alerts people: it asks on a connection of its own, every second.
 
 It connects with what the other clients were given at their start. They do not read their files again. So when a
 password or an authority has changed, the watch finds the brokers as closed as they do, and finds out whether what the
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 ASK_SECONDS = 1.0
 #: Seconds between two looks at whether the files have changed since clients read them.
 FILES_SECONDS = 10.0
-#: Seconds to wait for an answer, longer than a busy broker needs; twice as many until a frozen one is told.
+#: Seconds to wait for an answer, longer than a busy broker needs; twice as many until a frozen one is reported.
 ANSWER_SECONDS = 2.0
 
 

@@ -152,7 +152,7 @@ class Cluster:
         return found
 
     async def operations(self, names: Sequence[str]) -> dict[str, frozenset[Operation]]:
-        """Return what this user may do with each of the named topics, as far as the brokers tell it.
+        """Return what this user may do with each of the named topics, as far as the brokers say.
 
         Brokers before Kafka 2.3 do not, and topics that are hidden or missing are left out.
         """

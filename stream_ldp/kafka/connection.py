@@ -47,9 +47,9 @@ class AccessRefused(BrokerUnreachable):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BrokerReply:
-    """What a broker tells of its cluster.
+    """What a broker says of its cluster.
 
-    cluster: the cluster's id; None if the broker does not tell it.
+    cluster: the cluster's id; None if the broker does not say.
     brokers: the addresses that brokers advertise, host:port each.
     """
 
@@ -89,9 +89,9 @@ class Connection:
 
     async def ask(self) -> BrokerReply:
         """Ask for the cluster; it is a request that only those with access can make."""
-        # A broker that wants a password still tells anyone its versions.
+        # A broker that wants a password still shows anyone its versions.
         metadata = await self._connection.send(MetadataRequest([]))
-        # Brokers before Kafka 0.10.1 do not tell the id.
+        # Brokers before Kafka 0.10.1 do not give the id.
         return BrokerReply(
             cluster=getattr(metadata, "cluster_id", None),
             brokers=tuple(f"{broker[1]}:{broker[2]}" for broker in metadata.brokers),
@@ -150,7 +150,7 @@ async def check_connection(settings: Settings, *, timeout_seconds: float = TIMEO
             return
     error = _unreachable(failures)
     raise type(error)(
-        f"{settings.brokers} answers, but tells clients to connect to {', '.join(advertised)} "
+        f"{settings.brokers} answers, but directs clients to {', '.join(advertised)} "
         f"(its advertised.listeners), which failed:\n{error}"
     ) from error
 
@@ -227,7 +227,7 @@ async def _mismatch(address: str, settings: Settings, timeout_seconds: float) ->
                 plain = settings.model_copy(update={"security_protocol": SecurityProtocol.PLAINTEXT})
                 connection = Connection(address, plain.connection_options())
                 try:
-                    # It tells everybody its versions, which is all that is asked for here.
+                    # It shows everybody its versions, which is all that is asked for here.
                     await connection.open()
                 finally:
                     await connection.close()

@@ -53,7 +53,7 @@ class ExclusiveWriter(Protocol):
 
     @property
     def held(self) -> bool:
-        """Whether it has taken the topic, and does not know of another that has since."""
+        """Whether it has taken the topic, and no other has since, as far as it has seen."""
         raise NotImplementedError
 
     async def take(self) -> None:

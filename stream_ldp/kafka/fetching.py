@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 
 #: Shortest wait of a broker for records, in milliseconds, after a partition has been sought; it doubles while none
-#: come. A fetch that is under way knows nothing of the new place, and the next one waits for it.
+#: come. A fetch that is under way has the old place, and the next one waits for it.
 _SHORTEST_MS = 50
 
 #: Milliseconds for which a broker may wait for records, for each partition, and at most. To ask for a partition and

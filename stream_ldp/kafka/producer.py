@@ -29,7 +29,7 @@ ACKNOWLEDGE_SECONDS = 60.0
 #: Largest record, in bytes, that brokers accept by default.
 USUAL_RECORD_BYTES = 2**20
 
-#: Seconds for a request of an idempotent producer, whose repeats brokers drop. A worker that is told to stop waits
+#: Seconds for a request of an idempotent producer, whose repeats brokers drop. A worker that stops waits
 #: for its last flush, and is ended by force after ten: a lost answer has to be given up and asked for again by then,
 #: which leaves two seconds to write the repeat.
 IDEMPOTENT_REQUEST_SECONDS = 8.0

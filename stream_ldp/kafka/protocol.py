@@ -49,7 +49,7 @@ class DeleteGroups(Request[_DeleteGroupsRequest]):  # type: ignore[misc]
         self._groups = groups
 
     def build(self, request_struct_class: type[_DeleteGroupsRequest]) -> _DeleteGroupsRequest:
-        """Make the request of a version that the broker knows."""
+        """Make the request of a version that the broker supports."""
         return request_struct_class(self._groups)
 
 
@@ -113,7 +113,7 @@ class DescribeOperations(Request[_DescribeOperationsRequest]):  # type: ignore[m
         self._topics = topics
 
     def build(self, request_struct_class: type[_DescribeOperationsRequest]) -> _DescribeOperationsRequest:
-        """Make the request of a version that the broker knows."""
+        """Make the request of a version that the broker supports."""
         return request_struct_class(self._topics, False, False, True)
 
 
@@ -201,7 +201,7 @@ class DescribeTopics(Request[_DescribeTopicsRequest]):  # type: ignore[misc]
         self._topics = topics
 
     def build(self, request_struct_class: type[_DescribeTopicsRequest]) -> _DescribeTopicsRequest:
-        """Make the request of a version that the broker knows."""
+        """Make the request of a version that the broker supports."""
         no_tags: dict[int, bytes] = {}
         topics = [("00" * _ID_BYTES, name, no_tags) for name in self._topics]
         return request_struct_class(topics, False, False, False, no_tags)

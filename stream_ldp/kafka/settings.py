@@ -212,7 +212,7 @@ class Settings(BaseSettings):
     )
     admin_token_file: Path | None = Field(
         default=None,
-        description="File with the bearer token without which the admin port tells no more than 200 or 503.",
+        description="File with the bearer token without which the admin port answers no more than 200 or 503.",
     )
     page_token_file: Path | None = Field(
         default=None,

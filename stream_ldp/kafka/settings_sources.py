@@ -19,10 +19,10 @@ ENVIRONMENT_PREFIX = "STREAM_LDP_"
 #: Variables that are no settings of a deployment: where the embedded Kafka is kept, and whether tests must have it.
 OTHER_VARIABLES = frozenset({"STREAM_LDP_KAFKA_HOME", "STREAM_LDP_REQUIRE_KAFKA"})
 
-#: Ends of the variables by which Kubernetes tells every container of the services beside it. Those of a service named
+#: Ends of the variables by which Kubernetes names the services beside it to every container. Those of a service named
 #: stream-ldp, or stream-ldp-anything, begin with our prefix.
 _OF_A_SERVICE = re.compile(r"SERVICE_(HOST|PORT(_\w+)?)$|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$")
-#: Its value tells the variable NAME_PORT of a service from a misspelt setting.
+#: Its value distinguishes the variable NAME_PORT of a service from a misspelt setting.
 _PORT_OF_A_SERVICE = re.compile(r"(tcp|udp|sctp)://")
 
 

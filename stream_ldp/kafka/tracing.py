@@ -3,7 +3,7 @@
 A gateway begins a trace for each batch and names it in the header `traceparent` of the record; the worker's span that
 counts the batch links to it. Clients never add the header, and gateways never go on with the trace of a request: a
 trace that began in the user's application would show the operator whose report it is. A trace that begins at the
-gateway tells no more than the id of the batch.
+gateway passes on no more than the id of the batch.
 """
 
 from __future__ import annotations

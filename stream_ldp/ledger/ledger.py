@@ -3,7 +3,8 @@
 A report of a record shows, of each attribute, one permanent response through fresh noise. Permanent responses are
 independent of each other, so a user's loss is the loss of the set of responses that were shown, each as often as it
 was. The ledger counts just that: how many different responses, and how often each. Values themselves never enter it.
-Neither does the loss by which a user whose record changes is told from one whose record does not; see `Assumption`.
+Neither does the loss by which a user whose record changes is distinguished from one whose record does not; see
+`Assumption`.
 
 A report to a phase that memoises shows a permanent response too, to the sign of the user's set, and is counted in the
 same way. Any other report to a phase of an epoch of an item collection is perturbed by fresh noise alone. Given what

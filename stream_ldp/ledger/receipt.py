@@ -22,11 +22,11 @@ class Receipt:
     collection: that they are made for.
     about: what they show with noise, such as the names of attributes; never a value.
     rows: the reports, as they leave; none where they have yet to be made.
-    linked: whether they carry what tells that they are one user's.
+    linked: whether they carry a mark that they are one user's.
     cost: nats that they have cost.
     spent: nats that all reports of the user to all collections have cost.
     budget: nats of the lifetime budget; infinite where they are only counted.
-    promise: the two users whom the reports do not tell apart by more than `spent`, in words.
+    promise: the two users whom the reports do not distinguish by more than `spent`, in words.
     """
 
     collection: str
@@ -52,7 +52,7 @@ class Receipt:
         """Say it in sentences."""
         unbounded = math.isinf(self.budget)
         left = "there is no budget" if unbounded else f"{_down(self.left)} of {self.budget:g} are left"
-        linked = " It tells which reports are yours." if self.linked else ""
+        linked = " It shows which reports are yours." if self.linked else ""
         return (
             f"To {self.collection} left {self._what}, with noise, about {_listed(self.about)}.{linked} It cost "
             f"{shown_epsilon(self.cost)} nats: the best guess which of two equally likely records is yours is now "

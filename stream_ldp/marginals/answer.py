@@ -75,8 +75,8 @@ class Frequencies(MessagePart):
     )
     dropped: tuple[str, ...] = Field(
         default=(),
-        description="candidates without an estimate, which do not stand out: there are more of them than can be told "
-        "apart; they count as others",
+        description="candidates without an estimate, which do not stand out: there are more of them than can be "
+        "distinguished; they count as others",
     )
 
     @model_validator(mode="after")

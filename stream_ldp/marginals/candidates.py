@@ -85,7 +85,7 @@ def equations(questions: Sequence[Cohort], candidates: Sequence[str], *, others:
     return found
 
 
-def are_told_apart(design: NDArray[np.float64]) -> bool:
+def are_identifiable(design: NDArray[np.float64]) -> bool:
     """Decide whether the equations determine all frequencies."""
     cohorts, buckets, unknowns = design.shape
     if not unknowns:
@@ -96,13 +96,13 @@ def are_told_apart(design: NDArray[np.float64]) -> bool:
     return bool(np.linalg.matrix_rank(rows.T @ rows, hermitian=True) == unknowns)
 
 
-def require_told_apart(questions: Sequence[Cohort], values: Sequence[str]) -> None:
+def require_identifiable(questions: Sequence[Cohort], values: Sequence[str]) -> None:
     """Check that the cohorts determine the frequencies of all values of a list.
 
     Raises:
         ParameterError: they do not; the message says what would.
     """
-    if not are_told_apart(equations(questions, values, others=False)):
+    if not are_identifiable(equations(questions, values, others=False)):
         raise _too_many(questions, values, most=len(questions) * (questions[0].randomizer.size - 1) // 2)
 
 
@@ -217,7 +217,7 @@ def solve_candidates(
     """
     unknowns = design.shape[2]
     kept = np.ones(unknowns, dtype=np.bool_)
-    if not are_told_apart(design):
+    if not are_identifiable(design):
         kept = _selected(design, estimates, oracle, reports=reports, others=others)
         if kept.any():
             raw, errors = solve_cohorts(design[:, :, kept], estimates, oracle, reports=reports)
@@ -264,7 +264,7 @@ def _selected(
     count = min(int((found > 0).sum()), cohorts * (buckets - 1) + 1)
     kept = np.zeros(unknowns, dtype=np.bool_)
     kept[order[:count]] = True
-    while not are_told_apart(design[:, :, kept]) and count > 1:
+    while not are_identifiable(design[:, :, kept]) and count > 1:
         count -= max(1, count // 8)
         kept[order[count:]] = False
     return kept

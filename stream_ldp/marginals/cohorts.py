@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stream_ldp.marginals.candidates import (
-    are_told_apart,
+    are_identifiable,
     cohort_leverage,
     equations,
     solve_candidates,
@@ -96,7 +96,7 @@ class BucketQuestion(AttributeQuestion):
     def estimate(self, answers: Sequence[Answers[Any]], *, of: int) -> FrequencyEstimate:  # noqa: ARG002
         """See `AttributeQuestion.estimate`; a cohort that nobody has answered has no equations.
 
-        If the cohorts that are left do not tell the candidates apart, those that do not stand out have no estimate,
+        If the cohorts that are left do not distinguish the candidates, those that do not stand out have no estimate,
         which may be all of them.
         """
         (attribute,) = self.attributes
@@ -147,7 +147,7 @@ class BucketQuestion(AttributeQuestion):
         """Return the equations of all candidates, or of one alone where they are too many to be distinguished."""
         (attribute,) = self.attributes
         design = equations([each for _, each in about], attribute.labels, others=attribute.candidates is not None)
-        return design if are_told_apart(design) else design[:, :, [0, -1]]
+        return design if are_identifiable(design) else design[:, :, [0, -1]]
 
     def expected_error(self, about: Sequence[tuple[float, Any]], column: NDArray[Any], *, of: int) -> float:  # noqa: ARG002
         labels = self.attributes[0].labels

@@ -78,8 +78,8 @@ class _MeanQuestion(AttributeQuestion):
     def expected_error(self, about: Sequence[tuple[float, Any]], column: NDArray[Any], *, of: int) -> float:
         asked = sum(share for share, _ in about)
         numbers = self.attributes[self.of.index(of)].scaled(column)
-        told = sum(share / asked * float(each.noise(numbers).mean()) for share, each in about)
-        return with_sampling(told, held=float(numbers.var()), asked=asked, users=len(column))
+        noise = sum(share / asked * float(each.noise(numbers).mean()) for share, each in about)
+        return with_sampling(noise, held=float(numbers.var()), asked=asked, users=len(column))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: Quantiles that are planned for where a file asks for none.
 _QUANTILES = (0.5, 0.95)
 
-_DIGITS = 10  # after the point, of a probability: as many tell all multiples of 2^-32 apart
+_DIGITS = 10  # after the point, of a probability: as many distinguish all multiples of 2^-32
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -70,12 +70,12 @@ class AttributeQuestion(Question):
         """
 
 
-def with_sampling(told: float, *, held: float, asked: float, users: int) -> float:
+def with_sampling(noise: float, *, held: float, asked: float, users: int) -> float:
     """Return the expected squared error of an estimate if a share s of n users is asked: (V + (1 - s) U) / (s n).
 
-    told: V, variance of the noise in one answer, mean over the users.
+    noise: V, variance of the noise in one answer, mean over the users.
     held: U, variance of what the users hold, which matters only so far as not all of them are asked.
     asked: s.
     users: n.
     """
-    return (told + (1 - asked) * held) / (asked * users)
+    return (noise + (1 - asked) * held) / (asked * users)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args
 from pydantic import create_model
 
 from stream_ldp.errors import ParameterError
-from stream_ldp.marginals.candidates import require_distinguishable, require_told_apart
+from stream_ldp.marginals.candidates import require_distinguishable, require_identifiable
 from stream_ldp.marginals.cohorts import COHORTS, BitFlipQuestion, BucketQuestion
 from stream_ldp.marginals.numbers import EndsQuestion, NumberQuestion, SignsQuestion
 from stream_ldp.marginals.values import ValueQuestion
@@ -111,7 +111,7 @@ class SampledSpec(OracleSpec):
             )
             for cohort in range(cohorts)
         ]
-        require = require_distinguishable if attribute.values is None else require_told_apart
+        require = require_distinguishable if attribute.values is None else require_identifiable
         require(questions, attribute.labels)
         yield from questions
 

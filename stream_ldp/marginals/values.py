@@ -64,5 +64,5 @@ class ValueQuestion(AttributeQuestion):
     def expected_error(self, about: Sequence[tuple[float, Any]], column: NDArray[Any], *, of: int) -> float:  # noqa: ARG002
         ((asked, _),) = about
         truth = np.bincount(column, minlength=len(self.attributes[0].labels)) / len(column)
-        told, held = float(self.randomizer.noise(truth).mean()), float((truth * (1 - truth)).mean())
-        return with_sampling(told, held=held, asked=asked, users=len(column))
+        noise, held = float(self.randomizer.noise(truth).mean()), float((truth * (1 - truth)).mean())
+        return with_sampling(noise, held=held, asked=asked, users=len(column))

@@ -1,4 +1,4 @@
-"""dBitFlip: a user tells, of a few values that are sampled once, whether each is the user's (Ding et al., 2017).
+"""dBitFlip: a user reports, of a few values that are sampled once, whether each is the user's (Ding et al., 2017).
 
 Ding, Kulkarni and Yekhanin (2017, "Collecting telemetry data privately", sections 3 and 4): each bit is perturbed
 once for each answer and repeated (dBitFlipPM), so that a counter which moves among values that are not sampled shows
@@ -63,15 +63,15 @@ class BitFlipResponse(UnaryResponse, CohortOracle):
 class BitFlipSpec(EpsilonSpec):
     """The questions by dBitFlip, for counters that change.
 
-    Each user tells of at most `bits` values whether each is the user's; which values is drawn once. All values that a
-    user ever has cost at most (bits + 1) times epsilon, and a number of a range twice.
+    Each user reports of at most `bits` values whether each is the user's; which values is drawn once. All values that
+    a user ever has cost at most (bits + 1) times epsilon, and a number of a range twice.
 
     epsilon: privacy loss, in nats, that all reports of one answer cost.
     bits: d; more of them have less error, and cost more where values change.
     """
 
     oracle: Literal["d-bit-flip"]
-    bits: int = Field(default=1, ge=1, le=MAX_BITS, description="values that each user tells about")
+    bits: int = Field(default=1, ge=1, le=MAX_BITS, description="values that each user reports about")
 
     def flipped(self, size: int) -> BitFlipResponse:
         bits = min(self.bits, size)

@@ -166,7 +166,7 @@ def kept_or_other(values: NDArray[np.int64], *, choices: int, kept: int, entropy
     """Keep each value with the probability kept / 2^32, or else name one of the others, uniformly; int64, shape (n,).
 
     Another value is drawn for every user, and used by those who do not keep theirs: a draw that only they make would
-    take time, by which a process on the same machine could tell them apart. They use the first draws, in order.
+    take time, by which a process on the same machine could distinguish them. They use the first draws, in order.
     """
     keep = entropy.below(np.broadcast_to(np.uint32(kept), values.shape))
     drawn = entropy.integers(np.full(len(values), choices - 1))

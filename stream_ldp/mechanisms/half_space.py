@@ -104,7 +104,7 @@ class HalfSpaceResponse(Randomizer):
         signs = checked_values(values, choices=self.inputs)
         near = entropy.below(np.broadcast_to(np.uint32(self.kept), signs.shape))
         drawn = entropy.integers(np.where(near, self.near, self.far))
-        # Both are worked out for every user, so that the time does not tell which is sent.
+        # Both are worked out for every user, so that the time does not reveal which is sent.
         agreements = np.where(
             near,
             self._agreements(np.minimum(drawn, self.near - 1), near=True),

@@ -247,7 +247,7 @@ class Mechanism(ABC):
     ) -> NDArray[np.float64]:
         """Compute the odds that all reports of each user give to each value; float64, shape of `ones`.
 
-        They are P(ones | the user has the value) / P(ones | another one), and tell all that the reports tell.
+        They are P(ones | the user has the value) / P(ones | another one), and hold all that the reports reveal.
 
         ones: how many of a user's reports support each value, shape (users, sum of sizes).
         reports: number of reports of each user, at least 1, shape (users,).
@@ -255,11 +255,11 @@ class Mechanism(ABC):
         Raises:
             ParameterError: `links` is false.
         """
-        raise ParameterError(f"nothing is known of what several {self.title} reports of a user tell together")
+        raise ParameterError(f"the joint likelihood of several {self.title} reports of a user is unknown")
 
     @property
     def links(self) -> bool:
-        """Whether several reports of a user tell more together than one by one, and `linked_odds` says what."""
+        """Whether several reports of a user reveal more together than one by one, as `linked_odds` says."""
         return False
 
     @property
@@ -333,7 +333,7 @@ class Mechanism(ABC):
 
         reports_per_user: sum m^2 / sum m for users with m reports each in what is checked: how many reports the user
             of an average report has sent; or several such numbers. Reports do not say, but the operator of the
-            clients knows their interval.
+            clients has their interval.
 
         The reports of a user share the permanent response and are otherwise independent. For a function h of a
         report, m reports have variance m Var h + m (m - 1) Var E[h | permanent response]. The last is at most

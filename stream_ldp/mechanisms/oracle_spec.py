@@ -71,7 +71,7 @@ class OracleSpec(Part, ABC):
         return None
 
     def flipped(self, size: int) -> CohortOracle | None:  # noqa: ARG002
-        """Return what answers about the values of a cohort, of `size` in all; None where users tell their own.
+        """Return what answers about the values of a cohort, of `size` in all; None where users report their own.
 
         Raises:
             ParameterError: the epsilon is beyond the resolution.

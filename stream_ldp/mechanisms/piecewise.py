@@ -98,7 +98,7 @@ class PiecewiseResponse(Randomizer):
         points = checked_values(values, choices=self.inputs)
         inside = entropy.below(np.broadcast_to(np.uint32(self.kept), points.shape))
         drawn = entropy.integers(np.where(inside, self.width, self.steps))
-        # Both are worked out for every user, so that the time does not tell which is sent.
+        # Both are worked out for every user, so that the time does not reveal which is sent.
         sent = np.where(inside, points + drawn, drawn + self.width * (drawn >= points))
         return pack([sent], [self.bits])
 

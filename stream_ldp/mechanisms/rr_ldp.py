@@ -268,7 +268,7 @@ class RRLDP(Mechanism):
         return matched_share(self.sizes, f=self.f, p=self.p, q=self.q, reports=reports)
 
     def linked_odds(self, ones: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[np.float64]:
-        """See `Mechanism.linked_odds`: T ones among the W reports of a bit tell all that the reports tell.
+        """See `Mechanism.linked_odds`: T ones among the W reports of a bit hold all that the reports reveal.
 
         Let L = q^T (1 - q)^(W - T) / (p^T (1 - p)^(W - T)) be the odds of a permanent 1, and c the chance that the
         permanent bit is inverted. They are ((1 - c) L + c) / (c L + 1 - c): the more reports, the nearer to those of

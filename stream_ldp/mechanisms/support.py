@@ -1,4 +1,4 @@
-"""The support of values by reports: what an estimator has to know of a mechanism for one attribute."""
+"""The support of values by reports: all of a mechanism that an estimator needs for one attribute."""
 
 from __future__ import annotations
 

@@ -53,10 +53,10 @@ class History:
     def of(cls, collections: Sequence[Collection], *, finals: int = FINALS, **more: Any) -> Self:
         """Start without answers of some collections.
 
-        more: what readers are told of each of them besides; plain data.
+        more: what readers see of each of them besides; plain data.
         """
-        told = {each.name: _known(each) | more for each in collections}
-        return cls(told, finals=finals, labels={each.name: each.labels for each in collections})
+        listed = {each.name: _known(each) | more for each in collections}
+        return cls(listed, finals=finals, labels={each.name: each.labels for each in collections})
 
     def add(self, answer: Answer) -> bytes | None:
         """Take an answer, and return it as a line of JSON; None if the series already has a final of that window.
@@ -118,6 +118,6 @@ class History:
 
 
 def _known(collection: Collection) -> dict[str, Any]:
-    told = {"title": collection.title, "question": collection.wording}
+    texts = {"title": collection.title, "question": collection.wording}
     known = {"kind": kind_of(collection).name, "window_ms": collection.window.size_ms}
-    return known | {name: text for name, text in told.items() if text is not None}
+    return known | {name: text for name, text in texts.items() if text is not None}

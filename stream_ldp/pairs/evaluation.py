@@ -55,14 +55,14 @@ def _measure(trial: Trial[PairsCollection]) -> Iterator[Measured]:
         seconds,
     )
     bounds = np.array([key.bounds for key in collection.attributes])
-    told = ~np.isnan(found.mean) & (frequencies > 0)
+    estimated = ~np.isnan(found.mean) & (frequencies > 0)
     means = np.array([column.mean() if len(column) else 0.0 for column in held])
-    off = (found.mean - (means - bounds[:, 0]) / (bounds[:, 1] - bounds[:, 0]))[told]
+    off = (found.mean - (means - bounds[:, 0]) / (bounds[:, 1] - bounds[:, 0]))[estimated]
     metrics = {
-        "reported": float(told.mean()),
-        "mse": float((off**2).sum()) / max(int(told.sum()), 1),
-        "mse_expected": float((found.mean_error[told] ** 2).sum()) / max(int(told.sum()), 1),
-        "coverage": float((np.abs(off) <= z * found.mean_error[told]).mean()) if told.any() else 1.0,
+        "reported": float(estimated.mean()),
+        "mse": float((off**2).sum()) / max(int(estimated.sum()), 1),
+        "mse_expected": float((found.mean_error[estimated] ** 2).sum()) / max(int(estimated.sum()), 1),
+        "coverage": float((np.abs(off) <= z * found.mean_error[estimated]).mean()) if estimated.any() else 1.0,
     }
     yield Measured("mean", metrics, seconds)
 

@@ -111,12 +111,12 @@ def pairs_of(answers: Answers[PairsQuestion]) -> Pairs:
     both = _covariance(question, low, high) / answers.reports
     frequency = slots * (low + high)
     frequency_error = slots * np.sqrt(np.maximum(of_low + of_high + 2 * both, 0.0))
-    told = frequency > normal_quantile(LEVEL) * frequency_error
+    held = frequency > normal_quantile(LEVEL) * frequency_error
     mean, mean_error = np.full(count, np.nan), np.full(count, np.nan)
-    part = (high / np.where(told, low + high, 1.0))[told]
-    mean[told] = part
-    moved = (1 - part) ** 2 * of_high[told] + part**2 * of_low[told] - 2 * part * (1 - part) * both[told]
-    mean_error[told] = np.sqrt(np.maximum(moved, 0.0)) / (low + high)[told]
+    part = (high / np.where(held, low + high, 1.0))[held]
+    mean[held] = part
+    moved = (1 - part) ** 2 * of_high[held] + part**2 * of_low[held] - 2 * part * (1 - part) * both[held]
+    mean_error[held] = np.sqrt(np.maximum(moved, 0.0)) / (low + high)[held]
     return Pairs(frequency=frequency, frequency_error=frequency_error, mean=mean, mean_error=mean_error)
 
 

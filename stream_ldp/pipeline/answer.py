@@ -169,8 +169,8 @@ class PrivacyPart(MessagePart):
     @property
     def sentences(self) -> tuple[str, ...]:
         """What it says beside the epsilons of the kind, in words."""
-        told = (self.w_event, getattr(self, "published", None))
-        return tuple(str(each) for each in told if each is not None)
+        promises = (self.w_event, getattr(self, "published", None))
+        return tuple(str(each) for each in promises if each is not None)
 
 
 AllAnswersField = Annotated[

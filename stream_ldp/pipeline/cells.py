@@ -10,7 +10,7 @@ from typing import Any
 
 from stream_ldp.errors import ParameterError
 
-#: What tells the cells of answers with one target apart: their group and names.
+#: What distinguishes the cells of answers with one target: their group and names.
 CellKey = tuple[str, tuple[str, ...]]
 
 #: Sums over some users of what cells are about, by the target of their answer and their key.
@@ -49,7 +49,7 @@ class Cell:
 
     @property
     def key(self) -> CellKey:
-        """What tells it apart from the other cells of its answer, and finds its true number."""
+        """What distinguishes it from the other cells of its answer, and finds its true number."""
         return self.group, self.names
 
     def interval(self, level: float = LEVEL) -> tuple[float, float] | None:

@@ -2,8 +2,8 @@
 
 Today's two ways are to refuse a value that has changed, and to charge each value that is reported. Where values are
 hashed to g buckets, each bucket is charged (LOLOHA; Arcolezi et al., 2023), so that all values together cost at most
-g times what one does, with a larger error. Where a user tells of d values whether each is the user's (dBitFlip; Ding
-et al., 2017), all values cost at most d + 1 times what one does.
+g times what one does, with a larger error. Where a user reports of d values whether each is the user's (dBitFlip;
+Ding et al., 2017), all values cost at most d + 1 times what one does.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from stream_ldp.quantity import quantity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-#: Numbers of changes for which a plan compares the ways, unless it is told others.
+#: Numbers of changes for which a plan compares the ways, by default.
 CHANGES = (0, 1, 2, 5, 20)
 
 #: Most buckets, and most changes, among which the better way is sought.
@@ -70,7 +70,7 @@ class ChangePlan:
     by_bucket_on_average: the mean of that over hashes.
     error: the standard error of the collection's hashing, or of the best one where it does not hash, at the lifetime
         cost of `by_value`, as a part of that error.
-    bits: d, the number of values that a user tells about; of the collection, or the best.
+    bits: d, the number of values that a user reports about; of the collection, or the best.
     by_bit: the most where each answer about them is charged.
     bit_error: as `error`, of answers about so many values.
     """
@@ -128,7 +128,7 @@ def change_section(of: Sequence[ChangingValues], plans: Sequence[ChangePlan]) ->
             *(f"{_verdict(each)} {_bit_verdict(each)}" for each in of),
             "To refuse a value that has changed ends the user's reports. To charge by value or by bucket is the "
             "assumption `values`. What a change itself shows is not counted: reports of another value, or bucket, "
-            "have other noise. A change within a bucket, or among values that a user does not tell about, shows "
+            "have other noise. A change within a bucket, or among values that a user does not report about, shows "
             "nothing. Answers by bits (`oracle: d-bit-flip` of `sampled`) are repeated as they are: one report costs "
             "as much as all, and a change that shows is certain.",
             f"With the assumption `fresh`, changes show nothing, and each report costs {shown_epsilon(fresh)}.",
@@ -164,7 +164,7 @@ def _best_bits(of: ChangingValues, values: int) -> tuple[int, float]:
 def _bit_variance(of: ChangingValues, bits: int, *, more: float) -> float:
     """Return the variance of a share f = 1 / k from answers about so many values, times the number of all answers.
 
-    One in C users tells about the value: it is C times that of a bit, and (C - 1) f (1 - f) for who they are.
+    One in C users reports about the value: it is C times that of a bit, and (C - 1) f (1 - f) for who they are.
     """
     share, cohorts = 1 / of.values, -(-of.values // bits)
     try:

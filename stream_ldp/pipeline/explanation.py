@@ -18,7 +18,7 @@ _MOST_GROUPS = 3
 
 
 def sentences(answer: Answer) -> tuple[str, str, str]:
-    """Explain an answer to somebody who knows its question, and no statistics."""
+    """Explain an answer to a reader with its question and no statistics."""
     return _what(answer), _how_sure(answer), _privacy(answer)
 
 

@@ -330,8 +330,8 @@ class Merge:
             return None
         start = ((decided_ms - window.size_ms) // period_ms + 1) * period_ms
         if self._finals.silent_until(series.name) != decided_ms:
-            told = self._is_closed(start) and not self._undecided.holds(start, series)
-            return (start, start + window.size_ms) if told else None
+            decided = self._is_closed(start) and not self._undecided.holds(start, series)
+            return (start, start + window.size_ms) if decided else None
         return None if before is None or before <= start else (start, before - period_ms + window.size_ms)
 
     def changed(self, series: Series) -> list[int]:

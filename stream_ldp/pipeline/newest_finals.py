@@ -49,8 +49,8 @@ def period_ms_of(collection: Collection, finals: Sequence[Answer]) -> int | None
     common = [key for key in numbers[0] if all(key in each for each in numbers)] if numbers else []
     if not common:
         return None
-    told = np.array([[each[key] for key in common] for each in numbers])
-    found = period_of(told[..., 0], told[..., 1], most=MAX_PERIOD // CYCLES)
+    values = np.array([[each[key] for key in common] for each in numbers])
+    found = period_of(values[..., 0], values[..., 1], most=MAX_PERIOD // CYCLES)
     return None if found is None else found * collection.turn_ms
 
 

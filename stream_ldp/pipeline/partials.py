@@ -3,9 +3,9 @@
 Beside them are saved panes, which it writes for the next owner of a source partition: see
 `stream_ldp.pipeline.saved_panes`.
 
-A partial is a pure function of a prefix of one source partition and of the idle advances that its owner knows. So the
-furthest one of the latest owner replaces all others, and nothing is ever added twice. The key names the writer, so
-that compaction never drops a record in favour of an older one that a delayed worker wrote after it.
+A partial is a pure function of a prefix of one source partition and of the idle advances that its owner has seen. So
+the furthest one of the latest owner replaces all others, and nothing is ever added twice. The key names the writer,
+so that compaction never drops a record in favour of an older one that a delayed worker wrote after it.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class PartialKey:
     generation: int | None = None
 
 
-#: Numbers of 64 bits, as our writers and other languages have them: JSON alone knows no limit.
+#: Numbers of 64 bits, as our writers and other languages have them: JSON alone has no limit.
 _Integer = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
 

@@ -1,7 +1,7 @@
 """The recount of one window from the log of reports, long after it was counted.
 
 What counted in a window is known from the log alone but for what came late, which depended on how long partitions had
-been silent. So the recount is also told what was refused then: the dead letters.
+been silent. So the recount is also given what was refused then: the dead letters.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ COLUMNS: Mapping[str, str] = {
     "raw_estimate": "number",
 }
 
-#: The columns that tell a row from all others: the window, and the cell by what it is about.
+#: The columns that distinguish a row from all others: the window, and the cell by what it is about.
 KEY = ("fingerprint", "series", "window_start", "cell_labels")
 
 

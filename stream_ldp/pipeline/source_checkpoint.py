@@ -25,7 +25,7 @@ _BITS = 63
 
 
 class ForeignCommit(StreamLDPError, ValueError):
-    """A commit of the workers' group that no worker has made, so that nobody knows what has been counted."""
+    """A commit of the workers' group that no worker has made, so that what has been counted is unknown."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -43,7 +43,7 @@ MAX_LAYOUTS = 16
 
 #: Milliseconds of event time after which a watermark that closes no pane is written: a rebuild begins no later than
 #: with the newest one. Written with each flush, they are a third of what a merge reads under a light load.
-TELL_MS = 5_000
+ANNOUNCE_MS = 5_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -147,7 +147,7 @@ class SourcePartition:
         self._log_end = log_end
         self._claimed = False
         # The last watermark that was written.
-        self._told_ms: int | None = None
+        self._announced_ms: int | None = None
         self._end = end
         self._hash = BatchHash(id_key)
         self._save_records = save_records
@@ -204,7 +204,7 @@ class SourcePartition:
         """True while it reads again what an earlier owner had read: a flush then writes nothing."""
         return self.position < self._news_from
 
-    def knows(self, fingerprint: bytes) -> bool:
+    def reads(self, fingerprint: bytes) -> bool:
         """Decide whether batches of a fingerprint can be counted."""
         return fingerprint in self._layouts
 
@@ -396,7 +396,7 @@ class SourcePartition:
         """Return what a flush has to write, or None if there is nothing, and drop the panes that it closes.
 
         The first flush of an ownership only claims the partition: it commits the last checkpoint again, with a
-        generation of its own. An earlier owner that does not know of later idle advances may still write partials;
+        generation of its own. An earlier owner that has not seen later idle advances may still write partials;
         the generation distinguishes them from those of the owner that closed the pane.
 
         Every write must succeed; otherwise this object must be replaced by one begun from the last checkpoint.
@@ -436,10 +436,10 @@ class SourcePartition:
             del self._panes[start]
         saved, place = self._save() if saving else ((), self._place())
         moved = self.watermark_ms != self._checkpoint.watermark_ms
-        tells = moved and (
-            self._told_ms is None
-            or panes_closed(self._watermark, window) > panes_closed(self._told_ms, window)
-            or self._watermark >= self._told_ms + TELL_MS
+        announced = moved and (
+            self._announced_ms is None
+            or panes_closed(self._watermark, window) > panes_closed(self._announced_ms, window)
+            or self._watermark >= self._announced_ms + ANNOUNCE_MS
         )
         oldest = min((pane.first_offset for pane in self._panes.values()), default=self.position)
         checkpoint = replace(
@@ -460,7 +460,7 @@ class SourcePartition:
         return Changes(
             partials=partials,
             checkpoint=checkpoint,
-            watermark=self._watermark_of(checkpoint) if tells else None,
+            watermark=self._watermark_of(checkpoint) if announced else None,
             saved=saved,
         )
 
@@ -504,7 +504,7 @@ class SourcePartition:
         return replace(place, position=self.position) if self._saves else place
 
     def _watermark_of(self, checkpoint: Checkpoint) -> Watermark | None:
-        self._told_ms = checkpoint.watermark_ms
+        self._announced_ms = checkpoint.watermark_ms
         if checkpoint.watermark_ms is None:
             return None
         return Watermark(

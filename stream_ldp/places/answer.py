@@ -35,7 +35,7 @@ Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class RegionCount(MessagePart):
-    """The reports whose users have chosen a region, which they tell in the clear."""
+    """The reports whose users have chosen a region, which they report in the clear."""
 
     region: str
     reports: tuple[Count, ...] = Field(description="with each of the epsilons")

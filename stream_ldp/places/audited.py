@@ -27,7 +27,7 @@ def subject(collection: PlaceCollection) -> AuditSubject:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Places:
-    """The questions of a collection of places: a region and an epsilon, both told, and an answer within the region.
+    """The questions of a collection of places: a region and an epsilon in the clear, and an answer within it.
 
     Regions of one size have the same randomizers. Reports state their region and epsilon, so no epsilon is claimed
     for two users who differ in these.
@@ -51,7 +51,7 @@ class _Places:
         ]
         return of_all(
             list(found.values()),
-            title="The answers of one user, who tells the region and the epsilon, and repeats the answer",
+            title="The answers of one user, with the region and the epsilon in the clear, repeated",
             claims=claims,
         )
 

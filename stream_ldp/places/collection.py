@@ -217,7 +217,7 @@ class PlaceCollection(CollectionOfQuestions):
 
     @property
     def refused(self) -> tuple[str, ...]:
-        """See `Collection.refused`: the region and the epsilon are told, and so is what is refused of them."""
+        """See `Collection.refused`: region and epsilon are in the clear, and so is what is refused of them."""
         return (*refused_of(self.attributes[:1]), "place: one outside the region that its user has chosen")
 
     @property

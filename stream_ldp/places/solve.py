@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 #: What the privacy of a user rests on.
 ASSUMPTION = (
-    "two users who have chosen the same region and the same epsilon, both of which every report tells as they are; "
+    "two users who have chosen the same region and the same epsilon, both in the clear in every report; "
     "as long as a user's place and choices do not change, every report repeats the same answer"
 )
 

@@ -111,7 +111,7 @@ def _grow(nested: object, name: str, way: tuple[str, ...], places: list[str], re
         raise Misplaced(f"region {name!r}: {_NESTED}", "places", *way)
     if len(places) - first < 2:
         raise Misplaced(
-            f"region {name!r} has fewer than two places: to tell the region would be to tell the place",
+            f"region {name!r} has fewer than two places: to report the region would be to report the place",
             "places",
             *way,
         )

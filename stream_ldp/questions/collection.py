@@ -28,14 +28,14 @@ class CollectionOfQuestions(CollectionOfRecords):
         """The questions.
 
         Raises:
-            ParameterError: the mechanism cannot ask about what is to be told.
+            ParameterError: the mechanism cannot ask about what is to be asked.
         """
         raise NotImplementedError
 
     def checked_questions(self, *place: str) -> QuestionSet[Question]:
         """Return the questions, of which each is known to be possible.
 
-        place: that in the file of what is too much to be told.
+        place: that in the file of what is too much to be asked.
 
         Raises:
             Misplaced: one is not, or a report is too long.

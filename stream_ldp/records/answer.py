@@ -201,7 +201,7 @@ class Linked(MessagePart):
         description="share of the users who reported in the previous window; null in the first window of a "
         "period, and where fewer than min_reports of them did, or did not"
     )
-    privacy: str = Field(description="what the pseudonyms of the reports tell")
+    privacy: str = Field(description="what the pseudonyms of the reports reveal")
 
     def __str__(self) -> str:
         """Say whose reports an estimate is made of, in words."""

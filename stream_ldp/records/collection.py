@@ -146,8 +146,8 @@ class JointCollection(SynthesizingCollection):
             for field, names in (("of", estimate.of), ("among", estimate.among or ())):
                 for place, name in enumerate(names):
                     if name not in self._positions:
-                        told = f"{name!r} is not an attribute{suggestion(name, self._positions)}"
-                        raise Misplaced(told, "estimates", index, field, place)
+                        problem = f"{name!r} is not an attribute{suggestion(name, self._positions)}"
+                        raise Misplaced(problem, "estimates", index, field, place)
             self.window.check_prior(estimate.prior, "estimates", index, "prior")
             cells = math.prod(self.sizes_of(estimate))
             if cells > MAX_CELLS:
@@ -199,7 +199,7 @@ class JointCollection(SynthesizingCollection):
         if not self.mechanism.links:
             raise Misplaced(
                 "linked needs rr-ldp with p and q: without them all reports of a user are one, and nothing is gained "
-                "by linking them; of k-rr with per_report, it is not known what several tell together",
+                "by linking them; of k-rr with per_report, it is not known what several reveal together",
                 "linked",
             )
         for index, estimate in enumerate(self.estimates):
@@ -229,7 +229,7 @@ class JointCollection(SynthesizingCollection):
 
     @cached_property
     def mechanism(self) -> Mechanism:
-        """The mechanism, which perturbs records and knows the probabilities that an estimator needs."""
+        """The mechanism, which perturbs records and has the probabilities that an estimator needs."""
         return self.mechanism_spec.of(sizes=self.sizes)
 
     @cached_property
@@ -294,7 +294,7 @@ class JointCollection(SynthesizingCollection):
 
     @property
     def linking(self) -> str | None:
-        """What the pseudonyms of its reports tell, in words; None where they have none."""
+        """What the pseudonyms of its reports reveal, in words; None where they have none."""
         if self.linked_ms is None:
             return None
         return (

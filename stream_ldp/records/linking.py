@@ -1,9 +1,9 @@
-"""Reports that carry pseudonyms: which of them are one user's, and what all of a user's reports tell together.
+"""Reports that carry pseudonyms: which of them are one user's, and what all of a user's reports reveal together.
 
 In the rows of a linked collection, a pseudonym stands before the bits of the report. A user keeps it for a period, so
 the estimate of a window is made of all reports of the period that the window's users have sent until then. How often
-each bit was 1 in them tells as much as the reports themselves, since they are independent draws around one permanent
-response.
+each bit was 1 in them reveals as much as the reports themselves, since they are independent draws around one
+permanent response.
 """
 
 from __future__ import annotations

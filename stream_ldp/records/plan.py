@@ -103,7 +103,7 @@ class Plan(AnyPlan):
     reports_per_day: number of reports a day of a user who reports whenever asked, once a pane, on average.
     day: privacy loss, between any two records, of the first day of such a user; of one report where it has less.
     budgets: how long each of `BUDGETS` lasts for such a user.
-    linked: what the pseudonyms of its reports tell, in words; None where they have none.
+    linked: what the pseudonyms of its reports reveal, in words; None where they have none.
     matched: share of the users whose reports of two periods are known to be one user's by the permanent noise, of 400
         who report in all windows, see `matched_share`; None without pseudonyms.
     """

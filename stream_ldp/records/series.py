@@ -47,8 +47,8 @@ class EstimateSpec(JointSpec):
     method: the estimator.
     stop: its stopping rule: `certificate`, ours, or `paper`, max |P_t - P_(t-1)| < delta.
     delta: bound of the stopping rule `paper`.
-    among: attributes, those of the estimate and more, of which all pairs tell of one hidden factor that makes them
-        dependent. Where it can be seen, the estimate is shrunk towards what it makes of its own attributes. By
+    among: attributes, those of the estimate and more, whose pairs are all evidence of one hidden factor that makes
+        them dependent. Where it can be seen, the estimate is shrunk towards what it makes of its own attributes. By
         default, the estimate learns from its own attributes alone.
     prior: what the reports of a window are held against: what they say themselves (`window`), or the estimate of the
         previous window as well (`temporal`); by default `temporal` where it is possible.

@@ -207,8 +207,8 @@ def counted_of(collection: JointCollection, spec: EstimateSpec, users: Drawn) ->
     bits = list(collection.bits_of(spec.counted))
 
     def counts_of(packed: NDArray[np.uint8]) -> RowCounts:
-        told = np.unpackbits(packed, axis=1, bitorder="little")[:, bits]
-        rows = np.concatenate([users.pseudonyms, np.packbits(told, axis=1, bitorder="little")], axis=1)
+        unpacked = np.unpackbits(packed, axis=1, bitorder="little")[:, bits]
+        rows = np.concatenate([users.pseudonyms, np.packbits(unpacked, axis=1, bitorder="little")], axis=1)
         return RowCounts.of(rows, bits=collection.pseudonym_bits + len(bits))
 
     return tuple(counts_of(packed) for packed in users.windows)

@@ -289,8 +289,8 @@ def _of(message: Any) -> _Json:
 def _message_headers(message: Any) -> _Json:
     found = _header_schema(content_type_of(message))
     if message in {kind.answer for kind in KINDS.values()}:
-        told = "of a final: what the solve of the next one starts from, JSON; for workers alone, of any form"
-        found["properties"][STATE_HEADER] = {"type": "string", "description": told}
+        text = "of a final: what the solve of the next one starts from, JSON; for workers alone, of any form"
+        found["properties"][STATE_HEADER] = {"type": "string", "description": text}
     return found
 
 

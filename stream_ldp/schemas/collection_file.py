@@ -1,6 +1,6 @@
 """The JSON Schema of a collection file, for editors and for programs that write such files.
 
-It knows the keys of every kind of collection, and what a value may look like. What only holds between values, such as
+It has the keys of every kind of collection, and the form of their values. What only holds between values, such as
 that an estimate names attributes which exist, the parser alone can say.
 """
 

@@ -32,7 +32,7 @@ MESSAGES: dict[type[BaseModel], int] = {message: message.model_fields["schema_ve
 #: What a schema cannot say of the messages of other releases.
 READERS = (
     "What this release writes. Other releases of the same schema version may leave out fields that are not required "
-    "to understand the message, and add others: a reader takes what it knows and ignores the rest."
+    "to understand the message, and add others: a reader takes the fields that it needs and ignores the rest."
 )
 
 

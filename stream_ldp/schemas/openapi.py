@@ -106,7 +106,7 @@ def admin_port() -> _Json:
     metrics = {"get": get | {"security": [{}, {"token": []}], "responses": responses}}
     return _document(
         "Admin port of a worker",
-        "Metrics and probes. Where the worker has a token, probes tell a request without it their status alone.",
+        "Metrics and probes. Where the worker has a token, probes answer others with their status alone.",
         {
             "/metrics": metrics,
             "/livez": _probe("livez", "Whether the process should be left alone"),
@@ -340,8 +340,8 @@ def _answers() -> _Json:
         "operationId": "answers",
         "summary": "The final answers that the page keeps, as rows",
         "parameters": [
-            {"name": name, "in": "query", "schema": schema, "description": told}
-            for name, (schema, told) in parameters.items()
+            {"name": name, "in": "query", "schema": schema, "description": text}
+            for name, (schema, text) in parameters.items()
         ],
         "responses": {"200": answer, **refusals},
     }
@@ -372,7 +372,7 @@ def _sentences() -> _Json:
     }
     get = described["get"]
     responses = {"200": _answer("What they say", found)} | {
-        status: told for status, told in get["responses"].items() if status in ("400", "404")
+        status: text for status, text in get["responses"].items() if status in ("400", "404")
     }
     return described | {
         "get": get
@@ -428,8 +428,8 @@ def _plan() -> _Json:
         "operationId": "plan",
         "summary": "What answers cost and how exact they are, as `stream-ldp plan` prints it",
         "parameters": [
-            {"name": name, "in": "query", "schema": schema, "description": told}
-            for name, (schema, told) in parameters.items()
+            {"name": name, "in": "query", "schema": schema, "description": text}
+            for name, (schema, text) in parameters.items()
         ],
         "responses": {
             "200": _answer("The plan", found),
@@ -446,11 +446,11 @@ def _plan() -> _Json:
 
 def _require_token(paths: _Json) -> None:
     """Say of all paths that they may want the token of the page."""
-    told = "The page has a token (`page_token_file`), and this request does not bring it"
+    text = "The page has a token (`page_token_file`), and this request does not bring it"
     for path in paths.values():
         get = path["get"]
         get["security"] = [{}, {"token": []}, {"password": []}]
-        get["responses"]["401"] = _answer(told, _ref("Refusal")) | {
+        get["responses"]["401"] = _answer(text, _ref("Refusal")) | {
             "headers": {"WWW-Authenticate": {"required": True, "schema": {"type": "string"}}}
         }
 
@@ -492,8 +492,8 @@ def page() -> _Json:
     lives = _answer("It does", {"type": "string"}, media="text/plain")
     paths["/livez"] = {"get": _get("livez", "Whether it serves", lives)}
     names = ", ".join(message.__name__ for message in MESSAGES if message not in ROUNDS)
-    told = {name: {"type": "string", "description": "as its file has it"} for name in ("title", "question")}
-    known = {"kind": {"enum": list(KINDS)}, "window_ms": {"type": "integer"}, **told}
+    text = {name: {"type": "string", "description": "as its file has it"} for name in ("title", "question")}
+    known = {"kind": {"enum": list(KINDS)}, "window_ms": {"type": "integer"}, **text}
     collection = {"type": "object", "properties": known}
     return _document(
         "Page",

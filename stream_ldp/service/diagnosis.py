@@ -56,7 +56,7 @@ class Facts:
     brokers: number of brokers.
     topics: the topics that exist, by name.
     hidden: why a topic cannot be described, by name.
-    operations: what this user may do with each topic, by name; one whose brokers do not tell is left out.
+    operations: what this user may do with each topic, by name; one whose brokers do not say is left out.
     registry: the registrations by name; None if there is no registry, or it cannot be read.
     registry_error: why the registry cannot be read; empty if it can, or if it does not exist.
     groups: the groups that count the given collections, by name; one that this user cannot see is left out.
@@ -108,7 +108,7 @@ def _brokers(facts: Facts, settings: Settings) -> Iterator[Diagnosis]:
         )
     yield Diagnosis(
         level=Severity.UNKNOWN,
-        what="release of the brokers: unknown, since the protocol does not tell it",
+        what="release of the brokers: unknown, since the protocol does not give it",
         cure=f"ask a broker: kafka-broker-api-versions.sh --version --bootstrap-server {settings.brokers}",
     )
 
@@ -140,7 +140,7 @@ def _access(facts: Facts, settings: Settings, collections: Mapping[str, Collecti
         if known is None:
             yield Diagnosis(
                 level=Severity.UNKNOWN,
-                what=f"this user may describe topic {name}; what else is unknown, since its brokers do not tell it",
+                what=f"this user may describe topic {name}; what else is unknown, since its brokers do not say",
                 cure="look at the access rules: kafka-acls.sh --list",
             )
         elif Operation.READ not in known:

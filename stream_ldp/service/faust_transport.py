@@ -43,7 +43,7 @@ class _WorkerThread(WorkerThread):
     """The thread of the consumer, for whose end a stop does not wait without limit.
 
     The stop waits on the event loop of the process, which then turns for nobody: what the thread still needs of it
-    would never come, and a worker that is told to stop would hang. The consumer has left its group before.
+    would never come, and a worker that stops would hang. The consumer has left its group before.
     """
 
     def __init__(self, service: Any, **options: Any) -> None:

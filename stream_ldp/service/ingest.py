@@ -89,7 +89,7 @@ ANSWER_SECONDS = 3.0
 UNANSWERED_SECONDS = 3 * (CHECK_SECONDS + ANSWER_SECONDS)
 
 #: Seconds in which nothing of what waits has been read, after which the worker is not ready. The fetch that comes
-#: first after an outage takes a request's timeout at most, but for frozen brokers, which are told by themselves.
+#: first after an outage takes a request's timeout at most, but for frozen brokers, which are reported by themselves.
 STANDSTILL_SECONDS = 60.0
 
 
@@ -188,7 +188,7 @@ class Ingest(Service):
         # Of the dead letters since the last flush. A flood of junk would fill the memory between two flushes.
         self._waiting_bytes = 0
         self._max_waiting_bytes = settings.max_dead_letter_bytes
-        self._flood_told_at = -math.inf
+        self._flood_logged_at = -math.inf
         # The lag and the places of reading, and when they were last seen to make progress.
         self._seen = 0, 0
         self._progressed_at = clock()
@@ -351,7 +351,7 @@ class Ingest(Service):
             if (fault := fault_of(record)) is not None
         }
         if self._rounds is not None:
-            unknown = [each for each in wire.fingerprints(values) if not state.knows(each)]
+            unknown = [each for each in wire.fingerprints(values) if not state.reads(each)]
             for layout in await self._rounds.layouts(unknown) if unknown else ():
                 state.learn(layout)
         counted = state.count(
@@ -381,8 +381,8 @@ class Ingest(Service):
     def _note_flood(self) -> None:
         """Count a flush that dead letters make come before its time, and say so now and then."""
         self._metrics.flushes_flooded.labels(self.collection.name).inc()
-        if self._clock() >= self._flood_told_at + SUM_SECONDS:
-            self._flood_told_at = self._clock()
+        if self._clock() >= self._flood_logged_at + SUM_SECONDS:
+            self._flood_logged_at = self._clock()
             log.warning(
                 "%s: so many batches are refused that dead letters are written before their time: more than %d bytes "
                 "of them wait (max_dead_letter_bytes); see where they come from by stream-ldp dead-letters list",

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class _Merged(NamedTuple):
-    """A collection that is merged: what writes its finals, and what is told that its merging has failed."""
+    """A collection that is merged: what writes its finals, and what is called when its merging has failed."""
 
     collection: Collection
     writer: Callable[[Collection], ExclusiveWriter]

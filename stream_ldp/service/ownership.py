@@ -119,7 +119,7 @@ class Ownership:
         # At a rebalance, until it is known who owns them next.
         self._given_up: dict[TopicPartition, Owned] = {}
         # Those of which it has been said that the brokers have lost the end, until they are begun anew.
-        self._told: set[TopicPartition] = set()
+        self._cut_noted: set[TopicPartition] = set()
         self.joined = False
         self.lock = asyncio.Lock()
         self._collection = collection
@@ -253,10 +253,10 @@ class Ownership:
                 self._note_lost(partition, checkpoint.offset, beginning)
                 checkpoint = checkpoint.moved_to(beginning)
             if checkpoint is not None and partition in cut:
-                if partition not in self._told:
+                if partition not in self._cut_noted:
                     self._note_cut(partition, checkpoint.position)
                 checkpoint = checkpoint.cut_to(cut[partition])
-            self._told.discard(partition)
+            self._cut_noted.discard(partition)
             watermark_ms = None
             if checkpoint is None and closed is not None:
                 # Above all that an owner of another topic of this name has written.
@@ -434,7 +434,7 @@ class Ownership:
         for partition, each in owned.items():
             if min(ends[partition], later.get(partition, ends[partition])) < each.state.position:
                 self._note_cut(partition, each.state.position)
-                self._told.add(partition)
+                self._cut_noted.add(partition)
                 self._drop([partition])
         return ends
 
@@ -443,7 +443,7 @@ class Ownership:
 
         Raises:
             NoCoordinator: the group has no coordinator, even after the time of an election.
-            KafkaError: it cannot be asked; or the broker that was asked last knows no such topic, as one that is
+            KafkaError: it cannot be asked; or the broker that was asked last has no such topic, as one that is
                 starting may not.
             ForeignCommit: something else has committed for the group.
         """

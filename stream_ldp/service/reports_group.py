@@ -81,7 +81,7 @@ class Assignor(RoundRobinPartitionAssignor):  # type: ignore[misc]
 
 
 class Member(Protocol):
-    """A collection's part of the group, which is told of its own partitions."""
+    """A collection's part of the group, which receives its own partitions."""
 
     async def on_partitions_revoked(self) -> None:
         """Give all partitions up, after the flush that is under way."""
@@ -161,7 +161,7 @@ class ReportsGroup(ConsumerRebalanceListener):  # type: ignore[misc]
         await self._subscribe()
 
     def close(self) -> None:
-        """Stay a member, as it is, until the last collection leaves: all flush before the others are told."""
+        """Stay a member, as it is, until the last collection leaves: all flush before the others are notified."""
         self._closing = True
 
     async def _subscribe(self) -> None:

@@ -65,7 +65,7 @@ class UndecidedWindow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CollectionState:
-    """The state of a collection, as its topics and groups tell it.
+    """The state of a collection, as its topics and groups show it.
 
     members: number of workers that count it now.
     watermark_ms: event time that every partition has passed; None until each has a watermark.

@@ -73,7 +73,7 @@ class WorkerCrashed(StreamLDPError, RuntimeError):
 
 
 class Worker:
-    """A worker holds its parts, and knows their health."""
+    """A worker holds its parts, and has their health."""
 
     def __init__(
         self,
@@ -425,13 +425,13 @@ async def _stop(process: _Process, working: asyncio.Future[None], *, unless_away
 def _end_by_force(process: _Process) -> None:
     """End the process, whatever still runs in it, and say what that is."""
     # On a thread that nobody waits for: the holder of the lock of the log may be what hangs.
-    telling = threading.Thread(target=_tell_what_hangs, args=[process], daemon=True)
-    telling.start()
-    telling.join(1.0)
+    logging_thread = threading.Thread(target=_log_what_hangs, args=[process], daemon=True)
+    logging_thread.start()
+    logging_thread.join(1.0)
     os._exit(1)
 
 
-def _tell_what_hangs(process: _Process) -> None:
+def _log_what_hangs(process: _Process) -> None:
     log.critical(
         "not stopped after %.0f s, and ended by force; its peers repeat what it counted; it waited for: %s",
         *(STOP_SECONDS, "; ".join(unfinished(process.tasks()))),

@@ -13,7 +13,7 @@ from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sets.epoch import run_phases
 from stream_ldp.sets.frequent_itemsets import frequent_itemsets
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.methods.oracle_choice import telling_size
+from stream_ldp.sets.methods.oracle_choice import best_padding
 from stream_ldp.sets.metrics import coverage, f1_score, mean_squared_error, ndcg, relative_error
 from stream_ldp.sets.phases import itemsets_of
 
@@ -31,7 +31,7 @@ def _complete(document: dict[str, Any], table: KnownTable) -> None:
     """Fill in the items that occur, and an empty `set_size`.
 
     That is the least size that 90 % of the sets do not exceed; of svim, which corrects for larger sets, the one with
-    which reports tell the most of the k most frequent items.
+    which reports show the most of the k most frequent items.
     """
     items = document.setdefault("items", {})
     if isinstance(items, dict) and not items.get("size"):
@@ -50,7 +50,7 @@ def _set_size(mechanism: dict[str, Any], items: dict[str, Any], table: KnownTabl
     except (KeyError, ValueError):
         k = epsilon = 0  # the collection says what is wrong with them
     if mechanism.get("kind") == "svim" and 0 < k <= len(names) and epsilon > 0:
-        return telling_size(sets, k=k, domain=len(names), epsilon=epsilon)
+        return best_padding(sets, k=k, domain=len(names), epsilon=epsilon)
     return max(int(np.quantile(sets.sizes, 0.9, method="inverted_cdf")), 1)
 
 

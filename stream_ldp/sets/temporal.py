@@ -1,4 +1,4 @@
-"""What earlier epochs tell of the items of an epoch's result.
+"""What earlier epochs show of the items of an epoch's result.
 
 A result leaves its candidates with their frequencies and errors to the next epoch, whose rankings pass it on until
 its own last phase. An item that was no candidate then has no past. Users answer every epoch with new noise, so those

@@ -131,18 +131,18 @@ class StringRanking(AnswerMessage):
         match self.strings:
             case None:
                 nothing = f"is {WITHHELD}" if any(each.withheld for each in self.questions) else "has no answers"
-                told, by_chance = "none", f"a question that the ranking takes {nothing}"
+                number, by_chance = "none", f"a question that the ranking takes {nothing}"
             case ():
-                told, by_chance = "0", "no string stands out of the noise"
+                number, by_chance = "0", "no string stands out of the noise"
             case (*_, last) as strings:
-                told = f"{len(strings)}"
+                number = f"{len(strings)}"
                 by_chance = (
                     f"of {self.candidates:,} candidates, {last.expected_false:.2g} that nobody has are expected to "
                     "look as frequent as the last"
                 )
         weight = 0.0 if self.learnt is None else self.learnt.shares.weight
         return Judgement(
-            facts={"reported": told},
+            facts={"reported": number},
             evidence=(f"{quantity(self.reports, 'report')}: {asked}", by_chance),
             previous=(previous(quantity(weight, "report")),) if weight else (),
             privacy=(

@@ -54,17 +54,17 @@ def _measure(trial: Trial[StringCollection]) -> Iterator[Measured]:
     strings, counts = np.unique(people, axis=0, return_counts=True)
     frequency = dict(zip(map(tuple, strings.tolist()), (counts / len(people)).tolist(), strict=True))
     top = sorted((each for each in frequency if each[0] != END), key=lambda each: (-frequency[each], each))[:k]
-    told = [] if found is None else list(map(tuple, found.symbols.tolist()))
-    hits = len(set(told) & set(top))
-    truth = np.array([frequency.get(each, 0.0) for each in told])
+    ranked = [] if found is None else list(map(tuple, found.symbols.tolist()))
+    hits = len(set(ranked) & set(top))
+    truth = np.array([frequency.get(each, 0.0) for each in ranked])
     covered, expected = 1.0, 0.0
-    if found is not None and told:
+    if found is not None and ranked:
         covered = float((np.abs(found.frequency - truth) <= 2 * found.standard_error).mean())
         expected = float(found.expected_false.max())
     metrics = {
         "found": hits,
-        "reported": len(told),
-        "false": len(told) - hits,
+        "reported": len(ranked),
+        "false": len(ranked) - hits,
         "nobodys": int((truth == 0).sum()),
         "expected": expected,
         "covered": covered,

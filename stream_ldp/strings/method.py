@@ -222,7 +222,7 @@ class StringMethod(ABC):
 
     @property
     @abstractmethod
-    def telling(self) -> tuple[float, float, float]:
+    def whole_support(self) -> tuple[float, float, float]:
         """The least share of the users who report a whole string, and the support of it and of another."""
 
     @abstractmethod

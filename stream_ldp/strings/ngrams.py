@@ -2,7 +2,7 @@
 
 A user sends a hash of the string and its pairs of letters at two places, each through a RAPPOR of a third of epsilon.
 The places are drawn whatever the string is. The server takes the frequent pairs of letters of each place, finds which
-of two places come together, and makes candidates of those that all do. The hashes tell their frequencies.
+of two places come together, and makes candidates of those that all do. The hashes give their frequencies.
 """
 
 from __future__ import annotations
@@ -126,8 +126,8 @@ class RapporUnknown(StringMethod):
         )
 
     @property
-    def telling(self) -> tuple[float, float, float]:
-        """See `StringMethod.telling`: all of them, by the hash."""
+    def whole_support(self) -> tuple[float, float, float]:
+        """See `StringMethod.whole_support`: all of them, by the hash."""
         return 1.0, *self._support
 
     def error(self, users: int) -> float:

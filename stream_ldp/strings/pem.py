@@ -122,8 +122,8 @@ class Pem(StringMethod):
         )
 
     @property
-    def telling(self) -> tuple[float, float, float]:
-        """See `StringMethod.telling`: those who are asked about all letters."""
+    def whole_support(self) -> tuple[float, float, float]:
+        """See `StringMethod.whole_support`: those who are asked about all letters."""
         return float(self.questions.shares[-1]), self._one, self._zero
 
     def error(self, users: int) -> float:
@@ -159,15 +159,15 @@ class Pem(StringMethod):
         return TriedStrings(beginnings, every, before=ended)
 
     def supports(self, windows: Windows, symbols: NDArray[np.integer]) -> Supports:
-        """See `StringMethod.supports`: by all groups that tell a string, since a beginning with an end is whole."""
+        """See `StringMethod.supports`: by all groups with the whole string: a beginning with an end is whole."""
         letters = (symbols != END).sum(axis=1)
         reports, counts = np.zeros(len(symbols)), np.zeros(len(symbols))
         for group, length in zip(self._groups(windows), self.lengths, strict=True):
-            tells = (letters < length) | (length == self.attribute.length)
-            if tells.any():
-                supports = self._supports(group, symbols[tells, :length], np.zeros((1, 0), dtype=np.int64))
-                reports[tells] += supports.reports
-                counts[tells] += supports.counts
+            whole = (letters < length) | (length == self.attribute.length)
+            if whole.any():
+                supports = self._supports(group, symbols[whole, :length], np.zeros((1, 0), dtype=np.int64))
+                reports[whole] += supports.reports
+                counts[whole] += supports.counts
         return Supports(reports=reports, counts=counts, one=self._one, zero=self._zero)
 
     def _later(
@@ -179,7 +179,7 @@ class Pem(StringMethod):
             yield group, beginnings, np.pad(endings, filled, constant_values=END)
 
     def _with_later(self, supports: Supports, later: Sequence[Supports], ended: NDArray[np.bool_]) -> Supports:
-        """Add the answers of later groups about strings that have ended, which they tell as well.
+        """Add the answers of later groups about strings that have ended, which they identify as well.
 
         ended: whether each candidate of `supports` has, in the order of those of `later`.
         """

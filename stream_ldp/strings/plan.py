@@ -140,5 +140,5 @@ def plan(collection: StringCollection, *, populations: Sequence[int] = POPULATIO
 
 def leverages(collection: StringCollection) -> tuple[Leverage, ...]:
     """Return what one crafted answer can do to the frequency of a string; see `Kind.leverages`."""
-    asked, one, zero = collection.method.telling
+    asked, one, zero = collection.method.whole_support
     return (Leverage(series="strings", of_one=leverage(one, zero), asked=asked),)

@@ -54,7 +54,7 @@ class SyntheticChunk(AnswerMessage):
     privacy: Privacy
     linking: str | None = Field(
         default=None,
-        description="what the pseudonyms of the reports tell, as in the final; null where they have none",
+        description="what the pseudonyms of the reports reveal, as in the final; null where they have none",
     )
 
     @model_validator(mode="after")

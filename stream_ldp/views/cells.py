@@ -1,4 +1,4 @@
-"""The cells of a number: parts of its range, all of the same width, of which views tell the user's.
+"""The cells of a number: parts of its range, all of the same width, of which views report the user's.
 
 Few cells hide what is within them, and of many cells each is mostly noise. The guideline of hybrid-dimensional grids
 (Yang et al., 2020, section 4.5) weighs both for the grid of two numbers that g^2 cells make.
@@ -38,7 +38,7 @@ def guideline(users: float, *, epsilon: float) -> int:
     It is sqrt(2 alpha_2 (e^eps - 1) sqrt(n / e^eps)), the g_2 of Yang et al. for n users of a view, as an even
     number, so that there is an edge in the middle of the range.
 
-    users: those of a window who tell one view of two attributes.
+    users: those of a window who report one view of two attributes.
     """
     found = math.sqrt(2 * _HIDDEN * math.expm1(epsilon) * math.sqrt(users / math.exp(epsilon)))
     return min(max(2 * round(found / 2), MIN_CELLS), MAX_CELLS)

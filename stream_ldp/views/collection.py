@@ -50,7 +50,7 @@ class ViewsCollection(SynthesizingCollection, AskingCollection):
         require_distinct([estimate.name for estimate in self.estimates], "estimate names", "estimates", "name")
         if self.synthesis is not None and self.synthesis.stop is not None:
             raise Misplaced("views are fitted in one way: leave it out", "synthesis", "stop")
-        told = {of for view in self.questions.questions for size in (1, 2) for of in combinations(view.of, size)}
+        covered = {of for view in self.questions.questions for size in (1, 2) for of in combinations(view.of, size)}
         for index, estimate in enumerate(self.estimates):
             self.window.check_prior(estimate.prior, "estimates", index, "prior")
             for axis, name in enumerate(estimate.of):
@@ -64,11 +64,11 @@ class ViewsCollection(SynthesizingCollection, AskingCollection):
                 # Both ask about every attribute; auto leaves pairs out whose noise is more than their dependence.
                 continue
             if self.mechanism_spec.label in estimate.of:
-                # All others are told with it, and depend on each other as far as they depend on it.
+                # All others are asked with it, and depend on each other as far as they depend on it.
                 continue
             places = sorted(self.positions_of(estimate.of))
             for of in (of for size in (1, 2) for of in combinations(places, size)):
-                if of not in told:
+                if of not in covered:
                     names = " and ".join(self.attributes[place].name for place in of)
                     raise Misplaced(
                         f"no view has {names}{' together' if len(of) > 1 else ''}: ask about it, or give `ask: auto`",

@@ -51,11 +51,11 @@ def for_finals(collection: ViewsCollection, finals: Iterable[Estimate]) -> tuple
 def shown_dependence(collection: ViewsCollection, finals: Iterable[Estimate]) -> ShownDependence:
     """Return the mean dependence of the pairs of a collection's attributes, each in the last final that has it.
 
-    finals: of any collections with these attributes, whatever perturbs them. Those of views tell only the pairs that
+    finals: of any collections with these attributes, whatever perturbs them. Those of views have only the pairs that
         some of their users have reported together: all others are estimated as independent.
 
     Raises:
-        ParameterError: they tell no pair of these attributes.
+        ParameterError: they have no pair of these attributes.
     """
     names = {attribute.name for attribute in collection.attributes}
     last: dict[frozenset[str], tuple[int, float]] = {}
@@ -63,13 +63,13 @@ def shown_dependence(collection: ViewsCollection, finals: Iterable[Estimate]) ->
         joint = final.joint()
         for one, other in combinations(range(len(final.axes)), 2):
             pair = frozenset((final.axes[one].attribute, final.axes[other].attribute))
-            told = final.views is None or any(pair <= set(view.attributes) and view.reports for view in final.views)
+            covers = final.views is None or any(pair <= set(view.attributes) and view.reports for view in final.views)
             known = last.get(pair)
-            if told and pair <= names and (known is None or known[0] < final.window.start_ms):
+            if covers and pair <= names and (known is None or known[0] < final.window.start_ms):
                 last[pair] = final.window.start_ms, _dependence(joint, one, other)
     if not last:
         raise ParameterError(
-            "the finals tell no two attributes of this collection together: have some pairs told first, such as by "
+            "the finals have no two attributes of this collection together: have some pairs asked first, such as by "
             "`ask: pairs`, and take the finals of their estimates"
         )
     return ShownDependence(mean=float(np.mean([found for _, found in last.values()])), pairs=len(last))

@@ -32,12 +32,12 @@ USERS = 20_000
 _COVER_CELLS = (16, 32, 64, 128, 256, 512, 1024, 2048)
 #: Shares of the users that are asked about single attributes where the others are asked about pairs.
 _MIXED = (0.25, 0.5, 0.75)
-#: Least share of the users who tell single attributes where these are numbers: ranges of two need each of them more
+#: Least share of the users who report single attributes where these are numbers: ranges of two need each of them more
 #: finely than cells. Of 10^5 users with bimodal numbers at epsilon 0.5, a quarter leave 1.6 times the error.
 _FINE = 0.5
 #: Part by which pairs have to be better than single attributes, and all other designs: what is expected of the
 #: dependence of pairs rests on a guess, and where there is little, single attributes lose less than pairs, and pairs
-#: less than larger views. Of 16 binary attributes at epsilon 1 (NLTCS), 4,315 users should still tell pairs, which
+#: less than larger views. Of 16 binary attributes at epsilon 1 (NLTCS), 4,315 users should still report pairs, which
 #: are expected to be better by 8 %.
 _HANDICAP, _HANDICAP_OTHERS = 0.06, 0.08
 #: Digits of the weight of a view, which has to come out the same on every machine.
@@ -155,7 +155,8 @@ def candidates(
     """Return the designs to choose from, whose views have at most `MAX_VIEW_CELLS` cells.
 
     names: of the designs that are wanted; none for all.
-    alone: positions of attributes that are told more finely alone: half of the users or more tell single attributes.
+    alone: positions of attributes that are asked more finely alone: half of the users or more report single
+        attributes.
     """
     places = range(len(sizes))
     singles: list[tuple[int, ...]] = [(place,) for place in places]
@@ -165,7 +166,7 @@ def candidates(
     def add(name: str, views: Sequence[tuple[int, ...]], parts: Sequence[tuple[int, float]] = ()) -> None:
         large = any(math.prod(sizes[place] for place in view) > MAX_VIEW_CELLS for view in views)
         known = any(set(views) == set(each.views) and not parts for each in found)
-        wanted = (not names or name in names) and (not alone or _told_alone(views, parts) >= _FINE)
+        wanted = (not names or name in names) and (not alone or _asked_alone(views, parts) >= _FINE)
         if views and not large and not known and wanted:
             found.append(
                 designed(name, views, sizes=sizes, epsilon=epsilon, oracle=oracle, per_report=per_report, parts=parts)
@@ -182,8 +183,8 @@ def candidates(
     return found
 
 
-def _told_alone(views: Sequence[tuple[int, ...]], parts: Sequence[tuple[int, float]]) -> float:
-    """Return the share of the users who tell single attributes, in a design whose first part they are."""
+def _asked_alone(views: Sequence[tuple[int, ...]], parts: Sequence[tuple[int, float]]) -> float:
+    """Return the share of the users who report single attributes, in a design whose first part they are."""
     if not views or len(views[0]) > 1:
         return 0.0
     return parts[0][1] if parts else 1.0

@@ -55,8 +55,8 @@ class Errors(NamedTuple):
 
     standard_error: of each cell, of the shape of the joint.
     deviations: of repeated estimates from their mean, over the root of their number, shape (repeats, ...): the
-        covariance of two cells is the sum over the repeats of the products of theirs. What nobody has told is not in
-        it, and goes into the standard errors alone.
+        covariance of two cells is the sum over the repeats of the products of theirs. What nobody has reported is not
+        in it, and goes into the standard errors alone.
     """
 
     standard_error: NDArray[np.float64]
@@ -81,17 +81,20 @@ def errors_of(fit: Fit, tables: Sequence[Told], joint: NDArray[np.float64], *, o
         for table in tables
         if set(table.of) & set(order)
     ]
-    told = {
+    noisy = {
         key: _as_measured(fit, key, value, information)
         for key, (value, information) in combined(repeated, most=2).items()
         if set(key) <= set(order)
     }
     margins = [
-        told[place,] + _off(fit, place, generator) if (place,) in told else _anything(fit.sizes[place], generator)
+        noisy[place,] + _off(fit, place, generator) if (place,) in noisy else _anything(fit.sizes[place], generator)
         for place in order
     ]
     pairs = [
-        ((axis, other), _moved(fit, (order[axis], order[other]), (margins[axis], margins[other]), told, generator))
+        (
+            (axis, other),
+            _moved(fit, (order[axis], order[other]), (margins[axis], margins[other]), noisy, generator),
+        )
         for axis, other in combinations(range(len(order)), 2)
     ]
     if not pairs:
@@ -126,17 +129,17 @@ def _moved(
     fit: Fit,
     of: tuple[int, int],
     margins: tuple[NDArray[np.float64], NDArray[np.float64]],
-    told: dict[tuple[int, ...], NDArray[np.float64]],
+    noisy: dict[tuple[int, ...], NDArray[np.float64]],
     generator: np.random.Generator,
 ) -> NDArray[np.float64]:
     """Return repeated estimates of a pair before they are projected, shape (repeats, values, values)."""
     rows, columns = margins
     product = rows[:, :, None] * columns[:, None, :]
     middle = np.outer(fit.margin(of[0]), fit.margin(of[1]))
-    if of not in told:
+    if of not in noisy:
         return product + centred(_UNTOLD * middle * generator.standard_normal(product.shape))
     pair = fit.pair(*of)
-    noise = centred(told[of] - pair.probability)
+    noise = centred(noisy[of] - pair.probability)
     weight = np.maximum(middle, pair.probability)
     hidden = np.sqrt(pair.hidden / fit.information(of) * weight * weight.size / weight.sum())
     taken = centred(hidden * generator.standard_normal(product.shape))

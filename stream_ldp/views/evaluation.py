@@ -39,13 +39,13 @@ _USERS_AT_ONCE = 2**14
 
 
 def _asked(trial: Trial[ViewsCollection]) -> Callable[[ViewEstimateSpec], WindowTask[ViewEstimateSpec, Estimate]]:
-    """Let the users of a trial tell one view each, and return the question about any estimate."""
+    """Let the users of a trial report one view each, and return the question about any estimate."""
     questions = trial.collection.questions
     sums = asked_sums(questions, trial.people, entropy=SeededEntropy(trial.noise), at_once=_USERS_AT_ONCE)
-    told = ReportSums(reports=len(trial.people), values=sums)
+    answered = ReportSums(reports=len(trial.people), values=sums)
 
     def task(series: ViewEstimateSpec) -> WindowTask[ViewEstimateSpec, Estimate]:
-        return WindowTask(series=series, window_ms=0, final=False, windows=((1.0, (told,)),), before=None)
+        return WindowTask(series=series, window_ms=0, final=False, windows=((1.0, (answered,)),), before=None)
 
     return task
 
@@ -110,11 +110,11 @@ def _assumed(collection: ViewsCollection) -> Assumed:
     like: dict[object, list[ViewEstimateSpec]] = {}
     for estimate in collection.estimates:
         of = set(collection.positions_of(estimate.of))
-        told = sorted(
+        answered = sorted(
             (float(share), *sorted(sizes[place] for place in of.intersection(view.of)))
             for share, view in zip(questions.shares, questions.questions, strict=True)
         )
-        shape = collection.sizes_of(estimate), str(told), estimate.model_copy(update={"name": "", "of": ()})
+        shape = collection.sizes_of(estimate), str(answered), estimate.model_copy(update={"name": "", "of": ()})
         like.setdefault(shape, []).append(estimate)
     return Assumed(
         collection=collection.model_copy(update={"estimates": tuple(alike[0] for alike in like.values())}),

@@ -65,7 +65,7 @@ def _noise(sizes: Sequence[int], information: float) -> float:
 
 
 def rr_information(sizes: Sequence[int], *, epsilon: float) -> dict[tuple[int, ...], float]:
-    """Return what RR-LDP tells of each attribute and pair, if all reports of a record cost epsilon.
+    """Return what RR-LDP shows of each attribute and pair, if all reports of a record cost epsilon.
 
     Every attribute is a one-hot code whose bits are flipped with probability f / 2; the variance of one bit is v =
     f/2 (1 - f/2) / (1 - f)^2, and that of a cell of a pair v^2, since both bits are needed. A likelihood estimate
@@ -80,7 +80,7 @@ def rr_information(sizes: Sequence[int], *, epsilon: float) -> dict[tuple[int, .
 
 
 def _of_attributes(information: Sequence[float]) -> dict[tuple[int, ...], float]:
-    """Return what a report tells of each attribute and pair, from what it tells of each attribute."""
+    """Return what a report shows of each attribute and pair, from what it shows of each attribute."""
     singles: dict[tuple[int, ...], float] = {(place,): each for place, each in enumerate(information)}
     return singles | {
         (first, second): singles[first,] * singles[second,]

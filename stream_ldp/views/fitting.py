@@ -85,7 +85,7 @@ class Fit:
 
     @property
     def measured(self) -> MarginalTables:
-        """The attributes and pairs as all tables tell them, without bias and with noise."""
+        """The attributes and pairs as all tables show them, without bias and with noise."""
         return self._raw
 
     def with_measured(self, measured: MarginalTables) -> Fit:
@@ -109,15 +109,15 @@ class Fit:
 
     def hidden(self, place: int) -> float:
         """Return the expected square of what dependence may have moved a coefficient of a margin by."""
-        return self._told[place].hidden
+        return self._measured[place].hidden
 
     @cached_property
-    def _told(self) -> list[Margin]:
+    def _measured(self) -> list[Margin]:
         return margins_of(self._raw, sizes=self.sizes)
 
     @cached_property
     def _margins(self) -> list[NDArray[np.float64]]:
-        return [margin.probability for margin in self._told]
+        return [margin.probability for margin in self._measured]
 
     @cached_property
     def _factors(self) -> Factors:

@@ -1,4 +1,4 @@
-"""The test of independence: a Wald statistic of the dependence that views tell of each pair (Wald, 1943).
+"""The test of independence: a Wald statistic of the dependence that views show of each pair (Wald, 1943).
 
 The dependence of a pair is the difference between its table and the product of its margins, in orthonormal contrasts
 of the values (Helmert's). Where values are not all as frequent, its coefficients differ in variance and go together:
@@ -102,7 +102,7 @@ def _covariance(fit: Fit, pair: tuple[int, int]) -> NDArray[np.float64]:
 
 
 def _of_margin(tables: Sequence[Told], place: int, margin: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the covariance of the margin of an attribute that the tables tell together, shape (values, values)."""
+    """Return the covariance of the margin of an attribute that the tables show together, shape (values, values)."""
     found = np.zeros((len(margin), len(margin)))
     for table in tables:
         weight = _weight(tables, table, (place,))
@@ -112,7 +112,7 @@ def _of_margin(tables: Sequence[Told], place: int, margin: NDArray[np.float64]) 
 
 
 def _weight(tables: Sequence[Told], table: Told, of: tuple[int, ...]) -> float:
-    """Return the weight of a table in the marginal of some attributes that all tell together, see `combined`."""
+    """Return the weight of a table in the marginal of some attributes that all show together, see `combined`."""
     if not set(of) <= set(table.of):
         return 0.0
     return table.marginal(of)[1] / sum(each.marginal(of)[1] for each in tables if set(of) <= set(each.of))

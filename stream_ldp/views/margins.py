@@ -46,11 +46,11 @@ class Margin(NamedTuple):
 def margins_of(measured: MarginalTables, *, sizes: Sequence[int]) -> list[Margin]:
     """Return the distribution of each attribute; uniform where nobody has reported it.
 
-    measured: attributes and pairs as views tell them.
+    measured: attributes and pairs as views show them.
     sizes: number of values of each attribute.
     """
-    told = [measured.get((place,), (np.full(size, 1 / size), 0.0)) for place, size in enumerate(sizes)]
-    first = [_shrunk(raw, information) for raw, information in told]
+    known = [measured.get((place,), (np.full(size, 1 / size), 0.0)) for place, size in enumerate(sizes)]
+    first = [_shrunk(raw, information) for raw, information in known]
     pairs = [of for of in measured if len(of) == 2]
     if not pairs:
         return [Margin(margin, 0.0) for margin in first]
@@ -60,8 +60,8 @@ def margins_of(measured: MarginalTables, *, sizes: Sequence[int]) -> list[Margin
     products = {of: np.outer(unlike[of[0]], unlike[of[1]]) for of in pairs}
     found = [shown(tables[of] - products[of], measured[of][1], (first[of[0]], first[of[1]])) for of in pairs]
     squares = _DOUBT * learnt(found).square * np.array([pair.freedom for pair in found])
-    sums = [information * raw for raw, information in told]
-    totals = [information for _, information in told]
+    sums = [information * raw for raw, information in known]
+    totals = [information for _, information in known]
     hidden = [0.0] * len(sizes)
     for (one, other), square in zip(pairs, squares.tolist(), strict=True):
         information = measured[one, other][1]
@@ -69,7 +69,7 @@ def margins_of(measured: MarginalTables, *, sizes: Sequence[int]) -> list[Margin
             if norms[by] < _LEAST_UNLIKE or sizes[place] < 2:
                 continue
             # What the other margin is off by makes all differences too large or too small by the same part.
-            scale = norms[place] / (sizes[place] - 1) / told[by][1]
+            scale = norms[place] / (sizes[place] - 1) / known[by][1]
             weight = norms[by] / ((1 + square) / information + scale)
             sums[place] = sums[place] + weight * (1 / sizes[place] + table @ unlike[by] / norms[by])
             totals[place] += weight

@@ -85,9 +85,9 @@ class Plan(AskingPlan):
     attribute_epsilon: in nats, of all reports of a user's lifetime, for two users who differ in one attribute: as
         much as `epsilon`.
     changed: in nats, for each further cell of the view that the user is asked about.
-    cells: parts of each number that views of several attributes tell; None where no attribute is a number.
+    cells: parts of each number that views of several attributes report; None where no attribute is a number.
     ranges: for numbers of users, the standard error of the share of a range of half of two numbers, by the noise of
-        its cells, before it is shrunk; empty where no two numbers are told together.
+        its cells, before it is shrunk; empty where no two numbers are asked together.
     dependence: expected mean AVD between joint distributions of two attributes and the products of their margins.
     design: the design in use.
     others: the best of the other designs, for the number of users that the design is chosen for.
@@ -234,10 +234,10 @@ def plan(collection: ViewsCollection, *, populations: Sequence[int] = POPULATION
 
 def _ranges(design: Design, numbers: Sequence[int], populations: Sequence[int]) -> tuple[ExpectedError, ...]:
     """Work out the error of ranges of half of two numbers, each a quarter of the cells of their view."""
-    told = [of for of in combinations(numbers, 2) if of in design.information]
-    if not told:
+    together = [of for of in combinations(numbers, 2) if of in design.information]
+    if not together:
         return ()
-    variance = max(design.cells(of) / 4 * (3 / 4) / design.information[of] for of in told)
+    variance = max(design.cells(of) / 4 * (3 / 4) / design.information[of] for of in together)
     return tuple(ExpectedError(users=users, error=math.sqrt(variance / users)) for users in populations)
 
 

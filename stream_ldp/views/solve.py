@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 #: Chance that attributes that are independent are found to be dependent, as for collections of records.
 SIGNIFICANCE = 0.05
 
-#: Least chance that is told, as for collections of records: so far out, the statistic is no chi-square.
+#: Least chance that is stated, as for collections of records: so far out, the statistic is no chi-square.
 _MIN_P_VALUE = 0.001
 
 #: Fits that are kept for the other estimates of a window, with some collections and windows in turn.
@@ -135,7 +135,7 @@ def _views(
     counted: NDArray[np.int64],
     of: Sequence[int],
 ) -> list[View]:
-    """List the views that tell something of the attributes, with the number of their answers in the window.
+    """List the views that include some of the attributes, with the number of their answers in the window.
 
     counted: the sums of the views that enough users have reported.
     """

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from stream_ldp.questions.attributes import AskedAttribute
 
-#: Share of the users who tell pairs, for whom the cells of numbers are chosen: the others tell one attribute alone.
+#: Share of the users who report pairs, for whom the cells of numbers are chosen: the others report one attribute
+#: alone.
 _OF_PAIRS = 0.5
 
 GivenView = tuple[Label, ...]
@@ -90,7 +91,8 @@ class ViewsSpec(Part):
     oracle: perturbs the cell that a user is in: `auto` takes the one of least mean variance.
     users: number of users of a window for whom `auto` chooses, and the cells of numbers are; part of what is asked,
         since all clients have to choose alike.
-    cells: number of parts of the range of each number that views tell; by default as `stream_ldp.views.cells` has it.
+    cells: number of parts of the range of each number that views report; by default as `stream_ldp.views.cells` has
+        it.
     dependence: mean AVD between the joint distribution of two attributes and the product of their margins that
         `auto` expects.
     """
@@ -198,7 +200,7 @@ class ViewsSpec(Part):
         """Return the number of values of each attribute; of a number, that of its cells.
 
         Raises:
-            Misplaced: an attribute is any text, or is a number and has something that views do not tell of one; or
+            Misplaced: an attribute is any text, or is a number and has something that views do not report of one; or
                 the spec is about numbers, and there is none.
         """
         for place, attribute in enumerate(attributes):
@@ -234,9 +236,9 @@ class ViewsSpec(Part):
         for number, view in enumerate(views):
             cells = math.prod(sizes[place] for place in view)
             if cells > MAX_VIEW_CELLS:
-                told = ", ".join(attributes[place].name for place in view)
+                names = ", ".join(attributes[place].name for place in view)
                 raise Misplaced(
-                    f"a view of {told} has {cells:,} cells; at most {MAX_VIEW_CELLS:,}: take fewer attributes, or "
+                    f"a view of {names} has {cells:,} cells; at most {MAX_VIEW_CELLS:,}: take fewer attributes, or "
                     "merge some of their values",
                     "mechanism",
                     "ask",

@@ -138,8 +138,8 @@ def _before(task: WindowTask[ViewEstimateSpec, Estimate]) -> FilteredMarginals |
 def _parts(tables: Sequence[Told], fit: Fit, places: Sequence[int]) -> Iterator[_Part]:
     """Iterate over the margins and pairs of some attributes that somebody has reported."""
     for of in [of for size in (1, 2) for of in combinations(places, size)]:
-        telling = [table for table in tables if set(of) <= set(table.of)]
-        if not telling:
+        covering = [table for table in tables if set(of) <= set(table.of)]
+        if not covering:
             continue
         raw, information = fit.measured[of]
         fitted = fit.margin(of[0]) if len(of) == 1 else fit.pair(of[0], of[1]).probability
@@ -148,7 +148,7 @@ def _parts(tables: Sequence[Told], fit: Fit, places: Sequence[int]) -> Iterator[
         # A cell that the fit has put to 0 may be held by somebody.
         spread = np.maximum(squares.ravel(), _MIN_SPREAD / raw.size)
         variance = sum(
-            (table.marginal(of)[1] / information) ** 2 * table.contrast_variance(bases, spread) for table in telling
+            (table.marginal(of)[1] / information) ** 2 * table.contrast_variance(bases, spread) for table in covering
         )
         yield _Part(of, transformed(raw, bases).ravel(), np.asarray(variance), spread)
 

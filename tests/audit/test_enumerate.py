@@ -90,7 +90,7 @@ def test_raw_words_cannot_be_enumerated() -> None:
         distribution(lambda entropy: int(entropy.words(5)[0]))  # type: ignore[attr-defined]  # that is the point
 
 
-def test_a_symbol_without_a_decision_of_its_own_is_told() -> None:
+def test_a_symbol_without_a_decision_of_its_own_is_reported() -> None:
     with pytest.raises(UnknownDistribution, match="2 decisions are taken, and none at place 2"):
         distribution(lambda entropy: bool(entropy.below(np.array([5, 6]))[0]), only=range(2, 3))
 

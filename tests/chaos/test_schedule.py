@@ -31,7 +31,7 @@ def test_every_run_has_a_fault_of_its_scene_and_calm_after_the_last_begins() -> 
         assert all(0.5 <= event.at <= TRAFFIC_SECONDS - CALM_SECONDS for event in each.events)
 
 
-def test_a_scene_can_be_asked_for_and_an_unknown_one_is_told_the_known_ones() -> None:
+def test_a_scene_can_be_asked_for_and_an_unknown_one_is_reported_the_known_ones() -> None:
     assert draw(1, scene="disk").scene.name == "disk"
     with pytest.raises(ValueError, match=r"no scene 'fire', only workers, .*, cluster, silence"):
         draw(1, scene="fire")

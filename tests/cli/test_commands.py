@@ -81,7 +81,7 @@ def test_a_command_that_is_not_there_is_a_usage_error() -> None:
 
 
 @pytest.mark.parametrize(("typed", "meant"), [(["worke"], "worker"), (["topics", "creat"], "create")])
-def test_a_command_that_is_misspelt_is_told_which_may_be_meant(typed: list[str], meant: str) -> None:
+def test_a_command_that_is_misspelt_is_reported_which_may_be_meant(typed: list[str], meant: str) -> None:
     assert f"No such command {typed[-1]!r}. Did you mean {meant!r}?" in run(*typed).stderr
 
 

@@ -33,7 +33,9 @@ def _file(folder: Path) -> Path:
     return file
 
 
-def test_a_sound_set_up_ends_with_0_whatever_else_is_told_of_its_groups(settings: Settings, tmp_path: Path) -> None:
+def test_a_sound_set_up_ends_with_0_whatever_else_is_reported_of_its_groups(
+    settings: Settings, tmp_path: Path
+) -> None:
     file = _file(tmp_path)
     assert run(settings, "topics", "create", file).exit_code == 0
     reports, merge = settings.topic_names.reports("care"), f"{settings.group}._merge.0"
@@ -88,7 +90,7 @@ async def test_a_record_that_is_written_meanwhile_bounds_the_brokers_clock_on_bo
     assert await doctor._clocks(Settings(), {place: (0, 5), idle: (0, 0)}, asked_ms=0) == bounded
 
 
-def test_a_broken_set_up_is_told_in_full_and_ends_with_1(settings: Settings, tmp_path: Path) -> None:
+def test_a_broken_set_up_is_reported_in_full_and_ends_with_1(settings: Settings, tmp_path: Path) -> None:
     file, names = _file(tmp_path), settings.topic_names
     specs = {
         spec.name: spec
@@ -118,7 +120,7 @@ def test_a_broken_set_up_is_told_in_full_and_ends_with_1(settings: Settings, tmp
         assert any(part in each["what"] and each["cure"] for each in problems), part
 
 
-def test_a_broker_without_a_topic_is_told_as_it_is(settings: Settings, tmp_path: Path) -> None:
+def test_a_broker_without_a_topic_is_reported_as_it_is(settings: Settings, tmp_path: Path) -> None:
     result = run(settings, "doctor", _file(tmp_path))
     assert result.exit_code == 1
     assert result.exception is None or isinstance(result.exception, SystemExit)
@@ -132,7 +134,7 @@ def test_an_unreachable_broker_is_the_one_problem(tmp_path: Path) -> None:
     assert result.stdout.startswith("problem: 127.0.0.1:1: connection refused: no broker listens on this port\n  -> ")
 
 
-def test_a_user_who_may_not_see_what_was_committed_is_told_so_and_all_the_rest(
+def test_a_user_who_may_not_see_what_was_committed_is_reported_so_and_all_the_rest(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, names = _file(tmp_path), settings.topic_names

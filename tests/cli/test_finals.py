@@ -42,7 +42,7 @@ def test_the_design_is_chosen_for_the_dependence_of_the_finals(planned: Callable
 @pytest.mark.parametrize(
     ("finals", "code", "problem"),
     [
-        ("", 2, "the finals tell no two attributes of this collection together"),
+        ("", 2, "the finals have no two attributes of this collection together"),
         ("walks\n", 1, "standard input, line 1: not an estimate; write them by `stream-ldp watch"),
     ],
 )

@@ -23,7 +23,7 @@ from tests.service.test_preflight import CARE
 @pytest.mark.parametrize(
     ("members", "said"), [(0, "no worker counts"), (1, "1 worker counts"), (2, "2 workers count")]
 )
-def test_a_collection_that_nobody_has_counted_yet_is_told_in_words(members: int, said: str) -> None:
+def test_a_collection_that_nobody_has_counted_yet_is_reported_in_words(members: int, said: str) -> None:
     state = CollectionState(
         members=members, sources=(), watermark_ms=None, undecided=(), finals=(), passed=(), held=()
     )
@@ -31,7 +31,7 @@ def test_a_collection_that_nobody_has_counted_yet_is_told_in_words(members: int,
     assert first == (f"care: {said} it now; still to be counted: 0 records; not complete up to any time yet")
 
 
-def test_a_collection_and_each_record_of_it_are_told_in_words(
+def test_a_collection_and_each_record_of_it_are_reported_in_words(
     settings: Settings, care_file: Path, lived: Lived
 ) -> None:
     told = run(settings, "inspect", "collection", care_file)
@@ -102,7 +102,7 @@ def test_the_newest_record_is_shown_though_the_end_of_its_transaction_stands_beh
     assert "only ends of transactions" in behind.stderr
 
 
-def test_a_collection_without_topics_is_told_how_to_create_them(settings: Settings, care_file: Path) -> None:
+def test_a_collection_without_topics_is_reported_how_to_create_them(settings: Settings, care_file: Path) -> None:
     refused = run(settings, "inspect", "collection", care_file)
     assert refused.exit_code == 1
     assert "stream-ldp topics create" in refused.stderr

@@ -80,7 +80,7 @@ async def test_the_command_closes_its_port_when_it_ends(capsys: pytest.CaptureFi
             await session.get(url)
 
 
-async def test_what_one_collection_lacks_is_told_as_it_is() -> None:
+async def test_what_one_collection_lacks_is_reported_as_it_is() -> None:
     FakeSubscriber.answers = [MissingTopic("topic x does not exist")]
     with pytest.raises(MissingTopic, match="topic x does not exist"):
         await page_of_one()

@@ -50,7 +50,7 @@ def test_nothing_is_written_where_there_is_no_terminal(capsys: pytest.CaptureFix
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_terminal_is_told_what_is_done_of_how_much(terminal: _Terminal) -> None:
+def test_a_terminal_is_reported_what_is_done_of_how_much(terminal: _Terminal) -> None:
     with redirect_stderr(terminal), progress_shown(patience_s=0):
         for _ in steps(range(3), "attacks"):
             until(lambda: "attacks" in shown(terminal))

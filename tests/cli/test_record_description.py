@@ -29,7 +29,7 @@ def record(value: bytes | None, *, key: bytes | None = None) -> Any:
     return SimpleNamespace(value=value, key=key, headers=(), offset=0, timestamp=0)
 
 
-def test_a_batch_that_no_file_here_has_made_is_told_as_foreign() -> None:
+def test_a_batch_that_no_file_here_has_made_is_reported_as_foreign() -> None:
     value = batch(collection_of(mechanism="{kind: rr-ldp, f: 0.5, p: 0.5, q: 0.75}"), time_ms=61_000, reports=3)
     what, said = describe(record(value), "reports", SURVEY, layouts=LAYOUTS)
     assert what == f"a batch of 3 reports, in {len(value)} bytes"
@@ -38,7 +38,7 @@ def test_a_batch_that_no_file_here_has_made_is_told_as_foreign() -> None:
     assert said["refused"].startswith("unknown_fingerprint: ")
 
 
-def test_a_batch_that_answers_a_round_is_told_as_such() -> None:
+def test_a_batch_that_answers_a_round_is_reported_as_such() -> None:
     collection = films()
     asked = film_round(2, epoch=3, collection=collection, candidates=range(4))
     layout = PhaseLayout(collection, asked)
@@ -58,7 +58,7 @@ def _rows(layout: PhaseLayout) -> Any:
 
 
 @pytest.mark.parametrize("final", [True, False])
-def test_an_answer_is_told_with_its_window_and_on_one_line(final: bool) -> None:
+def test_an_answer_is_reported_with_its_window_and_on_one_line(final: bool) -> None:
     answer = estimate_of(final=final)
     what, said = describe(record(answer.to_bytes()), "estimates", SURVEY, layouts={})
     assert what.startswith("a final answer" if final else "a provisional answer")
@@ -73,7 +73,7 @@ def test_a_message_that_nobody_reported_has_no_numbers() -> None:
     assert said["says"].endswith("bathing-mobility no-reports")
 
 
-def test_a_row_is_told_by_its_cell() -> None:
+def test_a_row_is_reported_by_its_cell() -> None:
     row, *_ = rows_of(estimate_of())
     what, said = describe(record(row.to_bytes()), "estimates-rows", SURVEY, layouts={})
     assert what == "a cell of a final answer, as a flat row"
@@ -87,12 +87,12 @@ def test_a_row_is_told_by_its_cell() -> None:
     ["reports", "partials", "estimates", "estimates-rows", "rounds", "dead-letters", "collections", "records"],
 )
 @pytest.mark.parametrize("value", [b"", b"{}", b"[]", b"\xff" * 100])
-def test_junk_on_any_topic_is_told_as_junk(suffix: str, value: bytes) -> None:
+def test_junk_on_any_topic_is_reported_as_junk(suffix: str, value: bytes) -> None:
     what, _ = describe(record(value), suffix, SURVEY, layouts=LAYOUTS)
     assert "no batch" in what or what.startswith("not what belongs on this topic: ")
 
 
-def test_what_is_saved_of_open_windows_is_told_without_a_hash() -> None:
+def test_what_is_saved_of_open_windows_is_reported_without_a_hash() -> None:
     source: dict[str, Any] = {"collection": "survey", "fingerprint": "ab" * 16, "partition": 3, "generation": 1}
     hashes = Saved.of_hashes(np.array([7, 8], dtype=np.uint64), **source)
     listed = Saved.of_panes(PanesList(file="f", offset=40, id_key="aa", panes=()), **source)
@@ -104,7 +104,7 @@ def test_what_is_saved_of_open_windows_is_told_without_a_hash() -> None:
         assert said == {"collection": "survey", "source_partition": 3, "generation": 1, "fingerprint": "ab" * 16}
 
 
-def test_a_tombstone_and_a_damaged_record_are_told_as_they_are() -> None:
+def test_a_tombstone_and_a_damaged_record_are_reported_as_they_are() -> None:
     what, said = describe(record(None, key=b"its key"), "partials", SURVEY, layouts={})
     assert what.startswith("a tombstone")
     assert said == {"key": "its key"}
@@ -115,7 +115,7 @@ def test_a_tombstone_and_a_damaged_record_are_told_as_they_are() -> None:
     )
 
 
-def test_no_row_of_a_report_is_told() -> None:
+def test_no_row_of_a_report_is_reported() -> None:
     value = bytearray(batch(SURVEY, time_ms=0, reports=40))
     what, said = describe(record(bytes(value)), "reports", SURVEY, layouts=LAYOUTS)
     assert {"rows", "bits", "values"} & set(said) == set()
@@ -123,6 +123,6 @@ def test_no_row_of_a_report_is_told() -> None:
     assert kind_of(SURVEY).name == "records"
 
 
-def test_a_time_beyond_all_dates_is_told_as_a_number() -> None:
+def test_a_time_beyond_all_dates_is_reported_as_a_number() -> None:
     assert time_text(0) == "1970-01-01T00:00:00Z"
     assert time_text(2**62) == f"{2**62} ms"

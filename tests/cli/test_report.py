@@ -298,7 +298,7 @@ async def test_lines_are_reported_as_they_arrive_and_ctrl_c_does_not_wait_for_th
         await process.wait()
 
 
-def test_a_user_is_told_of_each_report_and_what_it_costs(
+def test_a_user_is_reported_of_each_report_and_what_it_costs(
     broker: FakeBroker, command_line: Run, quick: Path, tmp_path: Path
 ) -> None:
     given = [data_file(tmp_path, "Alien Gilda\n"), "--secret-file", tmp_path / "secret", "--budget", "inf"]

@@ -34,7 +34,7 @@ async def groups(settings: Settings) -> list[str]:
         return sorted(name for name in await cluster.groups() if name.startswith(settings.group))
 
 
-def test_a_position_is_moved_back_only_with_yes_and_what_it_means_is_told(
+def test_a_position_is_moved_back_only_with_yes_and_what_it_means_is_reported(
     settings: Settings, care_file: Path, lived: Lived
 ) -> None:
     before = asyncio.run(commits(settings))
@@ -91,7 +91,7 @@ def test_groups_left_behind_are_deleted_and_no_others(settings: Settings, lived:
     assert "no group under" in run(settings, "reset", "groups").stdout
 
 
-def test_the_topics_of_a_collection_go_with_its_groups_and_what_stays_is_told(
+def test_the_topics_of_a_collection_go_with_its_groups_and_what_stays_is_reported(
     settings: Settings, care_file: Path, lived: Lived
 ) -> None:
     own = {name for name in lived.partitions if ".care." in name}

@@ -123,7 +123,7 @@ def test_no_command_shows_an_epsilon_of_sets_below_the_true_one(mechanism: str, 
     check_shown(panel(result_of(7, privacy=privacy), width=200), r"at epsilon (\S+) an epoch", [whole])
 
 
-def test_a_round_that_asks_for_too_much_is_told_with_no_less_than_it_asks_for() -> None:
+def test_a_round_that_asks_for_too_much_is_reported_with_no_less_than_it_asks_for() -> None:
     collection = ItemCollection.parse(films(SETS[0]))
     asked = Round.first(collection, epoch=7).model_copy(update={"epsilon": 3.1000049})
     with pytest.raises(RoundRefused) as refusal:

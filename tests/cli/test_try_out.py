@@ -38,7 +38,7 @@ def test_a_file_is_tried_as_init_guesses_it(tmp_path: Path) -> None:
         ([str(Path(__file__).with_name("nothing.csv"))], "cannot be read"),
     ],
 )
-def test_what_cannot_be_tried_is_told(arguments: list[str], why: str) -> None:
+def test_what_cannot_be_tried_is_reported(arguments: list[str], why: str) -> None:
     done = CliRunner().invoke(app, ["try", *arguments])
     assert done.exit_code in {1, 2}
     assert why in done.stderr

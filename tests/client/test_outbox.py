@@ -336,7 +336,7 @@ async def test_a_caller_that_is_cancelled_while_it_waits_takes_no_report_with_it
 
 
 @pytest.mark.parametrize(("ahead_ms", "told"), [(50 * 365 * 86_400_000, True), (61_000, True), (59_000, False)])
-async def test_a_clock_that_is_far_ahead_of_the_brokers_is_told_once(
+async def test_a_clock_that_is_far_ahead_of_the_brokers_is_reported_once(
     broker: FakeBroker, caplog: pytest.LogCaptureFixture, ahead_ms: int, told: bool
 ) -> None:
     exact = collection_of(window="grace: 5s, time_precision: 1ms")

@@ -218,7 +218,7 @@ async def test_an_answer_on_the_topic_of_the_others_is_not_believed(topic: Topic
             await topic.read()
 
 
-async def test_who_may_read_finals_alone_is_told_how(topic: Topic) -> None:
+async def test_who_may_read_finals_alone_is_reported_how(topic: Topic) -> None:
     topic.existing -= {"stream-ldp.care-survey.provisional"}
     with pytest.raises(MissingTopic, match=r"provisional does not exist, .*\n.* finals? .*--finals"):
         await topic.read(provisional=True)

@@ -68,7 +68,7 @@ def test_reports_are_taken_sent_and_refused_as_by_the_reporter() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.timeout(20)
-def test_a_process_that_was_forked_is_told_to_open_a_client_of_its_own() -> None:
+def test_a_process_that_was_forked_is_reported_to_open_a_client_of_its_own() -> None:
     collection = collection_of()
     with (
         kafka_in_memory(collection, now_ms=START_MS) as kafka,

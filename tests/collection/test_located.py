@@ -117,7 +117,7 @@ def test_for_an_unknown_name_a_close_one_is_suggested_or_all_are_listed() -> Non
     assert suggestion("nothing", ["gfim", "svim"]) == "; known are gfim, svim"
 
 
-def test_a_list_that_is_too_long_is_told_how_many_it_may_have() -> None:
+def test_a_list_that_is_too_long_is_reported_how_many_it_may_have() -> None:
     names = ", ".join(f"a{number}" for number in range(40))
     found = problems_of(f"{TEXT.split('estimates:')[0]}estimates: [{{name: e, of: [a0, a1], among: [{names}]}}]\n")
     assert any(problem.endswith("estimates.0.among: at most 32 allowed") for problem in found), found
@@ -138,7 +138,7 @@ def test_an_alias_is_refused_with_its_place_however_often_others_would_repeat_it
     ["".join(f"key{number}: 1\n" for number in range(500)), "a: 1\n" * 500, "x: [" + "{name: }, " * 500 + "]\n"],
     ids=["unknown", "repeated", "nameless"],
 )
-def test_of_very_many_problems_the_first_are_told_and_the_others_counted(text: str) -> None:
+def test_of_very_many_problems_the_first_are_reported_and_the_others_counted(text: str) -> None:
     with pytest.raises(CollectionError) as refused:
         parse_collection(TEXT + text)
     *told, rest = refused.value.problems
@@ -151,11 +151,11 @@ def test_a_number_is_no_path_of_a_collection_file() -> None:
         load_collection(42)  # type: ignore[arg-type]
 
 
-def test_a_misspelt_mechanism_is_told_which_was_meant() -> None:
+def test_a_misspelt_mechanism_is_reported_which_was_meant() -> None:
     with pytest.raises(CollectionError, match="got 'k-r'; did you mean 'k-rr'"):
         parse_collection("collection: a\nmechanism: {kind: k-r}\n")
 
 
-def test_a_key_of_the_whole_file_within_a_part_is_told_where_it_belongs() -> None:
+def test_a_key_of_the_whole_file_within_a_part_is_reported_where_it_belongs() -> None:
     (problem,) = problems_of(TEXT.replace("window: {", "window: {rotate: 4, "))
     assert problem.endswith("window.rotate: rotate is a key of the whole file: write it beside window, not in it")

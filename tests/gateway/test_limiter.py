@@ -46,7 +46,7 @@ def test_no_pattern_of_requests_gets_more_than_the_burst_and_the_rate(
 
 
 @given(st.floats(0.1, 20), st.integers(1, 10))
-def test_the_wait_that_is_told_is_enough(rate: float, burst: int) -> None:
+def test_the_wait_that_is_reported_is_enough(rate: float, burst: int) -> None:
     limiter = Limiter(rate=rate, burst=burst)
     for _ in range(burst):
         limiter.wait("a", now=0)

@@ -253,7 +253,7 @@ async def test_metrics_are_served_whatever_a_client_says_it_accepts(reachable: F
             assert "stream_ldp_gateway_batches_total" in await response.text()
 
 
-async def test_a_client_that_sends_too_much_is_told_when_to_try_again(reachable: FakeBroker) -> None:
+async def test_a_client_that_sends_too_much_is_reported_when_to_try_again(reachable: FakeBroker) -> None:
     async with opened(Door(limiter=Limiter(rate=0.01, burst=1))) as session:
         assert (await post(session, batch()))[0] == 200
         headers = {"Content-Type": BATCH_TYPE}
@@ -278,7 +278,7 @@ async def test_clients_behind_a_trusted_proxy_have_an_allowance_each(reachable: 
     assert statuses == [200, 429], "anybody can write the header"
 
 
-async def test_an_unknown_collection_is_told_which_there_are(reachable: FakeBroker) -> None:
+async def test_an_unknown_collection_is_reported_which_there_are(reachable: FakeBroker) -> None:
     async with opened() as session, session.post("/v1/collections/films/batches", data=b"") as response:
         assert response.status == 404
         assert (await response.json())["reason"] == "unknown_collection"
@@ -447,7 +447,7 @@ async def test_no_more_batches_are_held_than_memory_allows(reachable: FakeBroker
         assert {status for status, _ in await asyncio.gather(*waiting)} == {200}
 
 
-async def test_beyond_that_a_client_is_told_to_come_back(
+async def test_beyond_that_a_client_is_reported_to_come_back(
     reachable: FakeBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "SHARE_UNDER_WAY", 100)
@@ -572,7 +572,7 @@ async def test_addresses_of_one_ipv6_customer_share_an_allowance(reachable: Fake
     knock("2001:db8:0:1::1")
 
 
-async def test_a_collection_without_its_topic_is_told_at_the_start(reachable: FakeBroker) -> None:
+async def test_a_collection_without_its_topic_is_reported_at_the_start(reachable: FakeBroker) -> None:
     reachable.topics = set()
     with pytest.raises(MissingTopic, match=r"care-survey\.reports"):
         async with opened():

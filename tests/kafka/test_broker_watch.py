@@ -124,7 +124,7 @@ async def test_loss_and_return_are_logged_once_each_with_address_reason_and_dura
     ]
 
 
-async def test_another_broker_of_the_cluster_is_asked_before_anything_is_told(
+async def test_another_broker_of_the_cluster_is_asked_before_anything_is_reported(
     brokers: Brokers, caplog: pytest.LogCaptureFixture
 ) -> None:
     watch = watch_of(Clock())

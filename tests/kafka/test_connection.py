@@ -83,7 +83,7 @@ async def test_a_wrong_password_or_an_unknown_user_is_named_as_the_cause(
     )
 
 
-async def test_what_waiting_does_not_cure_is_told_apart_from_an_outage(
+async def test_what_waiting_does_not_cure_is_distinguished_from_an_outage(
     admitted: dict[str, Any], kafka: SecuredKafka
 ) -> None:
     for wrong in (
@@ -127,7 +127,7 @@ def _open_sockets() -> set[str]:
 
 
 @pytest.mark.parametrize("wrong", [{"sasl_mechanism": "SCRAM-SHA-256"}, {"sasl_password": "falsch"}])
-async def test_a_refused_connection_is_closed_before_the_refusal_is_told(
+async def test_a_refused_connection_is_closed_before_the_refusal_is_reported(
     admitted: dict[str, Any], wrong: dict[str, str]
 ) -> None:
     before = _open_sockets()
@@ -151,14 +151,14 @@ async def test_a_certificate_for_another_host_is_not_trusted(admitted: dict[str,
     assert "not trusted: Hostname mismatch" in problem
 
 
-async def test_tls_on_a_plaintext_port_is_told_at_once(admitted: dict[str, Any], kafka: SecuredKafka) -> None:
+async def test_tls_on_a_plaintext_port_is_reported_at_once(admitted: dict[str, Any], kafka: SecuredKafka) -> None:
     flags = {**admitted, "brokers": kafka.bootstrap}
     assert await _refused(**flags) == "this port is for plaintext, and security_protocol is SASL_SSL"
     with pytest.raises(AccessRefused):
         await check_connection(Settings.load(**flags))
 
 
-async def test_plaintext_on_a_tls_port_is_told_at_once(admitted: dict[str, Any]) -> None:
+async def test_plaintext_on_a_tls_port_is_reported_at_once(admitted: dict[str, Any]) -> None:
     problem = await _refused(brokers=admitted["brokers"])
     assert problem == (
         "this port is for TLS, and security_protocol is PLAINTEXT: use SSL, or SASL_SSL with a password"
@@ -194,7 +194,7 @@ async def test_a_password_on_a_port_that_takes_none_is_named_as_the_cause(kafka:
     assert problem == "this port accepts no passwords, so security_protocol SASL_PLAINTEXT does not fit it"
 
 
-async def test_a_user_without_access_is_told_what_to_ask_for(admitted: dict[str, Any], prefix: str) -> None:
+async def test_a_user_without_access_is_reported_what_to_ask_for(admitted: dict[str, Any], prefix: str) -> None:
     settings = Settings.load(**{**admitted, "sasl_username": "guest"}, topic_prefix=prefix)
     with pytest.raises(ClusterError, match=r"topic .*: this user needs an access rule that allows Describe on it"):
         await preflight(settings, {"care.yaml": COLLECTION})
@@ -266,6 +266,6 @@ async def test_a_broker_that_sends_its_clients_to_a_dead_address_is_named_with_i
     with pytest.raises(BrokerUnreachable) as refused:
         await check_connection(Settings.load(brokers=misled))
     assert str(refused.value) == (
-        f"{misled} answers, but tells clients to connect to 127.0.0.1:1 (its advertised.listeners), which failed:\n"
+        f"{misled} answers, but directs clients to 127.0.0.1:1 (its advertised.listeners), which failed:\n"
         "127.0.0.1:1: connection refused: no broker listens on this port"
     )

@@ -37,7 +37,7 @@ async def test_places_are_found_by_time_and_records_by_place(settings: Settings,
     assert [[each.value for each in records] async for records in last_records(settings, bounds)] == [[b"2"]]
 
 
-async def test_groups_and_topics_can_be_deleted_and_what_is_not_there_is_told(
+async def test_groups_and_topics_can_be_deleted_and_what_is_not_there_is_reported(
     settings: Settings, place: TopicPartition
 ) -> None:
     group = f"{settings.group}.group"

@@ -76,7 +76,7 @@ async def test_a_record_without_a_partition_goes_where_its_key_belongs(
     assert not homes[0] & homes[1]
 
 
-async def test_the_topics_that_exist_are_told(producer: Producer, topic: str) -> None:
+async def test_the_topics_that_exist_are_reported(producer: Producer, topic: str) -> None:
     existing = await producer.topics()
     assert topic in existing
     assert f"{topic}-missing" not in existing

@@ -145,7 +145,7 @@ def test_damage_reaches_no_further_than_the_log() -> None:
     assert fault.offset == 42
 
 
-def test_a_codec_that_kafka_does_not_have_and_data_that_it_did_not_write_are_told() -> None:
+def test_a_codec_that_kafka_does_not_have_and_data_that_it_did_not_write_are_reported() -> None:
     def codec(number: int) -> Callable[[bytearray], None]:
         def set_(data: bytearray) -> None:
             data[22] |= number
@@ -159,7 +159,7 @@ def test_a_codec_that_kafka_does_not_have_and_data_that_it_did_not_write_are_tol
         assert str(wrong.fault).startswith("offsets 0 to 2: the batch cannot be decompressed")
 
 
-def test_a_format_that_is_no_longer_written_is_told() -> None:
+def test_a_format_that_is_no_longer_written_is_reported() -> None:
     old = bytearray(batch())
     old[16] = 1
     (fault,) = read(bytes(old))

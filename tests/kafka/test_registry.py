@@ -52,7 +52,7 @@ async def test_a_registry_that_this_user_may_not_read_says_nothing(monkeypatch: 
     assert await read_registration(Settings.load(brokers="nowhere:1"), "care-survey") is None
 
 
-async def test_a_registry_that_cannot_be_read_now_is_told_by_its_topic(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_registry_that_cannot_be_read_now_is_reported_by_its_topic(monkeypatch: pytest.MonkeyPatch) -> None:
     async def gone(self: LogReader, **options: Any) -> None:
         raise KafkaConnectionError("no broker answers")
 
@@ -130,7 +130,7 @@ async def test_the_last_registration_of_a_name_is_the_one_that_counts(settings: 
     assert await read_registry(settings) == {"care-survey": changed}
 
 
-def test_a_conflict_is_told_in_one_line_that_a_terminal_shows() -> None:
+def test_a_conflict_is_reported_in_one_line_that_a_terminal_shows() -> None:
     ours = Registration.of(collection_of())
     theirs = Registration(
         name="care-survey", fingerprint=bytes(16), document={"a\nb": "\x1b]0;owned\x07", "collection": "care-survey"}

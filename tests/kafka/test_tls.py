@@ -74,7 +74,7 @@ def test_an_encrypted_key_is_opened_by_its_password(encrypted: dict[str, Any], f
         ({"tls_key_password": "falsch" * 200}, "password cannot be longer than 1024 bytes"),
     ],
 )
-def test_an_encrypted_key_that_stays_shut_is_told_without_a_prompt_at_the_terminal(
+def test_an_encrypted_key_that_stays_shut_is_reported_without_a_prompt_at_the_terminal(
     encrypted: dict[str, Any], given: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(SettingsError, match=message) as refused:
@@ -83,7 +83,7 @@ def test_an_encrypted_key_that_stays_shut_is_told_without_a_prompt_at_the_termin
 
 
 @pytest.mark.parametrize("algorithm", ["ed25519", "EC -pkeyopt ec_paramgen_curve:P-256"])
-def test_the_key_of_another_certificate_is_told_as_such(
+def test_the_key_of_another_certificate_is_reported_as_such(
     encrypted: dict[str, Any], tmp_path: Path, algorithm: str
 ) -> None:
     subprocess.run(

@@ -226,7 +226,7 @@ def test_a_window_is_computed_again_from_its_log(file: Path, collection: Any, an
 
 
 @pytest.mark.usefixtures("answered")
-def test_a_window_whose_reports_are_others_is_told(memory: KafkaInMemory, collection: Any, file: Path) -> None:
+def test_a_window_whose_reports_are_others_is_reported(memory: KafkaInMemory, collection: Any, file: Path) -> None:
     answers = memory.settings.topic_names.answers(collection)
     with kafka_in_memory(collection, now_ms=memory.clock()) as other:
         for record in memory.broker.available(answers):
@@ -309,7 +309,7 @@ def test_a_seed_repeats_a_simulation(collection: Any, file: Path, people: Path) 
 
 
 @pytest.mark.usefixtures("at_once")
-def test_a_user_reports_and_is_told_what_it_has_cost(
+def test_a_user_reports_and_is_reported_what_it_has_cost(
     memory: KafkaInMemory, collection: Any, file: Path, people: Path, subject: Subject, tmp_path: Path
 ) -> None:
     people.write_text(subject.lines([subject.held[0]] * 2), encoding="utf-8")

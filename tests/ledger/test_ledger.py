@@ -651,7 +651,7 @@ def test_a_book_from_before_there_were_turns_and_budgets_of_days_is_read_with_al
 # What the sum promises.
 
 
-def test_reports_of_a_changed_record_with_fresh_noise_are_not_told_to_be_of_a_constant_one() -> None:
+def test_reports_of_a_changed_record_with_fresh_noise_are_not_reported_to_be_of_a_constant_one() -> None:
     survey = collection_of(2)
     constant = spent(survey, [(0,), (0,)])
     assert constant.promise == Assumption.CONSTANT.promise

@@ -12,11 +12,11 @@ from stream_ldp.collection import CollectionError
 from stream_ldp.errors import ParameterError
 from stream_ldp.marginals.answer import Frequencies
 from stream_ldp.marginals.candidates import (
-    are_told_apart,
+    are_identifiable,
     covariance,
     equations,
     require_distinguishable,
-    require_told_apart,
+    require_identifiable,
 )
 from stream_ldp.marginals.cohorts import BucketQuestion
 from stream_ldp.marginals.collection import SampledCollection
@@ -106,7 +106,7 @@ def many(count: int) -> SampledCollection:
     return SampledCollection.parse(MANY.replace("CANDIDATES", ", ".join(f"site-{each}" for each in range(count))))
 
 
-def test_of_more_candidates_than_can_be_told_apart_those_that_stand_out_are_estimated() -> None:
+def test_of_more_candidates_than_can_be_distinguished_those_that_stand_out_are_estimated() -> None:
     """Seeded; 500 candidates and 160 equations. One that nobody has is told for one seed in 20."""
     collection = many(500)
     users = np.empty(40_000, dtype=[("0", "O")])
@@ -125,7 +125,7 @@ def test_of_more_candidates_than_can_be_told_apart_those_that_stand_out_are_esti
     assert sum(found.projected) + found.others == pytest.approx(1)
 
 
-def test_of_candidates_that_nobody_has_none_is_told() -> None:
+def test_of_candidates_that_nobody_has_none_is_reported() -> None:
     collection = many(500)
     users = np.empty(4_000, dtype=[("0", "O")])
     users["0"] = [f"elsewhere-{row}" for row in range(len(users))]
@@ -139,9 +139,9 @@ def test_of_candidates_that_nobody_has_none_is_told() -> None:
 
 def test_only_candidates_that_share_all_buckets_are_refused() -> None:
     questions = [each for each in questions_of("o-rr").questions if isinstance(each, BucketQuestion)]
-    assert are_told_apart(equations(questions, SITES.labels, others=True))
+    assert are_identifiable(equations(questions, SITES.labels, others=True))
     sites = [f"site-{number}" for number in range(200)]
-    assert not are_told_apart(equations(questions, sites, others=True))
+    assert not are_identifiable(equations(questions, sites, others=True))
     require_distinguishable(questions, sites)
     with pytest.raises(ParameterError, match="200 candidates cannot be distinguished by 2 cohorts of 8 buckets"):
         require_distinguishable(questions[:2], sites)
@@ -155,7 +155,7 @@ def test_only_candidates_that_share_all_buckets_are_refused() -> None:
         )
 
 
-def test_values_in_a_list_must_all_be_told_apart() -> None:
+def test_values_in_a_list_must_all_be_distinguished() -> None:
     listed = AskedAttribute(name="site", values=tuple(f"site-{number}" for number in range(200)))
     with pytest.raises(
         ParameterError, match="200 candidates cannot be distinguished by 16 cohorts of 8 buckets, at most"
@@ -163,7 +163,7 @@ def test_values_in_a_list_must_all_be_told_apart() -> None:
         questions_of("o-rr", attribute=listed)
     questions = [each for each in questions_of("o-rr").questions if isinstance(each, BucketQuestion)]
     with pytest.raises(ParameterError, match="cannot be distinguished by 1 cohorts of 8 buckets"):
-        require_told_apart(questions[:1], [f"site-{number}" for number in range(9)])
+        require_identifiable(questions[:1], [f"site-{number}" for number in range(9)])
 
 
 RAPPOR = ({"hashes": 2}, {"hashes": 1, "p": 0.25, "q": 0.75})

@@ -134,7 +134,7 @@ def test_frequencies_and_means_are_estimated_from_permanent_answers() -> None:
     assert abs(mean.raw - (30 / 50 - 1)) < 5 * mean.standard_error < 0.15
 
 
-def test_all_values_are_told_about_by_as_many_users() -> None:
+def test_all_values_are_reported_about_by_as_many_users() -> None:
     for size, bits in itertools.product((2, 5, 16), (1, 2, 7, 20)):
         response = BitFlipResponse(size=min(bits, size), epsilon=1.0, cohorts=-(-size // min(bits, size)))
         places = [

@@ -127,7 +127,7 @@ def test_no_randomizer_tells_its_users_apart_better_than_its_blanket_says(random
     [KRR(sizes=(2, 3), attribute_epsilon=0.7), RRLDP(sizes=(2, 2), f=0.5, p=0.25, q=0.75)],
     ids=["k-rr", "rr-ldp"],
 )
-def test_no_records_are_told_apart_better_than_their_blanket_says(mechanism: KRR | RRLDP) -> None:
+def test_no_records_are_distinguished_better_than_their_blanket_says(mechanism: KRR | RRLDP) -> None:
     """Of two users, for all that they hold: a record is one of the values of a randomizer, and a report an output."""
     parts = []
     for attribute, (support, size) in enumerate(zip(mechanism.supports, mechanism.sizes, strict=True)):

@@ -185,7 +185,7 @@ def test_the_estimate_of_a_record_is_unbiased(mechanism: Mechanism) -> None:
 
 
 @of_records
-def test_values_are_told_apart_by_support_and_one_ratio(mechanism: Mechanism) -> None:
+def test_values_are_distinguished_by_support_and_one_ratio(mechanism: Mechanism) -> None:
     """P(report | a value) over that of the likeliest value is 1 where it is supported, and the ratio elsewhere."""
     reports = realised_reports(mechanism)
     ends = np.cumsum(mechanism.sizes)[:-1]

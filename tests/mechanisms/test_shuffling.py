@@ -84,7 +84,7 @@ def shuffled(mechanism: Mechanism, values: tuple[int, ...]) -> Pair:
     ids=["k-RR of 2", "k-RR of 3", "RR-LDP", "RR-LDP without IRR"],
 )
 @pytest.mark.parametrize("users", [2, 3, 4])
-def test_no_mechanism_is_told_apart_better_than_by_the_bound(mechanism: Mechanism, users: int) -> None:
+def test_no_mechanism_is_distinguished_better_than_by_the_bound(mechanism: Mechanism, users: int) -> None:
     local = mechanism.privacy_loss().epsilon
     size = mechanism.sizes[0]
     for rest in itertools.combinations_with_replacement(range(size), users - 1):

@@ -34,7 +34,7 @@ async def test_silence_is_broken_by_a_sign_of_life() -> None:
         assert await anext(events) == b"a"
 
 
-async def test_a_reader_that_does_not_keep_up_is_told_and_holds_no_memory_up() -> None:
+async def test_a_reader_that_does_not_keep_up_is_reported_and_holds_no_memory_up() -> None:
     broadcast = Broadcast(waiting=3)
     with broadcast.reader() as reader:
         for event in range(1_000):

@@ -429,7 +429,7 @@ async def test_a_redraw_keeps_open_tables_open_and_the_keyboard_where_it_is(page
         assert await page.evaluate("document.activeElement.id") == "choice-across"
 
 
-async def test_a_lost_connection_is_told_and_comes_back(page: Page) -> None:
+async def test_a_lost_connection_is_reported_and_comes_back(page: Page) -> None:
     async with served() as server:
         port = int(server.url.rstrip("/").rpartition(":")[2])
         server.show(of_minute(1, reports=111))
@@ -611,7 +611,7 @@ async def test_lines_are_of_the_range_that_is_chosen_and_their_points_and_axes_c
         for minute in range(1, 31):
             server.show(of_minute(minute))
         await page.goto(server.url)
-        points = page.locator("figure.wide svg .told")
+        points = page.locator("figure.wide svg .touch")
         await expect(points).to_have_count(6 * 30)
         assert await points.first.text_content() == "no, full, 00:02:00: 0.300 ± 0.010"
         marks = await page.locator("figure.wide svg text[text-anchor=end]").all_text_contents()

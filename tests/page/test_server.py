@@ -109,7 +109,7 @@ async def test_an_answer_that_is_no_news_is_not_sent(page: PageServer, client: a
         assert (await next_event(response))[1]["window"]["start_ms"] == 4 * 60_000
 
 
-async def test_a_port_that_is_taken_is_told_with_what_to_do(page: PageServer) -> None:
+async def test_a_port_that_is_taken_is_reported_with_what_to_do(page: PageServer) -> None:
     port = int(page.url.rstrip("/").rpartition(":")[2])
     second = PageServer(History(KNOWN), host="127.0.0.1", port=port)
     with pytest.raises(PortError, match=rf"127\.0\.0\.1:{port} is in use; choose another one with --port"):
@@ -126,7 +126,7 @@ async def test_stopping_lets_go_of_browsers_that_listen(client: aiohttp.ClientSe
         assert await response.content.read() == b""
 
 
-async def test_browsers_beyond_the_most_are_told_when_to_come_back(
+async def test_browsers_beyond_the_most_are_reported_when_to_come_back(
     page: PageServer, client: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "READERS", 2)

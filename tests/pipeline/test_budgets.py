@@ -34,7 +34,7 @@ def test_a_budget_pays_for_as_many_reports_as_the_mechanism_says_and_no_more(bud
         (2, 1_000.0, ("4", "2", "2.7 years")),
     ],
 )
-def test_a_budgets_time_is_told_in_a_unit_of_its_size(reports: float, days: float, row: tuple[str, ...]) -> None:
+def test_a_budgets_time_is_reported_in_a_unit_of_its_size(reports: float, days: float, row: tuple[str, ...]) -> None:
     section = budget_section([BudgetPlan(budget=4.0, times=reports, days=days)], of="reports")
     assert section.rows == (row,)
     assert "reports that it pays for" in section.columns

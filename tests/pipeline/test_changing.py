@@ -111,7 +111,7 @@ def test_records_are_compared_by_the_cohorts_that_they_have() -> None:
     assert notes.startswith("diet: from 2 changes on, hashing has the smaller error")
 
 
-def test_records_that_are_not_hashed_are_told_of_the_best_number_of_buckets() -> None:
+def test_records_that_are_not_hashed_are_reported_of_the_best_number_of_buckets() -> None:
     (of,) = of_records("kind: k-rr, epsilon: 3, per_report: 2", values=16)
     assert not of.hashed
     hashed = {g: of_records(f"kind: hashed-k-rr, epsilon: 3, per_report: 2, buckets: {g}", 16)[0] for g in of.choices}
@@ -132,7 +132,7 @@ def test_answers_by_bits_cost_one_more_than_bits_and_have_the_error_of_those_who
     assert "Answers by bits have the larger error" in change_section([of], [few]).notes[0]
 
 
-def test_a_file_without_bits_is_told_of_the_best_number_of_them() -> None:
+def test_a_file_without_bits_is_reported_of_the_best_number_of_them() -> None:
     (of,) = changing("oracle: k-rr, epsilon: 1", values=32)
     for changes in (0, 5, 20):
         (plan,) = change_plans([of], changes=[changes])

@@ -30,7 +30,7 @@ def test_a_sentence_says_how_much_previous_windows_weigh() -> None:
     assert previous("2 users", more=", and more") == "previous windows weigh as much as 2 users, and more"
 
 
-def test_what_is_learnt_is_told_with_its_weight_the_largest_first() -> None:
+def test_what_is_learnt_is_reported_with_its_weight_the_largest_first() -> None:
     learnt = FilteredEstimate(
         estimate=(0.1, 0.7, *[0.0] * 6),
         standard_error=(0.01,) * 8,

@@ -477,7 +477,7 @@ def test_only_the_first_silent_window_is_due_at_once() -> None:
     assert merge.due() is None
 
 
-def test_all_other_windows_without_reports_are_told_together_when_somebody_has_reported() -> None:
+def test_all_other_windows_without_reports_are_reported_together_when_somebody_has_reported() -> None:
     merge = merge_of(partial(1), closed_before(500))
     decide(merge, 0, JOINT)
     fall_silent(merge, 1, 2)

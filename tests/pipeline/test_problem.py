@@ -13,7 +13,7 @@ class _Message(BaseModel):
     window: int
 
 
-def test_of_many_faults_the_first_is_told_with_its_place_and_without_the_value() -> None:
+def test_of_many_faults_the_first_is_reported_with_its_place_and_without_the_value() -> None:
     with pytest.raises(ValidationError) as caught:
         _Message.model_validate({"reports": "secret"})
     told = problem_of(caught.value)
@@ -22,6 +22,6 @@ def test_of_many_faults_the_first_is_told_with_its_place_and_without_the_value()
     assert "secret" not in told
 
 
-def test_other_errors_are_told_by_their_first_line_or_by_their_name() -> None:
+def test_other_errors_are_reported_by_their_first_line_or_by_their_name() -> None:
     assert problem_of(ValueError("it has no key\nat all")) == "it has no key"
     assert problem_of(ValueError()) == "ValueError()"

@@ -95,6 +95,6 @@ def test_equal_messages_have_no_differences_up_to_the_last_digits() -> None:
         ({"g": 3}, "g: published None, recomputed 3"),
     ],
 )
-def test_a_difference_is_told_with_its_place(changed: dict[str, object], told: str) -> None:
+def test_a_difference_is_reported_with_its_place(changed: dict[str, object], told: str) -> None:
     message = {"a": [1, 2.0], "d": 0.1, "e": {"f": "x"}}
     assert differences(message, message | changed) == [told]

@@ -34,7 +34,7 @@ def test_a_judgement_has_the_reports_by_region_and_the_epsilons() -> None:
     assert judged.privacy[0].startswith("epsilon 0.500 or 2.000 a lifetime: ")
 
 
-def test_weights_are_told_with_what_they_assume() -> None:
+def test_weights_are_reported_with_what_they_assume() -> None:
     weighted = counts_of(collection_of("epsilon: [0.5, 2]"), 100)
     assert (
         "which is unbiased only if the choice of epsilon is independent of the place"

@@ -103,7 +103,7 @@ def test_its_text_has_the_privacy_of_every_relation_and_the_best_guess() -> None
 
 
 @pytest.mark.parametrize(("values", "size"), [("[no, yes]", "1 byte "), ("[a, b, c, d, e, f, g, h, i]", "2 bytes ")])
-def test_the_size_of_a_report_is_told_in_words_that_fit_the_number(values: str, size: str) -> None:
+def test_the_size_of_a_report_is_reported_in_words_that_fit_the_number(values: str, size: str) -> None:
     collection = JointCollection.parse(
         "collection: small\nmechanism: {kind: rr-ldp, f: 0.5}\n"
         f"attributes: [{{name: one, values: {values}}}]\n"

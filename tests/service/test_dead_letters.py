@@ -66,7 +66,7 @@ def read(record: Record) -> DeadLetter:
     return DeadLetter.of(SimpleNamespace(offset=9, timestamp=1_000, headers=record.headers, value=record.value))
 
 
-def test_a_value_that_is_too_long_for_a_letter_is_told_by_its_length_and_its_digest() -> None:
+def test_a_value_that_is_too_long_for_a_letter_is_reported_by_its_length_and_its_digest() -> None:
     for length, carried in ((MAX_VALUE_BYTES, True), (MAX_VALUE_BYTES + 1, False)):
         refused = Refused(topic="reports", partition=3, offset=17, value=bytes(length))
         written = dead_letter(refused, Rejected(Reason.BAD_MAGIC, ""), collection=COLLECTION, topic="dead")

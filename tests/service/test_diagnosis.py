@@ -122,7 +122,7 @@ def test_a_user_who_may_not_read_dead_letters_can_run_a_worker() -> None:
     )
 
 
-def test_whether_a_user_may_write_is_told_and_what_the_rules_are_enough_for() -> None:
+def test_whether_a_user_may_write_is_reported_and_what_the_rules_are_enough_for() -> None:
     facts = without(Operation.WRITE, *GOOD.topics)
     good = [what for what, _ in found(facts, Severity.OK)]
     assert "this user may read but not write to topic p.partials" in good
@@ -133,7 +133,7 @@ def test_whether_a_user_may_write_is_told_and_what_the_rules_are_enough_for() ->
     assert "stream-ldp topics acls" in cure
 
 
-def test_commits_that_are_hidden_are_told_with_the_rule_that_shows_them() -> None:
+def test_commits_that_are_hidden_are_reported_with_the_rule_that_shows_them() -> None:
     facts = replace(GOOD, groups={}, hidden_groups={"care": "not authorized"})
     ((what, cure),) = found(facts, Severity.WARNING)
     assert what == f"what group {GROUP} has committed of care cannot be read: not authorized"

@@ -460,7 +460,7 @@ async def test_windows_of_a_log_that_lost_its_end_close_although_nothing_more_co
     assert memory.committed().offset == 2, "the window has closed"
 
 
-async def test_a_flush_that_waits_for_brokers_is_told_as_such(
+async def test_a_flush_that_waits_for_brokers_is_reported_as_such(
     ingest: Ingest, kafka_in_memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = kafka_in_memory

@@ -124,7 +124,7 @@ async def test_a_reports_topic_that_is_made_again_at_once_is_counted_from_its_be
 
 
 @pytest.mark.parametrize("which", ["estimates", pytest.param("partials", marks=pytest.mark.long)])
-async def test_a_topic_of_the_workers_that_is_deleted_is_told_within_seconds(
+async def test_a_topic_of_the_workers_that_is_deleted_is_reported_within_seconds(
     which: str, deployment: JointDeployment
 ) -> None:
     names = deployment.names
@@ -173,7 +173,7 @@ async def refused(deployment: JointDeployment) -> int:
     return len({place for each in letters for place in DeadLetter.of(each).places})
 
 
-async def test_a_log_that_lost_its_end_is_told_once_and_its_windows_close_with_what_is_left(
+async def test_a_log_that_lost_its_end_is_reported_once_and_its_windows_close_with_what_is_left(
     mortal: EmbeddedKafka, tmp_path: Path, prefix: str
 ) -> None:
     deployment = await JointDeployment.create(tmp_path, brokers=mortal.bootstrap, prefix=prefix, text=LONG)

@@ -91,7 +91,7 @@ async def through_an_outage(
             assert worker.process.poll() is None
 
 
-async def test_a_broker_that_is_away_for_ten_seconds_is_told_at_once_and_costs_no_report(
+async def test_a_broker_that_is_away_for_ten_seconds_is_reported_at_once_and_costs_no_report(
     mortal: EmbeddedKafka, tmp_path: Path, prefix: str
 ) -> None:
     await through_an_outage(mortal, tmp_path, prefix, how="killed", seconds=10, count=1)

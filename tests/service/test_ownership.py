@@ -442,7 +442,7 @@ async def test_a_partition_that_the_broker_does_not_know_yet_is_taken_over_later
     assert memory.done == []
 
 
-async def test_a_log_that_lost_its_end_is_counted_on_from_there_which_is_told_once(
+async def test_a_log_that_lost_its_end_is_counted_on_from_there_which_is_reported_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     memory = memory_with_commit(records=4)

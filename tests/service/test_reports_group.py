@@ -101,7 +101,9 @@ async def joined(consumer: Consumer, *topics: str) -> tuple[ReportsGroup, list[P
     return group, parts
 
 
-async def test_each_collection_is_told_of_its_own_partitions_and_the_last_one_disconnects(consumer: Consumer) -> None:
+async def test_each_collection_is_reported_of_its_own_partitions_and_the_last_one_disconnects(
+    consumer: Consumer,
+) -> None:
     group, (a, b) = await joined(consumer, "a", "b")
     assert consumer.done == [["a"], "start", ["a", "b"]]
     assert (a.told, b.told) == (["revoked", [A]], ["revoked", [B]]), "before anything is forgotten of what it had"

@@ -26,13 +26,13 @@ def test_what_is_behind_is_what_the_log_still_has_and_nobody_has_counted(positio
     assert SourceState(number=0, begin=4, end=10, checkpoint=kept or None).behind == behind
 
 
-def test_a_commit_that_no_worker_has_made_is_told_and_ends_nothing() -> None:
+def test_a_commit_that_no_worker_has_made_is_reported_and_ends_nothing() -> None:
     source = _source(TopicPartition("reports", 2), (0, 5), (3, "somebody's"))
     assert (source.checkpoint, source.behind) == (None, 5)
     assert "metadata that no worker wrote" in source.fault
 
 
-async def test_a_worker_that_starts_meanwhile_and_the_windows_are_told_of_one_moment(
+async def test_a_worker_that_starts_meanwhile_and_the_windows_are_reported_of_one_moment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     collection, settings = JointCollection.parse(CARE), Settings.load(brokers="nowhere:1")

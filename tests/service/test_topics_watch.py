@@ -10,7 +10,7 @@ from stream_ldp.service.topics_watch import TopicsWatch
 FIRST, AGAIN = TopicIdentity(id="a1", partitions=4), TopicIdentity(id="b2", partitions=4)
 
 
-def test_a_deleted_topic_is_told_once_with_the_command_that_creates_it(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_deleted_topic_is_reported_once_with_the_command_that_creates_it(caplog: pytest.LogCaptureFixture) -> None:
     watch = TopicsWatch(follows=["reports"], others=["answers"], flags="--brokers b:9092")
     watch.look({"reports": FIRST, "answers": FIRST})
     assert watch.problems == []

@@ -48,7 +48,9 @@ def final(number: int, **changes: Any) -> Estimate:
 
 
 @pytest.mark.usefixtures("topics")
-async def test_finals_are_taken_note_of_and_what_is_no_answer_of_the_collection_is_told(settings: Settings) -> None:
+async def test_finals_are_taken_note_of_and_what_is_no_answer_of_the_collection_is_reported(
+    settings: Settings,
+) -> None:
     read, foreign, hidden = final(1), final(2, fingerprint="0f" * 16), final(3)
     provisional = final(4, final=False)
     await write(
@@ -84,7 +86,7 @@ async def test_the_partials_log_has_what_is_about_the_collection_and_what_says_n
 
 
 @pytest.mark.parametrize("error", [ValueError, OverflowError, IndexError, TypeError])
-def test_a_final_whose_round_cannot_be_derived_is_told_and_ends_no_reader(
+def test_a_final_whose_round_cannot_be_derived_is_reported_and_ends_no_reader(
     error: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever can write to the topic can write anything that is a final by its form."""

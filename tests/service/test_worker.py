@@ -390,7 +390,7 @@ async def _outer(event: asyncio.Event) -> None:
     await _inner(event)
 
 
-async def test_a_task_that_hangs_is_told_with_all_that_it_waits_for_and_one_that_has_ended_is_not() -> None:
+async def test_a_task_that_hangs_is_reported_with_all_that_it_waits_for_and_one_that_has_ended_is_not() -> None:
     event = asyncio.Event()
     hanging = asyncio.create_task(_outer(event))
     ended = asyncio.create_task(asyncio.sleep(0))

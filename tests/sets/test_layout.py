@@ -189,9 +189,9 @@ def test_within_a_turn_reports_for_old_rounds_do_not_push_out_the_current_one() 
     counted = state.count(range(len(records)), [SIZE_MS] * len(records), records)
     assert {why.reason for _, why in counted.rejected} == {Reason.LATE}
     assert 0 not in [index for index, _ in counted.rejected]
-    assert not state.knows(asked.fingerprint)
-    assert state.knows(GFIM.fingerprint)
-    assert sum(state.knows(each.fingerprint) for each in old) == MAX_LAYOUTS
+    assert not state.reads(asked.fingerprint)
+    assert state.reads(GFIM.fingerprint)
+    assert sum(state.reads(each.fingerprint) for each in old) == MAX_LAYOUTS
 
 
 def test_after_a_restart_every_report_is_counted_exactly_once() -> None:

@@ -13,7 +13,7 @@ from stream_ldp.strings.kind import STRINGS
 from tests.strings.examples import TEXT, collection_of
 
 
-def test_the_kind_is_told_by_the_mechanism() -> None:
+def test_the_kind_is_reported_by_the_mechanism() -> None:
     text = TEXT.format(mechanism="epsilon: 2", string="length: 3", window="", more="")
     assert kind_of(parse_collection(text)) is STRINGS
 

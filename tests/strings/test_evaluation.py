@@ -26,7 +26,7 @@ def test_frequent_strings_are_found_and_others_are_false() -> None:
     assert (few["found"], few["reported"]) == (2, 2)
 
 
-def test_nothing_is_told_of_a_few_users() -> None:
+def test_nothing_is_reported_of_a_few_users() -> None:
     collection = collection_of("epsilon: 0.2, k: 5")
     (score,) = evaluated(collection, users(collection, 50), users=2).values()
     assert [score.metrics[name] for name in ("found", "reported", "covered")] == [0, 0, 1.0]

@@ -35,7 +35,7 @@ def test_the_chance_is_the_exact_tail_of_the_reports_that_support_a_string() -> 
     assert found.chance == pytest.approx([binom.sf(124, 1_000, 0.125), binom.sf(179, 1_000, 0.125), 1.0])
 
 
-def test_a_string_is_told_only_if_at_most_one_false_one_is_expected_to_look_so_frequent() -> None:
+def test_a_string_is_reported_only_if_at_most_one_false_one_is_expected_to_look_so_frequent() -> None:
     found = supports([160.0, 190.0, 140.0, 155.0])
     prior = everything(0.9)
     few = select_reported(SYMBOLS, found, prior=prior, candidates=4, k=4)
@@ -47,7 +47,7 @@ def test_a_string_is_told_only_if_at_most_one_false_one_is_expected_to_look_so_f
     assert select_reported(SYMBOLS, found, prior=prior, candidates=4, k=2).symbols.ravel().tolist() == [1, 0]
 
 
-def test_strings_are_told_with_what_is_known_of_their_shares_afterwards() -> None:
+def test_strings_are_reported_with_what_is_known_of_their_shares_afterwards() -> None:
     found = supports([190.0, 180.0])
     few = select_reported(SYMBOLS[:2], found, prior=everything(0.05), candidates=4, k=4)
     drawn = everything(0.05).drawn(found.frequency, found.standard_error)
@@ -57,7 +57,7 @@ def test_strings_are_told_with_what_is_known_of_their_shares_afterwards() -> Non
     assert few.expected_false == pytest.approx(4 * found.chance)
 
 
-def test_a_string_that_is_tried_again_is_not_told_if_all_of_it_may_be_luck() -> None:
+def test_a_string_that_is_tried_again_is_not_reported_if_all_of_it_may_be_luck() -> None:
     found, again = supports([190.0, 190.0, 190.0]), np.array([True, False, True])
     # Of thousands of strings, nearly all of which nobody has, one at 6 standard errors may well be one of them.
     rare = FrequencyPrior(widths=np.array([1e-6, 1.0]), weights=np.array([1.0 - 1e-8, 1e-8]))

@@ -66,7 +66,7 @@ def test_a_question_that_nobody_has_answered_leaves_no_ranking() -> None:
     assert kind.method.find([(1.0, answers.where(answers.numbers != 1))], k=4) is None
 
 
-def test_few_users_are_told_nothing() -> None:
+def test_few_users_are_reported_nothing() -> None:
     kind = collection_of("epsilon: 1, method: rappor-unknown")
     found = kind.method.find([(1.0, kind.method.questions.answers(rows_of(kind, users(kind, 300))))], k=4)
     assert found is not None

@@ -104,7 +104,7 @@ def test_ones_of_any_number_of_words_are_counted() -> None:
     assert _ones(np.full((1, 4_088), 2**64 - 1, dtype=np.uint64)).tolist() == [64 * 4_088]
 
 
-def test_nobody_s_strings_are_not_told() -> None:
+def test_nobody_s_strings_are_not_reported() -> None:
     """Users whose strings all differ: each that is reported is false, and at most one is expected."""
     collection = collection_of()
     rng = np.random.default_rng(7)

@@ -202,7 +202,7 @@ def test_a_collection_that_asks_for_no_records_gets_none() -> None:
         list(published(collection.model_copy(update={"synthesis": None}), task, final_of(task), earlier={}))
 
 
-def test_records_of_linked_reports_are_made_of_what_users_have_told_in_the_period() -> None:
+def test_records_of_linked_reports_are_made_of_what_users_have_reported_in_the_period() -> None:
     linked = JointCollection.model_validate(
         SURVEY.document | {"mechanism": {"kind": "rr-ldp", "f": 0.2, "p": 0.2, "q": 0.8}, "linked": "20s"}
     )

@@ -42,11 +42,11 @@ def test_each_pair_counts_once_as_its_last_final_has_it() -> None:
     assert shown_dependence(AUTO, [final(0, even), final(10, same)]) == ShownDependence(mean=0.5, pairs=1)
 
 
-def test_pairs_that_nobody_has_told_say_nothing() -> None:
+def test_pairs_that_nobody_has_reported_say_nothing() -> None:
     single = collection_of(
         "epsilon: 4, ask: [[walks], [bathes], [diet, region]]", estimates="[{name: one, of: [diet]}]"
     )
-    with pytest.raises(ParameterError, match="tell no two attributes of this collection together: have some pairs"):
+    with pytest.raises(ParameterError, match="have no two attributes of this collection together: have some pairs"):
         shown_dependence(AUTO, [estimated(single, 1_000, name="one")])
     auto = collection_of("epsilon: 0.1, ask: auto, users: 50", estimates="[{name: both, of: [walks, bathes]}]")
     assert auto.mechanism_spec.design(auto.attributes).name == "attributes"

@@ -45,7 +45,7 @@ def test_errors_fall_as_one_over_the_root_of_the_reports() -> None:
     assert found[0] / found[1] == pytest.approx(np.full((2, 2), 2.0), rel=0.15)
 
 
-def test_a_pair_that_nobody_told_has_the_error_of_what_is_not_known() -> None:
+def test_a_pair_that_nobody_reported_has_the_error_of_what_is_not_known() -> None:
     questions = collection_of("epsilon: 4, ask: attributes", estimates="[{name: a, of: [walks]}]").questions
     tables = view_tables(questions, [(1.0, sums_of(questions, users(1_000_000)))])
     fit = Fit(tables, sizes=SIZES)
@@ -56,7 +56,7 @@ def test_a_pair_that_nobody_told_has_the_error_of_what_is_not_known() -> None:
     assert (off <= 3 * error).all()
 
 
-def test_an_attribute_that_nobody_told_may_be_anything() -> None:
+def test_an_attribute_that_nobody_reported_may_be_anything() -> None:
     fit = Fit([], sizes=(2,))
     assert errors_of(fit, [], fit.margin(0), of=(0,)).standard_error == pytest.approx(
         np.full(2, 1 / np.sqrt(12)), rel=0.2

@@ -60,7 +60,7 @@ def test_noise_alone_is_shrunk_to_independence() -> None:
     assert many.joint((0, 1)).probability == pytest.approx(product + noise, abs=1e-3)
 
 
-def test_an_attribute_that_nobody_told_is_uniform_and_independent() -> None:
+def test_an_attribute_that_nobody_reported_is_uniform_and_independent() -> None:
     fit = Fit([], sizes=(2, 4))
     assert fit.joint((0, 1)).probability == pytest.approx(np.full((2, 4), 1 / 8))
     assert (fit.pairs, fit.information((0,))) == ([], 0.0)

@@ -100,7 +100,7 @@ def test_attributes_that_depend_on_each_other_are_found() -> None:
     assert all_three.statistic > pair.statistic
 
 
-def test_pairs_that_nobody_has_told_show_nothing() -> None:
+def test_pairs_that_nobody_has_reported_show_nothing() -> None:
     fit = told([(0,), (1, 2)], ORACLES["k-rr"], [np.zeros(100, dtype=np.int64)] * 3, seed=6)
     assert dependence(fit, of=(0, 1)) == (0.0, 0)
     assert dependence(fit, of=(0, 1, 2)).freedom == 2

@@ -46,7 +46,7 @@ def test_the_sums_of_a_pair_decide_where_attributes_depend_on_each_other() -> No
     assert both < 1.02 * sums
 
 
-def test_attributes_that_nobody_told_are_uniform() -> None:
+def test_attributes_that_nobody_reported_are_uniform() -> None:
     found = margins_of({(0,): (ROWS, 1e6)}, sizes=(3, 2))
     assert found[0].probability == pytest.approx(ROWS, abs=0.01)
     assert found[1].probability == pytest.approx([0.5, 0.5])

@@ -78,7 +78,7 @@ def test_reports_that_favour_a_view_are_marked() -> None:
     assert false.flagged
 
 
-def test_a_view_that_nobody_told_is_listed_without_reports() -> None:
+def test_a_view_that_nobody_reported_is_listed_without_reports() -> None:
     collection = collection_of()
     questions, people = collection.questions, users(6_000)
     sums = questions.sums(questions.perturb(np.repeat([1, 2], 3_000), people, entropy=SeededEntropy(1)))
@@ -119,7 +119,7 @@ def test_an_estimate_from_answers_with_fresh_noise_says_what_one_report_costs() 
 
 
 @pytest.mark.parametrize("fewer", [0, 1])
-def test_views_that_fewer_users_have_told_are_left_out(fewer: int) -> None:
+def test_views_that_fewer_users_have_reported_are_left_out(fewer: int) -> None:
     collection = collection_of(estimates=ESTIMATES)
     sums = collection.questions.sums(
         collection.questions.perturb(
@@ -158,7 +158,7 @@ def test_ranges_of_two_numbers_are_near_the_truth() -> None:
     assert alone.estimate == pytest.approx(((people["0"] >= 40) & (people["0"] <= 60)).mean(), abs=0.06)
 
 
-def test_ranges_are_told_apart_by_a_list() -> None:
+def test_ranges_are_distinguished_by_a_list() -> None:
     collection, people = numbers_of(), workers(40_000)
     answer = solved(collection, collection.series[1], sums_of(collection.questions, people))
     ranges = {"hours": (45.0, 72.0), "age": (53.0, 75.0)}

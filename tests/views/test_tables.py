@@ -25,7 +25,7 @@ def test_tables_are_unbiased_and_marginals_agree_with_them() -> None:
         assert information > table.marginal(table.of)[1] / 2
 
 
-def test_a_view_that_nobody_told_has_no_table() -> None:
+def test_a_view_that_nobody_reported_has_no_table() -> None:
     questions = collection_of().questions
     assert view_tables(questions, [(1.0, np.zeros(questions.counters, dtype=np.int64))]) == []
 

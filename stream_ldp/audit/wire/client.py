@@ -149,6 +149,6 @@ def question_of(ends: Sequence[int], word: int) -> int:
     return next(number for number, end in enumerate(ends) if end > word)
 
 
-def more_than(told: float, file: float) -> bool:
+def more_than(loss: float, file: float) -> bool:
     """Whether a loss is above what the file says, by more than the rounding of doubles."""
-    return told > file * (1 + 1e-12)
+    return loss > file * (1 + 1e-12)

@@ -108,9 +108,9 @@ class Pairs(AskedInTurn):
             yield "the meaning has another padding than the file"
         if self.dummies not in (0, self.padding):
             yield "the randomizer has values for another number of slots"
-        told, epsilon = self.loss(), float(mechanism["epsilon"])
-        if more_than(told, epsilon):
-            yield f"an answer costs {told:.6g} nats, and the file says {epsilon}"
+        loss, epsilon = self.loss(), float(mechanism["epsilon"])
+        if more_than(loss, epsilon):
+            yield f"an answer costs {loss:.6g} nats, and the file says {epsilon}"
 
     def changes(self, secret: bytes, one: Held, other: Held) -> bool:  # noqa: ARG002
         return self.held_bytes(one) != self.held_bytes(other)

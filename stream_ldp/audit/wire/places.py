@@ -111,9 +111,9 @@ class Places(AskedInTurn):
             name, within = list(self.regions.items())[number // len(self.epsilons)]
             if within != (first, end):
                 yield f"the region {name!r} has other places than in the file"
-            told, epsilon = loss_of(kind, parameters), self.epsilons[number % len(self.epsilons)]
-            if more_than(told, epsilon):
-                yield f"an answer within {name!r} costs {told:.6g} nats, and the user has chosen {epsilon}"
+            loss, epsilon = loss_of(kind, parameters), self.epsilons[number % len(self.epsilons)]
+            if more_than(loss, epsilon):
+                yield f"an answer within {name!r} costs {loss:.6g} nats, and the user has chosen {epsilon}"
 
     def changes(self, secret: bytes, one: Held, other: Held) -> bool:  # noqa: ARG002
         """Within what is charged together: a user may choose another epsilon."""

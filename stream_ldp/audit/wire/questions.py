@@ -209,9 +209,9 @@ class Sampled(AskedInTurn):
             for key, reports in (("epsilon", math.inf), ("per_report", 1)):
                 if key not in mechanism or (key == "per_report" and kind != "repeated"):
                     continue
-                told = loss_of(kind, parameters, reports=reports)
-                if more_than(told, number(mechanism[key])):
-                    yield f"an answer to question {place} costs {told:.6g} nats, and the file says {mechanism[key]}"
+                loss = loss_of(kind, parameters, reports=reports)
+                if more_than(loss, number(mechanism[key])):
+                    yield f"an answer to question {place} costs {loss:.6g} nats, and the file says {mechanism[key]}"
             if kind == "bloom":
                 second = [threshold(number(mechanism.get(key, least))) for key, least in (("p", 0), ("q", 1))]
                 if list(parameters[3:]) != second:

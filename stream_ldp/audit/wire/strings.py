@@ -118,9 +118,9 @@ class Strings(AskedInTurn):
         string, epsilon = self.file["string"], number(self.file["mechanism"]["epsilon"])
         if (self.name, self.alphabet) != (string["name"], string.get("alphabet")):
             yield "the meaning asks about another string than the file does"
-        told = self._loss
-        if more_than(told, epsilon):
-            yield f"an answer costs {told:.6g} nats, and the file says {epsilon}"
+        loss = self._loss
+        if more_than(loss, epsilon):
+            yield f"an answer costs {loss:.6g} nats, and the file says {epsilon}"
 
     def changes(self, secret: bytes, one: Held, other: Held) -> bool:
         number, seed = self.drawn(secret)

@@ -220,8 +220,8 @@ class AnswerText:
             yield f"{each.liars:.0%} of users with crafted reports can move {number} by at most {each.most:.2g}"
         yield from judged.privacy
         if measures := self._score():
-            told = ", ".join(f"{name} {measure}" for name, measure in measures)
-            yield f"beside the truth: {told.replace('_', ' ').replace('/', ' of ')}"
+            text = ", ".join(f"{name} {measure}" for name, measure in measures)
+            yield f"beside the truth: {text.replace('_', ' ').replace('/', ' of ')}"
 
     def _words(self, cell: Cell) -> str:
         """Write a cell as a word of a line."""

@@ -174,7 +174,7 @@ def evaluate(
     Frequencies and means: mse of the raw estimates, mse_expected by the formula of their variance, avd of the
     projected ones. Distributions of numbers: wasserstein and quantile as shares of the range, errors of ranges
     a tenth and half as wide, and coverage. Item sets: ndcg, re (relative error), f1, mse and coverage of the top k.
-    Strings: how many are found, told, false and nobody's. Places: rmse of a count, raw, expected and projected.
+    Strings: how many are found, reported, false and nobody's. Places: rmse of a count, raw, expected and projected.
     Synthetic records: avd of random sets of attributes, and accuracy and auc of a classifier on a fifth of the table
     that is kept apart.
     """

@@ -130,8 +130,8 @@ class Database(ABC):
         try:
             return act()
         except Exception as error:
-            if (told := self.reason(error)) is not None:
-                raise told from error
+            if (explained := self.reason(error)) is not None:
+                raise explained from error
             raise
 
 

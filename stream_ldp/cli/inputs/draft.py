@@ -118,11 +118,11 @@ def _joint(
     best = min((kind for kind in errors if errors[kind][0] <= _AS_GOOD * lowest), key=lambda kind: bits[kind])
     least, mechanism = errors[best]
     others = [f"{kind} {error / least:.2f} times as much" for kind, (error, _) in errors.items() if kind != best]
-    told = f"`stream-ldp plan` expects a distance of {least:.3g} from the truth of {users:,} users with it"
+    sentence = f"`stream-ldp plan` expects a distance of {least:.3g} from the truth of {users:,} users with it"
     chance = ["Errors within 15 % of each other may differ by chance: then the shorter report is chosen."]
     return (
         mechanism,
-        [f"{told}{', ' + ' and '.join(others) if others else ''}.", *(chance if least > lowest else [])],
+        [f"{sentence}{', ' + ' and '.join(others) if others else ''}.", *(chance if least > lowest else [])],
         ["", "estimates:", f"  - {_flow({'name': series, 'of': names})}"],
     )
 

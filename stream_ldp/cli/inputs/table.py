@@ -153,7 +153,7 @@ def columns_of(path: Path) -> list[str]:
 
 
 def _require_table(path: Path, header: Sequence[str]) -> None:
-    """Refuse lines of JSON, whose first record would be taken for the names of columns, and told as such."""
+    """Refuse lines of JSON, whose first record would be taken for the names of columns, and printed as such."""
     if header[0].lstrip().startswith(("{", "[")):
         raise DataError(
             f"{path}: lines of JSON, where a table has the names of its columns\n  -> give CSV or Parquet"

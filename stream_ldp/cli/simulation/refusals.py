@@ -25,7 +25,7 @@ _QUIET_MS = 1_000
 
 
 @asynccontextmanager
-async def refusals_told(collection: Collection, settings: Settings) -> AsyncIterator[None]:
+async def refusals_shown(collection: Collection, settings: Settings) -> AsyncIterator[None]:
     """Say at the end of a block how many reports of the collection workers have refused meanwhile, and why.
 
     Nothing is said to a user who may not read the dead letters, as most who report may not.

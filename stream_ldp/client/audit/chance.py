@@ -46,7 +46,7 @@ def id_problems(ids: Sequence[bytes]) -> Iterator[str]:
             falls = int(np.count_nonzero(words[1:, place] < words[:-1, place]))
             # Rises of a random sequence are no independent trials, and vary less: a binomial test fails less often.
             if stats.binomtest(rises, max(rises + falls, 1)).pvalue < CHANCE / tests:
-                yield f"bytes {place * width} to {place * width + width - 1} of the ids tell their order"
+                yield f"bytes {place * width} to {place * width + width - 1} of the ids reveal their order"
 
 
 def differing_bit(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> int | None:

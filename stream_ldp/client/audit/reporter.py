@@ -21,7 +21,7 @@ from stream_ldp.audit.specified_rows import WORDS, OneWord, secrets_of, times_of
 from stream_ldp.audit.wire.batch import read
 from stream_ldp.client.audit.chance import CHANCE, differing_bit, id_problems
 from stream_ldp.client.audit.finding import Finding, finding
-from stream_ldp.client.audit.seen import SystemRandomness, tells
+from stream_ldp.client.audit.seen import SystemRandomness, reveals
 from stream_ldp.client.audit.sending import (
     AGREED,
     SETTINGS,
@@ -137,7 +137,7 @@ class Auditor(ClientAudit):
         self._held = client.held()
         self._secrets: list[bytes] = []
         self._texts: list[str] = []
-        self._told: list[str] = []
+        self._reported: list[str] = []
 
     async def rows(self) -> list[str]:
         """Compare the rows of many users with all sorts of records, at several times and with several words."""
@@ -214,7 +214,7 @@ class Auditor(ClientAudit):
             seen.append(around(sent, self._formats))
             # Files of different users have names of their own.
             logs.append([text.replace(path.name, "") for text in self.log.comparable()[before:]])
-        self._told += [
+        self._reported += [
             f"the log of one record has {one[:80]!r}, and that of another {other[:80]!r}"
             for log in logs[1:]
             for one, other in itertools.zip_longest(logs[0], log, fillvalue="")
@@ -378,9 +378,9 @@ class Auditor(ClientAudit):
 
     def texts(self) -> Iterator[str]:
         """Look for secrets in the log and in the texts of objects, and for what differs with the record."""
-        yield from self._told
+        yield from self._reported
         for place, texts in (("the log", self.log.messages), ("the text of an object", self._texts)):
-            if any(tells(text, secret) for text in texts for secret in self._secrets):
+            if any(reveals(text, secret) for text in texts for secret in self._secrets):
                 yield f"{place} has a user's secret"
 
     async def source(self) -> list[str]:

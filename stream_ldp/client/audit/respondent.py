@@ -19,7 +19,7 @@ from stream_ldp.audit.wire.notation import fingerprint_of
 from stream_ldp.client.audit.chance import CHANCE, differing_bit, id_problems
 from stream_ldp.client.audit.finding import Finding, finding
 from stream_ldp.client.audit.repeatable import RepeatableEntropy
-from stream_ldp.client.audit.seen import tells
+from stream_ldp.client.audit.seen import reveals
 from stream_ldp.client.audit.sending import (
     ROUNDING,
     SETTINGS,
@@ -153,7 +153,7 @@ class RoundAuditor(ClientAudit):
 
     def logged(self) -> Iterator[str]:
         """Look for the user's secret in the log."""
-        if any(tells(text, self._secret) for text in self.log.messages):
+        if any(reveals(text, self._secret) for text in self.log.messages):
             yield "the log has a user's secret"
 
     async def runs(self) -> tuple[_Runs, _Runs]:

@@ -94,7 +94,7 @@ class Log(logging.Handler):
         self.messages: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a message, with what it was made of, and the error that it tells of."""
+        """Keep a message, with what it was made of, and the error that it names."""
         cause = "" if not record.exc_info else repr(record.exc_info[1])
         self.messages.append(f"{record.name}: {record.getMessage()} {record.args!r} {cause}")
 
@@ -118,7 +118,7 @@ class Log(logging.Handler):
         return [_MEASURED.sub("#", message) for message in self.messages]
 
 
-def tells(text: str, secret: bytes) -> bool:
+def reveals(text: str, secret: bytes) -> bool:
     """Decide whether a text has a secret in it, in any of the usual forms, or a quarter of it."""
     part = secret[:8]
     forms = (part.hex(), repr(part)[2:-1], str(list(part))[1:-1], str(int.from_bytes(secret, "big")))

@@ -1,4 +1,4 @@
-"""The pseudonym of a user for a period: by it, the service knows which of its reports are one user's.
+"""The pseudonym of a user for a period: it shows the service which reports are one user's.
 
 It is a keyed pseudo-random function of the user's secret, the collection and the period. So it depends on nothing
 that the user reports, and two periods, collections or users have independent pseudonyms.

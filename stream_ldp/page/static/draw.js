@@ -284,8 +284,8 @@ export function lines(title, tracks) {
       svg("circle", { class: `track s${index % 6}`, cx: x(run[0][0]), cy: y(run[0][1]), r: 3 })]),
   ])),
   tracks.flatMap((track, index) => track.points.slice(-1).map(([time, value]) => svg("circle", { class: `track s${index % 6}`, cx: x(time), cy: y(value), r: 3 }))),
-  // What a pointer over a point is told.
-  tracks.flatMap((track) => track.points.map(([time, value, error]) => svg("circle", { class: "told", cx: x(time), cy: y(value), r: 7 },
+  // What a pointer over a point shows.
+  tracks.flatMap((track) => track.points.map(([time, value, error]) => svg("circle", { class: "touch", cx: x(time), cy: y(value), r: 7 },
     svg("title", {}, `${track.name}, ${clock(new Date(time))}: ${spread(value, error)}`)))));
   const legend = el("ul", { class: "legend" }, tracks.map((track, index) => el("li", {},
     svg("svg", { width: 18, height: 8, "aria-hidden": "true" }, svg("line", { class: `track s${index % 6}`, x1: 0, x2: 18, y1: 4, y2: 4 })), track.name)));

@@ -39,7 +39,7 @@ function wanted() {
 
 const chosen = () => state.series.get(wanted().name) ?? [...state.series.values()][0];
 
-// What people are told that a series is about: the title of its collection, or else its name.
+// What a series is about, in the page's words: the title of its collection, or else its name.
 function titleOf(series) {
   const [collection, ...rest] = series.name.split("/");
   return [state.collections[collection]?.title ?? collection, ...rest].join(" · ");

@@ -110,7 +110,7 @@ class Estimator:
         elif self.method is not Method.LASSO and self.stop is Stop.CERTIFICATE:
             likelihood = Likelihood.of_linked(odds, sizes=sizes)
         else:
-            raise ParameterError(f"{self.method} with the stop {self.stop} cannot tell linked reports apart")
+            raise ParameterError(f"{self.method} with the stop {self.stop} cannot use links of reports")
         if start is not None:
             start = _distribution(start, sizes)
         if past is not None and not fits(past, sizes):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: Number of values of v that are tried, evenly spaced in ln v.
 _GRID = 100
 _EVENLY = np.linspace(0.0, 1.0, _GRID)
-#: The least of them, in units of 1 / N: a tenth of the sampling error of N users who tell the truth.
+#: The least of them, in units of 1 / N: a tenth of the sampling error of N users who report without noise.
 _MIN_VARIANCE = 0.01
 #: Number of groups of coefficients with about equal lambda, and of samples of the statistic without dependence: a
 #: p-value is a multiple of 0.001.

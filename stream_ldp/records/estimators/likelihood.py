@@ -80,7 +80,7 @@ class Likelihood:
 
     @classmethod
     def of_linked(cls, odds: FloatArray, *, sizes: tuple[int, ...]) -> Self:
-        """Make the likelihood of users of whom each has told several reports, all of them together.
+        """Make the likelihood of users who each have sent several reports, all of them together.
 
         odds: for each value, the likelihood of a user's reports if the user has it over that if not, positive, shape
             (users, sum of sizes).

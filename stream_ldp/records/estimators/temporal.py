@@ -16,7 +16,7 @@ that are 0 would never come to be.
 
 The window's joint is then estimated from its own reports. They are weighted to agree with the previous windows in
 each coefficient, as far as so many reports can (calibration.py). Prior, centre and errors are learnt from these as
-from those of a window of M reports: the mean, with weights 1 - lambda_k, of as many as would tell each coefficient as
+from those of a window of M reports: the mean, with weights 1 - lambda_k, of as many as would show each coefficient as
 well,
 
     M_k = (1 - lambda_k) / (lambda_k a_k),
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 _MAX_WINDOWS = 1_000
 
 
-#: Least M / N with which a window is estimated together with those before it. Reports with hardly any noise tell of
+#: Least M / N with which a window is estimated together with those before it. Reports with hardly any noise show
 #: their own users what no other window does, and a cell at 0 more than what is linear in them: with less, estimates
 #: were up to 2.5 times as far from the truth as alone.
 _MIN_GAIN = 1.1

@@ -247,7 +247,7 @@ def rounds(collection: ItemCollection, epoch: int) -> list[Round]:
 class _SmallInquiry:
     """An inquiry in miniature, and the oracle of its reports.
 
-    asked: what it wants to know of a user's set.
+    asked: the question about a user's set.
     items: number of items of the domain, 0 to items - 1.
     candidates: the items, or itemsets, asked about; None for all items.
     padding: number of slots; 1 for a count, which is not padded.

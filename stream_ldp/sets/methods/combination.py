@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Combined(NamedTuple):
     """Two estimates in one.
 
-    losses: what the later phase tells of larger sets.
+    losses: what the later phase shows of larger sets.
     """
 
     estimate: RankingEstimate

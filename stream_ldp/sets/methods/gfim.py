@@ -152,7 +152,7 @@ class GFIM:
         self, every: RankingEstimate, chosen: RankingEstimate, *, phase: int, doubt: float
     ) -> tuple[RankingEstimate, Inquiry]:
         """Return the items chosen of all that an estimate is about, and the inquiry about them."""
-        # The next phase is solved with the published ranking, which does not tell doubt from noise.
+        # The next phase is solved with the published ranking, which does not separate doubt from noise.
         return replace(chosen, unseen=None), Inquiry(
             phase=phase,
             candidates=chosen.items,

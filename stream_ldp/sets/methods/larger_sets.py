@@ -1,9 +1,9 @@
 """What sets larger than the padding have cost the estimates of a phase.
 
 Of a set of s items, a phase with l slots counts each with weight min(1, l / s), so that what larger sets hold is
-counted too low. Three things tell of it: a later phase that asks about fewer items, of which the same sets hold fewer
+counted too low. Three things show it: a later phase that asks about fewer items, of which the same sets hold fewer
 (`Losses`); how many candidates sets hold, where a phase asks (svim.py); and where neither does, what is usual. None
-of them tells all, so that the rest is a doubt: a standard deviation, as a share of each frequency.
+of them shows all, so that the rest is a doubt: a standard deviation, as a share of each frequency.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from stream_ldp.sets.phases import RankingEstimate
 
-#: Doubt about a phase of which nothing is told: a quarter is lost of three quarters that are counted. With sizes of 1
-#: to 267 or 150 by a power law, of which nine in ten fit, the most frequent items lost 0.05 to 0.45.
+#: Doubt about a phase about which nothing is reported: a quarter is lost of three quarters that are counted. With
+#: sizes of 1 to 267 or 150 by a power law, of which nine in ten fit, the most frequent items lost 0.05 to 0.45.
 UNTOLD = 1.0 / 3.0
 #: Indices a of the power law of large sets, whose part above s falls as s^-a: from sizes that hardly end to sizes
 #: that nearly all fit.
@@ -30,7 +30,7 @@ _TILTS = np.linspace(0.0, 1.0, 6)
 #: What an earlier phase has lost if nothing is seen of it: where sizes fall geometrically, nine sets in ten that are
 #: no larger than l hold nine tenths of all that sets hold.
 _USUALLY_LOST = 0.1
-#: Standard errors of the difference of two estimates above which an item's frequency tells the part.
+#: Standard errors of the difference of two estimates above which an item's frequency shows the part.
 _CLEAR = 3.0
 #: By how much an item's loss differs from the mean loss, as a share of it: with sizes of 1 to 267, losses of the top
 #: ten were .18 to .45. And by how much from that of others as frequent: with sizes of six kinds, by .03 to .09 of the
@@ -39,7 +39,7 @@ UNLIKE, _UNLIKE_PEERS = 0.5, 0.2
 #: Standard errors to either side of a 95 % interval, and to the side of which 95 % lies below.
 _NOMINAL, _ONE_SIDED = 1.96, 1.645
 #: The most slots that candidates fill in a later phase, as a share of those that all items fill in an earlier one. Of
-#: equally full slots, losses are the same, and neither tells of the other.
+#: equally full slots, losses are the same, and neither shows the other.
 _MAX_FULL = 0.99
 
 
@@ -102,7 +102,7 @@ def share_of(chosen: RankingEstimate, every: RankingEstimate) -> float:
 class _Scaled(NamedTuple):
     """An estimate on the scale of a later one.
 
-    doubt: about the part that it had counted, as far as the estimate's errors do not know of it, as a share of it,
+    doubt: about the part that it had counted, as far as the estimate's errors do not include it, as a share of it,
         shape (c,).
     """
 
@@ -112,7 +112,7 @@ class _Scaled(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
 class Losses:
-    """What a later phase tells of the frequencies that an earlier one has lost in sets larger than its padding.
+    """What a later phase shows of the frequencies that an earlier one has lost in sets larger than its padding.
 
     Of the candidates, such a set holds fewer than of all items, so that a later phase counts its items in full, or
     more nearly so. An item has lost the more the rarer it is: b (1 - t f) with f its frequency as a share of the
@@ -145,7 +145,7 @@ class Losses:
         return cls(before=before, share=share, log_likelihood=-0.5 * squares.sum(axis=-1))
 
     def scaled(self) -> _Scaled:
-        """Undo what larger sets have cost the earlier estimate, as far as the later one tells.
+        """Undo what larger sets have cost the earlier estimate, as far as the later one shows.
 
         The error grows by the doubt about c and by how much single items differ from it. What is usually lost makes
         the estimate. Where no item is clear it is all that is known, and far more may be lost: the doubt is that of a

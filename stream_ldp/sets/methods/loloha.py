@@ -83,7 +83,7 @@ class Loloha:
         """Solve as `Method.solve` says; the estimate holds the k best items."""
         every = phase_estimate(inquiry, self._oracle, sums, reports=reports)
         found = first_candidates(every, self.k, combine=Combine.VARIANCE)
-        # The only phase tells nothing of sets that have more items than slots.
+        # The only phase shows nothing of sets that have more items than slots.
         return doubted(found, UNTOLD if self.set_size < self.domain else 0.0), None
 
     @cached_property

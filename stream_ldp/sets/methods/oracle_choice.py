@@ -52,8 +52,8 @@ def item_oracle(size: int, *, padding: int, epsilon: float, hash_bits: int | Non
     return min(forms, key=error)
 
 
-def telling_size(sets: ItemSets, *, k: int, domain: int, epsilon: float) -> int:
-    """Find the padding l with which reports tell the most of the k most frequent items.
+def best_padding(sets: ItemSets, *, k: int, domain: int, epsilon: float) -> int:
+    """Find the padding l with which reports show the most of the k most frequent items.
 
     A larger l adds noise, and a smaller one leaves out items of larger sets. Of the sizes that 5, 10, ...
     95 % and all sets do not exceed, the mean number of these items that count, which is min(1, l / size) of those

@@ -13,7 +13,7 @@ from stream_ldp.sets.methods.loloha import LolohaSpec
 from stream_ldp.sets.methods.svim import SvimSpec
 
 #: The greatest epsilon, in nats, at which gfim-users was measured to find no less than svim over any of three
-#: populations whose set size nobody knows. In NDCG, it gains 0.04 to 0.12 at 1 and 0.00 to 0.07 at 2; at 3 it gains
+#: populations of unknown set size. In NDCG, it gains 0.04 to 0.12 at 1 and 0.00 to 0.07 at 2; at 3 it gains
 #: 0.08 over one and loses 0.01 over another, and at 4 it loses 0.01 to 0.03 over each
 #: (`python -m tests.benchmarks.unknown_sizes`). Where the size is known, both find as much within 0.02. It never
 #: changes: what a file without a kind means depends on it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from stream_ldp.cli.simulation.refusals import refusals_told
+from stream_ldp.cli.simulation.refusals import refusals_shown
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.testing import kafka_in_memory
@@ -29,7 +29,7 @@ def told(*, late_ms: int, capsys: pytest.CaptureFixture[str]) -> str:
         async def play() -> None:
             await report(START_MS)
             await asyncio.to_thread(kafka.close_windows)
-            async with refusals_told(survey, kafka.settings):
+            async with refusals_shown(survey, kafka.settings):
                 await report(kafka.clock() - late_ms)
                 await asyncio.to_thread(kafka.close_windows)
 

@@ -8,7 +8,7 @@ import os
 import pytest
 
 from stream_ldp.audit.wire.batch import encoded
-from stream_ldp.client.audit.seen import Log, SystemRandomness, frame_problems, tells
+from stream_ldp.client.audit.seen import Log, SystemRandomness, frame_problems, reveals
 from stream_ldp.kafka.memory import Sent
 
 FINGERPRINT, ID = bytes(range(16)), bytes(range(16, 32))
@@ -40,7 +40,7 @@ def test_a_record_as_the_specification_has_it_has_no_problem() -> None:
     ],
     ids=str,
 )
-def test_a_record_of_another_form_is_told(record: dict[str, object], problem: str) -> None:
+def test_a_record_of_another_form_is_reported(record: dict[str, object], problem: str) -> None:
     assert problem in problems(**record)[0]  # type: ignore[arg-type]
 
 
@@ -64,5 +64,5 @@ def test_a_log_is_kept_at_every_level_and_shown_to_nobody(caplog: pytest.LogCapt
 
 def test_a_secret_is_found_in_every_form() -> None:
     secret = bytes(range(200, 232))
-    assert all(tells(f"x {form} y", secret) for form in (secret.hex(), repr(secret), list(secret)))
-    assert not tells("nothing of it", secret)
+    assert all(reveals(f"x {form} y", secret) for form in (secret.hex(), repr(secret), list(secret)))
+    assert not reveals("nothing of it", secret)

@@ -145,7 +145,7 @@ def test_all_pairs_at_once_say_what_each_pair_says_by_itself(cached: int, monkey
         np.testing.assert_allclose(squares[place], pair.mean_products(squared), rtol=1e-12)
 
 
-def test_reports_that_name_one_of_many_values_are_told_by_the_value_alone() -> None:
+def test_reports_that_name_one_of_many_values_are_reported_by_the_value_alone() -> None:
     """Of 18 values, wide ones: 700 rows are 36 entries of a table, which say what the rows say one by one."""
     sizes, rng = (18, 2), np.random.default_rng(1)
     mechanism = KRR(sizes=sizes, attribute_epsilon=2.0)

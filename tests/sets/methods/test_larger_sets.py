@@ -95,7 +95,7 @@ def test_intervals_without_clear_items_keep_their_noise() -> None:
 
 @pytest.mark.parametrize("index", [0.5, 1.0, 1.5])
 @pytest.mark.parametrize("lost", [0.1, 0.3])
-def test_what_the_later_phase_has_lost_is_told_by_what_the_earlier_one_has_lost_in_comparison(
+def test_what_the_later_phase_has_lost_is_reported_by_what_the_earlier_one_has_lost_in_comparison(
     lost: float, index: float
 ) -> None:
     """Candidates are three tenths of all that sets hold, whose sizes follow a power law that is not known."""
@@ -150,7 +150,7 @@ def test_of_items_that_nobody_holds_no_noise_is_stretched() -> None:
 
 
 @pytest.mark.parametrize("with_doubt", [doubted, stretched])
-def test_all_of_a_doubt_is_told_apart_from_noise(
+def test_all_of_a_doubt_is_distinguished_from_noise(
     with_doubt: Callable[[RankingEstimate, NDArray[np.float64]], RankingEstimate],
 ) -> None:
     found = with_doubt(_estimate([0.4, -0.1], 0.03), np.full(2, 0.1))

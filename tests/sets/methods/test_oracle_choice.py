@@ -12,7 +12,7 @@ from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardRespo
 from stream_ldp.mechanisms.direct import amplified
 from stream_ldp.mechanisms.set_hadamard import SetHadamardResponse
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.methods.oracle_choice import item_oracle, telling_size, value_oracle, variance
+from stream_ldp.sets.methods.oracle_choice import best_padding, item_oracle, value_oracle, variance
 from stream_ldp.sets.phases import Inquiry
 from stream_ldp.sets.sampling import respond
 from tests.sets.methods.examples import method
@@ -94,7 +94,7 @@ def test_estimates_are_scaled_by_l_only_where_one_of_l_slots_is_reported() -> No
 
 def test_the_best_set_size_is_far_below_the_largest_set() -> None:
     def telling(sizes: Iterable[int], *, domain: int) -> int:
-        return telling_size(ItemSets.of(map(range, sizes)), k=domain, domain=domain, epsilon=1.0)
+        return best_padding(ItemSets.of(map(range, sizes)), k=domain, domain=domain, epsilon=1.0)
 
     assert telling([23] * 50, domain=119) == 23
     geometric = np.minimum(np.random.default_rng(0).geometric(1 / 7, 10_000), 30)
@@ -108,4 +108,4 @@ def test_the_largest_sets_do_not_decide_the_most_telling_size_where_they_hold_fe
     rng = np.random.default_rng(0)
     few = [[int(item)] for item in rng.choice(5, 900)]
     many = [rng.choice(195, 60, replace=False) + 5 for _ in range(100)]
-    assert telling_size(ItemSets.of([*few, *many]), k=5, domain=200, epsilon=1.0) == 1
+    assert best_padding(ItemSets.of([*few, *many]), k=5, domain=200, epsilon=1.0) == 1

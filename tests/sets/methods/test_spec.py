@@ -139,7 +139,7 @@ def test_a_mistake_is_reported_at_its_own_place_in_the_file(changes: dict[str, s
     assert [said[: len(problem)] for said, problem in zip(found, problems, strict=True)] == problems
 
 
-def test_a_mechanism_that_is_no_mapping_is_told_what_one_is() -> None:
+def test_a_mechanism_that_is_no_mapping_is_reported_what_one_is() -> None:
     with pytest.raises(CollectionError) as caught:
         ItemCollection.parse("collection: films\nmechanism: gfim\nitems: {size: 16}\nwindow: {size: 60s}\n")
     assert caught.value.problems == ("<collection>:2:12: mechanism: expected keys such as `kind:` and `epsilon:`",)

@@ -205,7 +205,9 @@ class Mean(MessagePart):
 class Distribution(MessagePart):
     """The distribution of a number, rounded at random to one of two neighbouring points, which keeps the mean."""
 
-    points: tuple[Finite, ...] = Field(description="evenly spaced from the least to the largest number")
+    points: tuple[Finite, ...] = Field(
+        description="ascending from the least to the largest number: evenly spaced ones, and peaks between them"
+    )
     probability: tuple[Probability, ...] = Field(description="of each point; sums to 1")
     standard_error: tuple[Error, ...] = Field(
         default=(), description="of each probability: noise, and the sampling of users"
@@ -233,7 +235,7 @@ class Distribution(MessagePart):
         """Make the message of a distribution over a range."""
         errors = np.sqrt(np.maximum(np.diag(fitted.covariance), 0.0))
         return cls(
-            points=tuple(np.linspace(*bounds, len(fitted.probability)).tolist()),
+            points=tuple(fitted.numbers(*bounds).tolist()),
             probability=tuple(fitted.probability.tolist()),
             standard_error=tuple(errors.round(_ERROR_DIGITS).tolist()),
             deviations=tuple(tuple(each) for each in components(fitted.covariance).round(_ERROR_DIGITS).tolist()),

@@ -1,12 +1,16 @@
-"""The distribution of a number from its perturbed answers: the likeliest one that is smooth but for few jumps.
+"""The distribution of a number from its perturbed answers: the likeliest one, smooth but for few jumps and peaks.
 
 Expectation maximisation with smoothing (EMS; Li et al., 2020) smooths every distribution alike, however many reports
 there are, and so flattens what stands out. Here the square roots of the probabilities are a priori a random walk, the
 roughness penalty of Good and Gaskins (1971). Each of its steps has a precision of its own, from a gamma
 distribution: steps of a Cauchy distribution, of which few may be large. The precisions are learnt from the reports
-(variational Bayes, as for automatic relevance determination; MacKay, 1994), so a value that many users share stays a
-peak beside a smooth rest. The curvature of the posterior density at its mode gives the errors (Laplace's
-approximation).
+(variational Bayes, as for automatic relevance determination; MacKay, 1994), so a group of users stands out from a
+smooth rest. The curvature of the posterior density at its mode gives the errors (Laplace's approximation).
+
+A number that many users share is a peak at a single place. It is sought first, while the rest is smooth: later, a
+plateau of many points has taken its users, of which no small step leads back to the peak. The place lies anywhere
+between the points of the grid, since how a number is rounded shows where it was. Peaks are kept where the evidence,
+the lower bound of variational Bayes, is larger with them than without.
 """
 
 from __future__ import annotations
@@ -15,6 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from stream_ldp.pipeline.curve import Curve, components
 
 #: Shape of the gamma distribution of a precision: a half makes steps of a Cauchy distribution.
 _SHAPE = 0.5
@@ -33,6 +39,14 @@ _FIRST_STEPS, _STEPS, _RISE = 12, 3, 1e-3
 #: The least part of a step of scoring that is tried.
 _SMALLEST = 1e-4
 
+#: Places of a peak for each step of the grid: four are less than half of what a report rounds by, and as fine as 10^6
+#: reports at epsilon 2 tell.
+_PLACES = 4
+
+#: Least rise of the log density for which a further peak is tried, in nats, and most of them. The evidence decides
+#: whether they are kept; the logarithm of the number of places is 6.2.
+_RISE_OF_PEAK, _PEAKS = 6.0, 8
+
 #: Relative size of what keeps a matrix regular where probabilities are 0.
 _RIDGE = 1e-10
 
@@ -42,15 +56,36 @@ _NOBODY = 1e-9
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FittedDistribution:
-    """The distribution over the points of a grid.
+    """The distribution over the points of a grid, and over peaks between them.
 
+    points: as shares of the range, ascending from 0 to 1, shape (points,).
     probability: float64, shape (points,); sums to 1.
     covariance: of the probabilities, with the noise and the sampling of users, shape (points, points); each of its
         rows sums to 0.
     """
 
+    points: NDArray[np.float64]
     probability: NDArray[np.float64]
     covariance: NDArray[np.float64]
+
+    def numbers(self, least: float, largest: float) -> NDArray[np.float64]:
+        """Return the points as numbers of a range; the ends are exactly its own."""
+        return least * (1 - self.points) + largest * self.points
+
+    def curve(self, least: float, largest: float) -> Curve:
+        """Return the share of users below each number of a range."""
+        return Curve.of(
+            self.numbers(least, largest).tolist(), self.probability.tolist(), components(self.covariance).tolist()
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Learnt:
+    """The mode of square roots of probabilities, those of the grid and then of peaks, when precisions are learnt."""
+
+    roots: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+    evidence: float
 
 
 def fit_distribution(channel: NDArray[np.float64], counts: NDArray[np.float64]) -> FittedDistribution:
@@ -59,54 +94,127 @@ def fit_distribution(channel: NDArray[np.float64], counts: NDArray[np.float64]) 
     channel: P(outcome | point), each above 0, shape (points, outcomes).
     counts: reports with each outcome, shape (outcomes,).
     """
-    points = len(channel)
     counts = np.asarray(counts, dtype=np.float64) + _NOBODY
+    steps = len(channel) - 1
+    grid, places = np.arange(steps + 1), np.linspace(0, steps, _PLACES * steps + 1)
+    # A number between two points is rounded to either, so its outcomes are those of both.
+    of_places = np.stack([np.interp(places, grid, outcome) for outcome in channel.T], axis=1)
+    tried = _peaks(channel, of_places, counts)
+    fits = [(_learn(channel, of_places, counts, each, roots), each) for each, roots in tried]
+    learnt, peaks = max(fits, key=lambda fit: fit[0].evidence)
+    roots, total = learnt.roots, (learnt.roots**2).sum()
+    points, at = np.unique(np.concatenate([grid, places[peaks]]), return_inverse=True)
+    gathered = np.zeros((len(points), len(roots)))
+    gathered[at, np.arange(len(roots))] = 1.0
+    shares = gathered @ roots**2 / total
+    # From square roots to probabilities, whose sum is known.
+    slope = (gathered - shares[:, None]) * (2 * roots / total)
+    return FittedDistribution(
+        points=points / steps, probability=shares, covariance=slope @ learnt.covariance @ slope.T
+    )
+
+
+def _peaks(
+    channel: NDArray[np.float64], of_places: NDArray[np.float64], counts: NDArray[np.float64]
+) -> list[tuple[list[int], NDArray[np.float64]]]:
+    """Return no peaks and then those that a smooth rest leaves, as numbers of places, each with a start of the roots.
+
+    Peaks are taken one by one, each where the log density would rise most if the rest followed, to the second order.
+    """
+    points = len(channel)
+    peaks: list[int] = []
     roots, precisions = np.full(points, points**-0.5), np.full(points - 1, _START * points)
+    found: list[tuple[list[int], NDArray[np.float64]]] = []
+    reached = -np.inf
+    while True:
+        rows, prior = np.concatenate([channel, of_places[peaks]]), _prior(precisions, len(peaks))
+        roots, curvature = _mode(rows, counts, prior, roots, steps=_FIRST_STEPS)
+        density = _log_likelihood(rows, counts, roots) - 0.5 * float(roots @ prior @ roots)
+        if density - reached < _RISE_OF_PEAK:
+            break
+        found.append((peaks, roots))
+        reached = density
+        sent = roots**2 @ rows
+        slopes = of_places @ (counts / sent) - counts.sum()
+        shared = 2 * (of_places * (counts / sent**2)) @ rows.T * roots
+        bent = (of_places**2 * (counts / sent**2)).sum(axis=1)
+        bent -= (shared * np.linalg.solve(curvature, shared.T).T).sum(axis=1)
+        bent = np.maximum(bent, _RIDGE * counts.sum())
+        rises = np.where(slopes > 0, slopes**2 / bent / 2, 0.0)
+        rises[peaks] = 0.0
+        place = int(rises.argmax())
+        if len(peaks) == _PEAKS or rises[place] < _RISE_OF_PEAK:
+            break
+        peaks = [*peaks, place]
+        roots = np.append(roots, np.sqrt(min(slopes[place] / bent[place], 0.5)))
+    return found[:1] + found[1:][-1:]
+
+
+def _learn(
+    channel: NDArray[np.float64],
+    of_places: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    peaks: list[int],
+    roots: NDArray[np.float64],
+) -> _Learnt:
+    """Learn the precisions of the steps between points, beside peaks at these places."""
+    points, rows = len(channel), np.concatenate([channel, of_places[peaks]])
+    precisions = np.full(points - 1, _START * points)
     rate = _SHAPE / precisions[0]
-    covariance: NDArray[np.float64] = np.eye(points)
     for turn in range(_ROUNDS):
-        roots, curvature = _mode(channel, counts, precisions, roots, steps=_STEPS if turn else _FIRST_STEPS)
+        prior = _prior(precisions, len(peaks))
+        roots, curvature = _mode(rows, counts, prior, roots, steps=_STEPS if turn else _FIRST_STEPS)
         covariance = np.asarray(np.linalg.inv(curvature), dtype=np.float64)
         variances = np.diag(covariance)
-        squares = np.diff(roots) ** 2 + np.maximum(variances[1:] + variances[:-1] - 2 * np.diag(covariance, 1), 0.0)
-        before, precisions = precisions, (_SHAPE + 0.5) / (rate + 0.5 * squares)
+        expected = roots**2 + variances
+        of_steps = (variances[1:] + variances[:-1] - 2 * np.diag(covariance, 1))[: points - 1]
+        halves = rate + 0.5 * (np.diff(roots[:points]) ** 2 + np.maximum(of_steps, 0.0))
+        before, precisions = precisions, (_SHAPE + 0.5) / halves
+        # Less what all fits have in common.
+        evidence = (
+            _log_likelihood(rows, counts, roots)
+            + 0.5 * ((prior * covariance).sum() - np.linalg.slogdet(curvature).logabsdet)
+            + (_SHAPE * np.log(rate) - (_SHAPE + 0.5) * np.log(halves)).sum()
+            - 0.5 * expected[points:].sum()
+            - len(peaks) * np.log(len(of_places))
+        )
         rate = _SHAPE * len(precisions) / precisions.sum()
         if np.abs(np.log(precisions / before)).max() < _SETTLED:
             break
-    shares = roots**2 / (roots**2).sum()
-    # From square roots to probabilities, whose sum is known.
-    slope = (np.eye(points) - shares[:, None]) * (2 * roots / (roots**2).sum())
-    return FittedDistribution(probability=shares, covariance=slope @ covariance @ slope.T)
+    return _Learnt(roots=roots, covariance=covariance, evidence=float(evidence))
+
+
+def _log_likelihood(rows: NDArray[np.float64], counts: NDArray[np.float64], roots: NDArray[np.float64]) -> float:
+    """Return it for Poisson counts, whose total then follows: the rows of a channel sum to 1."""
+    return float(counts @ np.log(roots**2 @ rows) - counts.sum() * (roots**2).sum())
 
 
 def _mode(
-    channel: NDArray[np.float64],
+    rows: NDArray[np.float64],
     counts: NDArray[np.float64],
-    precisions: NDArray[np.float64],
+    prior: NDArray[np.float64],
     roots: NDArray[np.float64],
     *,
     steps: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Climb to the mode of the density of the square roots, by scoring, and return it with the curvature there.
 
-    The reports are taken for Poisson counts, whose total then follows: the rows of a channel sum to 1.
+    rows: P(outcome | point or peak), shape (roots, outcomes).
+    prior: precision of the roots, shape (roots, roots).
     """
-    reports = counts.sum()
-    walk = _second_differences(precisions)
 
     def density(at: NDArray[np.float64]) -> float:
-        shares = at**2
-        return float(counts @ np.log(shares @ channel) - reports * shares.sum() - 0.5 * at @ walk @ at)
+        return _log_likelihood(rows, counts, at) - 0.5 * float(at @ prior @ at)
 
     def curvature(at: NDArray[np.float64]) -> NDArray[np.float64]:
-        information = (channel * (counts / (at**2 @ channel) ** 2)) @ channel.T
-        found: NDArray[np.float64] = 4 * at[:, None] * information * at + walk
+        information = (rows * (counts / (at**2 @ rows) ** 2)) @ rows.T
+        found: NDArray[np.float64] = 4 * at[:, None] * information * at + prior
         found[np.diag_indices(len(at))] += _RIDGE * np.trace(found) / len(at)
         return found
 
     reached = density(roots)
     for _ in range(steps):
-        slope = 2 * roots * (channel @ (counts / (roots**2 @ channel)) - reports) - walk @ roots
+        slope = 2 * roots * (rows @ (counts / (roots**2 @ rows)) - counts.sum()) - prior @ roots
         step = np.linalg.solve(curvature(roots), slope)
         size = 1.0
         # The sign of a root says nothing.
@@ -119,6 +227,14 @@ def _mode(
         if rise < _RISE:
             break
     return roots, curvature(roots)
+
+
+def _prior(precisions: NDArray[np.float64], peaks: int) -> NDArray[np.float64]:
+    """Return the precision of the roots: of a walk with these precisions of its steps, and 1 of each peak's."""
+    points = len(precisions) + 1
+    found = np.eye(points + peaks)
+    found[:points, :points] = _second_differences(precisions)
+    return found
 
 
 def _second_differences(precisions: NDArray[np.float64]) -> NDArray[np.float64]:

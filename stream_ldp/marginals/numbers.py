@@ -15,7 +15,6 @@ from stream_ldp.marginals.estimates import NumberEstimate
 from stream_ldp.marginals.question import AttributeQuestion, with_sampling
 from stream_ldp.mechanisms import HalfSpaceResponse, PiecewiseResponse
 from stream_ldp.mechanisms.piecewise import rounded
-from stream_ldp.pipeline.curve import Curve, components
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.marginals.distribution import FittedDistribution
     from stream_ldp.mechanisms import Entropy
+    from stream_ldp.pipeline.curve import Curve
     from stream_ldp.questions.answers import Answers
     from stream_ldp.questions.questions import Table
 
@@ -115,9 +115,7 @@ class NumberQuestion(_MeanQuestion):
         points = np.linspace(-1, 1, max(response.inputs for _, response in mixture))
         bell = np.exp(-0.5 * (points / _BELL) ** 2)
         found = expected_distribution(mixture, bell / bell.sum(), reports=reports)
-        if found is None:
-            return None
-        return Curve.of(points.tolist(), found.probability.tolist(), components(found.covariance).tolist())
+        return None if found is None else found.curve(-1.0, 1.0)
 
     def leverage(self, about: Sequence[tuple[float, Any]]) -> float:
         """See `AttributeQuestion.leverage`: a liar answers whichever question has the largest numbers."""
@@ -206,7 +204,7 @@ def estimate_distribution(
     on_grids: responses, and the sums of the answers that are made with each.
 
     Returns:
-        The distribution over the points of the finest grid; None if the answers show a mean only.
+        The distribution over the points of the finest grid and peaks between them; None if answers show a mean only.
     """
     steps = max(response.steps for response, _ in on_grids)
     if steps == 1:
@@ -242,7 +240,7 @@ def cell_leverage(response: PiecewiseResponse, *, cells: int) -> float:
     """Return the most that one crafted answer moves the share of a cell by, times the number of answers.
 
     To the first order, an answer moves an estimated distribution by its covariance times the slope of the answer's
-    log-likelihood. It is worked out for an even distribution.
+    log-likelihood. It is worked out for an even distribution, which has no peaks.
 
     cells: parts of the range, all of the same width.
     """

@@ -35,7 +35,7 @@ class Curve:
     def of(
         cls, points: Sequence[float], probability: Sequence[float], deviations: Sequence[Sequence[float]]
     ) -> Curve:
-        """Make the curve of a distribution over evenly spaced points.
+        """Make the curve of a distribution over ascending points.
 
         deviations: of the shares up to and with each point but the last, shape (components, points - 1).
         """

@@ -10,7 +10,6 @@ import numpy as np
 
 from stream_ldp.marginals.numbers import NumberQuestion, cell_leverage
 from stream_ldp.mechanisms import FrequencyOracle
-from stream_ldp.pipeline.curve import Curve, components
 from stream_ldp.questions.questions import Question
 from stream_ldp.views.cells import ViewAxis
 from stream_ldp.views.tables import NumberTable, ViewTable
@@ -82,9 +81,9 @@ class NumberAlone(NumberQuestion):
         (place,), fitted = self.of, self.distribution([answers])
         if fitted is None:
             raise ValueError(f"{self.randomizer.title} shows no shares of cells")
-        points = np.linspace(self.edges[0], self.edges[-1], len(fitted.probability)).tolist()
-        curve = Curve.of(points, fitted.probability.tolist(), components(fitted.covariance).tolist())
-        return NumberTable.read(place, curve, np.array(self.edges), reports=answers.reports)
+        return NumberTable.read(
+            place, fitted.curve(self.edges[0], self.edges[-1]), np.array(self.edges), reports=answers.reports
+        )
 
     @property
     def cell_leverage(self) -> float:

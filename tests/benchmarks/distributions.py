@@ -23,7 +23,7 @@ import numpy as np
 from stream_ldp.marginals.distribution import fit_distribution
 from stream_ldp.mechanisms import PiecewiseResponse
 from stream_ldp.mechanisms.piecewise import square_wave
-from stream_ldp.pipeline.curve import Curve, components
+from stream_ldp.pipeline.curve import Curve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,9 +66,7 @@ def outcomes(response: PiecewiseResponse, numbers: Floats, random: np.random.Gen
 
 def ours(numbers: Floats, epsilon: float, random: np.random.Generator) -> Curve:
     response = square_wave(epsilon)
-    found = fit_distribution(response.channel, outcomes(response, numbers, random))
-    points = np.linspace(0, 1, response.inputs)
-    return Curve.of(points.tolist(), found.probability.tolist(), components(found.covariance).tolist())
+    return fit_distribution(response.channel, outcomes(response, numbers, random)).curve(0.0, 1.0)
 
 
 def square_wave_ems(numbers: Floats, epsilon: float, random: np.random.Generator) -> Curve:

@@ -19,11 +19,12 @@ function frequencies(marginal) {
 }
 
 // Neighbouring points together, with the error of their share: its ends are where the shares below them are known.
-function binned({ points, probability, deviations }) {
-  const size = Math.ceil(points.length / BINS);
+function binned({ points, probability, deviations }, [least, largest]) {
+  const bin = (index) => Math.min(Math.floor(((points[index] - least) / (largest - least)) * BINS), BINS - 1);
   const bins = [];
-  for (let first = 0; first < points.length; first += size) {
-    const last = Math.min(first + size, points.length) - 1;
+  for (let first = 0, last; first < points.length; first = last + 1) {
+    last = first;
+    while (last + 1 < points.length && bin(last + 1) === bin(first)) last += 1;
     const value = probability.slice(first, last + 1).reduce((a, b) => a + b, 0);
     const error = Math.hypot(...deviations.map((each) => (each[last] ?? 0) - (each[first - 1] ?? 0)));
     bins.push({ name: first === last ? points[first].toPrecision(3) : `${points[first].toPrecision(3)} to ${points[last].toPrecision(3)}`, value, error });
@@ -40,7 +41,7 @@ function numbers(marginal) {
       text: `${shown(value, error)} (${interval.map((end) => shown(end, error)).join(" to ")})` })),
   ];
   const summary = ranges(`${marginal.attribute}, mean and quantiles`, points);
-  const bins = distribution ? binned(distribution) : [];
+  const bins = distribution ? binned(distribution, range) : [];
   const rows = [
     ["mean", spread(mean.raw, mean.standard_error)],
     ...points.slice(1).map((each) => [each.name, each.text]),

@@ -8,6 +8,7 @@ variance, in which the dependence counts as noise.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 
     from stream_ldp.views.tables import MarginalTables
 
-#: Weights of the uniform distribution in the mixtures with it that a margin is the likelihood-weighted mean of.
-_UNIFORM_WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
+#: Points of a line that a mean along it is taken over, and the standard errors to either side that they reach: so
+#: many put the mean off by less than 0.05 standard errors.
+_POINTS, _REACH = (np.arange(64) + 0.5) / 64, 6.0
 #: What the part of a dependence along the other margin is taken for, in squares of the whole dependence: it may all
 #: lie there, as where the most frequent values go together, and is then the same in all pairs. With 1, intervals of
 #: two attributes of which one decides the other for 90 % of the users cover .01 less.
@@ -94,10 +96,22 @@ def centred(table: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _shrunk(raw: NDArray[np.float64], information: float) -> NDArray[np.float64]:
-    """Return the mean of mixtures of the nearest distribution with the uniform, weighted by their likelihood."""
+    """Return the posterior mean, along the line through the uniform and the nearest distribution, of a flat prior.
+
+    The line ends where a value has no users. So noise that is small beside the line moves nothing but what is near an
+    end, and noise that is large leaves the uniform distribution.
+    """
+    uniform = 1 / len(raw)
     nearest = on_simplex(raw)
-    mixtures = np.array([(1 - weight) * nearest + weight / len(raw) for weight in _UNIFORM_WEIGHTS])
-    likelihood = -0.5 * information * ((raw - mixtures) ** 2).sum(axis=1)
-    weights = np.exp(likelihood - likelihood.max())
-    found: NDArray[np.float64] = weights @ mixtures / weights.sum()
+    unlike = nearest - uniform
+    square = float(unlike @ unlike)
+    if square < _LEAST_UNLIKE:
+        return nearest
+    first, last = -uniform / float(unlike.max()), -uniform / float(unlike.min())
+    likeliest, error = float((raw - uniform) @ unlike) / square, 1 / math.sqrt(information * square)
+    middle = min(max(likeliest, first), last)
+    first, last = max(first, middle - _REACH * error), min(last, middle + _REACH * error)
+    points = first + (last - first) * _POINTS
+    weights = np.exp(-0.5 * (((points - likeliest) / error) ** 2 - ((middle - likeliest) / error) ** 2))
+    found: NDArray[np.float64] = uniform + float(weights @ points / weights.sum()) * unlike
     return found

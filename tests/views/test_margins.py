@@ -46,6 +46,22 @@ def test_the_sums_of_a_pair_decide_where_attributes_depend_on_each_other() -> No
     assert both < 1.02 * sums
 
 
+def test_noise_moves_no_share_of_two_that_is_far_from_none() -> None:
+    drawn = np.random.default_rng(0).normal(loc=0.15, scale=0.02, size=400)
+    found = [
+        margins_of({(0,): (np.array([share, 1 - share]), 0.02**-2)}, sizes=(2,))[0].probability[0] for share in drawn
+    ]
+    # The mean of 400 is off by a twentieth of an error.
+    assert np.mean(found) == pytest.approx(0.15, abs=0.2 * 0.02)
+
+
+def test_noise_that_drowns_a_margin_leaves_the_uniform_distribution() -> None:
+    (found,) = margins_of({(0,): (np.array([-0.9, 0.2, 1.7]), 0.05)}, sizes=(3,))
+    assert found.probability == pytest.approx(np.full(3, 1 / 3), abs=0.2)
+    (found,) = margins_of({(0,): (np.array([-0.9, 0.2, 1.7]), 1e4)}, sizes=(3,))
+    assert found.probability == pytest.approx([0, 0, 1], abs=0.02)
+
+
 def test_attributes_that_nobody_reported_are_uniform() -> None:
     found = margins_of({(0,): (ROWS, 1e6)}, sizes=(3, 2))
     assert found[0].probability == pytest.approx(ROWS, abs=0.01)

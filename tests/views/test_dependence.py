@@ -50,7 +50,7 @@ def test_pairs_that_nobody_has_reported_say_nothing() -> None:
         shown_dependence(AUTO, [estimated(single, 1_000, name="one")])
     auto = collection_of("epsilon: 0.1, ask: auto, users: 50", estimates="[{name: both, of: [walks, bathes]}]")
     assert auto.mechanism_spec.design(auto.attributes).name == "attributes"
-    with pytest.raises(ParameterError, match="tell no two attributes"):
+    with pytest.raises(ParameterError, match="have no two attributes"):
         shown_dependence(AUTO, [estimated(auto, 1_000, name="both")])
 
 

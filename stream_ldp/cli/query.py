@@ -148,12 +148,10 @@ def query(
         brief = form is TableFormat.TEXT and not everything_known and not between
         if form is TableFormat.TEXT:
             answers = answers.labelled(labels)
-            echo(*([] if title is None else [f"title: {title}"]))
-        write_table(
-            answers.table(level=level, of=names[0], given=names[1], between=ends, within=ranges, brief=brief),
-            form,
-            output,
-        )
+        table = answers.table(level=level, of=names[0], given=names[1], between=ends, within=ranges, brief=brief)
+        if form is TableFormat.TEXT and title is not None:
+            echo(f"title: {title}")
+        write_table(table, form, output)
 
     run_client(take())
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream_ldp.cli.arguments import CollectionFile, EstimateNames, WindowStart, milliseconds
+from stream_ldp.cli.arguments import CollectionOrName, EstimateNames, WindowStart, milliseconds
 from stream_ldp.cli.echo import echo
 from stream_ldp.cli.failure import UNANSWERABLE, fail
-from stream_ldp.cli.named import require_series
-from stream_ldp.cli.options import CLIENT, load_collections, with_settings
+from stream_ldp.cli.named import named_collections, require_series
+from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client
 from stream_ldp.cli.table_output import Form, Level, Output, form_of, write_table
 from stream_ldp.client.table import table_of
@@ -30,7 +30,7 @@ _DIFFERENT = 4
 
 @with_settings(CLIENT)
 def replay(
-    file: CollectionFile,
+    given: CollectionOrName,
     *,
     window: WindowStart = None,
     estimate: EstimateNames = None,
@@ -58,17 +58,17 @@ def replay(
     With --of, it prints the joint distribution of other attributes of the reports of the window, which nobody asked
     about at the time. It comes from this window alone.
     """
-    (collection,) = load_collections([file]).values()
     window_ms = milliseconds(window)
     if of is None and (method, form, output) != (None, None, None):
         fail("--method, --format and --output are for an estimate of other attributes: say which, by --of", code=2)
     if of is not None and estimate:
         fail("--estimate compares what is published; --of estimates something else", code=2)
-    require_series(collection, estimate)
     normal_quantile(level)
     form = form_of(form, output)
 
     async def run() -> None:
+        (collection,) = (await named_collections([given], settings=settings)).values()
+        require_series(collection, estimate)
         try:
             if of is None:
                 found = await compare(collection, settings=settings, window_ms=window_ms, series=estimate or ())

@@ -13,6 +13,7 @@ from aiokafka.errors import KafkaError
 
 from stream_ldp import __version__
 from stream_ldp.cli.descriptors import EACH_COLLECTION, LEAST, require_descriptors
+from stream_ldp.cli.failure import fail
 from stream_ldp.cli.logs import begin_log
 from stream_ldp.cli.options import WORKER, load_collections, with_settings
 from stream_ldp.cli.running import run
@@ -53,6 +54,9 @@ def worker(
     if not verbose:
         # Faust's threads end with the exceptions that the worker itself has received.
         threading.excepthook = _note_end
+    for file in files or ():
+        if not file.suffix and not file.exists():
+            fail(f"{file}: there is no such file\n  -> without a file, a worker serves all registered collections")
     collections = load_collections(files or [])
     require_descriptors(LEAST + EACH_COLLECTION * len(collections))
     names = [collection.name for collection in collections.values()]

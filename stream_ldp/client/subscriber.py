@@ -12,7 +12,7 @@ from typing_extensions import TypeVar
 from stream_ldp.client.errors import MissingTopic, UnreadableAnswer, require_topic
 from stream_ldp.client.registration import require_registered
 from stream_ldp.collection import Collection
-from stream_ldp.collection.located import NAME_PATTERN
+from stream_ldp.collection.located import NAME_PATTERN, meant
 from stream_ldp.errors import ParameterError
 from stream_ldp.kafka.connection import check_connection
 from stream_ldp.kafka.joined_logs import JoinedLogs
@@ -198,6 +198,8 @@ class Subscriber(Generic[AnswerT]):
                 f"Subscriber({self._name!r}, {messages[wanted[0]].__name__}, ...)"
             )
         if not wanted:
+            if hint := meant(self._name, _answered(existing, self._settings)):
+                raise MissingTopic(f"no collection {self._name!r} has a topic of answers{hint}")
             raise MissingTopic(absent(f"{of_answers[0]}, or another one of answers,", flags))
         (topic,) = wanted
         if topic not in existing and self._answers is chunk_class():
@@ -276,6 +278,12 @@ def _messages(name: str, settings: Settings) -> dict[str, type[Any]]:
     names = settings.topic_names
     of_kinds = {names.answers_of(name, kind.collection.topics.answers): kind.answer for kind in KINDS.values()}
     return of_kinds | {names.records(name): chunk_class()}
+
+
+def _answered(topics: Container[str], settings: Settings) -> list[str]:
+    """Return the names of the collections that have one of these topics for their answers."""
+    names = {topic.split(".")[1] for topic in topics if topic.count(".") > 1}
+    return [name for name in sorted(names) if not _messages(name, settings).keys().isdisjoint(topics)]
 
 
 async def published_kind(name: str, *, settings: Settings) -> Kind[Any, Any, Any]:

@@ -45,8 +45,16 @@ class Table:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns, in the order in which rows first have them."""
-        return tuple(dict.fromkeys(name for row in self.rows for name in row))
+        """Names of the columns, in the order of the rows: one that only later rows have is where they have it."""
+        names: list[str] = []
+        for row in dict.fromkeys(map(tuple, self.rows)):
+            following = len(names)
+            for name in reversed(row):
+                if name in names:
+                    following = names.index(name)
+                else:
+                    names.insert(following, name)
+        return tuple(names)
 
     def to_csv(self) -> str:
         """Return the table as CSV with a header line; what is not known is empty, and times are ISO 8601.

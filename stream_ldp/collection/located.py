@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
@@ -36,6 +38,9 @@ _SHOWN, _SHOWN_END = 500, 200
 _LEAST_SHOWN = 1e-3
 #: Most problems of one text that are printed: to find the place of each takes as long as to read the text.
 _MAX_PROBLEMS = 20
+
+#: Endings of the names of collection files, and most files of a directory that are looked at.
+_SUFFIXES, _MOST_FILES = frozenset({".yaml", ".yml"}), 1_000
 
 _UNNAMED = "a name is required, and this is null; put the word in quotes if it is the name"
 
@@ -87,6 +92,8 @@ def read_text(path: str | Path) -> str:
     try:
         with open(path, "rb", opener=_opened_at_once) as file:
             content = file.read(MAX_BYTES + 1)
+    except FileNotFoundError as error:
+        raise CollectionError([f"{path}: there is no such file{_beside(Path(path))}"]) from error
     except OSError as error:
         raise CollectionError([f"{path}: cannot be read: {error.strerror}"]) from error
     if len(content) > MAX_BYTES:
@@ -95,6 +102,14 @@ def read_text(path: str | Path) -> str:
         return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise CollectionError([f"{path}: not UTF-8 text: {error.reason} at byte {error.start}"]) from error
+
+
+def _beside(path: Path) -> str:
+    """Return the end of a message that says which file may have been meant, or how to get one."""
+    found: list[str] = []
+    with suppress(OSError):
+        found = [each.name for each in islice(path.parent.iterdir(), _MOST_FILES) if each.suffix in _SUFFIXES]
+    return meant(path.name, found) or "; `stream-ldp init TABLE.csv` writes one for a table"
 
 
 def _opened_at_once(path: str, flags: int) -> int:

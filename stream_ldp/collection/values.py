@@ -37,6 +37,9 @@ def fill_in_values(data: Any) -> Any:
         return data
     values, bins = data.get("values"), data.get("bins")
     if bins is not None:
+        # Of a text, such as 16 is in YAML, each digit would be taken for an edge.
+        if not isinstance(bins, list | tuple):
+            raise Misplaced(_NO_BINS, "bins")
         try:
             # YAML writes infinity as .inf, which is text here.
             edges = [float(edge.replace(".inf", "inf") if isinstance(edge, str) else edge) for edge in bins]
@@ -49,6 +52,8 @@ def fill_in_values(data: Any) -> Any:
     for label in (data.get("missing"), data.get("other")):
         if isinstance(label, str) and isinstance(values, list | tuple) and label not in values:
             values = [*values, label]
+    if bins is not None and values is not None and len(values) == 1:
+        raise Misplaced("two numbers bound a single bin: give three or more, such as [0, 18, 65, 120]", "bins")
     return data if values is None else data | {"values": values}
 
 
@@ -214,7 +219,9 @@ def index_of(value: str, values: Sequence[str], *, attribute: str) -> int:
         raise DataError(f"attribute {attribute!r}: the given value is not one of {shown}{more}") from None
 
 
-_NO_BINS = "bins are two or more numbers, each larger than the one before, such as [0, 18, 65, 120]"
+_NO_BINS = (
+    "bins are given by their edges, two or more numbers, each larger than the one before, such as [0, 18, 65, 120]"
+)
 
 
 def _number(edge: float) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stream_ldp.pipeline.plan import Section
+from stream_ldp.pipeline.seen_batches import table_bytes
 from stream_ldp.pipeline.statistics.sending import flush_seconds
 from stream_ldp.quantity import memory, quantity
 
@@ -31,12 +32,14 @@ class CountingLoad:
     reports: number of its reports.
     statistics: number of tables and sums that are counted.
     memory: bytes that they take in memory.
+    ids: bytes that the ids of batches take beside them, if each has one report.
     sent_per_second: bytes of partials a second, on average over the pane.
     """
 
     reports: int
     statistics: int
     memory: int
+    ids: int
     sent_per_second: float
 
 
@@ -55,6 +58,7 @@ def counting_loads(collection: Collection, layout: Layout, *, populations: Seque
                 reports=reports,
                 statistics=len(loads),
                 memory=sum(load.memory for load in loads),
+                ids=table_bytes(reports),
                 sent_per_second=sum(load.sent for load in loads) / pane_s,
             )
         )
@@ -68,6 +72,14 @@ def too_much(loads: Sequence[CountingLoad]) -> Iterator[str]:
             yield (
                 f"with {quantity(load.reports, 'report')}, a pane takes {memory(load.memory)} of memory for each "
                 "partition: estimate fewer attributes together, or give workers fewer partitions"
+            )
+            break
+    for load in loads:
+        if load.ids > MAX_MEMORY:
+            yield (
+                f"with {quantity(load.reports, 'report')}, the ids of their batches take {memory(load.ids)} of "
+                "memory for each pane and partition, if each has one report: send larger batches, use shorter "
+                "windows, or add partitions"
             )
             break
     for load in loads:
@@ -88,6 +100,7 @@ def counting_section(loads: Sequence[CountingLoad]) -> Section:
         rows=(
             ("tables", *(f"{load.statistics:,}" for load in loads)),
             ("memory of an open pane", *(memory(load.memory) for load in loads)),
+            ("ids of single reports", *(memory(load.ids) for load in loads)),
             ("partials a second", *(memory(round(load.sent_per_second)) for load in loads)),
         ),
         notes=tuple(f"Too much: {sentence}." for sentence in too_much(loads)),

@@ -58,6 +58,19 @@ class BatchHash:
         return np.maximum(hashes, np.uint64(1))
 
 
+def _slots(number: int) -> int:
+    """Return how many slots a table of so many hashes has: as it doubles, a power of two."""
+    slots = _LEAST_SLOTS
+    while number > _MOST_FILLED * slots:
+        slots *= 2
+    return slots
+
+
+def table_bytes(number: int) -> int:
+    """Return how many bytes of memory a table of so many hashes takes."""
+    return np.dtype(np.uint64).itemsize * _slots(number)
+
+
 class SeenBatches:
     """A set of hashes: a table in which each has the first free slot from that of its lowest bits on."""
 
@@ -101,10 +114,7 @@ class SeenBatches:
         self._number += len(hashes)
         if self._number > _MOST_FILLED * len(self._slots):
             hashes = np.concatenate((self._slots[self._slots != 0], hashes))
-            size = len(self._slots)
-            while self._number > _MOST_FILLED * size:
-                size *= 2
-            self._slots = np.zeros(size, dtype=np.uint64)
+            self._slots = np.zeros(_slots(self._number), dtype=np.uint64)
             places = self._places(hashes)
         slots = self._slots
         while len(hashes) > _FEW:

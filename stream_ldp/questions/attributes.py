@@ -65,6 +65,11 @@ class AskedAttribute(Part):
     @model_validator(mode="before")
     @classmethod
     def _values_are_complete(cls, data: Any) -> Any:
+        if isinstance(data, dict) and data.get("range") is not None and data.get("bins") is not None:
+            raise Misplaced(
+                "a number with a `range` has no bins, since its whole distribution is estimated: leave one out",
+                "bins",
+            )
         return fill_in_values(data)
 
     @model_validator(mode="after")
@@ -72,8 +77,8 @@ class AskedAttribute(Part):
         given = [each for each in (self.values, self.candidates, self.range) if each is not None]
         if len(given) != 1:
             raise ParameterError(
-                f"attribute {self.name!r} needs either `values`, a list, or `range: [least, largest]`, or "
-                "`candidates`, a list of some texts"
+                f"attribute {self.name!r} needs either `values`, a list, or `bins`, the edges of intervals, or "
+                "`range: [least, largest]`, or `candidates`, a list of some texts"
             )
         if self.quantiles:
             self._check_quantiles()

@@ -38,7 +38,7 @@ def test_checking_goes_on_after_a_bad_file(tmp_path: Path) -> None:
     done = check(missing, typo, good, binary)
     assert done.exit_code == 1
     assert done.stdout.startswith(f"{good}: ok: collection care-survey")
-    assert f"{missing}: cannot be read: No such file or directory" in done.stderr
+    assert f"{missing}: there is no such file" in done.stderr
     assert f"{typo}:7:21: window.grase: unknown key; did you mean 'grace'?" in done.stderr
     assert f"{binary}: not UTF-8 text" in done.stderr
 

@@ -220,12 +220,17 @@ def test_ranges_are_taken_as_a_table(command_line: Run, tmp_path: Path) -> None:
 def test_ranges_of_two_numbers_are_asked_for_by_their_names(command_line: Run, tmp_path: Path) -> None:
     collection = numbers_of()
     file = tmp_path / "work.yaml"
-    file.write_text(NUMBERS.format(mechanism="epsilon: 2, ask: attributes 0.5 + pairs"), encoding="utf-8")
+    document = NUMBERS.format(mechanism="epsilon: 2, ask: attributes 0.5 + pairs")
+    file.write_text(f"title: Work\n{document}", encoding="utf-8")
     final = solved(collection, collection.series[1], sums_of(collection.questions, workers(20_000)))
     with published(final, collection=collection):
+        text = command_line(query, file, "--between", "20,40").stdout.splitlines()
+        refused = command_line(query, file, "--between", "size=20,40")
         both = ("--between", "age=53,75", "--between", "hours=45,72")
         (row,) = rows(command_line(query, file, *both, "--format", "csv"))
         split = rows(command_line(query, file, *both, "--of", "sex", "--format", "csv"))
+    assert text[-3].split()[:3] == ["age", "hours", "estimate"]
+    assert (refused.exit_code, refused.stdout) == (2, ""), "it prints no title before it refuses"
     assert (row["age"], row["hours"]) == ("53 to 75", "45 to 72")
     assert 0.25 < float(row["estimate"]) < 0.5
     assert float(row["low"]) < float(row["estimate"]) < float(row["high"])

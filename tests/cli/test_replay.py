@@ -25,6 +25,8 @@ def test_equal_windows_end_with_0(command_line: Run, survey: Path) -> None:
     assert result.exit_code == 0, result.output
     both, one = result.stdout.splitlines()
     assert both == "care-survey bathing-mobility 2023-11-14T22:14:00Z/2023-11-14T22:15:00Z: equal, from 600 reports"
+    by_name = command_line(replay, "care-survey", "--estimate", "mobility")
+    assert by_name.stdout.splitlines() == [one]
     again = command_line(replay, survey, "--estimate", "mobility", "--window", "2023-11-14T22:14")
     assert again.stdout.splitlines() == [one]
 

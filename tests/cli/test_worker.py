@@ -49,6 +49,15 @@ def test_a_worker_that_was_stopped_ends_with_0_and_one_that_crashed_with_1_and_t
     assert ("ArithmeticError: of the solver" in end.get("traceback", "")) == bool(code)
 
 
+def test_a_name_is_no_file_of_a_worker_and_the_error_says_how_to_serve_what_is_registered(
+    command_line: Callable[..., Result],
+) -> None:
+    refused = command_line(module.worker, "care-survey")
+    assert refused.exit_code == 1
+    assert "care-survey: there is no such file" in refused.stderr
+    assert "without a file, a worker serves all registered collections" in refused.stderr
+
+
 def test_what_is_traced_is_sent_also_where_the_brokers_end_the_worker(
     command_line: Callable[..., Result], survey: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

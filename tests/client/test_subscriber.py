@@ -282,6 +282,8 @@ async def test_a_name_alone_finds_the_answers_that_there_are(heavy_hitters: Topi
         assert [each async for each in answers] == [result_of(3)]
     with pytest.raises(MissingTopic, match=r"missing\.estimates, or another one of answers, does not exist"):
         await Subscriber("missing", settings=SETTINGS).__aenter__()
+    with pytest.raises(MissingTopic, match=r"no collection 'flims' has a topic of answers; did you mean 'films'\?"):
+        await Subscriber("flims", settings=SETTINGS).__aenter__()
 
 
 async def test_a_name_with_answers_of_two_classes_needs_one_of_them(heavy_hitters: Topic) -> None:

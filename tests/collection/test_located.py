@@ -83,7 +83,7 @@ def test_a_file_is_read_to_a_bound_and_nothing_waits_for_the_other_end_of_a_pipe
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (None, "cannot be read: No such file or directory"),
+        (None, "there is no such file; `stream-ldp init TABLE.csv` writes one for a table"),
         (b"\xff\xfe\x00\x01", "not UTF-8 text: invalid start byte at byte 0"),
         (TEXT.encode("utf-16"), "not UTF-8 text: invalid start byte at byte 0"),
         (b"collection: \x00\n", "1:13: not YAML: character U+0000 is not allowed"),
@@ -98,6 +98,12 @@ def test_a_file_that_is_missing_or_not_text_raises_a_collection_error(
     with pytest.raises(CollectionError) as caught:
         JointCollection.load(path)
     assert re.fullmatch(rf"{re.escape(str(path))}:\s?{re.escape(problem)}", str(caught.value))
+
+
+def test_a_file_of_another_name_in_the_directory_is_suggested(tmp_path: Path) -> None:
+    (tmp_path / "survey.yaml").touch()
+    with pytest.raises(CollectionError, match=r"sruvey\.yml: there is no such file; did you mean 'survey\.yaml'\?"):
+        JointCollection.load(tmp_path / "sruvey.yml")
 
 
 def test_a_directory_raises_a_collection_error(tmp_path: Path) -> None:

@@ -71,12 +71,13 @@ def test_a_missing_value_may_be_one_of_the_list() -> None:
     ("attribute", "problem"),
     [
         ("bins: [0, 18, 18]", "each larger than the one before"),
-        ("bins: [0]", "bins are two or more numbers"),
-        ("bins: [young, old]", "bins are two or more numbers"),
-        ("bins: 7", "bins are two or more numbers"),
-        ("bins: [0, .nan]", "bins are two or more numbers"),
+        ("bins: [0]", "bins are given by their edges, two or more numbers"),
+        ("bins: [young, old]", "bins are given by their edges, two or more numbers"),
+        ("bins: 7", "bins are given by their edges, two or more numbers"),
+        ("bins: 123", "bins are given by their edges, two or more numbers"),
+        ("bins: [0, .nan]", "bins are given by their edges, two or more numbers"),
         ("bins: [0, 18, 65], values: [young, old]", "either values or bins"),
-        ("bins: [0, 18]", "at least 2"),
+        ("bins: [0, 18]", "two numbers bound a single bin: give three or more"),
     ],
 )
 def test_bins_that_are_none_are_located(attribute: str, problem: str) -> None:

@@ -71,11 +71,18 @@ def test_what_it_may_not_have_is_refused_and_not_repeated(
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "needs either `values`, a list, or `range"),
-        ({"values": ("a", "b"), "range": (0, 1)}, "needs either `values`, a list, or `range"),
+        ({"range": (0, 1), "bins": [0, 1, 2]}, "a number with a `range` has no bins"),
+        ({}, "needs either `values`, a list, or `bins`, the edges of intervals, or `range"),
+        (
+            {"values": ("a", "b"), "range": (0, 1)},
+            "needs either `values`, a list, or `bins`, the edges of intervals, or `range",
+        ),
         ({"values": ("a", "a")}, "must be distinct, 'a' is given twice"),
         ({"values": ("a",)}, "at least 2"),
-        ({"values": ("a", "b"), "candidates": ("a",)}, "needs either `values`, a list, or `range"),
+        (
+            {"values": ("a", "b"), "candidates": ("a",)},
+            "needs either `values`, a list, or `bins`, the edges of intervals, or `range",
+        ),
         ({"candidates": ("a", "a")}, "must be distinct, 'a' is given twice"),
         ({"values": ("a", "b"), "clip": False}, "is no number that could be clipped"),
         ({"range": (0, 1), "missing": "unknown"}, "a number has no value for what is missing"),

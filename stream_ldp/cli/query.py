@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,12 +16,12 @@ from stream_ldp.cli.options import CLIENT, with_settings
 from stream_ldp.cli.running import run_client
 from stream_ldp.cli.table_output import Form, Level, Output, TableFormat, form_of, write_table
 from stream_ldp.client.answers import fetch_answers
+from stream_ldp.errors import ParameterError
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.cells import LEVEL, normal_quantile
+from stream_ldp.pipeline.selection import Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from stream_ldp.client.answers import Answers
 
 #: Endings of the names of pictures that `--plot` draws.
@@ -115,7 +114,10 @@ def query(
     form = form_of(form, output)
     if given is not None and of is None:
         fail("--given needs --of: the attributes whose distribution is wanted", code=2)
-    ends, ranges = _ranges(between or ())
+    try:
+        ranges = Selection.parse(between or ())
+    except ParameterError as error:
+        fail(f"--between {error}", code=2)
     if between and (given is not None or plot is not None):
         fail("--between goes with --of, and without --given and --plot", code=2)
     known = collection_or_name(collection)
@@ -148,7 +150,9 @@ def query(
         brief = form is TableFormat.TEXT and not everything_known and not between
         if form is TableFormat.TEXT:
             answers = answers.labelled(labels)
-        table = answers.table(level=level, of=names[0], given=names[1], between=ends, within=ranges, brief=brief)
+        table = answers.table(
+            level=level, of=names[0], given=names[1], between=ranges.between, within=ranges.within, brief=brief
+        )
         if form is TableFormat.TEXT and title is not None:
             echo(f"title: {title}")
         write_table(table, form, output)
@@ -165,32 +169,6 @@ def _draw(answers: Answers, file: Path, *, level: float, of: str | None, given: 
         figure.savefig(file)
     except OSError as error:
         fail(f"{file}: cannot be written: {error.strerror}")
-
-
-def _ranges(between: Sequence[str]) -> tuple[tuple[float, float] | None, dict[str, tuple[float, float]] | None]:
-    """Read two numbers without a name, or two for each of some names, or end the command."""
-    if not between or (len(between) == 1 and "=" not in between[0]):
-        return (_ends(between[0], given=between[0]) if between else None), None
-    found: dict[str, tuple[float, float]] = {}
-    for each in between:
-        name, _, numbers = each.rpartition("=")
-        if not name:
-            fail(f"--between {each}: with several ranges, each needs a name, such as age=20,40", code=2)
-        if name in found:
-            fail(f"--between {each}: {name} has a range already", code=2)
-        found[name] = _ends(numbers, given=each)
-    return None, found
-
-
-def _ends(numbers: str, *, given: str) -> tuple[float, float]:
-    """Read two numbers, the smaller one first, or end the command, which names what was given."""
-    try:
-        low, high = (float(part) for part in numbers.split(","))
-    except ValueError:
-        low = high = math.nan
-    if not low < high:
-        fail(f"--between {given}: expected two numbers, the smaller one first, such as 20,40", code=2)
-    return low, high
 
 
 def _nothing(collection: str, series: list[str] | None, *, provisional: bool, limited: bool) -> str:

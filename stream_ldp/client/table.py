@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from stream_ldp.errors import ParameterError
 from stream_ldp.extras import imported
 from stream_ldp.pipeline.cells import LEVEL
+from stream_ldp.pipeline.selection import Selection
 from stream_ldp.quantity import quantity
 from stream_ldp.spreadsheet import csv_line, plain
 
@@ -152,14 +153,12 @@ def table_of(
     Raises:
         ParameterError: the level is not between 0 and 1, or none of the answers has such a distribution.
     """
-    of, given = _names(of), _names(given)
-    if (between or within) and given:
-        raise ParameterError("the share of users between two numbers is known for all of them: leave out `given`")
+    selection = Selection(of=_names(of), given=_names(given), between=between, within=within)
     rows: list[dict[str, Any]] = []
     refused: ParameterError | None = None
     for answer in answers:
         try:
-            cells = _cells(answer, of, given, between, within)
+            cells = list(selection.cells(answer))
             rows += _rows(answer, list(_brief(answer, cells)) if brief else cells, level=level)
         except ParameterError as error:
             refused = refused or error
@@ -170,20 +169,6 @@ def table_of(
 
 def _names(names: str | Sequence[str]) -> Sequence[str]:
     return (names,) if isinstance(names, str) else names
-
-
-def _cells(
-    answer: Answer,
-    of: Sequence[str],
-    given: Sequence[str],
-    between: tuple[float, float] | None,
-    within: Mapping[str, tuple[float, float]] | None,
-) -> list[Cell]:
-    if within is not None:
-        return list(answer.within(within, of=of))
-    if between is not None:
-        return list(answer.between(*between, of=of))
-    return list(answer.narrowed_to(of, given=given) if of or given else answer.cells())
 
 
 def _brief(answer: Answer, cells: Sequence[Cell]) -> Iterator[Cell]:

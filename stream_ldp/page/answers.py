@@ -17,9 +17,12 @@ from stream_ldp.http.refusal import Refused
 from stream_ldp.pipeline.answer import moment
 from stream_ldp.pipeline.explanation import sentences
 from stream_ldp.pipeline.rows import arrow_of, csv_of, rows_of
+from stream_ldp.pipeline.selection import EVERYTHING, Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
+
+    from multidict import MultiMapping
 
     from stream_ldp.collection.labels import Labels
     from stream_ldp.page.history import History
@@ -35,12 +38,14 @@ MEDIA = {"json": "application/json", "csv": "text/csv", "parquet": "application/
 class Query:
     """What is asked for.
 
+    selection: what of each answer is wanted.
+    between: the ranges of the selection, as they were given.
     since_ms, until_ms: windows that begin at the first or later, and end at the second or earlier; None for any.
     limit: number of answers after which a page of rows ends, with its last window.
     """
 
-    of: tuple[str, ...] = ()
-    given: tuple[str, ...] = ()
+    selection: Selection = EVERYTHING
+    between: tuple[str, ...] = ()
     series: str | None = None
     since_ms: int | None = None
     until_ms: int | None = None
@@ -48,13 +53,13 @@ class Query:
     form: str = "json"
 
     @classmethod
-    def parse(cls, given: Mapping[str, str]) -> Query:
+    def parse(cls, given: MultiMapping[str]) -> Query:
         """Read the parameters of a request.
 
         Raises:
             Refused: one is unknown, or has no such value.
         """
-        known = ("of", "given", "series", "since", "until", "limit", "format")
+        known = ("of", "given", "between", "series", "since", "until", "limit", "format")
         for name in given:
             if name not in known:
                 raise _bad(f"{name!r} is not a parameter{suggestion(name, known)}")
@@ -65,9 +70,14 @@ class Query:
             raise _bad(f"limit is a number from 1 to {MAX_LIMIT}")
         if given.get("given") and not given.get("of"):
             raise _bad("given needs of: the attributes whose distribution is wanted")
+        between = tuple(each for each in given.getall("between", ()) if each)
+        try:
+            selection = Selection.parse(between, of=_names(given.get("of", "")), given=_names(given.get("given", "")))
+        except ParameterError as error:
+            raise _bad(f"between: {error}") from None
         return cls(
-            of=_names(given.get("of", "")),
-            given=_names(given.get("given", "")),
+            selection=selection,
+            between=between,
             series=given.get("series"),
             since_ms=_time("since", given.get("since")),
             until_ms=_time("until", given.get("until")),
@@ -151,7 +161,7 @@ def _rows(finals: Sequence[Any], query: Query, labels: Labels) -> list[Row]:
     refused: ParameterError | None = None
     for final in finals:
         try:
-            rows += rows_of(final, of=query.of, given=query.given, labels=labels)
+            rows += rows_of(final, selection=query.selection, labels=labels)
         except ParameterError as error:
             refused = refused or error
     if refused is not None and not rows:
@@ -182,15 +192,16 @@ def _body(rows: Sequence[Row], form: str, *, collection: str, oldest: int | None
 def _after(query: Query, since_ms: int) -> str:
     """Write the query of the next page."""
     parts = {
-        "of": ",".join(query.of),
-        "given": ",".join(query.given),
+        "of": ",".join(query.selection.of),
+        "given": ",".join(query.selection.given),
+        "between": query.between,
         "series": query.series,
         "since": moment(since_ms),
         "until": None if query.until_ms is None else moment(query.until_ms),
         "limit": None if query.limit == LIMIT else query.limit,
         "format": query.form,
     }
-    return urlencode({name: value for name, value in parts.items() if value})
+    return urlencode({name: value for name, value in parts.items() if value}, doseq=True)
 
 
 def _names(text: str) -> tuple[str, ...]:

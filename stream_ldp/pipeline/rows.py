@@ -14,6 +14,7 @@ from stream_ldp.extras import imported
 from stream_ldp.pipeline.answer import moment
 from stream_ldp.pipeline.cells import LEVEL
 from stream_ldp.pipeline.content_type import CONNECT_ROW, ROW
+from stream_ldp.pipeline.selection import EVERYTHING, Selection
 from stream_ldp.spreadsheet import csv_line
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def published_rows(answer: Answer, rows: bool | str, *, labels: Labels = Mapping
 
 
 def rows_of(
-    answer: Answer, *, of: Sequence[str] = (), given: Sequence[str] = (), labels: Labels = MappingProxyType({})
+    answer: Answer, *, selection: Selection = EVERYTHING, labels: Labels = MappingProxyType({})
 ) -> Iterator[Row]:
     """Return the cells of a final answer as rows, in the order of the answer.
 
@@ -141,10 +142,7 @@ def rows_of(
     """
     if not answer.final:
         raise ValueError("the rows of a window are those of its final answer, and this one is provisional")
-    cells, read = (
-        list(each.narrowed_to(of, given=given) if of or given else each.cells())
-        for each in (answer, answer.labelled(labels))
-    )
+    cells, read = (list(selection.cells(each)) for each in (answer, answer.labelled(labels)))
     for number, (cell, named) in enumerate(zip(cells, read, strict=True)):
         low, high = cell.interval(LEVEL) or (None, None)
         yield Row(

@@ -302,6 +302,12 @@ def _answers() -> _Json:
             "attributes whose marginal distribution is wanted, by commas; all numbers without it",
         ),
         "given": ({"type": "string"}, "attributes for each of whose values the distribution of `of` is wanted"),
+        "between": (
+            {"type": "array", "items": {"type": "string"}},
+            "two numbers, such as `20,40`: the share of users between them, and their mean, for attributes with a "
+            "range. With names, such as `age=20,40`, as often as there are numbers: the share of users of whom all "
+            "are between theirs",
+        ),
         "series": ({"type": "string"}, "one series, such as an estimate, by its name"),
         "since": ({"type": "string"}, "earliest start of a window: ISO 8601, or milliseconds since 1970"),
         "until": ({"type": "string"}, "latest end of a window, likewise"),

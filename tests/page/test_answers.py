@@ -7,17 +7,21 @@ import io
 import json
 from collections.abc import AsyncIterator
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote
 
 import aiohttp
 import pyarrow.parquet
 import pytest
+from multidict import MultiDict
 
+from stream_ldp.page.answers import Query, find
 from stream_ldp.page.history import History
 from stream_ldp.page.server import PageServer
+from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.rows import COLUMNS, rows_of
 from tests.client.examples import of_minute
 from tests.paths import REPOSITORY
+from tests.views.examples import of_workers
 
 KNOWN = {"care-survey": {"kind": "records"}, "empty": {"kind": "sets"}}
 PATH = "/v1/collections/care-survey/answers"
@@ -97,6 +101,9 @@ async def test_csv_and_parquet_have_the_same_rows_as_json(client: aiohttp.Client
         ("format=xml", "format is one of json, csv, parquet"),
         ("limit=0", "limit is a number from 1 to 1000"),
         ("given=bathing", "given needs of"),
+        ("between=20,20", "between: 20,20: expected two numbers, the smaller one first, such as 20,40"),
+        ("between=1,2&of=mobility&given=bathing", "leave out `given`"),
+        ("between=20,40", "this answer has no numbers with a `range`"),
         ("of=mobilty", "'mobilty' is not an attribute of this estimate; did you mean 'mobility'?"),
     ],
 )
@@ -106,6 +113,52 @@ async def test_a_query_that_means_nothing_is_refused(client: aiohttp.ClientSessi
         refused = await response.json()
     assert refused["reason"] == "bad_query"
     assert detail in refused["detail"]
+
+
+async def test_the_share_of_users_between_numbers_is_that_of_the_answer() -> None:
+    answer, path = of_workers(), "/v1/collections/work/answers"
+    ranges = {"age": (20.0, 40.0), "hours": (35.0, 45.0)}
+    page = PageServer(History({"work": {"kind": "views"}}), host="127.0.0.1", port=0)
+    await page.start()
+    page.show(answer)
+    async with aiohttp.ClientSession(page.url) as session:
+
+        async def asked(query: str, path: str = path) -> tuple[int, Any]:
+            async with session.get(f"{path}?{query}") as response:
+                return response.status, await response.json()
+
+        for query, cells in (
+            ("between=age=20,40&between=hours=35,45", answer.within(ranges)),
+            ("between=age=20,40&between=hours=35,45&of=sex", answer.within(ranges, of=["sex"])),
+            ("between=20,40&of=hours", answer.between(20.0, 40.0, of=["hours"])),
+        ):
+            status, document = await asked(query)
+            expected = [(cell.estimate, cell.standard_error) for cell in cells]
+            assert status == 200
+            assert [(row["estimate"], row["standard_error"]) for row in document["rows"]] == expected
+        for wrong, detail in (
+            ("between=nan,40", "between: nan,40: expected two numbers"),
+            ("between=age=40,20", "between: age=40,20: expected two numbers, the smaller one first"),
+            ("between=age=1,2&between=age=2,3", "age has a range already"),
+            ("between=ages=20,40", "'ages' is not an attribute of this estimate; did you mean 'age'?"),
+            ("between=sex=0,1", "'sex' has no `range`"),
+            ("between=age=1000,2000", "'age' is from 16 to 90"),
+        ):
+            status, document = await asked(wrong)
+            assert (status, document["reason"]) == (400, "bad_query")
+            assert detail in document["detail"]
+    await page.stop()
+
+
+async def test_the_next_page_has_the_same_ranges() -> None:
+    query = Query.parse(MultiDict([("between", "age=20,40"), ("between", "hours=35,45"), ("limit", "1")]))
+    history = History({"work": {"kind": "views"}})
+    answer = of_workers()
+    for start in (0, 10_000):
+        history.add(answer.model_copy(update={"window": WindowBounds(start_ms=start, end_ms=start + 10_000)}))
+    following = find(history, "work", query).next
+    assert following is not None
+    assert parse_qs(following)["between"] == ["age=20,40", "hours=35,45"]
 
 
 async def test_a_collection_that_is_not_shown_is_not_found_and_one_without_answers_has_no_rows(

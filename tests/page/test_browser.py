@@ -41,6 +41,7 @@ from tests.service.harness import SURVEY, JointDeployment
 from tests.strings import examples as strings
 from tests.views.examples import collection_of as collection_of_views
 from tests.views.examples import estimated as estimated_from_views
+from tests.views.examples import of_workers
 
 KNOWN = {"care-survey": {"kind": "records"}, "films": {"kind": "sets"}}
 
@@ -85,8 +86,9 @@ async def page(tab: Page) -> AsyncIterator[Page]:
     await tab.set_viewport_size({"width": 1280, "height": 720})
     tab.remove_listener("pageerror", failed)
     tab.remove_listener("console", said)
-    # What a test does to the server, the browser says itself.
-    assert [each for each in problems if "ERR_CONNECTION_REFUSED" not in each and "503" not in each] == []
+    # What a test does to the server, and what the server refuses, the browser says itself.
+    expected = ("ERR_CONNECTION_REFUSED", "status of 503", "status of 400")
+    assert [each for each in problems if not any(part in each for part in expected)] == []
 
 
 @asynccontextmanager
@@ -182,6 +184,25 @@ def assert_spreads(shown: list[str], values: NDArray[np.float64], errors: NDArra
     """Hold texts like `0.10 ± 0.02` to numbers, up to the half of a last digit of 0.001."""
     found = np.array([[float(part) for part in each.split(" ± ")] for each in shown])
     np.testing.assert_allclose(found, np.stack([values.ravel(), errors.ravel()], axis=1), atol=0.00051)
+
+
+async def test_the_share_of_users_between_two_numbers_is_asked_for_on_the_page(page: Page) -> None:
+    answer = of_workers()
+    async with served(known={"work": {"kind": "views"}}) as server:
+        server.show(answer)
+        await page.goto(server.url)
+        asked = page.locator("figure").filter(has_text="Users between two numbers")
+        for name, number in (("#between-0-from", "20"), ("#between-0-to", "40"), ("#between-1-from", "35")):
+            await asked.locator(name).fill(number)
+            await asked.locator(name).press("Tab")
+        (cell,) = answer.within({"age": (20.0, 40.0), "hours": (35.0, 100.0)})
+        await expect(asked.locator("dt")).to_have_text("20 to 40, 35 to 100")
+        await expect(asked.locator("dd")).to_have_text(re.compile(rf"^{cell.estimate:.3f}"))
+        server.show(answer)
+        await expect(asked.locator("#between-0-to")).to_have_value("40")
+        await asked.locator("#between-0-to").fill("10")
+        await asked.locator("#between-0-to").press("Tab")
+        await expect(asked.locator(".warning")).to_contain_text("the smaller one first")
 
 
 async def test_a_distribution_has_a_band_and_quantiles_with_their_intervals(page: Page) -> None:

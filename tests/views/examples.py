@@ -117,3 +117,9 @@ def workers(count: int, seed: int = 1) -> Table:
     table["0"], table["1"] = np.clip([[53], [45]] + np.array([[12], [14]]) * drawn.T, [[16], [0]], [[90], [100]])
     table["2"] = rng.random(count) < 1 / (1 + np.exp(-drawn[:, 0]))
     return table
+
+
+def of_workers(count: int = 4_000) -> Estimate:
+    """The estimate of both numbers and the list from the answers of so many workers."""
+    collection = numbers_of()
+    return solved(collection, collection.series[1], sums_of(collection.questions, workers(count)))

@@ -1,5 +1,6 @@
 // Joint distributions of records.
 import { BANDS, BOUNDS, INTERVALS, bars, clock, epsilon, figure, heatMap, lifetime, lines, shown, spread, table } from "./draw.js";
+import { between } from "./between.js";
 import { plain } from "./plain.js";
 
 const MAX_ROWS = 64;
@@ -117,7 +118,7 @@ export const records = {
       found.push(figure("Over the windows", lines("Most frequent cells over the windows", tracks), { wide: true, note: BANDS,
         data: table("windows", ["window ends", ...tracks.map((track) => track.name)], past.map(([time, values, spreads]) => [clock(new Date(time)), ...order.map((cell) => spread(values[cell], spreads[cell]))])) }));
     }
-    return found;
+    return [...found, ...between(answer, (answer.numbers ?? []).map(({ attribute, cells: bounds }) => ({ attribute, range: [bounds[0], bounds.at(-1)] })))];
   },
 };
 

@@ -1,5 +1,6 @@
 // Frequencies and means of attributes of which each user was asked about one.
 import { BANDS, INTERVALS, band, bars, clock, el, epsilon, figure, lifetime, lines, ranges, shown, spread, table, whole } from "./draw.js";
+import { between } from "./between.js";
 import { plain } from "./plain.js";
 
 const TRACKS = 6;
@@ -102,6 +103,7 @@ export const sampled = {
             times.map((time, index) => [clock(new Date(time)), ...tracks.map((track) => spread(track.points[index][1], track.points[index][2]))])) }));
       }
     }
-    return found;
+    const numbers = answer.attributes.filter(({ estimate }) => estimate?.distribution);
+    return [...found, ...between(answer, numbers.map(({ attribute, estimate }) => ({ attribute, range: estimate.range })))];
   },
 };

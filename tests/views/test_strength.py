@@ -43,3 +43,10 @@ def test_an_attribute_of_one_value_depends_on_nothing() -> None:
     found = shown(np.zeros((1, 2)), 1e4, (margin, np.array([0.3, 0.7])))
     assert found.freedom == 0
     assert np.isfinite(learnt([found]).square).all()
+
+
+def test_chance_in_many_pairs_at_once_is_hardly_believed() -> None:
+    kept = [learnt(pairs(136, strength=0.0, information=1e4, seed=seed)).kept.mean() for seed in range(20)]
+    # By the likeliest weights alone, they are 0.012 and 0.034.
+    assert np.mean(kept) < 0.009
+    assert max(kept) < 0.025

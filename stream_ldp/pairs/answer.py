@@ -49,7 +49,7 @@ class KeyEstimate(MessagePart):
     standard_error: Error = Field(description="of the raw share: noise, and the sampling of users")
     projected: Probability = Field(description="the nearest possible share")
     mean: KeyMean | None = Field(
-        default=None, description="null where the share is not above 0 by 1.96 standard errors: nobody may hold it"
+        default=None, description="null where the share is not above 0 by 2.58 standard errors: nobody may hold it"
     )
 
 

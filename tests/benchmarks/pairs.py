@@ -1,6 +1,6 @@
 """Measure key-value data against the published mechanisms: their errors by formula, and ours by formula and measured.
 
-python -m tests.benchmarks.pairs [--users 100000] [--repeats 10]
+python -m tests.benchmarks.pairs [--users 50000] [--repeats 2000]
 
 PCKV is by unary encoding and by k-RR with its amplification (Gu et al., 2020, sections 4 and 5), PrivKV the first
 iteration of PrivKVM (Ye et al., 2019), which asks about any key, held or not, and halves epsilon.
@@ -17,19 +17,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pairs.collection import PairsCollection
 from stream_ldp.pairs.question import excludes, variance_of_share
 from stream_ldp.pairs.solve import pairs_of
 from stream_ldp.questions.answers import gathered
-from stream_ldp.questions.asking import asked_sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
-
-    from stream_ldp.questions.questions import Table
 
 
 def composed(of_key: float, of_number: float) -> float:
@@ -114,17 +110,21 @@ def population(shape: str, keys: int) -> tuple[NDArray[np.float64], NDArray[np.f
     return shares / shares.sum(), 0.8 * means
 
 
-def people(shape: str, users: int, keys: int, random: np.random.Generator) -> Table:
-    """Draw users who hold up to four keys each."""
+def counts(collection: PairsCollection, shape: str, users: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """Draw the sums of the reports of users who hold up to four keys each.
+
+    Each report is of a user drawn from the population, so that reports are independent, and alike.
+    """
+    question, keys = collection.question, len(collection.keys.names)
+    assert question.excludes, "a report supports more than one value: reports are no draws of one"
     chances, means = population(shape, keys)
-    table = np.full((users, keys), np.nan)
-    for _ in range(DRAWS):
-        held = random.choice(keys, users, p=chances)
-        table[np.arange(users), held] = (means[held] + random.normal(0, 0.1, users)).clip(-1, 1)
-    found: NDArray[np.void] = np.empty(users, dtype=[(str(place), "<f8") for place in range(keys)])
-    for place in range(keys):
-        found[str(place)] = table[:, place]
-    return found
+    drawn = (1 - (1 - chances) ** DRAWS) / DRAWS
+    of_ends = np.stack([drawn * (0.5 - means / 2), drawn * (0.5 + means / 2)], axis=1).ravel()
+    empty = question.randomizer.counters - 2 * keys
+    p, q = question.randomizer.support
+    sent = q + (p - q) * np.concatenate([of_ends, np.full(empty, (1 - of_ends.sum()) / empty)])
+    # The number of answers to a question precedes their sums.
+    return np.concatenate([[users], random.multinomial(users, sent / sent.sum())])
 
 
 def measured(*, users: int, repeats: int) -> Iterator[str]:
@@ -138,9 +138,7 @@ def measured(*, users: int, repeats: int) -> Iterator[str]:
             shares, means = 1 - (1 - chances) ** DRAWS, means / 2 + 0.5
             rows = []
             for repeat in range(repeats):
-                random = np.random.default_rng(repeat)
-                table = people(shape, users, keys, random)
-                sums = asked_sums(collection.questions, table, entropy=SeededEntropy(repeat), at_once=2**14)
+                sums = counts(collection, shape, users, np.random.default_rng(repeat))
                 found = pairs_of(gathered(collection.questions, [(1.0, sums)])[0])
                 off, told = found.frequency - shares, ~np.isnan(found.mean)
                 of_mean, errors = (found.mean - means)[told], found.mean_error[told]
@@ -164,8 +162,8 @@ def measured(*, users: int, repeats: int) -> Iterator[str]:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--users", type=int, default=100_000)
-    parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument("--users", type=int, default=50_000)
+    parser.add_argument("--repeats", type=int, default=2_000)
     given = parser.parse_args()
     for line in (*formulas(), "", *measured(users=given.users, repeats=given.repeats)):
         sys.stdout.write(line + "\n")

@@ -94,6 +94,10 @@ class MergeStep:
         next_round(self.collection, answer)
         return answer
 
+    def solve_unless_withheld(self) -> Answer | None:
+        """Solve the task, or return None if there are too few users; see `solve`."""
+        return None if self.is_withheld() else self.solve()
+
     def skip(self, merge: Merge) -> None:
         """Let the merge go on without an answer."""
         merge.skip(self.task.series.name, self.end_ms)

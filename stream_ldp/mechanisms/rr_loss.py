@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from functools import lru_cache
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.odds import loss_of, would_do
@@ -16,6 +17,7 @@ from stream_ldp.mechanisms.privacy_loss import PRECISION, likelihood_ratio, roun
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
 
 
+@lru_cache(maxsize=256)
 def rr_epsilon(*, flip: float, response: tuple[float, float], neighbours: int, reports: float) -> float:
     """Return epsilon, in nats, of `reports` reports of one constant record; never rounded down.
 

@@ -8,6 +8,7 @@ other time to run.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -52,12 +53,14 @@ class Provisionals:
     """The provisional answers of one series. Times are seconds of one clock that never goes back.
 
     skipped: number of times that a window with new reports was left out of a round, for want of time.
+    seconds: time that the last solve took; infinite before the first.
     """
 
     def __init__(self, merge: Merge, series: Series, *, now: float) -> None:
         """Begin without answers; a round may begin at once."""
         self.series = series
         self.skipped = 0
+        self.seconds = math.inf
         self._merge = merge
         self._every_s = series.every_ms / 1_000
         self._allowance = Allowance(share=SHARE, period_s=self._every_s, now=now)
@@ -99,6 +102,7 @@ class Provisionals:
 
     def answer(self, task: WindowTask[Any, Any], *, seconds: float, now: float) -> None:
         """Note that a task was solved, by a solve that took so long."""
+        self.seconds = seconds
         self._answered[task.window_ms] = task.reports
         # The first solve of a process has imports in it, of seconds that no other takes: it says nothing of the rest.
         if self._has_answered:

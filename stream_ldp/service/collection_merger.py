@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.topic_identity import TopicIdentity
     from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.service.metrics import Metrics
-    from stream_ldp.service.solver import Solved, Solver
+    from stream_ldp.service.solver import Solver
 
 T = TypeVar("T")
 
@@ -61,6 +61,10 @@ log = logging.getLogger(__name__)
 
 #: Seconds for one final answer, after which the worker is not ready: 2^17 cells take a minute.
 LATE_SECONDS = 120.0
+
+#: Seconds of provisional answers that are solved in one turn, and published together: each turn costs a thread, and
+#: each write a round trip, which take as long as a small solve. A final hardly waits so long for the turn to end.
+TOGETHER_SECONDS = 0.1
 
 #: Rows that are handed to the producer at a time: about half a megabyte.
 ROWS_AT_ONCE = 1_000
@@ -341,17 +345,20 @@ class CollectionMerger:
 
     # Publishing.
 
-    async def _solve(self, step: MergeStep) -> Solved[Answer]:
-        name, task = self._collection.name, step.task
-        with span("solve", collection=name, series=task.series.name, reports=task.reports):
+    async def _solve(self, step: MergeStep) -> Answer:
+        task = step.task
+        with span("solve", collection=self._collection.name, series=task.series.name, reports=task.reports):
             solved = await self._computed(self._solver.work(self._collection, task, step.solve), task)
-        fit_of = kind_of(self._collection).fit
-        if fit_of is not None and solved.made.status is Status.ANSWERED:
-            fit = fit_of(solved.made)
+        self._observe_fit(solved.made)
+        return solved.made
+
+    def _observe_fit(self, answer: Answer) -> None:
+        name, fit_of = self._collection.name, kind_of(self._collection).fit
+        if fit_of is not None and answer.status is Status.ANSWERED:
+            fit = fit_of(answer)
             self._metrics.merge.em_iterations.labels(name).observe(fit.iterations)
             self._metrics.merge.em_starts.labels(name, fit.start).inc()
             self._metrics.merge.estimates_certified.labels(name, str(fit.certified).lower()).inc()
-        return solved
 
     async def _computed(self, work: Awaitable[T], task: WindowTask[Any, Any]) -> T:
         """Wait for what is computed of a window.
@@ -364,9 +371,14 @@ class CollectionMerger:
         try:
             return await work
         except Exception as error:
-            name = self._collection.name
-            self._metrics.solve.solve_failures.labels(name, type(error).__name__).inc()
-            raise _CannotSolve(f"{task.series.name} of the window of {task.window_ms} ms") from error
+            raise self._failure(error, task) from error
+
+    def _failure(self, error: Exception, task: WindowTask[Any, Any]) -> _CannotSolve:
+        """Count what was raised where something of a window was computed, and wrap it."""
+        self._metrics.solve.solve_failures.labels(self._collection.name, type(error).__name__).inc()
+        failure = _CannotSolve(f"{task.series.name} of the window of {task.window_ms} ms")
+        failure.__cause__ = error
+        return failure
 
     def _unsolved(self, task: WindowTask[Any, Any], error: _CannotSolve) -> Unsolved:
         start_ms = task.window_ms
@@ -400,7 +412,7 @@ class CollectionMerger:
             return None
         series = step.task.series
         with span("answer", root=True, collection=self._collection.name, series=series.name):
-            answer = (await self._solve(step)).made
+            answer = await self._solve(step)
             offset = await self._finals.publish_once(series, answer)
         if offset is None:
             await self._follow_up()
@@ -458,15 +470,46 @@ class CollectionMerger:
         )
 
     async def _publish_provisional(self, provisionals: list[Provisionals]) -> bool:
-        """Publish a provisional answer if one is due, unless of too few users; note those that are left out.
+        """Publish provisional answers that are due, but of too few users; note those that are left out.
 
         Returns:
             Whether one was due, so that there may be another.
         """
+        due = self._due_provisionals(provisionals)
+        if not due:
+            return False
         name = self._collection.name
+        tasks = [task for _, task in due]
+        series = ", ".join(task.series.name for task in tasks)
+        with span("solve", collection=name, series=series, reports=sum(task.reports for task in tasks)):
+            found = await self._solver.work_together(
+                self._collection,
+                [(task, MergeStep(collection=self._collection, task=task).solve_unless_withheld) for task in tasks],
+            )
+        answers = []
+        for (provisional, task), solved in zip(due, found, strict=True):
+            seconds = 0.0
+            if isinstance(solved, Exception):
+                # Its final, if that cannot be computed either, says so until somebody looks at it.
+                log.warning("%s: cannot be computed: %s", name, self._unsolved(task, self._failure(solved, task)))
+            elif solved.made is not None:
+                seconds = solved.seconds
+                answers.append(solved.made)
+                self._observe_fit(solved.made)
+            provisional.answer(task, seconds=seconds, now=time.monotonic())
+        await asyncio.gather(*(self._finals.publish_provisional(answer, self._producer) for answer in answers))
+        return True
+
+    def _due_provisionals(self, provisionals: list[Provisionals]) -> list[tuple[Provisionals, WindowTask[Any, Any]]]:
+        """List the tasks that are due, and that are solved within a moment, or one that takes longer."""
+        name, seconds = self._collection.name, 0.0
+        due: list[tuple[Provisionals, WindowTask[Any, Any]]] = []
         for provisional in provisionals:
+            if due and seconds + provisional.seconds > TOGETHER_SECONDS:
+                continue
             before = provisional.skipped
-            task = provisional.next(now=time.monotonic())
+            # What is due within the moment goes along, or each would have a turn to itself forever.
+            task = provisional.next(now=time.monotonic() + (TOGETHER_SECONDS if due else 0.0))
             if provisional.skipped > before:
                 self._metrics.merge.provisionals_skipped.labels(name).inc(provisional.skipped - before)
                 if not before:
@@ -475,21 +518,10 @@ class CollectionMerger:
                         "%g s: make it longer, or ask for fewer cells",
                         *(name, provisional.series.name, 100 * SHARE, provisional.series.every_ms / 1_000),
                     )
-            if task is None:
-                continue
-            seconds = 0.0
-            step = MergeStep(collection=self._collection, task=task)
-            try:
-                if not await self._is_withheld(step):
-                    solved = await self._solve(step)
-                    await self._finals.publish_provisional(solved.made, self._producer)
-                    seconds = solved.seconds
-            except _CannotSolve as error:
-                # Its final, if that cannot be computed either, says so until somebody looks at it.
-                log.warning("%s: cannot be computed: %s", name, self._unsolved(task, error))
-            provisional.answer(task, seconds=seconds, now=time.monotonic())
-            return True
-        return False
+            if task is not None:
+                due.append((provisional, task))
+                seconds += provisional.seconds
+        return due
 
     async def _follow_up(self) -> None:
         """Publish what follows from the newest finals on the log; their publisher may have died before."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from stream_ldp.pipeline.solve_queue import Job, SolveQueue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.window_task import WindowTask
@@ -63,13 +63,25 @@ class Solver:
 
         It is given up if this is cancelled while it waits; once it has begun, it is made to its end, for nobody.
         """
-        series = task.series
-        place = collection.name, series.name
+        (found,) = await self.work_together(collection, [(task, work)])
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    async def work_together(
+        self, collection: Collection, works: Sequence[tuple[WindowTask[Any, Any], Callable[[], T]]]
+    ) -> list[Solved[T] | Exception]:
+        """Make something of each of several tasks, or nothing, one after the other in one turn; see `work`.
+
+        Returns:
+            What was made of each, or what that raised.
+        """
+        tasks = [task for task, _ in works]
         job = Job(
             collection=collection.name,
-            final=task.final,
-            expected_s=self._seconds.get(place, 0.0),
-            patience_s=series.every_ms / 1_000,
+            final=any(task.final for task in tasks),
+            expected_s=sum(self._seconds.get((collection.name, task.series.name), 0.0) for task in tasks),
+            patience_s=min(task.series.every_ms for task in tasks) / 1_000,
         )
         turn = self._turns[job] = asyncio.get_running_loop().create_future()
         queued_at = time.monotonic()
@@ -81,10 +93,12 @@ class Solver:
             self._end(job)
             raise
         self._metrics.solve_wait.labels(collection.name).observe(time.monotonic() - queued_at)
-        solved = await self._on_thread(job, work)
-        self._seconds[place] = solved.seconds
-        self._metrics.solve_duration.labels(collection.name).observe(solved.seconds)
-        return solved
+        found = await self._on_thread(job, [work for _, work in works])
+        for task, each in zip(tasks, found, strict=True):
+            if not isinstance(each, Exception) and each.made is not None:
+                self._seconds[collection.name, task.series.name] = each.seconds
+                self._metrics.solve_duration.labels(collection.name).observe(each.seconds)
+        return found
 
     def _begin(self) -> None:
         """Let all whose turn it is begin."""
@@ -106,30 +120,30 @@ class Solver:
         self._queue.remove(job)
         self._begin()
 
-    async def _on_thread(self, job: Job, work: Callable[[], T]) -> Solved[T]:
-        """Do some work on a thread of its own, which does not keep the process from ending."""
+    async def _on_thread(self, job: Job, works: Sequence[Callable[[], T]]) -> list[Solved[T] | Exception]:
+        """Do some works on a thread of their own, which does not keep the process from ending."""
         loop = asyncio.get_running_loop()
-        result: asyncio.Future[Solved[T]] = loop.create_future()
+        result: asyncio.Future[list[Solved[T] | Exception]] = loop.create_future()
 
-        def end(solved: Solved[T] | None, error: BaseException | None) -> None:
+        def end(found: list[Solved[T] | Exception], error: BaseException | None) -> None:
             self._end(job)
             if result.cancelled():
                 return
-            if solved is not None:
-                result.set_result(solved)
-            elif error is not None:
+            if error is None:
+                result.set_result(found)
+            else:
                 result.set_exception(error)
 
         def run() -> None:
-            solved, failure = None, None
+            found: list[Solved[T] | Exception] = []
+            failure = None
             try:
                 _lower_priority()
-                began = time.monotonic()
-                solved = Solved(made=work(), seconds=time.monotonic() - began)
-            except BaseException as error:  # noqa: BLE001  raised where the answer is awaited
+                found.extend(map(_timed, works))
+            except BaseException as error:  # noqa: BLE001  raised where the answers are awaited
                 failure = error
             if not loop.is_closed():
-                loop.call_soon_threadsafe(end, solved, failure)
+                loop.call_soon_threadsafe(end, found, failure)
 
         threading.Thread(target=run, name=f"solve-{job.collection}", daemon=True).start()
         return await result
@@ -141,6 +155,15 @@ class Solver:
         ):
             for final, kind in ((True, "final"), (False, "provisional")):
                 gauge.labels(kind).set(sum(job.final is final for job in jobs))
+
+
+def _timed(work: Callable[[], T]) -> Solved[T] | Exception:
+    """Do some work, and return what it has made, or what it has raised."""
+    began = time.monotonic()
+    try:
+        return Solved(made=work(), seconds=time.monotonic() - began)
+    except Exception as error:  # noqa: BLE001  it is of this work alone
+        return error
 
 
 def _lower_priority() -> None:

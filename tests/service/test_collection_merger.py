@@ -180,6 +180,36 @@ async def test_a_window_of_too_few_users_does_not_hold_up_the_provisional_answer
     assert [each.topic for each in published.records] == ["stream-ldp.rare.provisional"], "where no finals are"
 
 
+async def test_provisional_answers_that_are_due_together_are_solved_in_one_turn(
+    published: Published, reports_topics: ReportsTopics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stream_ldp.merge_step.solve", quick_answer)
+    document = JointCollection.parse(SURVEY.format(name="many").replace("500ms", "100ms")).model_dump(mode="json")
+    (spec,) = document["estimates"]
+    document["estimates"] = [{**spec, "name": name} for name in ("one", "two", "three")]
+    collection, metrics = JointCollection.model_validate(document), Metrics(["many"])
+    merger = Merger(
+        [collection],
+        settings=Settings.load(),
+        producer=published,  # type: ignore[arg-type]
+        writers=published.writer,
+        cluster=reports_topics,  # type: ignore[arg-type]
+        metrics=metrics,
+    )
+    await merger.take_over(set(range(64)))
+    async with asyncio.timeout(SOON):
+        for reports in (1, 2):
+            counted = partial(reports, collection=collection, spec=collection.estimates[0], end=10 + reports)
+            await read(merger, collection, counted)
+            while len(published.records) < 3 * reports:
+                await asyncio.sleep(0.001)
+    await merger.on_stop()
+    value = metrics.registry.get_sample_value
+    solves, turns = (f"stream_ldp_solve_{each}_seconds_count" for each in ("duration", "wait"))
+    # At first it is not known how long each takes.
+    assert [value(each, {"collection": "many"}) for each in (solves, turns)] == [6, 4]
+
+
 async def test_a_window_without_reports_is_said_counted_and_logged_and_the_next_final_follows_it(
     merger: Merger, published: Published, caplog: pytest.LogCaptureFixture
 ) -> None:

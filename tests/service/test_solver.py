@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -129,6 +130,20 @@ async def test_what_a_solve_raises_reaches_whoever_asked_and_the_next_one_has_it
     with pytest.raises(ZeroDivisionError, match="a bug"):
         await solver.work(SMALL, task(SMALL), broken)
     assert (await asyncio.wait_for(solved(solver, SMALL), SOON)).made.reports == 0
+
+
+async def test_works_of_one_turn_are_made_in_order_and_one_that_fails_spoils_no_other(metrics: Metrics) -> None:
+    def broken() -> int:
+        raise ZeroDivisionError("a bug")
+
+    numbers = count(1)
+    solver = Solver(metrics=metrics.solve, places=1)
+    works = (lambda: next(numbers), broken, lambda: next(numbers))
+    first, failed, last = await solver.work_together(SMALL, [(task(SMALL, final=False), each) for each in works])
+    assert [each.made for each in (first, last) if not isinstance(each, Exception)] == [1, 2]
+    assert isinstance(failed, ZeroDivisionError)
+    assert metrics.registry.get_sample_value("stream_ldp_solve_wait_seconds_count", {"collection": "small"}) == 1
+    assert metrics.registry.get_sample_value("stream_ldp_solve_duration_seconds_count", {"collection": "small"}) == 2
 
 
 async def test_a_question_that_is_given_up_gives_its_turn_to_the_next(

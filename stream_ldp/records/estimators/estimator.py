@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Support
     from stream_ldp.pipeline.statistics import RowCounts
     from stream_ldp.records.estimators.patterns import FloatArray
-    from stream_ldp.records.estimators.problem import FitMethod
+    from stream_ldp.records.estimators.problem import Fit, FitMethod
     from stream_ldp.records.estimators.temporal import Recurrence
 
 #: Standard error of a probability about which nothing is known: the largest possible standard deviation.
@@ -123,16 +123,17 @@ class Estimator:
             likelihood=likelihood,
             prior=Prior.learn(likelihood, factor=factor),
         )
-        alone = self._solved(problem, start, independence=_independence(problem))
+        independence, alone = _independence(problem), self.fit.fit(problem, start)
         if recurrence is None:
-            return alone
-        return self._learnt(problem, alone, start, past=past, recurrence=recurrence, factor=factor)
+            return self._solution(problem, alone, independence)
+        return self._learnt(problem, alone, start, independence, past=past, recurrence=recurrence, factor=factor)
 
     def _learnt(
         self,
         problem: Problem,
-        alone: Solution,
+        alone: Fit,
         start: FloatArray | None,
+        independence: Independence,
         *,
         past: Past | None,
         recurrence: Recurrence,
@@ -141,7 +142,7 @@ class Estimator:
         """Estimate with the previous windows as a prior; alone if there are none, or they add nothing."""
         window = problem.prior
         filtered = None if past is None else filter_window(past, window, recurrence)
-        solution, users, combined = alone, 0.0, None
+        users, combined = 0.0, None
         known = None if past is None or not alone.prior_users else past.population
         if filtered is None or filtered.drift.jumped:
             left, known = first_past(window, recurrence, None if filtered is None else filtered.drift.evidence), None
@@ -156,16 +157,18 @@ class Estimator:
                 users = (worth - 1.0) * window.moments.reports
                 known = population.moved(known, filtered.drift.variance * recurrence.elapsed)
         if known is not None:
-            solution = self._solved(population.of_users(problem, known), start, independence=alone.independence)
-            errors = population.standard_error(problem, known, solution.joint)
-            solution = replace(solution, standard_error=errors)
+            of_users = population.of_users(problem, known)
+            found = self.fit.fit(of_users, start)
+            errors = population.standard_error(problem, known, found.joint)
+            solution = self._solution(of_users, found, independence, errors=errors)
             fitted = self.fit.fit(population.of_population(problem, known), solution.joint)
             known = population.updated(problem, known, fitted.joint)
         else:
-            if combined is not None:
-                solution = self._solved(
-                    combined.problem, alone.joint if start is None else start, independence=alone.independence
-                )
+            if combined is None:
+                solution = self._solution(problem, alone, independence)
+            else:
+                found = self.fit.fit(combined.problem, alone.joint if start is None else start)
+                solution = self._solution(combined.problem, found, independence)
                 solution = replace(solution, log_likelihood=problem.likelihood.log_likelihood(solution.joint))
             known = population.estimated(
                 problem, solution.joint, solution.standard_error, returning=recurrence.returning
@@ -179,11 +182,16 @@ class Estimator:
         )
         return replace(solution, temporal=temporal)
 
-    def _solved(self, problem: Problem, start: FloatArray | None, *, independence: Independence) -> Solution:
-        fit = self.fit.fit(problem, start)
+    def _solution(
+        self, problem: Problem, fit: Fit, independence: Independence, *, errors: FloatArray | None = None
+    ) -> Solution:
+        """Describe a fit.
+
+        errors: the standard error of each cell, if it is not that of the fit.
+        """
         return Solution(
             joint=fit.joint,
-            standard_error=standard_error(problem, fit),
+            standard_error=standard_error(problem, fit) if errors is None else errors,
             method=self.method,
             stop=self.stop,
             iterations=fit.iterations,

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from copy import copy
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -154,7 +155,7 @@ class Evidence:
         errors: FloatArray = known + doubt * shown / N
         return errors
 
-    @property
+    @cached_property
     def _posterior(self) -> FloatArray:
         log_posterior = self._log_ratio + self._log_prior
         weights: FloatArray = np.exp(log_posterior - log_posterior.max())

@@ -122,13 +122,14 @@ class Prior:
         errors = np.zeros(likelihood.sizes)
         if len(attributes) >= 3:
             errors[basis.order >= 3] = joint.errors(last=True)
-        for which, level in [*(((j,), level) for j, level in enumerate(marginals)), *pairs.items()]:
+        for which, level in pairs.items():
             place = _varying(len(attributes), *which)
             variances[place] = level.variance
             errors[place] = level.errors(last=level is joint).reshape(errors[place].shape)
         of_shares = []
         for j, (level, own) in enumerate(zip(marginals, basis.attributes, strict=True)):
             place = _varying(len(attributes), j)
+            variances[place] = level.variance
             of_own = Moments(moments.reports, moments.means[place], moments.squares[place])
             fitted = replace(level, evidence=level.evidence.in_basis(own, of_own))
             of_shares.append(ShareErrors.of(level.objective.likelihood, own.marginal, variance=level.variance))

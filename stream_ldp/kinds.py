@@ -263,6 +263,7 @@ def solve(collection: Collection, task: WindowTask[Any, Any]) -> Answer:
 
     answer: Answer = kind_of(collection).solve(collection, task)
     answer = answer.with_liars(moved(leverages_of(collection), series=answer.series, reports=answer.reports))
+    answer = answer.with_sources(task.sources)
     if collection.rotate is not None:
         answer = answer.with_turns(w_event_of(collection))
     silent_until_ms = task.silent_until_ms

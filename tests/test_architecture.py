@@ -37,6 +37,7 @@ def test_the_floors_of_the_architecture_are_those_that_imports_are_held_to() -> 
 #: why the class does not answer for itself there: what is tested comes from outside, or is one of the two things that
 #: a log or a notation may have. Anywhere else a test stands where a seam is missing: a method belongs on the class.
 TYPE_TESTS = {
+    "cli/record_description.py: CutOff": "a record of the partials topic may be a decision of the merge",
     "cli/record_description.py: Saved": "a record of the partials topic is a partial, a watermark or saved",
     "cli/record_description.py: Partial": "a record of the partials topic is a partial or a watermark",
     "cli/subject.py: Mechanism": "a mechanism in one word is of records or of one value",
@@ -45,9 +46,11 @@ TYPE_TESTS = {
     "deferred.py: Deferred": "a table has objects and places of objects",
     "kafka/fetching.py: _Result": "aiokafka keeps results and failures in one place",
     "mechanisms/frequency_oracle.py: FrequencyOracle": "an audit is given any randomizer; only oracles take sets",
+    "pipeline/merging.py: CutOff": "a record of the partials topic may be a decision of the merge",
     "pipeline/merging.py: Watermark": "a record of the partials topic is a partial or a watermark",
     "pipeline/quarantine.py: Saved": "a record of the partials topic is a partial, a watermark or saved",
     "pipeline/quarantine.py: Watermark": "a record of the partials topic is a partial or a watermark",
+    "pipeline/quarantine.py: Partial": "a record of the partials topic is a partial or a watermark",
     "pipeline/restoring.py: Saved": "a record of the partials topic is a partial, a watermark or saved",
     "pipeline/restoring.py: Partial": "a record of the partials topic is a partial or a watermark",
     "sets/collection.py: ItemSets": "applications give sets or a table of them",

@@ -27,6 +27,7 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
 from stream_ldp.service.diagnosis import Diagnosis, Facts, GroupFacts, Severity, diagnose
 from stream_ldp.service.groups import groups_left_behind
+from stream_ldp.service.windows_log import partials_log
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -51,14 +52,14 @@ READ = frozenset({Operation.READ})
 LOG_APPEND_TIME = 1
 
 
-@with_settings((*TOPICS, "group"))
+@with_settings((*TOPICS, "group", "region", "regions"))
 def doctor(
     files: CollectionsOrNames,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as one JSON array.")] = False,
     settings: Settings,
 ) -> None:
-    """Examine brokers, topics, access, registry, clocks, groups and packages, and write nothing.
+    """Examine brokers, topics, access, registry, clocks, groups, regions and packages, and write nothing.
 
     The exit status is 1 if there is a problem. Warnings, and checks that would have to write, leave it 0.
     """
@@ -97,7 +98,9 @@ async def _facts(settings: Settings, collections: Mapping[str, Collection]) -> F
             settings, {place: ends for place, ends in bounds.items() if place.topic in readable}, asked_ms=asked_ms
         )
         groups, hidden_groups = await _groups(cluster, settings, collections.values(), bounds)
+        partials = settings.topic_names.partials
         return Facts(
+            heard=await _heard(settings, collections.values()) if partials in readable and settings.regions else {},
             brokers=await cluster.size(),
             topics=topics,
             hidden=hidden,
@@ -171,6 +174,18 @@ async def _groups(
         behind = sum(end - committed.get(place, begin) for place, (begin, end) in ends.items())
         groups[collection.name] = GroupFacts(members=members, behind=behind)
     return groups, hidden
+
+
+async def _heard(settings: Settings, collections: Iterable[Collection]) -> dict[str, dict[str, int]]:
+    """Return the furthest watermark of each region that is on the partials topic, by the collection's name."""
+    heard: dict[str, dict[str, int]] = {each.name: {} for each in collections}
+    for collection in collections:
+        regions = heard[collection.name]
+        async for entry in partials_log(collection.name, settings=settings):
+            mark = entry.watermark_of(collection.fingerprint.hex())
+            if mark is not None and mark.time_ms is not None:
+                regions[mark.region] = max(mark.time_ms, regions.get(mark.region, mark.time_ms))
+    return heard
 
 
 async def _clocks(

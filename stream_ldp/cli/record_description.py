@@ -11,7 +11,7 @@ from stream_ldp.kafka.unreadable import fault_of
 from stream_ldp.kinds import chunk_class, kind_of
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.answer import moment
-from stream_ldp.pipeline.partials import Partial, decode
+from stream_ldp.pipeline.partials import CutOff, Partial, decode
 from stream_ldp.pipeline.problem import problem_of
 from stream_ldp.pipeline.rows import COLUMNS
 from stream_ldp.pipeline.saved_panes import Saved
@@ -108,13 +108,24 @@ def _batch(value: bytes, collection: Collection, layouts: Mapping[bytes, Layout]
 
 def _partial(value: bytes) -> Description:
     record = decode(value)
+    if isinstance(record, CutOff):
+        until = time_text(record.time_ms)
+        what = f"a cut-off: windows of {record.collection} up to {until} are closed without region {record.region}"
+        return what, {
+            "collection": record.collection,
+            "region": record.region,
+            "fingerprint": record.fingerprint,
+            "passed": {str(partition): time_text(time_ms) for partition, time_ms in record.passed},
+        }
     said: dict[str, Any] = {
         "collection": record.collection,
+        **({"region": record.region} if record.region else {}),
         "source_partition": record.partition,
         "generation": record.generation,
         "fingerprint": record.fingerprint,
     }
-    named = f"partition {record.partition} of {record.collection}"
+    place = f"partition {record.partition} of {record.collection}"
+    named = f"{place} in region {record.region}" if record.region else place
     if isinstance(record, Saved):
         return f"{record.sort} that are saved of windows of {named} that are open, for its next owner", said
     if not isinstance(record, Partial):
@@ -123,8 +134,8 @@ def _partial(value: bytes) -> Description:
         return f"a watermark: {named} is complete up to {time_text(record.time_ms)}", said
     pane = f"{time_text(record.pane_ms)}/{time_text(record.pane_ms + record.pane_length_ms)}"
     what = (
-        f"counts of {quantity(record.counts.reports, 'report')} on {', '.join(record.of)} in {pane}, from partition "
-        f"{record.partition} of {record.collection} before offset {record.end}"
+        f"counts of {quantity(record.counts.reports, 'report')} on {', '.join(record.of)} in {pane}, from {named} "
+        f"before offset {record.end}"
     )
     return what, said | {"segment": record.segment}
 

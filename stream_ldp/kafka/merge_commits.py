@@ -56,7 +56,11 @@ async def last_merge(cluster: Cluster, settings: Settings, collection: Collectio
         return None
     offset, metadata = commits[partials]
     return MergeCheckpoint.parse(
-        answers=commits[answers][0], partials=offset, metadata=metadata, collection=collection
+        answers=commits[answers][0],
+        partials=offset,
+        metadata=metadata,
+        collection=collection,
+        regions=settings.region_names,
     )
 
 

@@ -19,6 +19,7 @@ from pydantic_settings import BaseSettings, InitSettingsSource, SettingsConfigDi
 from stream_ldp.collection import milliseconds
 from stream_ldp.kafka.group_names import GroupNames
 from stream_ldp.kafka.redaction import hide_secrets
+from stream_ldp.kafka.regions import checked_region, waits_of
 from stream_ldp.kafka.security import SaslMechanism, SecurityProtocol
 from stream_ldp.kafka.settings_sources import (
     ENVIRONMENT_PREFIX,
@@ -150,6 +151,16 @@ class Settings(BaseSettings):
     )
     partials_partitions: int = Field(
         default=4, ge=1, description="Partitions of the partials topic; at most so many workers share the merging."
+    )
+    region: str = Field(
+        default="",
+        description="Name of the region whose brokers these are, where several count: letters, digits and hyphens. "
+        "Its workers count, and merge only where `regions` is set.",
+    )
+    regions: str = Field(
+        default="",
+        description="Regions whose counts are merged here, separated by commas, with the longest time that windows "
+        "wait for one that is behind the others: eu=60s,us=5m. They wait for one without a time as long as it takes.",
     )
     group: str = Field(
         default_factory=lambda known: str(known.get("topic_prefix", "")),
@@ -342,6 +353,17 @@ class Settings(BaseSettings):
             raise ValueError(f"{part!r} must have 1 to {MAX_PREFIX} characters, the first a letter or digit")
         return part
 
+    @field_validator("region")
+    @classmethod
+    def _is_a_region(cls, region: str) -> str:
+        return region and checked_region(region)
+
+    @field_validator("regions")
+    @classmethod
+    def _are_regions(cls, regions: str) -> str:
+        waits_of(regions)
+        return regions
+
     @field_validator("allowed_hosts")
     @classmethod
     def _hosts_are_bare_names(cls, hosts: str) -> str:
@@ -407,6 +429,14 @@ class Settings(BaseSettings):
         return self
 
     @model_validator(mode="after")
+    def _home_is_a_region(self) -> Self:
+        if self.regions and not self.region:
+            raise ValueError("regions are given without region: say which of them this one is")
+        if self.regions and self.region not in (waits := waits_of(self.regions)):
+            raise ValueError(f"region {self.region!r} is not among regions, {', '.join(waits)}: add it")
+        return self
+
+    @model_validator(mode="after")
     def _secrets_are_kept(self) -> Self:
         files = [name for name in _SECRET_FILES if getattr(self, name) is not None]
         if self.tls_cert_file is not None and self.tls_key_file is None:
@@ -418,6 +448,21 @@ class Settings(BaseSettings):
             if problem := shared_secret(getattr(self, name)):
                 raise ValueError(f"{name} ({flag(name)}, {variable(name)}): {problem}")
         return self
+
+    @property
+    def merges(self) -> bool:
+        """Whether workers merge here; those of a region that is not the home only count."""
+        return bool(self.regions) or not self.region
+
+    @property
+    def region_waits(self) -> dict[str, float | None]:
+        """Seconds that windows wait for each region, by its name; None for as long as it takes. Empty without any."""
+        return waits_of(self.regions)
+
+    @property
+    def region_names(self) -> tuple[str, ...]:
+        """The regions that are merged here, the home first; a single empty one where there are none."""
+        return (self.region, *(name for name in self.region_waits if name != self.region))
 
     @property
     def sends_in_the_clear(self) -> str:

@@ -75,6 +75,33 @@ class Status(StrEnum):
     """Nobody reported in the window, or in any of the windows that its bounds span: there is nothing to answer."""
 
 
+class RegionState(StrEnum):
+    """How much of a window's reports from a region is in an answer."""
+
+    WHOLE = "whole"
+    """All that came in time."""
+    CUT_OFF = "cut-off"
+    """What had arrived when the window was closed without the region, which was behind the others."""
+    OPEN = "open"
+    """What has been counted so far: the region has not closed the window yet."""
+
+
+class RegionPart(MessagePart):
+    """The part of a region in an answer, where several regions count."""
+
+    region: str
+    state: RegionState
+    reports: Count | None = Field(
+        description="number of its reports counted in the window; null for all regions if any has fewer than "
+        "min_reports"
+    )
+
+    def __str__(self) -> str:
+        """Say it in a few words."""
+        reports = "" if self.reports is None else f"{quantity(self.reports, 'report')}, "
+        return f"{self.region}: {reports}{self.state}"
+
+
 class WindowBounds(MessagePart):
     """Event time of the window: start included, end excluded, milliseconds since 1970-01-01 UTC."""
 
@@ -215,6 +242,12 @@ class AnswerMessage(Message):
     schema_version: Literal[1] = 1
     collection: str
     fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
+    sources: tuple[RegionPart, ...] | None = Field(
+        default=None,
+        exclude_if=lambda sources: sources is None,
+        description="what the brokers of each region have of the window, the home first; left out where there are no "
+        "regions",
+    )
 
     if TYPE_CHECKING:  # Where these stand among its fields is up to each kind.
         window: WindowBounds
@@ -324,6 +357,10 @@ class AnswerMessage(Message):
         """Say what liars can have moved, beside its numbers."""
         return self.model_copy(update={"liars": liars})
 
+    def with_sources(self, sources: tuple[RegionPart, ...] | None) -> Self:
+        """Say what each region has counted."""
+        return self.model_copy(update={"sources": sources})
+
     def with_turns(self, w_event: WEvent) -> Self:
         """Say what turns bound, where it says what reports reveal."""
         part: PrivacyPart | None = getattr(self, "privacy", None)
@@ -364,6 +401,7 @@ class Answer(Protocol):
     reports: number of reports counted in the window, each once.
     plausibility: whether the reports look honest; None where nothing can be tested.
     liars: what few users who send crafted reports can have moved.
+    sources: what each region has counted; None where there are no regions.
     key: record key, as `answer_key` makes it.
     """
 
@@ -426,7 +464,12 @@ class Answer(Protocol):
 
     def within(self, ranges: Mapping[str, tuple[float, float]], *, of: Sequence[str] = ()) -> Iterable[Cell]: ...
 
+    @property
+    def sources(self) -> tuple[RegionPart, ...] | None: ...
+
     def with_liars(self, liars: tuple[Moved, ...]) -> Self: ...
+
+    def with_sources(self, sources: tuple[RegionPart, ...] | None) -> Self: ...
 
     def with_turns(self, w_event: WEvent) -> Self: ...
 

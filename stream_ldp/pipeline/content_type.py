@@ -36,6 +36,8 @@ PARTIAL_VERSION = 1
 
 #: A partial or a watermark.
 PARTIAL = _headers("partial", version=PARTIAL_VERSION)
+#: A further header of what only the next owner of a source partition needs: a mirror to another region leaves it out.
+STAYS = ("stays-in-region", b"1")
 #: What the name of a collection means.
 REGISTRATION = _headers("registration", version=1, suffix="+json")
 #: A cell of a final answer as a flat row.

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Self
 from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stream_ldp.collection import Collection
 
 #: Bytes of the digest of a collection's file, which two versions of one file have in common by chance alone.
@@ -25,32 +27,45 @@ class MergeCheckpoint:
     partials: offset, in the collection's partition of the partials topic, of the first record that is needed.
     forgotten_before_ms: start of the first pane that an undecided or later window needs; event time in milliseconds.
         Of earlier panes some partials may come after `partials` and others before.
+    regions: names of the regions that it waits for; a single empty one where there are none.
     """
 
     answers: int
     partials: int
     forgotten_before_ms: int
+    regions: tuple[str, ...] = ("",)
 
     def metadata(self, collection: Collection) -> str:
         """Encode what the offsets do not say as the metadata of a commit."""
-        return json.dumps({"forgotten_before_ms": self.forgotten_before_ms, "collection": file_digest(collection)})
+        fields = {"forgotten_before_ms": self.forgotten_before_ms, "collection": file_digest(collection)}
+        return json.dumps(fields if self.regions == ("",) else {**fields, "regions": self.regions})
 
     @classmethod
-    def parse(cls, *, answers: int, partials: int, metadata: str, collection: Collection) -> Self | None:
-        """Decode a commit; None if the collection's file has changed since, or if another release has made it.
+    def parse(
+        cls,
+        *,
+        answers: int,
+        partials: int,
+        metadata: str,
+        collection: Collection,
+        regions: Sequence[str] = ("",),
+    ) -> Self | None:
+        """Decode a commit; None if the collection's file or the regions have changed, or another release has made it.
 
-        What a new series or another memory needs may have been forgotten.
+        What a new series, another memory or a region that is new needs may have been forgotten.
         """
         try:
             fields = dict(json.loads(metadata))
-            if fields["collection"] != file_digest(collection):
+            if fields["collection"] != file_digest(collection) or fields.get("regions", [""]) != list(regions):
                 return None
             forgotten_before_ms = operator.index(fields["forgotten_before_ms"])
         except (ValueError, KeyError, TypeError, RecursionError):
             return None
         if not FIRST_MS <= forgotten_before_ms <= LAST_MS:
             return None
-        return cls(answers=answers, partials=partials, forgotten_before_ms=forgotten_before_ms)
+        return cls(
+            answers=answers, partials=partials, forgotten_before_ms=forgotten_before_ms, regions=tuple(regions)
+        )
 
 
 def file_digest(collection: Collection) -> str:

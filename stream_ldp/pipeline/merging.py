@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
+from stream_ldp.pipeline.answer import RegionPart, RegionState
+from stream_ldp.pipeline.late_partials import LatePartials
+from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint, file_digest
 from stream_ldp.pipeline.newest_finals import NewestFinals
-from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
-from stream_ldp.pipeline.source_watermarks import SourceWatermarks
+from stream_ldp.pipeline.partials import CutOff, Partial, PartialError, Watermark
+from stream_ldp.pipeline.region_watermarks import ForeignSource, RegionWatermarks
 from stream_ldp.pipeline.topic_identity import TopicIdentity
 from stream_ldp.pipeline.undecided import UndecidedWindows
 from stream_ldp.pipeline.window_task import WindowTask
@@ -24,11 +26,13 @@ from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS, closes_at, panes_of, 
 from stream_ldp.pipeline.wire import MAX_REPORTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from stream_ldp.collection import Collection, Series
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.layout import Layout
+    from stream_ldp.pipeline.partials import MergeRecord
+    from stream_ldp.pipeline.source import Source
     from stream_ldp.pipeline.statistics import Statistic, Tally
 
 #: Number of statistics whose form is known at a time: more than a collection has series, or open rounds.
@@ -53,18 +57,22 @@ class _Held(NamedTuple):
 class Merge:
     """The windows of one collection."""
 
-    def __init__(self, collection: Collection, *, partitions: int) -> None:
+    def __init__(self, collection: Collection, *, partitions: int, regions: Sequence[str] = ("",)) -> None:
         """Begin without partials.
 
-        partitions: number of source partitions; a window is final when each of them has closed it.
+        partitions: number of source partitions of the home; a window is final when each of them has closed it.
+        regions: names of the regions that count, the home first, whose brokers the merge is connected to. Of the
+            partitions of others, it hears by their watermarks.
         """
         self.collection = collection
+        self.late = LatePartials()
         self._fingerprint = collection.fingerprint.hex()
-        self._watermarks = SourceWatermarks(partitions=partitions)
+        self._file = file_digest(collection)
+        self._watermarks = RegionWatermarks(regions, partitions=partitions)
         self._topic_id = ""
         self._finals = NewestFinals(collection)
-        # By pane and statistic: the partial of each source partition and segment.
-        self._panes: dict[int, dict[tuple[str, ...], dict[tuple[int, int], _Held]]] = {}
+        # By pane and statistic: the partial of each source and segment.
+        self._panes: dict[int, dict[tuple[str, ...], dict[tuple[Source, int], _Held]]] = {}
         self._starts: list[int] = []  # starts of the panes, ascending
         # By statistic: a tally of its form, and the layout of the reports that it counts.
         self._forms: dict[tuple[str, ...], tuple[Tally, Layout]] = {}
@@ -83,14 +91,23 @@ class Merge:
         return self._fingerprint
 
     @property
+    def regions(self) -> RegionWatermarks:
+        """The watermarks of the source partitions, by region."""
+        return self._watermarks
+
+    @property
     def partitions(self) -> int:
-        """Number of source partitions."""
-        return self._watermarks.partitions
+        """Number of source partitions of the home."""
+        return self._watermarks.home.partitions
 
     @property
     def topic(self) -> TopicIdentity:
         """The reports topic, as far as it is known here."""
         return TopicIdentity(id=self._topic_id, partitions=self.partitions)
+
+    def has(self, source: Source) -> bool:
+        """Decide whether there is a source partition, as far as is known."""
+        return source.region in self._watermarks and source.partition < self._watermarks[source.region].partitions
 
     def widen(self, topic: TopicIdentity) -> None:
         """Close no further window before all partitions that the reports topic has now.
@@ -99,11 +116,11 @@ class Merge:
         `stream_ldp.pipeline.closed_so_far`.
         """
         self._topic_id = topic.id
-        self._watermarks.widen(topic.partitions)
+        self._watermarks.home.widen(topic.partitions)
 
     @property
     def watermark_ms(self) -> int | None:
-        """Event time, in milliseconds, that every source partition has passed; None until each has a watermark."""
+        """Event time, in milliseconds, that all has passed that windows wait for; None until it has."""
         return self._watermarks.time_ms
 
     @property
@@ -121,6 +138,7 @@ class Merge:
             answers=min(self._finals.offsets(self._series), default=0),
             partials=min(chain(held, self._watermarks.offsets), default=0),
             forgotten_before_ms=self._forgotten_before,
+            regions=self._watermarks.names,
         )
 
     def resume(self, checkpoint: MergeCheckpoint) -> None:
@@ -133,12 +151,14 @@ class Merge:
         for oldest in list(self._forms)[:-_FORMS]:
             del self._forms[oldest]
 
-    def apply(self, record: Partial | Watermark, *, offset: int = 0) -> None:
+    def apply(self, record: MergeRecord, *, offset: int = 0) -> None:
         """Take a record of the partials topic into account.
 
         offset: that of the record, in the collection's partition of the topic; see `checkpoint`.
 
         Raises:
+            ForeignSource: it is of a region that the merge does not wait for, or promises windows of another version
+                of the collection's file.
             PartialError: it was made for another collection, for a partition that the topic does not have, or for a
                 pane that no window has; it is of a time that nobody can write down; or its counts are not those of
                 any reports.
@@ -148,16 +168,24 @@ class Merge:
                 f"a partial of fingerprint {record.fingerprint} cannot be merged into collection "
                 f"{self.collection.name!r} of fingerprint {self._fingerprint}"
             )
-        if record.partition >= self.partitions:
+        watermarks = self._watermarks.find(record)
+        if isinstance(record, CutOff):
+            self._cut_off(record, offset)
+        elif watermarks is self._watermarks.home and record.partition >= self.partitions:
             raise PartialError(
                 f"a partial of source partition {record.partition}, but the reports topic has "
                 f"{self.partitions} partitions"
             )
-        if isinstance(record, Watermark):
-            if record.time_ms is not None and not FIRST_MS <= record.time_ms <= LAST_MS:
-                raise PartialError(f"a watermark of {record.time_ms} ms, beyond the years 1 to 9999")
-            self._advance(record, offset)
-            return
+        elif watermarks.is_of_topic(record.generation):  # else it is made again, and its reports are others
+            if isinstance(record, Watermark):
+                self._advance(record, offset)
+            elif watermarks.leaves_out(record.partition, self._closes_at(record.pane_ms)):
+                self.late.add(record)
+            else:
+                self._hold(record, offset)
+
+    def _hold(self, record: Partial, offset: int) -> None:
+        """Hold a partial, unless it is of a pane that nobody needs, or one that reaches as far is held."""
         if record.pane_length_ms != self.collection.window.pane_ms or (
             self._forgotten_before is not None and record.pane_ms < self._forgotten_before
         ):
@@ -178,18 +206,41 @@ class Merge:
             raise PartialError(f"a partial of {'/'.join(record.of)} whose counts are not those of any reports to it")
         if layout is not None and not layout.takes(np.array([record.pane_ms])).all():
             raise PartialError(f"a partial of {'/'.join(record.of)} in a pane in which nobody reports to it")
+        # A watermark has said that there is this partition, perhaps before the first record that is read.
+        self._watermarks[record.region].widen(record.partition + 1)
         if record.pane_ms not in self._panes:
             self._panes[record.pane_ms] = {}
             insort(self._starts, record.pane_ms)
         sources = self._panes[record.pane_ms].setdefault(record.of, {})
-        held = sources.setdefault((record.partition, record.segment), _Held(record, offset))
+        held = sources.setdefault((record.source, record.segment), _Held(record, offset))
         if (held.partial.generation, held.partial.end) < (record.generation, record.end):
-            sources[record.partition, record.segment] = _Held(record, offset)
+            sources[record.source, record.segment] = _Held(record, offset)
         self._stale[record.pane_ms] = None
+
+    def _cut_off(self, record: CutOff, offset: int) -> None:
+        """Leave a region out of what it has not closed by now."""
+        _require_time(record.time_ms)
+        self._watermarks[record.region].cut_off(record, offset=offset)
+        closed = self._starts[: self._number_closed(record.time_ms)]
+        self._stale |= dict.fromkeys(closed)
+        for partial, _ in chain.from_iterable(
+            held.values() for pane in closed for held in self._panes[pane].values()
+        ):
+            if partial.region == record.region:
+                self.late.expect(partial)
 
     def _advance(self, record: Watermark, offset: int) -> None:
         """Note that a generation closed panes; this may invalidate, or validate, what another counted in them."""
-        moved = self._watermarks.advance(record, offset=offset)
+        _require_time(record.time_ms)
+        if record.region and record.file != self._file:
+            raise ForeignSource(
+                f"a watermark of region {record.region!r}, which counts another version of the collection's file "
+                "-> register the same file in all regions"
+            )
+        watermarks = self._watermarks[record.region]
+        if watermarks is not self._watermarks.home:
+            watermarks.follow(record)
+        moved = watermarks.advance(record, offset=offset)
         if moved is not None:
             before_ms, after_ms = moved
             first = 0 if before_ms is None else self._number_closed(before_ms)
@@ -233,16 +284,16 @@ class Merge:
         """Decide whether all windows of a pane have their final answers."""
         return all(self._undecided.is_decided(pane, series) for series in self._series)
 
-    def closed_by(self, partition: int, pane: int) -> int | None:
+    def closed_by(self, source: Source, pane: int) -> int | None:
         """Return the generation that closed a pane of a source partition, as far as is known; None if none did."""
-        return self._watermarks.closed_by(partition, self._closes_at(pane))
+        return self._watermarks.closed_by(source, self._closes_at(pane))
 
-    def needs_watermark(self, partition: int, generation: int) -> bool:
+    def needs_watermark(self, source: Source, generation: int) -> bool:
         """Decide whether counts of a generation would be valid if it, and not a later one, had closed their pane."""
         return any(
-            partial.partition == partition and partial.generation == generation
+            partial.source == source and partial.generation == generation
             for pane, statistics in self._panes.items()
-            if (self.closed_by(partition, pane) or 0) > generation and not self.is_decided(pane)
+            if (self.closed_by(source, pane) or 0) > generation and not self.is_decided(pane)
             for sources in statistics.values()
             for partial, _ in sources.values()
         )
@@ -289,6 +340,7 @@ class Merge:
             windows=((1.0, ()),),
             before=before,
             silent_until_ms=silent_until_ms,
+            sources=self._sources_of(start, silent_until_ms, of=None),
         )
 
     def _due(self, series: Series) -> tuple[int, int | None] | None:
@@ -374,7 +426,37 @@ class Merge:
                 for weight, start in ((1.0, window_ms), *self.collection.windows_before(window_ms))
             ),
             before=before,
+            sources=self._sources_of(window_ms, window_ms + self.collection.window.size_ms, of=of),
         )
+
+    def _sources_of(self, start_ms: int, end_ms: int, *, of: tuple[str, ...] | None) -> tuple[RegionPart, ...] | None:
+        """Say what each region has counted of a statistic from one pane to another; None where there are no regions.
+
+        If any has counted fewer reports than the file asks for users of an answer, no number of reports is told.
+        """
+        names = self._watermarks.names
+        if names == ("",):
+            return None
+        panes = range(start_ms, end_ms, self.collection.window.pane_ms)
+        reports = dict.fromkeys(names, 0)
+        for partial in chain.from_iterable(self._partials(pane, of) for pane in panes if pane in self._panes):
+            reports[partial.region] += int(partial.counts.reports)
+        told = min(reports.values()) >= self.collection.floor or self.collection.floor == 1
+        return tuple(
+            RegionPart(
+                region=name,
+                state=self._state_of(name, panes),
+                reports=reports[name] if told else None,
+            )
+            for name in names
+        )
+
+    def _state_of(self, region: str, panes: range) -> RegionState:
+        watermarks = self._watermarks[region]
+        first_ms, last_ms = self._closes_at(panes[0]), self._closes_at(panes[-1])
+        if watermarks.leaves_out_any(first_ms, last_ms):
+            return RegionState.CUT_OFF
+        return RegionState.WHOLE if watermarks.has_passed(last_ms) else RegionState.OPEN
 
     def newest_offset(self, window_ms: int) -> int:
         """Return the offset of the newest partial that an answer to a window may depend on; -1 if there is none."""
@@ -450,5 +532,11 @@ class Merge:
         if of is None:
             return
         for partial, _ in self._panes.get(pane, {}).get(of, {}).values():
-            if partial.generation >= (self.closed_by(partial.partition, pane) or 0):
+            if partial.generation >= (self.closed_by(partial.source, pane) or 0):
                 yield partial
+
+
+def _require_time(time_ms: int | None) -> None:
+    """Refuse the event time of a watermark, in milliseconds, that nobody can write down."""
+    if time_ms is not None and not FIRST_MS <= time_ms <= LAST_MS:
+        raise PartialError(f"a watermark of {time_ms} ms, beyond the years 1 to 9999")

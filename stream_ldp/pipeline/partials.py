@@ -6,6 +6,9 @@ Beside them are saved panes, which it writes for the next owner of a source part
 A partial is a pure function of a prefix of one source partition and of the idle advances that its owner has seen. So
 the furthest one of the latest owner replaces all others, and nothing is ever added twice. The key names the writer,
 so that compaction never drops a record in favour of an older one that a delayed worker wrote after it.
+
+Where several regions count, each with brokers of its own, a source is a partition of a region, and keys and values
+name both. See docs/decisions/17-regions.md.
 """
 
 from __future__ import annotations
@@ -19,9 +22,10 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from stream_ldp.errors import StreamLDPError
-from stream_ldp.pipeline.content_type import PARTIAL_VERSION
+from stream_ldp.pipeline.content_type import PARTIAL, PARTIAL_VERSION, Headers
 from stream_ldp.pipeline.problem import problem_of
 from stream_ldp.pipeline.saved_panes import Saved
+from stream_ldp.pipeline.source import Source, place_in_key, source_of
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts, RowTable, Statistic
 from stream_ldp.pipeline.topic_identity import UNASKED, TopicIdentity
 
@@ -44,7 +48,7 @@ class Partial:
     """The statistic of one pane, from one source partition.
 
     collection, fingerprint: name and fingerprint of the collection, the latter in hexadecimal.
-    partition: the source partition.
+    region, partition: the source partition, and the region whose brokers have it; see `Source`.
     generation: that of the ownership that counted it; see `stream_ldp.pipeline.source_checkpoint.Checkpoint`.
     pane_ms, pane_length_ms: start and length of the pane, event time in milliseconds.
     of: name of the statistic: the attributes whose rows are counted, or the phase and round whose reports are.
@@ -62,19 +66,33 @@ class Partial:
     segment: int
     end: int
     counts: Statistic
+    region: str = ""
 
     def key(self, *, writer: str) -> list[Any]:
-        return ["partial", self.collection, self.of, self.pane_ms, self.partition, self.segment, writer]
+        place = place_in_key(self.source)
+        return ["partial", self.collection, self.of, self.pane_ms, place, self.segment, writer]
+
+    @property
+    def source(self) -> Source:
+        """Its source."""
+        return Source(self.region, self.partition)
 
     @property
     def header(self) -> dict[str, Any]:
         return {
+            "partition": self.partition,
+            "epoch": self.generation,
             "pane": [self.pane_ms, self.pane_length_ms],
             "of": self.of,
             "segment": self.segment,
             "end": self.end,
             "statistic": _NAMES[type(self.counts)],
         }
+
+    @property
+    def headers(self) -> Headers:
+        """The headers of its record."""
+        return PARTIAL
 
     @property
     def payload(self) -> bytes:
@@ -91,10 +109,12 @@ class Watermark:
     """A promise of a source partition's owner: every partial of the panes closed by `time_ms` is on the log.
 
     collection, fingerprint: name and fingerprint of the collection, the latter in hexadecimal.
-    partition: the source partition.
+    region, partition: the source partition, and the region whose brokers have it; see `Source`.
     generation: that of the ownership that committed it.
     time_ms: event time, in milliseconds; None for no promise yet: no window is to be closed without the partition.
     topic: the reports topic as it was when the partition was taken over for the first time.
+    file: digest of the collection's file, where there are several regions: each is changed by itself, and a merge
+        takes no promise about other windows, or other questions, than its own.
     """
 
     collection: str
@@ -103,14 +123,27 @@ class Watermark:
     generation: int
     time_ms: int | None
     topic: TopicIdentity = UNASKED
+    region: str = ""
+    file: str = ""
 
     def key(self, *, writer: str) -> list[Any]:  # noqa: ARG002
-        return ["watermark", self.collection, self.partition, self.generation]
+        return ["watermark", self.collection, place_in_key(self.source), self.generation]
+
+    @property
+    def source(self) -> Source:
+        """Its source."""
+        return Source(self.region, self.partition)
 
     @property
     def header(self) -> dict[str, Any]:
         known = {} if self.topic == UNASKED else {"topic": self.topic.id, "partitions": self.topic.partitions}
-        return {"watermark": self.time_ms, **known}
+        known = {"partition": self.partition, "epoch": self.generation, "watermark": self.time_ms, **known}
+        return {**known, **({"file": self.file} if self.file else {})}
+
+    @property
+    def headers(self) -> Headers:
+        """The headers of its record."""
+        return PARTIAL
 
     @property
     def payload(self) -> bytes:
@@ -118,16 +151,62 @@ class Watermark:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class CutOff:
+    """A decision of the merge to close windows without a region that is behind: a record on the log like all others.
+
+    Partials of the region that come after it on the log are late for the panes that it closes. So whoever folds the
+    log again leaves out the same ones.
+
+    collection, fingerprint: name and fingerprint of the collection, the latter in hexadecimal.
+    region: the region that is left out.
+    time_ms: event time, in milliseconds, up to which it is.
+    passed: (partition, event time in milliseconds) of the region's watermarks that had come when it was decided:
+        what these have closed is whole, even where compaction has dropped them since.
+    """
+
+    collection: str
+    fingerprint: str
+    region: str
+    time_ms: int
+    passed: tuple[tuple[int, int], ...] = ()
+
+    def key(self, *, writer: str) -> list[Any]:  # noqa: ARG002
+        return ["cut-off", self.collection, self.region, self.time_ms]
+
+    @property
+    def header(self) -> dict[str, Any]:
+        return {"cut_off": self.time_ms, "passed": self.passed}
+
+    @property
+    def headers(self) -> Headers:
+        """The headers of its record."""
+        return PARTIAL
+
+    @property
+    def payload(self) -> bytes:
+        return b""
+
+    @property
+    def nbytes(self) -> int:
+        """Number of bytes in memory."""
+        return 0
+
+
+#: What a merge reads.
+MergeRecord = Partial | Watermark | CutOff
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class PartialKey:
     """The key of a partial or a watermark, which can be read even if the value cannot.
 
-    partition: the source partition.
+    source: the source partition.
     pane_ms, writer: start of the pane, and name of the ownership that counted it; None for a watermark.
     generation: that of the watermark; None for a partial.
     """
 
     collection: str
-    partition: int
+    source: Source
     pane_ms: int | None = None
     writer: str | None = None
     generation: int | None = None
@@ -139,18 +218,22 @@ _Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class _Header(BaseModel):
-    """The header of a value: from `watermark` on of a watermark, from `pane` on of a partial, last of saved panes."""
+    """The header of a value: of a watermark, a cut-off, a partial, or saved panes."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True, defer_build=True)
 
     version: int = 1
     collection: str
     fingerprint: str
-    partition: _Count
-    epoch: _Integer
+    region: str = ""
+    partition: _Count = 0
+    epoch: _Integer = 0
     watermark: _Integer | None = None
     topic: str = ""
     partitions: _Count = 0
+    file: str = ""
+    cut_off: _Integer = 0
+    passed: tuple[tuple[_Count, _Integer], ...] = ()
     pane: tuple[_Integer, _Integer] = (0, 0)
     of: tuple[str, ...] = ()
     segment: _Count = 0
@@ -159,8 +242,10 @@ class _Header(BaseModel):
     saved: str = ""
 
 
+_Place = int | tuple[str, int]
+
 _KEYS: TypeAdapter[tuple[Any, ...]] = TypeAdapter(
-    tuple[str, str, tuple[str, ...], int, int, int, str] | tuple[str, str, int, int],
+    tuple[str, str, tuple[str, ...], int, _Place, int, str] | tuple[str, str, _Place, int],
     config=ConfigDict(strict=True, defer_build=True),
 )
 
@@ -173,7 +258,7 @@ def partition_of(collection: str, *, partitions: int) -> int:
     return zlib.crc32(collection.encode()) % partitions
 
 
-def encode(record: Partial | Watermark | Saved, *, writer: str) -> tuple[bytes, bytes]:
+def encode(record: MergeRecord | Saved, *, writer: str) -> tuple[bytes, bytes]:
     """Encode a record as its key and value.
 
     Equal records have equal values, and a record replaces those with the same key. On the wire, a generation is
@@ -184,14 +269,13 @@ def encode(record: Partial | Watermark | Saved, *, writer: str) -> tuple[bytes, 
     header = {
         "collection": record.collection,
         "fingerprint": record.fingerprint,
-        "partition": record.partition,
-        "epoch": record.generation,
+        **({"region": record.region} if record.region else {}),
         **record.header,
     }
     return _json(record.key(writer=writer)), _json(header) + _SEPARATOR + record.payload
 
 
-def decode(value: bytes) -> Partial | Watermark | Saved:
+def decode(value: bytes) -> MergeRecord | Saved:
     """Decode the value of a record that `encode` has made.
 
     Raises:
@@ -209,16 +293,21 @@ def decode(value: bytes) -> Partial | Watermark | Saved:
     source: dict[str, Any] = {
         "collection": header.collection,
         "fingerprint": header.fingerprint,
-        "partition": header.partition,
-        "generation": header.epoch,
+        "region": header.region,
     }
-    if "watermark" in header.model_fields_set:
+    if "cut_off" in header.model_fields_set:
+        return CutOff(**source, time_ms=header.cut_off, passed=header.passed)
+    known, needed = header.model_fields_set, {"partition", "epoch"}
+    if "watermark" not in known and not header.saved:
+        needed |= {"pane", "of", "segment", "end", "statistic"}
+    if missing := needed - known:
+        raise PartialError(f"not a partial of this release: its header has no {', '.join(sorted(missing))}")
+    source |= {"partition": header.partition, "generation": header.epoch}
+    if "watermark" in known:
         topic = TopicIdentity(id=header.topic, partitions=header.partitions)
-        return Watermark(**source, time_ms=header.watermark, topic=topic)
+        return Watermark(**source, time_ms=header.watermark, topic=topic, file=header.file)
     if header.saved:
         return Saved(**source, sort=header.saved, payload=payload)
-    if missing := {"pane", "of", "segment", "end", "statistic"} - header.model_fields_set:
-        raise PartialError(f"not a partial of this release: its header has no {', '.join(sorted(missing))}")
     try:
         counts = _STATISTICS[header.statistic].from_bytes(payload)
     except (ValueError, KeyError, IndexError, struct.error) as error:
@@ -239,10 +328,10 @@ def decode_key(key: bytes | None) -> PartialKey | None:
     """Decode a record key that `encode` has made; None for any other, and for what no merge needs."""
     try:
         match _KEYS.validate_json(key or b""):
-            case ("partial", collection, _, pane_ms, partition, _, writer):
-                return PartialKey(collection=collection, partition=partition, pane_ms=pane_ms, writer=writer)
-            case ("watermark", collection, partition, generation):
-                return PartialKey(collection=collection, partition=partition, generation=generation)
+            case ("partial", collection, _, pane_ms, place, _, writer):
+                return PartialKey(collection=collection, source=source_of(place), pane_ms=pane_ms, writer=writer)
+            case ("watermark", collection, place, generation):
+                return PartialKey(collection=collection, source=source_of(place), generation=generation)
     except ValueError:
         pass
     return None

@@ -21,7 +21,16 @@ from typing import TYPE_CHECKING, Self
 
 from stream_ldp.pipeline.answer import final_of
 from stream_ldp.pipeline.newest_finals import kept_finals
-from stream_ldp.pipeline.partials import Partial, PartialError, PartialKey, Watermark, decode, decode_key
+from stream_ldp.pipeline.partials import (
+    MergeRecord,
+    Partial,
+    PartialError,
+    PartialKey,
+    Watermark,
+    decode,
+    decode_key,
+)
+from stream_ldp.pipeline.region_watermarks import ForeignSource
 from stream_ldp.pipeline.saved_panes import Saved
 
 if TYPE_CHECKING:
@@ -29,6 +38,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.answer import WindowBounds
     from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
     from stream_ldp.pipeline.merging import Merge
+    from stream_ldp.pipeline.source import Source
 
 #: What is wrong with a tombstone: compaction deletes the records with its key.
 NO_VALUE = "it has no value: something has deleted the record with its key"
@@ -52,7 +62,7 @@ class LogEntry:
     key: bytes | None
     value: bytes | None
     fault: str | None
-    record: Partial | Watermark | None = field(compare=False)
+    record: MergeRecord | None = field(compare=False)
     why: str | None = field(compare=False)
     about: PartialKey | None = field(compare=False)
     saved: Saved | None = field(compare=False, default=None)
@@ -148,8 +158,8 @@ class Quarantine:
         self._finals: dict[int, tuple[str, int, Unread]] = {}
         # By series: the starts of the windows of its newest finals that can be read.
         self._newest: dict[str, list[int]] = defaultdict(list)
-        # By source partition and generation: the name that the owner uses in keys.
-        self._writers: dict[tuple[int, int], str] = {}
+        # By source and generation: the name that the owner uses in keys.
+        self._writers: dict[tuple[Source, int], str] = {}
         self._unsolved: Unsolved | None = None
         # By topic: the offset before which all is released.
         self._released: dict[str, int] = {}
@@ -165,12 +175,14 @@ class Quarantine:
         if entry.record is not None:
             try:
                 merge.apply(entry.record, offset=entry.offset)
+            except ForeignSource as error:
+                return _unread(entry, str(error))
             except PartialError as error:
                 why = str(error)
         if why is None:
             self._learn(entry)
             return None
-        unread = Unread(topic=entry.topic, partition=entry.partition, offset=entry.offset, why=why)
+        unread = _unread(entry, why)
         if entry.damaged or self._is_about(entry, merge):
             self._partials[entry.offset] = entry, unread
         return unread
@@ -178,7 +190,7 @@ class Quarantine:
     @staticmethod
     def _is_about(entry: LogEntry, merge: Merge) -> bool:
         """Decide whether a record with its key belongs to the merge."""
-        if entry.about is None or entry.about.partition >= merge.partitions:
+        if entry.about is None or not merge.has(entry.about.source):
             return False
         if entry.record is not None and entry.record.fingerprint != merge.fingerprint:
             return False
@@ -188,8 +200,8 @@ class Quarantine:
         for offset, (other, _) in list(self._partials.items()):
             if other.key == entry.key and offset < entry.offset:
                 del self._partials[offset]
-        if entry.record is not None and entry.about is not None and entry.about.writer is not None:
-            self._writers[entry.record.partition, entry.record.generation] = entry.about.writer
+        if isinstance(entry.record, Partial) and entry.about is not None and entry.about.writer is not None:
+            self._writers[entry.about.source, entry.record.generation] = entry.about.writer
 
     def note_final(self, series: str, start_ms: int) -> None:
         """Note that a final answer of the log can be read."""
@@ -269,8 +281,12 @@ class Quarantine:
         if about is None:
             return True
         if about.pane_ms is None:
-            return merge.needs_watermark(about.partition, about.generation or 0)
-        closed_by = merge.closed_by(about.partition, about.pane_ms)
+            return merge.needs_watermark(about.source, about.generation or 0)
+        closed_by = merge.closed_by(about.source, about.pane_ms)
         if closed_by is None:
             return False  # More of it may come.
-        return self._writers.get((about.partition, closed_by), about.writer) == about.writer
+        return self._writers.get((about.source, closed_by), about.writer) == about.writer
+
+
+def _unread(entry: LogEntry, why: str) -> Unread:
+    return Unread(topic=entry.topic, partition=entry.partition, offset=entry.offset, why=why)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.pipeline.partials import Partial, Watermark
+from stream_ldp.pipeline.partials import Partial
 from stream_ldp.pipeline.saved_panes import Saved
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from stream_ldp.pipeline.partials import MergeRecord
     from stream_ldp.pipeline.saved_panes import PanesList, SavedPane, SavedPlace
     from stream_ldp.pipeline.statistics import Statistic
 
@@ -70,33 +71,38 @@ class RestoredPanes:
 class Restoring:
     """A restoring puts saved panes together again, from the records of the partials topic."""
 
-    def __init__(self, places: Mapping[int, SavedPlace], *, fingerprint: str, file: str) -> None:
+    def __init__(self, places: Mapping[int, SavedPlace], *, fingerprint: str, file: str, region: str = "") -> None:
         """Begin without records.
 
         places: of each source partition, what its last commit says.
         fingerprint, file: of the collection, in hexadecimal, and the digest of its file.
+        region: the region whose partitions these are.
         """
         self._places = places
         self._fingerprint = fingerprint
         self._file = file
+        self._region = region
         self._lists: dict[int, Saved] = {}
         self._hashes: dict[str, Saved] = {}
         # By source partition, generation, start of the pane, name and segment.
         self._partials: dict[int, dict[tuple[int, int, tuple[str, ...]], dict[int, Partial]]] = defaultdict(dict)
 
-    def take(self, record: Partial | Watermark | Saved) -> None:
+    def take(self, record: MergeRecord | Saved) -> None:
         """Take a record of the collection into account, in the order of the log."""
-        place = self._places.get(record.partition)
-        if place is None or record.fingerprint != self._fingerprint:
+        if record.region != self._region or record.fingerprint != self._fingerprint:
             return
         if isinstance(record, Saved):
-            digest = record.digest
+            place = self._places.get(record.partition)
+            if place is None:
+                return
             if record.sort == "hashes":
-                self._hashes[digest] = record
-            elif digest == place.digest:
+                self._hashes[record.digest] = record
+            elif record.digest == place.digest:
                 self._lists[record.partition] = record
-        elif isinstance(record, Partial) and record.end <= place.position:
-            self._take_partial(record)
+        elif isinstance(record, Partial):
+            place = self._places.get(record.partition)
+            if place is not None and record.end <= place.position:
+                self._take_partial(record)
 
     def _take_partial(self, partial: Partial) -> None:
         of = self._partials[partial.partition].setdefault((partial.generation, partial.pane_ms, partial.of), {})

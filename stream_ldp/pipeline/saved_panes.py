@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from pydantic import TypeAdapter
 
+from stream_ldp.pipeline.content_type import PARTIAL, STAYS, Headers
+from stream_ldp.pipeline.source import Source, place_in_key
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -98,7 +101,7 @@ _LIST = TypeAdapter(PanesList)
 class Saved:
     """A record of what is saved.
 
-    collection, fingerprint, partition, generation: see `stream_ldp.pipeline.partials.Partial`.
+    collection, fingerprint, region, partition, generation: see `stream_ldp.pipeline.partials.Partial`.
     sort: `hashes` for those of some batches that a pane has counted, u64 each, or `panes` for a list.
     """
 
@@ -108,6 +111,7 @@ class Saved:
     generation: int
     sort: str
     payload: bytes
+    region: str = ""
 
     @classmethod
     def of_hashes(cls, hashes: NDArray[np.uint64], **source: Any) -> Self:
@@ -137,11 +141,17 @@ class Saved:
 
     def key(self, *, writer: str) -> list[Any]:
         """An owner's later list replaces an earlier one, and no record of hashes replaces another."""
-        return [self.sort, self.collection, self.partition, writer if self.sort == "panes" else self.digest]
+        name = writer if self.sort == "panes" else self.digest
+        return [self.sort, self.collection, place_in_key(Source(self.region, self.partition)), name]
 
     @property
     def header(self) -> dict[str, Any]:
-        return {"saved": self.sort}
+        return {"partition": self.partition, "epoch": self.generation, "saved": self.sort}
+
+    @property
+    def headers(self) -> Headers:
+        """The headers of its record."""
+        return (*PARTIAL, STAYS) if self.region else PARTIAL
 
     @property
     def digest(self) -> str:

@@ -99,6 +99,7 @@ class SourcePartition:
         id_key: bytes = b"",
         save_records: int | None = None,
         log_end: int = 0,
+        region: str = "",
     ) -> None:
         """Begin at `checkpoint`, or at offset `start` if nothing is committed yet.
 
@@ -114,13 +115,14 @@ class SourcePartition:
         save_records: number of records, at most which the next owner has to read again, but for those that come
             between two flushes: so often, open panes are saved. None to save none.
         id_key: key of the hashes by which it remembers batches, secret from those who choose their ids.
+        region: the region whose brokers have the partition; see `stream_ldp.pipeline.source.Source`.
         generation: number of this ownership, unless that of the checkpoint is already as high. The time of day is a
             good choice: it is above all earlier ones, even if their commits have been deleted.
         """
         self._collection = collection
         self._fingerprint = collection.fingerprint.hex()
         self._layouts: dict[bytes, Layout] = {layout.fingerprint: layout}
-        self._partition = partition
+        self._region, self._partition = region, partition
         self._panes: dict[int, OpenPane] = {}
         self._checkpoint = (
             replace(
@@ -415,6 +417,7 @@ class SourcePartition:
             Partial(
                 collection=self._collection.name,
                 fingerprint=self._fingerprint,
+                region=self._region,
                 partition=self._partition,
                 generation=self._checkpoint.generation,
                 pane_ms=start,
@@ -476,6 +479,7 @@ class SourcePartition:
         source: dict[str, Any] = {
             "collection": self._collection.name,
             "fingerprint": self._fingerprint,
+            "region": self._region,
             "partition": self._partition,
             "generation": self._checkpoint.generation,
         }
@@ -510,10 +514,12 @@ class SourcePartition:
         return Watermark(
             collection=self._collection.name,
             fingerprint=self._fingerprint,
+            region=self._region,
             partition=self._partition,
             generation=checkpoint.watermark_generation,
             time_ms=checkpoint.watermark_ms,
             topic=checkpoint.topic,
+            file=file_digest(self._collection) if self._region else "",
         )
 
 

@@ -11,6 +11,7 @@ from stream_ldp.pipeline.statistics import merged
 
 if TYPE_CHECKING:
     from stream_ldp.collection.collection import Window
+    from stream_ldp.pipeline.answer import RegionPart
     from stream_ldp.pipeline.statistics import Statistic
 
 SeriesT = TypeVar("SeriesT", bound=Series)
@@ -28,6 +29,7 @@ class WindowTask(Generic[SeriesT, AnswerT]):
     before: the final answer that this one starts from; None if there is none.
     silent_until_ms: end of the last of some windows, of which this is the first, in which nobody reported; None for a
         window with reports.
+    sources: what each region has counted; None where there are no regions.
     """
 
     series: SeriesT
@@ -36,6 +38,7 @@ class WindowTask(Generic[SeriesT, AnswerT]):
     windows: tuple[tuple[float, tuple[Statistic, ...]], ...]
     before: AnswerT | None
     silent_until_ms: int | None = None
+    sources: tuple[RegionPart, ...] | None = None
 
     @property
     def reports(self) -> int:

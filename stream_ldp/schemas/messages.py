@@ -47,7 +47,7 @@ class _OfMessages(GenerateJsonSchema):
     """Generates the schema of what a model writes, where pydantic's own also allows for what it reads."""
 
     def model_schema(self, schema: core_schema.ModelSchema) -> dict[str, Any]:
-        """Require every field, allow no other, and describe them by the docstring."""
+        """Require every field that is never left out, allow no other, and describe them by the docstring."""
         found, model = super().model_schema(schema), schema["cls"]
         described = fields_of(model)
         for name, field in found.get("properties", {}).items():
@@ -56,7 +56,14 @@ class _OfMessages(GenerateJsonSchema):
             if values := _VALUES.get(f"{model.__name__}.{name}"):
                 field["enum"] = values
         found |= {"description": summary_of(model), "additionalProperties": False}
-        return found | ({"required": list(found["properties"])} if found.get("properties") else {})
+        properties = found.get("properties", {})
+        # What may be left out is left out where it says nothing: it is never null.
+        left_out = [name for name, field in model.model_fields.items() if field.exclude_if is not None]
+        for name in left_out:
+            said, _ = properties[name].pop("anyOf")
+            properties[name] = said | {"description": properties[name]["description"]}
+        required = [name for name in properties if name not in left_out]
+        return found | ({"required": required} if required else {})
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002  part of the hook
         """Set none: a field's name is its own title."""

@@ -29,8 +29,10 @@ from stream_ldp.kinds import kind_of
 from stream_ldp.merge_step import MergeStep, next_round, window_records
 from stream_ldp.pipeline.answer import Status, WindowBounds
 from stream_ldp.pipeline.merging import Merge
+from stream_ldp.pipeline.partials import encode, partition_of
 from stream_ldp.pipeline.provisionals import SHARE, Provisionals
 from stream_ldp.pipeline.quarantine import Quarantine, Unsolved
+from stream_ldp.pipeline.region_waits import RegionWaits
 from stream_ldp.pipeline.rows import published_rows
 from stream_ldp.service.dead_letters import unread_letter
 from stream_ldp.service.finals import Finals
@@ -78,6 +80,9 @@ HEARSAY_SECONDS, HEARSAY_WAIT_SECONDS = 5.0, 0.2
 HEARSAY_PAUSE_SECONDS = 60.0
 #: Seconds after which a window that could not be solved is tried again: what failed may have been the machine.
 UNSOLVED_SECONDS = 60.0
+
+#: Seconds between two looks at regions that windows may wait for.
+REGION_SECONDS = 1.0
 
 #: Forms of the reports topic, other than the present one, that watermarks name and nobody needs to ask about again.
 MAX_FORMER = 16
@@ -129,7 +134,9 @@ class CollectionMerger:
 
     def _begin_anew(self) -> None:
         """Begin without windows."""
-        self.merge = Merge(self._collection, partitions=0)
+        self.merge = Merge(self._collection, partitions=0, regions=self._settings.region_names)
+        self._regions = RegionWaits(self.merge, self._settings.region_waits)
+        self._without: list[str] = []
         self.committed: MergeCheckpoint | None = None
         self._quarantine = Quarantine(self._collection)
         settings, metrics = self._settings, self._metrics
@@ -201,6 +208,7 @@ class CollectionMerger:
         """Do what is to be done next, or wait until there is something."""
         self._wake.clear()
         await self._patiently(self._standstill.look)
+        await self._look_at_regions()
         held = await self._holding.look()
         if held and not self._quarantine.holding(self.merge):
             held = time.monotonic() < self._unsolved_at + UNSOLVED_SECONDS
@@ -223,6 +231,8 @@ class CollectionMerger:
                 await self._tidy_up()
             now = time.monotonic()
             waits = [COMMIT_SECONDS if self._moved else LOOK_SECONDS]
+            if self._settings.region_waits:
+                waits.append(REGION_SECONDS)
             waits += [
                 max(0.0, provisional.due_at - now) for provisional in provisionals if provisional.due_at is not None
             ]
@@ -230,6 +240,34 @@ class CollectionMerger:
                 waits.append(self._holding.release_seconds)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), min(waits))
+
+    async def _look_at_regions(self) -> None:
+        """Let windows go on without regions that they have waited for long enough: the record says so to all."""
+        if not self._settings.region_waits:
+            return
+        name, metrics = self._collection.name, self._metrics.merge
+        decided = self._regions.due(now=time.monotonic(), now_ms=time.time_ns() // 1_000_000)
+        if decided:
+            place = partition_of(name, partitions=self._settings.partials_partitions)
+            await self._producer.publish(
+                Record(topic=self._names.partials, key=key, value=value, partition=place, headers=each.headers)
+                for each in decided
+                for key, value in [encode(each, writer="")]
+            )
+        without = self._regions.cut_off
+        for region in set(without) - set(self._without):
+            log.warning(
+                "%s: windows go on without region %s, which is behind the others; its reports to them are late",
+                *(name, region),
+                extra={"collection": name, "region": region},
+            )
+        for region in set(self._without) - set(without):
+            log.info("%s: region %s is heard of again", name, region, extra={"collection": name, "region": region})
+        self._without = without
+        for region in self._settings.region_waits:
+            metrics.region_cut_off.labels(name, region).set(region in without)
+        for region, lag_ms in self._regions.lag_ms.items():
+            metrics.region_lag.labels(name, region).set(lag_ms / 1_000)
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
         return await patiently(ask, seconds=self._settings.outage_seconds)
@@ -266,8 +304,12 @@ class CollectionMerger:
 
     async def _take(self, entry: LogEntry) -> None:
         """Apply a record that has just been written; see `apply`."""
+        late = dict(self.merge.late.reports)
         unread = await self._fold(entry)
         self._wake.set()
+        for region, reports in self.merge.late.reports.items():
+            if more := reports - late.get(region, 0):
+                self._metrics.merge.region_reports_late.labels(self._collection.name, region).inc(more)
         if unread is None:
             return
         name = self._collection.name
@@ -278,7 +320,8 @@ class CollectionMerger:
 
     async def _fold(self, entry: LogEntry) -> Unread | None:
         """Apply a record; return it if it cannot be read."""
-        if (watermark := entry.watermark_of(self.merge.fingerprint)) is not None:
+        watermark = entry.watermark_of(self.merge.fingerprint)
+        if watermark is not None and watermark.region == self._settings.region:
             await self._hear_of(watermark.topic)
         self._applied = max(self._applied, entry.offset)
         self._moved = True

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from stream_ldp.collection import shown_duration
 from stream_ldp.kafka.access import Operation, Resource, Role, access_rules
 from stream_ldp.kafka.topics import topic_specs
+from stream_ldp.pipeline.answer import moment
 from stream_ldp.quantity import quantity
 from stream_ldp.service.preflight import create_command, registry_problems, topic_problems
 
@@ -67,6 +69,8 @@ class Facts:
     now_ms: the time of this machine just after that record was read, likewise.
     ahead_ms: the least time from that of this machine, before the cluster was asked, to the broker's time of a record
         that was written after it; None if none was written. The brokers' clock is at most as far ahead.
+    heard: event time, in milliseconds, of the furthest watermark of each region on the partials topic, by the name of
+        the collection and of the region; empty where nothing is merged from several.
     missing: the extra that brings a package that is not installed, by package.
     """
 
@@ -82,6 +86,7 @@ class Facts:
     newest_ms: int | None = None
     now_ms: int
     ahead_ms: int | None = None
+    heard: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -94,6 +99,7 @@ def diagnose(facts: Facts, settings: Settings, collections: Mapping[str, Collect
         *_registry(facts, settings, collections),
         _clock(facts),
         *_groups(facts, settings, collections),
+        *_regions(facts, settings, collections),
         *_packages(facts),
     ]
 
@@ -273,6 +279,46 @@ def _groups(facts: Facts, settings: Settings, collections: Mapping[str, Collecti
             what=f"group {name} was left behind: it has no member, and its collection is not registered",
             cure="if nobody needs its offsets: stream-ldp reset groups --yes",
         )
+
+
+def _regions(facts: Facts, settings: Settings, collections: Mapping[str, Collection]) -> Iterator[Diagnosis]:
+    if settings.region and not settings.merges:
+        yield Diagnosis(
+            level=Severity.OK,
+            what=f"region {settings.region} counts and merges nothing: a mirror has to copy "
+            f"{settings.topic_names.partials} to the home",
+        )
+    for collection in collections.values():
+        heard = facts.heard.get(collection.name, {})
+        for region, seconds in settings.region_waits.items():
+            idle_ms = collection.window.idle_timeout_ms or 0
+            if seconds is not None and 1_000 * seconds <= idle_ms:
+                yield Diagnosis(
+                    level=Severity.WARNING,
+                    what=f"windows of {collection.name} wait {seconds:g} s for region {region}, which closes them "
+                    f"{shown_duration(idle_ms)} after the others where nobody reports (idle_timeout)",
+                    cure="give it longer in the setting regions: twice as long, and a minute for a worker that dies",
+                )
+            if region in heard:
+                until = moment(heard[region])
+                yield Diagnosis(
+                    level=Severity.OK, what=f"region {region} has counted {collection.name} up to {until}"
+                )
+            elif facts.heard:
+                yield Diagnosis(
+                    level=Severity.WARNING,
+                    what=f"nothing of region {region} about {collection.name} is on {settings.topic_names.partials}",
+                    cure="see whether its workers have the setting region, and the mirror copies their partials; or "
+                    "nobody has reported there yet",
+                )
+        for region in sorted(heard.keys() - settings.region_waits.keys()):
+            named = f"region {region}" if region else "no region"
+            yield Diagnosis(
+                level=Severity.PROBLEM,
+                what=f"partials of {named} about {collection.name} are refused",
+                cure="add it to the setting regions of the workers here, or mend the setting region of those that "
+                "sent them; records from before there were regions go by retention",
+            )
 
 
 def _packages(facts: Facts) -> Iterator[Diagnosis]:

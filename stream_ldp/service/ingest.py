@@ -30,7 +30,6 @@ from stream_ldp.kafka.tracing import links_of, span
 from stream_ldp.kafka.unreadable import fault_of
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
-from stream_ldp.pipeline.content_type import PARTIAL
 from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.pipeline.statistics.sending import PATIENCE, flush_seconds
 from stream_ldp.service.dead_letters import dead_letter, refused_of
@@ -529,7 +528,11 @@ class Ingest(Service):
     def _record(self, writer: str, record: partials.Partial | partials.Watermark | Saved) -> Record:
         key, value = partials.encode(record, writer=writer)
         return Record(
-            topic=self._partials_topic, key=key, value=value, partition=self._partials_partition, headers=PARTIAL
+            topic=self._partials_topic,
+            key=key,
+            value=value,
+            partition=self._partials_partition,
+            headers=record.headers,
         )
 
     def _observe(self) -> None:

@@ -8,7 +8,7 @@ from stream_ldp.kafka.merge_commits import last_merge
 from stream_ldp.kafka.producer import Record
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.closed_so_far import ClosedSoFar
-from stream_ldp.pipeline.content_type import PARTIAL
+from stream_ldp.pipeline.merge_checkpoint import file_digest
 from stream_ldp.pipeline.partials import Watermark
 from stream_ldp.service.windows_log import partials_log
 
@@ -44,7 +44,7 @@ class Joining:
             KafkaError, ClusterError, TimeoutError: the brokers cannot be asked.
         """
         name, fingerprint = self._collection.name, self._collection.fingerprint.hex()
-        names = self._settings.topic_names
+        names, region = self._settings.topic_names, self._settings.region
         place = partials.partition_of(name, partitions=self._settings.partials_partitions)
         # Acknowledged before the log is read: what is closed after this record is closed by a merge that waits.
         await self._producer.publish(
@@ -53,10 +53,12 @@ class Joining:
                     Watermark(
                         collection=name,
                         fingerprint=fingerprint,
+                        region=region,
                         partition=partition,
                         generation=generation,
                         time_ms=None,
                         topic=topic,
+                        file=file_digest(self._collection) if region else "",
                     ),
                     topic=names.partials,
                     place=place,
@@ -67,11 +69,11 @@ class Joining:
         begin = await last_merge(self._cluster, self._settings, self._collection)
         closed = ClosedSoFar()
         async for entry in partials_log(name, settings=self._settings, begin=0 if begin is None else begin.partials):
-            if (watermark := entry.watermark_of(fingerprint)) is not None:
+            if (watermark := entry.watermark_of(fingerprint)) is not None and watermark.region == region:
                 closed.take(watermark)
         return closed
 
     @staticmethod
     def _record(watermark: Watermark, *, topic: str, place: int) -> Record:
         key, value = partials.encode(watermark, writer="")
-        return Record(topic=topic, key=key, value=value, partition=place, headers=PARTIAL)
+        return Record(topic=topic, key=key, value=value, partition=place, headers=watermark.headers)

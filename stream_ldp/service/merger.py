@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -154,6 +155,11 @@ class Merger(Service):
         for series in owned.merge.collection.series:
             with contextlib.suppress(KeyError):
                 self._metrics.merge.window_plausibility.remove(name, series.name)
+        for gauge, region in itertools.product(
+            (self._metrics.merge.region_lag, self._metrics.merge.region_cut_off), self._settings.region_waits
+        ):
+            with contextlib.suppress(KeyError):
+                gauge.remove(name, region)
         running = self._running.pop(name)
         running.cancel()
         return running

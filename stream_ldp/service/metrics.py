@@ -170,6 +170,19 @@ class MergeMetrics:
             "Test statistic of the last final estimate's reports against the mechanism.",
             "estimate",
         )
+        self.region_lag = create.gauge(
+            "region_lag_seconds",
+            "Event time by which a region is behind the furthest one; not there for one that was never heard of.",
+            "region",
+        )
+        self.region_cut_off = create.gauge(
+            "region_cut_off", "1 while windows go on without a region, until it is heard of again.", "region"
+        )
+        self.region_reports_late = create.counter(
+            "region_reports_late",
+            "Reports of a region that came after their window had gone on without it, in each statistic of them.",
+            region=(),
+        )
         self.rebuild_duration = create.histogram(
             "rebuild_duration_seconds", "Time to read the windows' state back from the log.", _REBUILD_SECONDS
         )
@@ -264,7 +277,8 @@ class Metrics:
     def forget_owned(self) -> None:
         """Show of partitions and windows, which peers may own by now, what a worker shows that owns none."""
         ingest, merge = self.ingest, self.merge
-        for gauge in (ingest.consumer_lag, ingest.watermark, merge.last_final, merge.window_plausibility):
+        owned = (ingest.consumer_lag, ingest.watermark, merge.last_final, merge.window_plausibility)
+        for gauge in (*owned, merge.region_lag, merge.region_cut_off):
             gauge.clear()
         for gauge, name in itertools.product(
             (ingest.panes_open, merge.records_holding, merge.windows_unsolved), self._collections

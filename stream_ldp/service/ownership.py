@@ -276,6 +276,7 @@ class Ownership:
                 id_key=os.urandom(ID_KEY_BYTES),
                 save_records=self._settings.save_records,
                 log_end=ends[partition],
+                region=self._settings.region,
                 end=None
                 if self._retirement is None
                 else self._retirement.end(partition.partition, topic_id=topic.id),

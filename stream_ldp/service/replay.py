@@ -62,6 +62,7 @@ async def compare(
     """
     await check_connection(settings)
     finals = await published_finals(collection, settings=settings)
+    _require_one_region(finals, window_ms)
     wanted = [final for final in finals if final.status is Status.ANSWERED and (not series or final.series in series)]
     if window_ms is None:
         window_ms = max((each.window.start_ms for each in wanted), default=None)
@@ -147,6 +148,7 @@ async def recounted(
         for each in await published_finals(collection, settings=settings)
         if each.status is Status.ANSWERED and window_ms in (None, each.window.start_ms)
     ]
+    _require_one_region(finals, window_ms)
     if window_ms is None:
         window_ms = max((final.window.start_ms for final in finals), default=None)
         if window_ms is None:
@@ -172,6 +174,17 @@ async def recounted(
             f"{collection.floor:,}"
         )
     return task, window_ms
+
+
+def _require_one_region(finals: Sequence[Answer], window_ms: int | None) -> None:
+    """Check that these brokers have all reports of the finals of a window, or of any."""
+    for final in finals:
+        if final.sources is not None and window_ms in (None, final.window.start_ms):
+            regions = ", ".join(part.region for part in final.sources)
+            raise NotReplayed(
+                f"{final.collection}: its final answers are of the regions {regions}, and these brokers have the "
+                "reports of one of them alone: no answer can be computed again from them"
+            )
 
 
 async def published_finals(collection: Collection, *, settings: Settings) -> list[Answer]:

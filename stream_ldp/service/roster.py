@@ -72,12 +72,13 @@ class Roster(Service):
         admin: AIOKafkaAdminClient,
         producer: Producer,
         reports: ReportsGroup,
-        merger: Merger,
+        merger: Merger | None,
         writers: Callable[[Collection], ExclusiveWriter],
         metrics: Metrics,
     ) -> None:
         """Prepare.
 
+        merger: merges them; None in a region that only counts.
         writers: makes what writes the final answers of a collection.
         """
         super().__init__()
@@ -272,11 +273,12 @@ class Served:
             is_current=is_current,
         )
         # Merging ends first: that nobody subscribes to its reports says that nobody merges the collection either.
-        roster.merger.serve(
-            collection,
-            writer=lambda each: RegisteredWriter(roster.writers(each), is_current=is_current),
-            failed=failed,
-        )
+        if roster.merger is not None:
+            roster.merger.serve(
+                collection,
+                writer=lambda each: RegisteredWriter(roster.writers(each), is_current=is_current),
+                failed=failed,
+            )
         try:
             await ingest.start()
             ingest.begin()
@@ -295,6 +297,7 @@ class Served:
                 raise ingest.crash_reason
         finally:
             self.ingest = None
-            await roster.merger.dismiss(name)
+            if roster.merger is not None:
+                await roster.merger.dismiss(name)
             await ingest.stop()
             failure.cancel()

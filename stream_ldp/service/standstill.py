@@ -79,7 +79,8 @@ class Standstill:
 
     def _closes_more(self, watermark_ms: int) -> bool:
         """Decide whether a watermark closes panes that the merge has open."""
-        known, window = self._merge.watermark_ms, self._merge.collection.window
+        # Without other regions, which may be behind: these are the commits of this one.
+        known, window = self._merge.regions.home.time_ms, self._merge.collection.window
         return known is None or panes_closed(watermark_ms, window) > panes_closed(known, window)
 
 

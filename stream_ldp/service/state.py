@@ -159,7 +159,11 @@ async def read_windows(
     Raises:
         KafkaError, ClusterError: the brokers cannot be asked.
     """
-    merge = Merge(collection, partitions=partitions[settings.topic_names.reports(collection.name)])
+    merge = Merge(
+        collection,
+        partitions=partitions[settings.topic_names.reports(collection.name)],
+        regions=settings.region_names,
+    )
     quarantine = Quarantine(collection)
     unread = [each async for each in AnswersLog(merge, quarantine, settings=settings).read()]
     applied = [quarantine.apply(merge, entry) async for entry in partials_log(collection.name, settings=settings)]

@@ -122,7 +122,12 @@ async def restored_panes(
     """
     if not places:
         return {}
-    restoring = Restoring(places, fingerprint=collection.fingerprint.hex(), file=file_digest(collection))
+    restoring = Restoring(
+        places,
+        fingerprint=collection.fingerprint.hex(),
+        file=file_digest(collection),
+        region=settings.region,
+    )
     since_ms = max(0, min(place.since_ms for place in places.values()) - CLOCKS_MS)
     async for entry in partials_log(collection.name, settings=settings, since_ms=since_ms):
         if (said := entry.saved or entry.record) is not None:

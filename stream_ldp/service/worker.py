@@ -18,6 +18,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from aiokafka.admin import AIOKafkaAdminClient
+from mode import Service
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.http.hosts import Hosts
@@ -72,6 +73,14 @@ class WorkerCrashed(StreamLDPError, RuntimeError):
     """A part of the worker failed, and so the whole worker stops."""
 
 
+class Counting(Service):
+    """The parts of a worker of a region that only counts: nothing is merged there, so Faust has nothing to do."""
+
+    abstract = False
+    #: What the Service logs of its own life is that of a library.
+    logger = logging.getLogger("mode.worker")
+
+
 class Worker:
     """A worker holds its parts, and has their health."""
 
@@ -102,13 +111,17 @@ class Worker:
         )
         self._client_of_finals = SharedClient()
         writers = writers or self._fenced_producer
-        self._merger = Merger(
-            collections,
-            settings=settings,
-            producer=self._producer,
-            writers=writers,
-            cluster=self._cluster,
-            metrics=metrics,
+        self._merger = (
+            Merger(
+                collections,
+                settings=settings,
+                producer=self._producer,
+                writers=writers,
+                cluster=self._cluster,
+                metrics=metrics,
+            )
+            if settings.merges
+            else None
         )
         self._roster = (
             None
@@ -135,7 +148,11 @@ class Worker:
             for collection in collections
         ]
         self._datadir = tempfile.TemporaryDirectory(prefix="stream-ldp-")
-        self._app = faust_app(settings, self._merger, group=self._merge_group, datadir=self._datadir.name)
+        self._app: Any = (
+            Counting()
+            if self._merger is None
+            else faust_app(settings, self._merger, group=self._merge_group, datadir=self._datadir.name)
+        )
         self._started = False
 
     def _fenced_producer(self, collection: Collection) -> FencedProducer:
@@ -165,10 +182,11 @@ class Worker:
     @property
     def loops(self) -> list[asyncio.AbstractEventLoop]:
         """The event loops beside that of the process."""
-        return [self._app.consumer.loop_of_thread] if self._started else []
+        return [self._app.consumer.loop_of_thread] if self._started and self._merger is not None else []
 
     def _parts(self) -> list[Merger | Ingest | Roster]:
-        return [self._merger, *self._ingests, *(() if self._roster is None else (self._roster,))]
+        parts = (self._merger, *self._ingests, self._roster)
+        return [part for part in parts if part is not None]
 
     async def start(self) -> None:
         """Load the solvers, connect and join the groups."""
@@ -177,15 +195,17 @@ class Worker:
             await asyncio.to_thread(load_solver, collection)
         for start in (self._admin.start, self._producer.start):
             await patiently(start, seconds=self._settings.outage_seconds)
-        await patiently(
-            lambda: begin_at_the_end(self._cluster, self._settings, self._merge_group),
-            seconds=self._settings.outage_seconds,
-        )
+        if self._merger is not None:
+            await patiently(
+                lambda: begin_at_the_end(self._cluster, self._settings, self._merge_group),
+                seconds=self._settings.outage_seconds,
+            )
         if self._roster is not None:
             await self._roster.prepare()
         for part in self._parts():
             await self._app.add_runtime_dependency(part)
-        self._app.finalize()
+        if self._merger is not None:
+            self._app.finalize()
         await self._app.start()
         for ingest in self._ingests:
             ingest.begin()

@@ -94,6 +94,7 @@ def published(
         yield SyntheticChunk(
             collection=final.collection,
             fingerprint=final.fingerprint,
+            sources=final.sources,
             window=final.window,
             reports=final.reports,
             method=spec.method,

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from stream_ldp.pipeline.merging import Merge
-from stream_ldp.pipeline.partials import Partial, Watermark
+from stream_ldp.pipeline.partials import CutOff, MergeRecord, Partial
 from stream_ldp.pipeline.restoring import Restoring
 from stream_ldp.pipeline.seen_batches import SeenBatches
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
@@ -423,19 +423,19 @@ class CommitsBeforeThePartials(Holder):
 
 
 class Adds(Merge):
-    def apply(self, record: Partial | Watermark, *, offset: int = 0) -> None:
+    def apply(self, record: MergeRecord, *, offset: int = 0) -> None:
         if isinstance(record, Partial):
             record = replace(record, segment=1_000 * record.segment + record.end)
         super().apply(record, offset=offset)
 
 
 class TakesTheFurthestOfAnyOwner(Merge):
-    def apply(self, record: Partial | Watermark, *, offset: int = 0) -> None:
-        super().apply(replace(record, generation=1), offset=offset)
+    def apply(self, record: MergeRecord, *, offset: int = 0) -> None:
+        super().apply(record if isinstance(record, CutOff) else replace(record, generation=1), offset=offset)
 
 
 class TakesTheLastThatCame(Merge):
-    def apply(self, record: Partial | Watermark, *, offset: int = 0) -> None:
+    def apply(self, record: MergeRecord, *, offset: int = 0) -> None:
         super().apply(replace(record, end=next(self.came)) if isinstance(record, Partial) else record, offset=offset)
 
     came = count(1)

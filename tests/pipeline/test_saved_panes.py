@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.merge_checkpoint import file_digest
-from stream_ldp.pipeline.partials import Partial, Watermark
+from stream_ldp.pipeline.partials import MergeRecord, Partial
 from stream_ldp.pipeline.restoring import RestoredPanes, Restoring
 from stream_ldp.pipeline.saved_panes import Saved
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.source_partition import SourcePartition
 from tests.pipeline.test_source_partition import LAYOUT, NOW, SURVEY, batch
 
-Written = list[Partial | Watermark | Saved]
+Written = list[MergeRecord | Saved]
 
 #: Windows of ten seconds, with two of grace: those of all batches are open together.
 RECORDS = [batch(NOW + 1_500 * each, batch_id=each) for each in range(8)]
@@ -54,7 +54,7 @@ def lived(*flushes: int) -> tuple[Checkpoint, Written]:
     return state.checkpoint, log
 
 
-def is_list(record: Partial | Watermark | Saved) -> TypeGuard[Saved]:
+def is_list(record: MergeRecord | Saved) -> TypeGuard[Saved]:
     return isinstance(record, Saved) and record.sort == "panes"
 
 

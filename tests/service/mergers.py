@@ -192,7 +192,7 @@ class Installation:
             metrics=self._metrics,
         )
 
-    async def tell(self, record: partials.Partial | partials.Watermark, *mergers: Merger) -> None:
+    async def tell(self, record: partials.MergeRecord, *mergers: Merger) -> None:
         """Write a record of the partials topic, which some mergers read at once."""
         key, value = partials.encode(record, writer="w")
         topic = Settings.load().topic_names.partials

@@ -181,3 +181,20 @@ def test_what_may_be_meant_is_a_warning(facts: Facts, shown: str) -> None:
     ((what, _),) = found(facts, Severity.WARNING)
     assert shown in what
     assert found(facts, Severity.PROBLEM) == []
+
+
+def test_a_home_names_the_regions_that_are_missing_refused_or_waited_for_too_briefly() -> None:
+    short = COLLECTION.window.idle_timeout_ms
+    assert short is not None
+    home = Settings.load(brokers="broker:9092", topic_prefix="p", region="eu", regions=f"eu,us={short}ms,ap=1h")
+    facts = replace(GOOD, heard={"care": {"eu": 0, "ap": 60_000, "uk": 0}})
+    (brief, _), (missing, _) = found(facts, Severity.WARNING, settings=home)
+    assert "for region us, which closes them" in brief
+    assert missing == "nothing of region us about care is on p.partials"
+    ((refused, cure),) = found(facts, Severity.PROBLEM, settings=home)
+    assert refused == "partials of region uk about care are refused"
+    assert "setting regions" in cure
+    good = [what for what, _ in found(facts, Severity.OK, settings=home)]
+    assert "region ap has counted care up to 1970-01-01T00:01:00Z" in good
+    away = Settings.load(brokers="broker:9092", topic_prefix="p", region="us")
+    assert "counts and merges nothing" in " ".join(what for what, _ in found(GOOD, Severity.OK, settings=away))

@@ -100,12 +100,13 @@ class AnswerText:
         """
         answer = self.answer
         if answer.status is Status.NO_REPORTS:
-            return f"{answer.window} {answer.series} no-reports"
+            return " ".join([str(answer.window), answer.series, "no-reports", *self._regions()])
         words = [
             *_head(answer.window, answer.series, "final" if answer.final else "provisional", answer.reports),
             f"plausible={_plausible(answer)}",
             *(f"{_word([name])}={value}" for name, value in answer.judgement().facts.items()),
             *(f"{name}={measure}" for name, measure in self._score()),
+            *self._regions(),
         ]
         for cells in self.groups.values():
             words += [self._words(cell) for cell in cells[:_LINE_CELLS]]
@@ -205,9 +206,15 @@ class AnswerText:
             return cells[0].range
         return 0.0, max(max(cell.estimate, self._true(cell) or 0.0) for cell in cells)
 
+    def _regions(self) -> list[str]:
+        """Write what the answer has of each region as a word of a line; none where there are no regions."""
+        return [f"{part.region}={part.state}" for part in self.answer.sources or ()]
+
     def _sentences(self) -> Iterator[str]:
         """Say how far to trust the answer."""
         answer, judged = self.answer, self.read.judgement()
+        if answer.sources is not None:
+            yield f"regions: {'; '.join(map(str, answer.sources))}"
         yield from judged.evidence
         yield from judged.previous
         if answer.plausibility is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -10,10 +11,14 @@ from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.rejection import Reason, Rejected
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.layout import Layout
+
+
+#: Bytes of the largest batch that is judged with others: all connections together bring a few megabytes of such ones.
+MOST_BYTES = 4_096
 
 
 class RoundLayouts(Protocol):
@@ -41,7 +46,8 @@ class Admitted:
 class Admission:
     """The admission to one collection: the workers' own decoder, and the rule on times ahead.
 
-    Whether a batch is late, or was counted before, only a worker can decide.
+    Whether a batch is late, or was counted before, only a worker can decide. Small batches that come at once are
+    judged together: the decoder takes 70 us for one, and 2 us each for 64.
     """
 
     def __init__(self, collection: Collection, *, rounds: RoundLayouts | None) -> None:
@@ -52,6 +58,7 @@ class Admission:
         self._collection = collection
         self._own = kind_of(collection).layout(collection)
         self._rounds = rounds
+        self._waiting: list[tuple[bytes, int, asyncio.Future[Admitted | Rejected]]] = []
 
     async def judge(self, record: bytes, *, now_ms: int) -> Admitted | Rejected:
         """Decide whether to let a batch in.
@@ -61,14 +68,39 @@ class Admission:
         Raises:
             KafkaError: the rounds cannot be read.
         """
-        layouts = {self._own.fingerprint: self._own}
-        unknown = wire.fingerprints([record]) - layouts.keys()
-        if unknown and self._rounds is not None:
-            layouts |= {each.fingerprint: each for each in await self._rounds.layouts(unknown)}
-        decoded = wire.decode([record], formats=layouts)
-        if decoded.rejected:
-            return decoded.rejected[0][1]
-        time_ms, ahead_ms = int(decoded.time_ms[0]), self._collection.window.ahead_ms
-        if time_ms > now_ms + ahead_ms:
-            return Rejected(Reason.FUTURE_TIME, f"more than {ahead_ms} ms ahead of the gateway's clock")
-        return Admitted(batch_id=bytes(decoded.batch_ids[0]), time_ms=time_ms, reports=int(decoded.counts[0]))
+        others: list[Layout] = []
+        if self._rounds is not None and (unknown := wire.fingerprints([record]) - {self._own.fingerprint}):
+            others = await self._rounds.layouts(unknown)
+        if others or len(record) > MOST_BYTES:
+            (found,) = self._judged([record], [now_ms], others)
+            return found
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
+            # After all requests that have come at once.
+            loop.call_soon(self._judge_waiting)
+        verdict: asyncio.Future[Admitted | Rejected] = loop.create_future()
+        self._waiting.append((record, now_ms, verdict))
+        return await verdict
+
+    def _judge_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        found = self._judged([record for record, *_ in waiting], [now_ms for _, now_ms, _ in waiting], ())
+        for (*_, verdict), each in zip(waiting, found, strict=True):
+            if not verdict.done():  # else its client has gone
+                verdict.set_result(each)
+
+    def _judged(
+        self, records: Sequence[bytes], now_ms: Sequence[int], others: Iterable[Layout]
+    ) -> list[Admitted | Rejected]:
+        """Decide on batches, whose fingerprint is the collection's own or that of one of some other layouts."""
+        decoded = wire.decode(records, formats={each.fingerprint: each for each in (self._own, *others)})
+        found: dict[int, Admitted | Rejected] = dict(decoded.rejected)
+        ahead_ms = self._collection.window.ahead_ms
+        accepted = zip(decoded.accepted.tolist(), decoded.time_ms.tolist(), decoded.counts.tolist(), strict=True)
+        for place, (index, time_ms, reports) in enumerate(accepted):
+            found[index] = (
+                Rejected(Reason.FUTURE_TIME, f"more than {ahead_ms} ms ahead of the gateway's clock")
+                if time_ms > now_ms[index] + ahead_ms
+                else Admitted(batch_id=bytes(decoded.batch_ids[place]), time_ms=time_ms, reports=reports)
+            )
+        return [found[index] for index in range(len(records))]

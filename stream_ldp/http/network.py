@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 #: Bits of an IPv6 address that a provider gives to one customer, who has the 2^64 addresses behind them.
 IPV6_PREFIX = 64
 
+#: Texts whose addresses are remembered: to read one takes longer than all else that is asked of it.
+_REMEMBERED = 4_096
 
+
+@lru_cache(maxsize=_REMEMBERED)
 def address_of(text: str | None) -> IPv4Address | IPv6Address | None:
     """Read an address, without its zone, and an IPv4 address that is written as one of IPv6 as what it is.
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pytest
 
 from stream_ldp.collection import Collection
+from stream_ldp.gateway import admission as module
 from stream_ldp.gateway.admission import Admission, Admitted
 from stream_ldp.kinds import kind_of
 from stream_ldp.mechanisms.packing import row_width
@@ -71,6 +73,36 @@ async def test_a_batch_from_the_future_is_refused_by_the_collections_own_limit()
     found = await admission.judge(batch(collection, time_ms=NOW_MS + ahead_ms + 1), now_ms=NOW_MS)
     assert isinstance(found, Rejected)
     assert found.reason is Reason.FUTURE_TIME
+
+
+async def test_batches_that_come_at_once_are_judged_together_and_each_has_its_own_verdict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    collection, calls, decode = collection_of(), list[int](), wire.decode
+
+    def decoded(records: Sequence[bytes], *, formats: Mapping[bytes, Layout]) -> wire.Decoded:
+        calls.append(len(records))
+        return decode(records, formats=formats)
+
+    monkeypatch.setattr(wire, "decode", decoded)
+    admission = Admission(collection, rounds=None)
+    good, early = batch(collection), batch(collection, time_ms=NOW_MS + 1 + collection.window.ahead_ms)
+    gone = asyncio.ensure_future(admission.judge(good, now_ms=NOW_MS))
+    waiting = asyncio.gather(*(admission.judge(each, now_ms=NOW_MS) for each in (b"no batch", good, early, good)))
+    await asyncio.sleep(0)
+    gone.cancel()  # Its client closes the connection.
+    bad, first, ahead, second = await waiting
+    assert calls == [5]
+    assert first == second == Admitted(batch_id=bytes(range(16)), time_ms=NOW_MS, reports=3)
+    assert isinstance(bad, Rejected)
+    assert isinstance(ahead, Rejected)
+    assert (bad.reason, ahead.reason) == (Reason.TOO_SHORT, Reason.FUTURE_TIME)
+
+
+async def test_a_large_batch_is_judged_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_BYTES", 10)
+    admission = Admission(collection_of(), rounds=None)
+    assert isinstance(await admission.judge(batch(collection_of()), now_ms=NOW_MS), Admitted)
 
 
 async def test_an_answer_to_a_round_is_let_in_and_one_to_no_round_is_not() -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import DirectResponse
-from stream_ldp.mechanisms.hashing import MAX_HASH_BITS, hash_planes, hashes, symbol_hashes
+from stream_ldp.mechanisms.hashing import MAX_HASH_BITS, hash_planes, hashes, symbol_planes
 from stream_ldp.mechanisms.packing import unpack
 from stream_ldp.strings.attribute import END
 from stream_ldp.strings.method import StringMethod, Supports, TriedStrings
@@ -49,9 +49,12 @@ _KEPT = 2
 #: Standard errors above 0 of a beginning that is kept.
 _MIN_SCORE = 1.0
 
-#: Answers that are counted at once: 64 beginnings then take 256 kB for each bit of their hashes, which stay in the
-#: cache while all endings are tried.
-_CHUNK = 2**15
+#: Answers that are counted at once: 64 beginnings then take 128 kB for each bit of their hashes, which stay in a
+#: core's second cache while all endings are tried.
+_CHUNK = 2**14
+
+#: Endings whose counts are added up together, in a few operations.
+_COUNTED = 32
 
 #: Every other byte of a word.
 _EVERY_OTHER = np.uint64(0x00FF00FF00FF00FF)
@@ -202,8 +205,10 @@ class Pem(StringMethod):
         ]
 
     def _endings(self, length: int) -> NDArray[np.int64]:
-        """Return all sequences of so many symbols, shape (symbols^length, length)."""
-        return np.indices([self.attribute.symbols] * length).reshape(length, -1).T
+        """Return all sequences of so many symbols in which nothing follows an end, shape (n, length)."""
+        every = np.indices([self.attribute.symbols] * length).reshape(length, -1).T
+        possible: NDArray[np.int64] = every[~((every[:, :-1] == END) & (every[:, 1:] != END)).any(axis=1)]
+        return possible
 
     def _supports(self, group: Group, beginnings: NDArray[np.integer], endings: NDArray[np.int64]) -> Supports:
         """Count the answers that support each beginning with each ending, the endings of one beginning together."""
@@ -245,42 +250,51 @@ def _supporting(
     A string's hash is the XOR of its symbols' hashes, so that it equals the bucket that was sent if the XOR of both
     is 0 in all bits. 64 reports make up a word, and each bit is a plane of such words.
     """
-    target = hash_planes(sent.astype(np.uint64) << np.uint64(64 - bits), bits=bits)
-    first = np.repeat(target[:, None], len(beginnings), axis=1)
-    _extend(first, beginnings, seeds, position=0)
-    last = np.zeros((bits, len(endings), target.shape[1]), dtype=np.uint64)
-    _extend(last, endings, seeds, position=beginnings.shape[1])
+    # Whole groups of 8 words, for `_sums`.
+    reports, whole = len(sent), len(sent) + -len(sent) % 512
+    seeds, sent = np.pad(seeds, (0, whole - reports)), np.pad(sent, (0, whole - reports))
+    first = _planes(beginnings, seeds, position=0, bits=bits)
+    first ^= hash_planes(sent.astype(np.uint64) << np.uint64(64 - bits), bits=bits)
+    last = _planes(endings, seeds, position=beginnings.shape[1], bits=bits)
+    if whole > reports:
+        # What is filled up differs from no string.
+        real = np.packbits(np.arange(whole) < reports).view(np.uint64)
+        first &= real
+        last &= real
+    first = np.ascontiguousarray(first.swapaxes(0, 1))
+    differing, other = np.empty_like(first[0]), np.empty_like(first[0])
+    counts = np.empty((_COUNTED, *differing.shape), dtype=np.uint8)
     found = np.empty((len(endings), len(beginnings)), dtype=np.int64)
-    # Rows of whole groups of 8 words, for `_ones`.
-    padded = np.zeros((len(beginnings), -(-target.shape[1] // 8) * 8), dtype=np.uint64)
-    differing, other = padded[:, : target.shape[1]], np.empty_like(first[0])
-    for place in range(len(endings)):
-        np.bitwise_xor(first[0], last[0, place], out=differing)
-        for bit in range(1, bits):
-            np.bitwise_xor(first[bit], last[bit, place], out=other)
-            np.bitwise_or(differing, other, out=differing)
-        found[place] = _ones(padded)
-    # The bits after the last report are 0 in all planes.
-    return len(sent) - found
+    for start in range(0, len(endings), _COUNTED):
+        some = last[start : start + _COUNTED]
+        for place, planes in enumerate(some):
+            np.bitwise_xor(first[0], planes[0], out=differing)
+            for bit in range(1, bits):
+                np.bitwise_xor(first[bit], planes[bit], out=other)
+                np.bitwise_or(differing, other, out=differing)
+            np.bitwise_count(differing, out=counts[place])
+        found[start : start + _COUNTED] = _sums(counts[: len(some)])
+    return reports - found
 
 
-def _ones(words: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Count the bits that are 1 in each row, uint64, of at most 4,088 words in a multiple of 8.
+def _sums(counts: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Add up the last axis of counts up to 64, of at most 4,088 in a multiple of 8.
 
     The counts of 8 words make up a word, whose bytes are added up in pairs, as four numbers of 16 bits.
     """
-    counts = np.bitwise_count(words).view(np.uint64)
-    pairs = (counts & _EVERY_OTHER) + (counts >> np.uint64(8) & _EVERY_OTHER)
-    sums = pairs.sum(axis=1, dtype=np.uint64)
-    found: NDArray[np.int64] = sums[:, None].view(np.uint16).sum(axis=1, dtype=np.int64)
+    words = counts.view(np.uint64)
+    pairs = (words & _EVERY_OTHER) + (words >> np.uint64(8) & _EVERY_OTHER)
+    sums = pairs.sum(axis=-1, dtype=np.uint64)
+    found: NDArray[np.int64] = sums[..., None].view(np.uint16).sum(axis=-1, dtype=np.int64)
     return found
 
 
-def _extend(
-    planes: NDArray[np.uint64], strings: NDArray[np.integer], seeds: NDArray[np.uint32], *, position: int
-) -> None:
-    """Change hashes of beginnings, shape (bits, n, words), by the letters of strings that come after them."""
+def _planes(
+    strings: NDArray[np.integer], seeds: NDArray[np.uint32], *, position: int, bits: int
+) -> NDArray[np.uint64]:
+    """Return the planes of the hashes of strings that begin at a position, shape (n, bits, words)."""
+    planes = np.zeros((len(strings), bits, len(seeds) // 64), dtype=np.uint64)
     for place, column in enumerate(strings.T, start=position):
-        for symbol in np.unique(column).tolist():
-            mixed = symbol_hashes(seeds, position=place, symbols=symbol)
-            planes[:, column == symbol] ^= hash_planes(mixed, bits=len(planes))[:, None]
+        symbols, which = np.unique(column, return_inverse=True)
+        planes ^= symbol_planes(seeds, position=place, symbols=symbols, bits=bits)[which]
+    return planes

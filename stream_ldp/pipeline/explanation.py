@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stream_ldp.digits import shown
+from stream_ldp.pipeline.answer import RegionState
 from stream_ldp.quantity import quantity
 
 if TYPE_CHECKING:
@@ -33,7 +34,9 @@ def _what(answer: Answer) -> str:
         groups.setdefault(cell.group, []).append(cell)
     clauses = [_largest(group, of, headings) for group, of in list(groups.items())[:_MOST_GROUPS]]
     more = f"; `query` has {quantity(len(groups) - len(clauses), 'more group')}" if len(groups) > len(clauses) else ""
-    return f"By {reports}, {'; '.join(clauses)}{more}."
+    cut_off = [part.region for part in answer.sources or () if part.state is RegionState.CUT_OFF]
+    without = f" (not all of {' and '.join(cut_off)}, cut off at the time)" if cut_off else ""
+    return f"By {reports}{without}, {'; '.join(clauses)}{more}."
 
 
 def _largest(group: str, cells: Sequence[Cell], headings: Sequence[str]) -> str:

@@ -26,7 +26,7 @@ from stream_ldp.page import server as page_server
 from stream_ldp.page.history import History
 from stream_ldp.page.server import PageServer
 from stream_ldp.page.what_if import WhatIf, plan
-from stream_ldp.pipeline.answer import Plausibility
+from stream_ldp.pipeline.answer import Plausibility, RegionPart, RegionState
 from stream_ldp.records.answer import Independence, Linked, Privacy
 from stream_ldp.records.distribution import Axis
 from tests.chromium import chromium, needs_chromium
@@ -294,6 +294,19 @@ async def test_privacy_and_plausibility_are_named_as_in_the_glossary(page: Page)
         # e / (1 + e) = 0.73106, and what is promised is rounded up.
         await expect(page.locator(".facts")).to_contain_text("1.000; best guess 73.2 % right, from 50:50")
         await expect(page.locator(".warning")).to_contain_text("Implausible reports")
+
+
+async def test_an_answer_without_a_region_says_so(page: Page) -> None:
+    async with served() as server:
+        parts = (
+            RegionPart(region="eu", state=RegionState.WHOLE, reports=12_000),
+            RegionPart(region="us", state=RegionState.CUT_OFF, reports=None),
+        )
+        server.show(estimate_of(sources=parts))
+        await page.goto(server.url)
+        await expect(page.locator(".facts")).to_contain_text("region eu12,000, whole")
+        await expect(page.locator(".facts")).to_contain_text("region uscut-off")
+        await expect(page.locator(".warning")).to_contain_text("Not all reports of us")
 
 
 async def test_a_new_answer_comes_by_itself_and_an_old_one_can_be_chosen(page: Page) -> None:

@@ -7,7 +7,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from stream_ldp.pipeline.answer import Plausibility
+from stream_ldp.pipeline.answer import Plausibility, RegionPart, RegionState
 from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.explanation import sentences
 from stream_ldp.pipeline.judgement import Judgement, Look
@@ -29,6 +29,17 @@ def test_the_first_sentence_has_the_largest_number_and_its_interval() -> None:
         "By 12,345 reports, the largest number is bathing no, mobility full: about 30.0 %, between 28.0 % and 32.0 %."
     )
     assert privacy.startswith("Privacy cost for a user: ")
+
+
+def test_a_region_that_was_cut_off_is_named() -> None:
+    parts = [
+        RegionPart(region=name, state=state, reports=None)
+        for name, state in (("eu", RegionState.WHOLE), ("us", RegionState.CUT_OFF))
+    ]
+    what, *_ = sentences(estimate_of(sources=tuple(parts)))
+    assert what.startswith("By 12,345 reports (not all of us, cut off at the time), the largest number is")
+    what, *_ = sentences(estimate_of(sources=tuple(parts[:1])))
+    assert what.startswith("By 12,345 reports, the largest number is")
 
 
 def test_numbers_of_other_units_are_not_compared() -> None:
@@ -61,7 +72,12 @@ def test_numbers_of_other_units_are_not_compared() -> None:
         ),
     )
     answer = Mock(
-        reports=9, plausibility=None, cells=lambda: iter(cells), judgement=Judgement, look=Look(title="diets")
+        reports=9,
+        sources=None,
+        plausibility=None,
+        cells=lambda: iter(cells),
+        judgement=Judgement,
+        look=Look(title="diets"),
     )
     assert sentences(answer)[0] == (
         "By 9 reports, the largest number of diet is fish: about 60 %, "

@@ -208,7 +208,8 @@ class AnswerText:
 
     def _regions(self) -> list[str]:
         """Write what the answer has of each region as a word of a line; none where there are no regions."""
-        return [f"{part.region}={part.state}" for part in self.answer.sources or ()]
+        parts = self.answer.sources
+        return [] if parts is None else [f"regions={','.join(f'{part.region}:{part.state}' for part in parts)}"]
 
     def _sentences(self) -> Iterator[str]:
         """Say how far to trust the answer."""

@@ -189,6 +189,7 @@ function facts(answer, more) {
     [`window (${zoneName()})`, moment(answer.window)],
     ["state", answer.final ? "final" : "provisional"],
     ["reports", whole(answer.reports)],
+    ...(answer.sources ?? []).map(({ region, state, reports }) => [`region ${region}`, reports === null ? state : `${whole(reports)}, ${state}`]),
     ...more,
   ];
   const read = answer.privacy?.published;
@@ -207,6 +208,8 @@ function oneReport({ collection }) {
 function warnings(answer) {
   const found = [];
   if (answer.plausibility?.flagged) found.push("Implausible reports: some may be crafted, or a client may be faulty.");
+  const missing = (answer.sources ?? []).filter(({ state }) => state === "cut-off").map(({ region }) => region);
+  if (missing.length) found.push(`Not all reports of ${missing.join(" and ")}: cut off when the window went on.`);
   if (answer.fit && !answer.fit.certified) found.push("The solver stopped before its answer was certified.");
   return found.map((text) => el("p", { class: "warning" }, text));
 }

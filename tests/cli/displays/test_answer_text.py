@@ -9,7 +9,7 @@ import pytest
 
 from stream_ldp.cli.displays.answer_text import AnswerText, truth_line
 from stream_ldp.kinds import KINDS
-from stream_ldp.pipeline.answer import Plausibility, Published, Status, WindowBounds
+from stream_ldp.pipeline.answer import Plausibility, Published, RegionPart, RegionState, Status, WindowBounds
 from stream_ldp.records.answer import Estimate
 from stream_ldp.records.distribution import Axis
 from stream_ldp.schemas import FOLDER
@@ -125,6 +125,20 @@ def test_a_line_shows_an_answer_with_its_largest_cells() -> None:
         "found=1/2 mean_error=0.0200 Casablanca=0.500±0.020(0.530) Alien=0.250±0.020(0.240)"
     )
     assert "(" not in line(estimate_of(final=False))
+
+
+def test_a_line_and_a_panel_have_what_an_answer_has_of_each_region() -> None:
+    parts = (
+        RegionPart(region="eu", state=RegionState.WHOLE, reports=12_000),
+        RegionPart(region="us", state=RegionState.CUT_OFF, reports=345),
+    )
+    answer = estimate_of(sources=parts)
+    assert " regions=eu:whole,us:cut-off " in line(answer)
+    assert line(estimate_of(sources=parts, status=Status.NO_REPORTS)).endswith(
+        "no-reports regions=eu:whole,us:cut-off"
+    )
+    assert "regions: eu: 12,000 reports, whole; us: 345 reports, cut-off" in panel(answer)
+    assert "regions" not in line(estimate_of()) + panel(estimate_of())
 
 
 def test_a_silence_is_a_line_with_the_time_that_it_spans() -> None:

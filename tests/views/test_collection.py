@@ -55,6 +55,6 @@ def test_views_determine_all_attributes_whose_pairs_they_have() -> None:
 
 def test_auto_leaves_pairs_out_and_answers_for_them_all_the_same() -> None:
     collection = collection_of(
-        "epsilon: 1, ask: auto, users: 50, dependence: 0.001", estimates="[{name: a, of: [walks, diet]}]"
+        "epsilon: 1, ask: auto, users: 200, dependence: 0.001", estimates="[{name: a, of: [walks, diet]}]"
     )
     assert all(len(question.of) == 1 for question in collection.questions.questions)

@@ -48,7 +48,7 @@ def test_pairs_that_nobody_has_reported_say_nothing() -> None:
     )
     with pytest.raises(ParameterError, match="have no two attributes of this collection together: have some pairs"):
         shown_dependence(AUTO, [estimated(single, 1_000, name="one")])
-    auto = collection_of("epsilon: 0.1, ask: auto, users: 50", estimates="[{name: both, of: [walks, bathes]}]")
+    auto = collection_of("epsilon: 0.1, ask: auto, users: 200", estimates="[{name: both, of: [walks, bathes]}]")
     assert auto.mechanism_spec.design(auto.attributes).name == "attributes"
     with pytest.raises(ParameterError, match="have no two attributes"):
         shown_dependence(AUTO, [estimated(auto, 1_000, name="both")])

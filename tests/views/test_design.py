@@ -20,9 +20,27 @@ def test_few_users_tell_single_attributes_and_many_tell_more() -> None:
     assert names((2,) * 16, epsilon=4.0, users=20_000)[0] == "plane"
 
 
-def test_a_design_that_is_hardly_better_gives_way_to_one_that_loses_less_without_dependence() -> None:
-    assert names((2,) * 17, epsilon=2.0, users=20_000)[0] == "pairs"
-    assert names((2, 3, 5, 7, 9, 11), epsilon=2.0, users=20_000)[0] == "attributes"
+def test_where_dependence_decides_some_users_report_single_attributes_and_the_others_pairs() -> None:
+    sizes = (2, 3, 5, 7, 9, 11)
+    assert names(sizes, epsilon=2.0, users=20_000, dependence=0.01)[0] == "attributes"
+    assert names(sizes, epsilon=2.0, users=20_000, dependence=0.5)[0] == "pairs"
+    both, *_ = ranked(sizes, epsilon=2.0, users=20_000)
+    assert {len(view) for view in both.views} == {1, 2}
+    for dependence in (0.025, 0.15):
+        (single,) = candidates(sizes, epsilon=2.0, names=["attributes"])
+        (pairs,) = candidates(sizes, epsilon=2.0, names=["pairs"])
+        lost = [each.expected_avd(20_000, dependence=dependence) for each in (single, pairs)]
+        assert both.expected_avd(20_000, dependence=dependence) < 1.2 * min(lost)
+
+
+def test_a_larger_view_has_to_be_better_than_pairs_with_less_dependence_too() -> None:
+    assert names((2,) * 12, epsilon=2.0, users=20_000)[0] == "pairs"
+
+
+def test_views_that_would_be_withheld_are_not_asked_about() -> None:
+    # 120 pairs of 2,000 users have 17 each; of 4,315, they have 36.
+    assert names((2,) * 16, epsilon=1.0, users=2_000)[0] == "attributes"
+    assert names((2,) * 16, epsilon=1.0, users=4_315)[0] == "pairs"
 
 
 def test_more_dependence_is_worth_more_noise() -> None:

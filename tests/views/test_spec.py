@@ -22,7 +22,7 @@ def test_what_is_asked_is_what_the_file_says() -> None:
 
 
 def test_auto_asks_by_the_users_and_the_dependence_to_expect() -> None:
-    assert asked("epsilon: 1, ask: auto, users: 100, dependence: 0.001") == [(0,), (1,), (2,), (3,)]
+    assert asked("epsilon: 1, ask: auto, users: 200, dependence: 0.001") == [(0,), (1,), (2,), (3,)]
     assert len(asked("epsilon: 4, ask: auto, users: 1000000")[0]) >= 2
 
 

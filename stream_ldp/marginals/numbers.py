@@ -36,7 +36,7 @@ _BELL = 1 / 3
 
 @dataclass(frozen=True, kw_only=True)
 class _MeanQuestion(AttributeQuestion):
-    """A question of whose answers each estimates a number without bias."""
+    """A question of whose answers each estimates a number without bias; no other is about its attributes."""
 
     @property
     def estimated(self) -> str:
@@ -50,7 +50,7 @@ class _MeanQuestion(AttributeQuestion):
     def noise(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variance of the estimate from one answer of each of these numbers in [-1, 1], same shape."""
 
-    def distribution(self, answers: Sequence[Answers[Any]]) -> FittedDistribution | None:  # noqa: ARG002
+    def distribution(self, answers: Answers[Any]) -> FittedDistribution | None:  # noqa: ARG002
         """Estimate the distribution of the number; None if the answers show a mean only."""
         return None
 
@@ -61,24 +61,20 @@ class _MeanQuestion(AttributeQuestion):
         the squared mean, over the number of reports; the mean is not taken to be beyond the range, or else the error
         of a few equal answers would be 0.
         """
-        reports = sum(each.reports for each in answers)
-        first = second = 0.0
-        for answer in answers:
-            sum_of, squares = answer.question.moments(answer, of=of)
-            first += sum_of
-            second += squares
-        mean = first / reports
-        variance = max(second / reports - min(max(mean, -1.0), 1.0) ** 2, 0.0)
+        (given,) = answers
+        first, second = self.moments(given, of=of)
+        mean = first / given.reports
+        variance = max(second / given.reports - min(max(mean, -1.0), 1.0) ** 2, 0.0)
         return NumberEstimate(
             raw=mean,
-            standard_error=float(np.sqrt(variance / reports)),
-            fit=partial(self.distribution, answers),
+            standard_error=float(np.sqrt(variance / given.reports)),
+            fit=partial(self.distribution, given),
         )
 
     def expected_error(self, about: Sequence[tuple[float, Any]], column: NDArray[Any], *, of: int) -> float:
-        asked = sum(share for share, _ in about)
+        ((asked, _),) = about
         numbers = self.attributes[self.of.index(of)].scaled(column)
-        noise = sum(share / asked * float(each.noise(numbers).mean()) for share, each in about)
+        noise = float(self.noise(numbers).mean())
         return with_sampling(noise, held=float(numbers.var()), asked=asked, users=len(column))
 
 
@@ -91,7 +87,7 @@ class NumberQuestion(_MeanQuestion):
     def inputs(self, table: Table, *, entropy: Entropy) -> NDArray[np.int64]:
         """See `Question.inputs`: points of the grid."""
         numbers = self.attributes[0].scaled(table[str(self.of[0])])
-        return rounded(numbers, steps=self.randomizer.steps, entropy=entropy)
+        return rounded(numbers, ends=self.randomizer.ends, entropy=entropy)
 
     def moments(self, answers: Answers[Any], *, of: int) -> tuple[float, float]:  # noqa: ARG002
         """Add up the unbiased estimates from all answers to this question, and their squares."""
@@ -102,24 +98,22 @@ class NumberQuestion(_MeanQuestion):
         """Return the variance of the estimate from one answer of each of these numbers in [-1, 1], same shape."""
         return self.randomizer.variance(numbers)
 
-    def distribution(self, answers: Sequence[Answers[Any]]) -> FittedDistribution | None:
+    def distribution(self, answers: Answers[Any]) -> FittedDistribution | None:
         """Estimate the distribution of the number; None if the answers show a mean only."""
-        return estimate_distribution([(answer.question.randomizer, answer.sums) for answer in answers])
+        return estimate_distribution(self.randomizer, answers.sums)
 
-    def variance(self, about: Sequence[tuple[float, Any]]) -> float:
-        return worst_variance([(share, each.randomizer) for share, each in about])
+    def variance(self, about: Sequence[tuple[float, Any]]) -> float:  # noqa: ARG002
+        return self.randomizer.worst_variance
 
-    def expected_curve(self, about: Sequence[tuple[float, Any]], *, reports: float) -> Curve | None:
+    def expected_curve(self, about: Sequence[tuple[float, Any]], *, reports: float) -> Curve | None:  # noqa: ARG002
         """See `AttributeQuestion.expected_curve`."""
-        mixture = [(share, each.randomizer) for share, each in about]
-        points = np.linspace(-1, 1, max(response.inputs for _, response in mixture))
+        points = np.linspace(-1, 1, self.randomizer.inputs)
         bell = np.exp(-0.5 * (points / _BELL) ** 2)
-        found = expected_distribution(mixture, bell / bell.sum(), reports=reports)
+        found = expected_distribution(self.randomizer, bell / bell.sum(), reports=reports)
         return None if found is None else found.curve(-1.0, 1.0)
 
-    def leverage(self, about: Sequence[tuple[float, Any]]) -> float:
-        """See `AttributeQuestion.leverage`: a liar answers whichever question has the largest numbers."""
-        return 1.0 + max(float(np.abs(each.randomizer.numbers).max()) for _, each in about)
+    def leverage(self, about: Sequence[tuple[float, Any]]) -> float:  # noqa: ARG002
+        return 1.0 + float(np.abs(self.randomizer.numbers).max())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +142,7 @@ class EndsQuestion(NumberQuestion):
         """See `Question.settled`: the end of the range to which the number is rounded."""
         (attribute,), name, least_and_largest = self.attributes, str(self.of[0]), self.attributes[0].range
         settled = table.copy()
-        up = rounded(attribute.scaled(table[name]), steps=1, entropy=words)
+        up = rounded(attribute.scaled(table[name]), ends=(0, 1), entropy=words)
         settled[name] = np.array(least_and_largest, dtype=np.float64)[up]
         return settled
 
@@ -164,7 +158,7 @@ class SignsQuestion(_MeanQuestion):
         signs = np.zeros(len(table), dtype=np.int64)
         for place, (position, attribute) in enumerate(zip(self.of, self.attributes, strict=True)):
             numbers = attribute.scaled(table[str(position)])
-            signs |= rounded(numbers, steps=1, entropy=entropy) << place
+            signs |= rounded(numbers, ends=(0, 1), entropy=entropy) << place
         return signs
 
     def moments(self, answers: Answers[Any], *, of: int) -> tuple[float, float]:
@@ -184,55 +178,24 @@ class SignsQuestion(_MeanQuestion):
         return 1.0 + self.randomizer.scale
 
 
-def worst_variance(mixture: Sequence[tuple[float, PiecewiseResponse]]) -> float:
-    """Return the largest variance, over all numbers in [-1, 1], of the estimate from one report of a mixture.
-
-    mixture: weights, and the response that so many of the reports are made with.
-    """
-    # The variance is quadratic between two points of any grid.
-    numbers = np.linspace(-1, 1, 8 * max(response.steps for _, response in mixture) + 1)
-    total = sum(weight for weight, _ in mixture)
-    variance = sum((weight * response.variance(numbers) for weight, response in mixture), np.zeros(len(numbers)))
-    return float(variance.max()) / total
-
-
-def estimate_distribution(
-    on_grids: Sequence[tuple[PiecewiseResponse, NDArray[np.float64]]],
-) -> FittedDistribution | None:
-    """Estimate the distribution of a number; see `fit_distribution`.
-
-    on_grids: responses, and the sums of the answers that are made with each.
+def estimate_distribution(response: PiecewiseResponse, sums: NDArray[np.float64]) -> FittedDistribution | None:
+    """Estimate the distribution of a number from answers; see `fit_distribution`.
 
     Returns:
-        The distribution over the points of the finest grid and peaks between them; None if answers show a mean only.
+        The distribution over as many even points as the grid has and peaks between them; None if the answers show a
+        mean only.
     """
-    steps = max(response.steps for response, _ in on_grids)
-    if steps == 1:
-        return None
-    # A report comes with each response as often as there are answers by it.
-    reports = np.array([sums.sum() for _, sums in on_grids])
-    shares = reports / reports.sum()
-    channel = np.concatenate(
-        [share * _on_grid(response, steps) for share, (response, _) in zip(shares, on_grids, strict=True)], axis=1
-    )
-    return fit_distribution(channel, np.concatenate([sums for _, sums in on_grids]))
+    return None if response.steps == 1 else fit_distribution(_even_channel(response), sums)
 
 
 def expected_distribution(
-    mixture: Sequence[tuple[float, PiecewiseResponse]], probability: NDArray[np.float64], *, reports: float
+    response: PiecewiseResponse, probability: NDArray[np.float64], *, reports: float
 ) -> FittedDistribution | None:
     """Return the distribution that so many reports estimate if the outcomes come as often as expected.
 
-    mixture: weights, and the response that so many of the reports are made with.
-    probability: of the points of the finest grid, shape (steps + 1,).
+    probability: of evenly spaced points, shape (steps + 1,).
     """
-    total, steps = sum(weight for weight, _ in mixture), len(probability) - 1
-    return estimate_distribution(
-        [
-            (response, reports * weight / total * (probability @ _on_grid(response, steps)))
-            for weight, response in mixture
-        ]
-    )
+    return estimate_distribution(response, reports * (probability @ _even_channel(response)))
 
 
 @lru_cache
@@ -245,17 +208,18 @@ def cell_leverage(response: PiecewiseResponse, *, cells: int) -> float:
     cells: parts of the range, all of the same width.
     """
     even = np.full(response.inputs, 1 / response.inputs)
-    found = expected_distribution([(1.0, response)], even, reports=_MANY)
+    found = expected_distribution(response, even, reports=_MANY)
     if found is None:
         raise ParameterError(f"{response.title} shows no distribution, and no shares of cells")
-    moved = _MANY * found.covariance @ (response.channel / (found.probability @ response.channel))
+    channel = _even_channel(response)
+    moved = _MANY * found.covariance @ (channel / (found.probability @ channel))
     cell = np.minimum(np.arange(response.inputs) * cells // response.steps, cells - 1)
     of_cells = np.zeros((cells, response.counters))
     np.add.at(of_cells, cell, moved)
     return float(np.abs(of_cells).max())
 
 
-def _on_grid(response: PiecewiseResponse, steps: int) -> NDArray[np.float64]:
-    """Return P(outcome | point of a grid of so many steps), when the point is rounded to the response's own grid."""
-    own, grid = np.linspace(0, 1, response.inputs), np.linspace(0, 1, steps + 1)
-    return np.stack([np.interp(grid, own, column) for column in response.channel.T], axis=1)
+def _even_channel(response: PiecewiseResponse) -> NDArray[np.float64]:
+    """Return P(outcome | point) of evenly spaced points, each of which is rounded to the response's own grid."""
+    points = np.linspace(-1, 1, response.inputs)
+    return np.stack([np.interp(points, response.grid, column) for column in response.channel.T], axis=1)

@@ -23,15 +23,22 @@ from stream_ldp.questions.oracles import VALUE_ORACLES, value_oracle
 from stream_ldp.questions.questions import QuestionSet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from stream_ldp.marginals.question import AttributeQuestion
-    from stream_ldp.mechanisms import FrequencyOracle
+    from stream_ldp.mechanisms import FrequencyOracle, PiecewiseResponse
     from stream_ldp.questions.attributes import AskedAttribute
 
 #: Equations for each value of a list, where the file does not give the number of cohorts: with hardly more of them
 #: than unknowns, values that often share a bucket have large errors.
 _EQUATIONS = 4
+
+#: The response to a question about one number, by what a file calls it.
+_RESPONSES: dict[str, Callable[[float], PiecewiseResponse]] = {
+    "auto": square_wave,
+    "minimax": least_worst_case,
+    "harmony-mean": coin,
+}
 
 
 class SampledSpec(OracleSpec):
@@ -40,14 +47,14 @@ class SampledSpec(OracleSpec):
     kind: `sampled`.
     ask: what a question is about: `attributes`, one each.
     oracle: perturbs values; `auto` takes the one of least mean variance.
-    mean: perturbs numbers: `auto`, a square wave, which says most of their distribution; `hybrid`, the mixture of
+    mean: perturbs numbers: `auto`, a square wave, which says most of their distribution; `minimax`, the response of
         least worst-case variance of the mean; harmony-mean; or mean-est for all numbers of a user at once.
     """
 
     kind: Literal["sampled"]
     ask: Literal["attributes"] = "attributes"
     oracle: str
-    mean: Literal["auto", "hybrid", "harmony-mean", "mean-est"] = "auto"
+    mean: Literal["auto", "minimax", "harmony-mean", "mean-est"] = "auto"
 
     def questions(self, attributes: Sequence[AskedAttribute]) -> QuestionSet[AttributeQuestion]:
         """Return the questions about these attributes, all of which are asked of equally many users.
@@ -125,20 +132,13 @@ class SampledSpec(OracleSpec):
             response = coin(self.given_epsilon)
             yield EndsQuestion(of=(place,), attributes=(attribute,), randomizer=response, weight=1)
             return
-        if self.mean == "auto":
-            response, share = square_wave(self.given_epsilon), 1.0
-        elif self.mean == "hybrid":
-            response, share = least_worst_case(self.given_epsilon)
-        else:
-            response, share = coin(self.given_epsilon), 1.0
-        if attribute.quantiles and (response.steps == 1 or not share):
+        response = _RESPONSES[self.mean](self.given_epsilon)
+        if attribute.quantiles and response.steps == 1:
             raise ParameterError(
                 f"the quantiles of attribute {attribute.name!r} do not follow from the answers of coins: take "
                 "`mean: auto`"
             )
-        for randomizer, weight in ((response, share), (coin(self.given_epsilon), 1 - share)):
-            if weight:
-                yield NumberQuestion(of=(place,), attributes=(attribute,), randomizer=randomizer, weight=weight)
+        yield NumberQuestion(of=(place,), attributes=(attribute,), randomizer=response, weight=1)
 
 
 class AutoSpec(DirectKeys):

@@ -1,4 +1,13 @@
-"""Piecewise response: a number on a grid is sent as an outcome near its own, or as any other."""
+"""Piecewise response: a number on a grid is sent as an outcome near its own, or as any other.
+
+Where only the mean matters, the grid of least worst-case variance is uneven. From point t_i, the outcomes i to
+i + w - 1 are likelier by k than the others, and outcome u stands for the estimate y_u, so that t_{i+1} - t_i =
+k (y_{i+w} - y_i), and the variance of the estimate grows from one point to the next by k (y_{i+w}^2 - y_i^2) -
+(t_{i+1}^2 - t_i^2). It is the same from all points if y_i + y_{i+w} = t_i + t_{i+1}. These equations are linear in y,
+and of their solutions with t_m = 1 the one of least variance is that of least weighted squares. Against the least
+variance of any channel of 17 points and 121 estimates, which a linear programme finds, it is at most 1.02 times as
+large up to epsilon 4, and that of a mixture of an even grid with a coin 1.04 to 1.24 times.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +15,12 @@ import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import ClassVar, Self
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BeforeValidator
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.odds import kept_inside, loss_of
@@ -17,9 +28,13 @@ from stream_ldp.mechanisms.packing import count, pack, unpack, unused_clear
 from stream_ldp.mechanisms.randomizer import OutputDistribution, Randomizer, checked_values, no_outputs
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 
-#: Steps of the grid of the best mixture. At epsilon 6 the worst-case variance is 0.0346 / n with 64 steps and
-#: 0.0344 / n with 256; below, the difference is smaller.
+#: Steps of the grid of least worst case, an even number. At epsilon 6 the variance is 0.0279 / n with 64 steps and
+#: 0.0276 / n with 128; below, the difference is smaller.
 STEPS = 64
+
+#: Parts of a range, of which the points of an uneven grid are multiples: 2^16 are far finer than any grid, and so
+#: coarse that the rounding errors of a processor do not show.
+PARTS = 2**16
 
 #: Steps of the grid of a square wave: with its width, at most as large, an outcome takes a byte at any epsilon.
 WAVE_STEPS = 128
@@ -28,28 +43,33 @@ WAVE_STEPS = 128
 MAX_STEPS = 2**12
 
 _FLAT = 1e-3  # nats below which a square wave is as wide as the range to within a step
-_SHARES = 64  # the share of the piecewise response is a multiple of 1 / 64
+
+
+def _read(points: Any) -> Any:
+    """Read points from their notation in one word, such as 8192:32768:57344."""
+    return points.split(":") if isinstance(points, str) else points
 
 
 @dataclass(frozen=True, kw_only=True)
 class PiecewiseResponse(Randomizer):
     """A randomizer of a number in [-1, 1] that sends one of m + w outcomes, most likely one of w near its own.
 
-    The number is first rounded at random to one of the m + 1 points of an even grid. From point i, one of the
-    outcomes i to i + w - 1, the plateau, is sent with probability p = w e^epsilon / (w e^epsilon + m). Otherwise it
-    is one of the m other outcomes. Both are uniform. The mean outcome is linear in i, so that a linear function of
-    the outcome estimates the number without bias. It is the piecewise mechanism (Wang et al., 2019, Algorithm 2), or
-    the square wave (Li et al., 2020), on a finite grid: its probabilities are exact. With one step and a plateau of
-    one outcome it is the coin of Duchi, Jordan and Wainwright (2018), which Harmony uses (Nguyen et al., 2016,
+    The number is first rounded at random to one of the m + 1 points of a grid. From point i, one of the outcomes i to
+    i + w - 1, the plateau, is sent with probability p = w e^epsilon / (w e^epsilon + m). Otherwise it is one of the m
+    other outcomes. Both are uniform. With an even grid it is the piecewise mechanism (Wang et al., 2019, Algorithm 2), or the
+    square wave (Li et al., 2020), whose probabilities are exact since the grid is finite. With one step and a plateau
+    of one outcome it is the coin of Duchi, Jordan and Wainwright (2018), which Harmony uses (Nguyen et al., 2016,
     Algorithm 2).
 
     steps: m, number of steps of the grid.
     width: w.
     epsilon: in nats. The argument is an upper bound; the field is the realised loss, lower by the rounding of p.
+    points: the m - 1 points between both ends, ascending, in units of 2^-16 of the range; none if they are even.
     kept: p in units of 2^-32.
 
     Raises:
-        ParameterError: steps or width is out of its range, or no multiple of 2^-32 is a p for the epsilon.
+        ParameterError: steps or width is out of its range, the points are no grid, or no multiple of 2^-32 is a p for
+            the epsilon.
     """
 
     kind: ClassVar[str] = "piecewise"
@@ -59,12 +79,17 @@ class PiecewiseResponse(Randomizer):
     steps: int
     width: int
     epsilon: float
+    points: Annotated[tuple[int, ...], BeforeValidator(_read)] = ()
     kept: int = field(init=False)
 
     def __post_init__(self) -> None:
         for name, given in (("steps", self.steps), ("width", self.width)):
             if not 1 <= given <= MAX_STEPS:
                 raise ParameterError(f"{name} is a whole number from 1 to {MAX_STEPS}, got {given}")
+        if self.points and not (
+            len(self.points) == self.steps - 1 and all(low < high for low, high in pairwise((0, *self.points, PARTS)))
+        ):
+            raise ParameterError(f"between the ends of {self.steps} steps are {self.steps - 1} points, ascending")
         object.__setattr__(self, "kept", kept_inside(self.epsilon, inside=self.width, outside=self.steps))
         object.__setattr__(self, "epsilon", loss_of(self.kept, inside=self.width, outside=self.steps))
 
@@ -80,8 +105,8 @@ class PiecewiseResponse(Randomizer):
 
     @property
     def parameters(self) -> list[int]:
-        """m, w and p."""
-        return [self.steps, self.width, self.kept]
+        """m, w and p, and the points of an uneven grid."""
+        return [self.steps, self.width, self.kept, *self.points]
 
     @property
     def bits(self) -> int:
@@ -111,14 +136,34 @@ class PiecewiseResponse(Randomizer):
         (sent,) = unpack(rows, [self.bits])
         count(sent, to=to)
 
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """The ends of the steps, ascending from 0, in units of 2^-16 of the range, or of an even step."""
+        return (0, *self.points, PARTS) if self.points else tuple(range(self.inputs))
+
+    @cached_property
+    def grid(self) -> NDArray[np.float64]:
+        """The points as numbers, ascending from -1 to 1, shape (steps + 1,)."""
+        grid: NDArray[np.float64] = np.array(self.ends) * (2 / self.ends[-1]) - 1
+        return grid
+
     @cached_property
     def numbers(self) -> NDArray[np.float64]:
-        """The unbiased estimate of a user's number from each outcome, shape (counters,)."""
+        """The unbiased estimate of a user's number from each outcome, shape (counters,).
+
+        From a point to the next, the mean estimate rises as it has to if outcome i + w stands for so much more than
+        outcome i. What the first w outcomes stand for is free, but for their mean: it is chosen for the least
+        variance where numbers are spread evenly, on a grid that is the same from both ends.
+        """
         p, m, w = self.kept / RESOLUTION, self.steps, self.width
-        of_plateau = w * (w - 1) / 2
-        slope = p - (1 - p) * w / m
-        intercept = p * of_plateau / w + (1 - p) * ((m + w) * (m + w - 1) / 2 - of_plateau) / m
-        numbers: NDArray[np.float64] = (np.arange(m + w) - intercept) / slope * 2 / m - 1
+        rises = np.zeros(-(-self.counters // w) * w)
+        rises[w : w + m] = np.diff(self.grid) / (p / w - (1 - p) / m)
+        relative = rises.reshape(-1, w).cumsum(axis=0)
+        spread = np.convolve(np.diff(self.grid), [0.25, 0.25]) @ self.channel
+        weights = np.pad(spread, (0, len(rises) - self.counters)).reshape(-1, w)
+        of_class = (weights * relative).sum(axis=0) / weights.sum(axis=0)
+        numbers: NDArray[np.float64] = (relative - of_class).reshape(-1)[: self.counters]
+        numbers -= self.channel[0] @ numbers + 1
         return numbers
 
     @cached_property
@@ -130,10 +175,22 @@ class PiecewiseResponse(Randomizer):
 
     def variance(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variance of the estimate from one report of each of these numbers in [-1, 1], same shape."""
-        second = self.channel @ self.numbers**2
-        points = np.linspace(-1, 1, self.inputs)
-        variance: NDArray[np.float64] = np.interp(numbers, points, second) - numbers**2
+        variance: NDArray[np.float64] = np.interp(numbers, self.grid, self._second) - numbers**2
         return variance
+
+    @cached_property
+    def worst_variance(self) -> float:
+        """The largest variance of the estimate from one report, over all numbers in [-1, 1]."""
+        # Between two points it is a parabola, whose top is at half of the slope of the second moment.
+        low, high = self.grid[:-1], self.grid[1:]
+        tops = np.clip(np.diff(self._second) / (high - low) / 2, low, high)
+        return float(max(self.variance(self.grid).max(), self.variance(tops).max()))
+
+    @cached_property
+    def _second(self) -> NDArray[np.float64]:
+        """The second moment of the estimate from one report of each point."""
+        second: NDArray[np.float64] = self.channel @ self.numbers**2
+        return second
 
     def stated(self) -> OutputDistribution:
         outputs = no_outputs(self.inputs, self.bits)
@@ -144,8 +201,8 @@ class PiecewiseResponse(Randomizer):
         return outputs
 
     def small(self) -> Self:
-        """See `Randomizer.small`: about half as many steps and outcomes of the plateau."""
-        return replace(self, steps=-(-self.steps // 2), width=-(-self.width // 2))
+        """See `Randomizer.small`: about half as many steps, which are even, and outcomes of the plateau."""
+        return replace(self, steps=-(-self.steps // 2), width=-(-self.width // 2), points=())
 
 
 def coin(epsilon: float) -> PiecewiseResponse:
@@ -171,36 +228,58 @@ def square_wave(epsilon: float) -> PiecewiseResponse:
     return PiecewiseResponse(steps=WAVE_STEPS, width=max(1, round(share * WAVE_STEPS)), epsilon=epsilon)
 
 
-def rounded(numbers: NDArray[np.float64], *, steps: int, entropy: Entropy) -> NDArray[np.int64]:
+def rounded(numbers: NDArray[np.float64], *, ends: tuple[int, ...], entropy: Entropy) -> NDArray[np.int64]:
     """Round numbers at random to the points of a grid, so that their means stay; int64, of the same shape.
 
     numbers: in [-1, 1]; the chances are rounded to 2^-32.
+    ends: of the steps of the grid, ascending from 0.
     """
-    position = (numbers + 1) / 2 * steps
-    below = np.minimum(np.floor(position), steps - 1).astype(np.int64)
-    return below + entropy.below(np.rint((position - below) * RESOLUTION).astype(np.int64))
+    points = np.array(ends)
+    position = (numbers + 1) / 2 * points[-1]
+    below = np.searchsorted(points[1:-1], position, side="right")
+    share = (position - points[below]) / (points[below + 1] - points[below])
+    found: NDArray[np.int64] = below + entropy.below(np.rint(share * RESOLUTION).astype(np.int64))
+    return found
 
 
 @lru_cache
-def least_worst_case(epsilon: float) -> tuple[PiecewiseResponse, float]:
-    """Return the piecewise response and the share of users for it, the others tossing a coin, of least worst case.
-
-    The worst case is the largest variance over all numbers. A mixture of both is what hybrid mechanisms are (Wang et
-    al., 2019, section III-C); here the width and the share are found by search, and not by formula.
+def least_worst_case(epsilon: float) -> PiecewiseResponse:
+    """Return the piecewise response of least worst case, which is the largest variance over all numbers.
 
     Raises:
         ParameterError: the epsilon is beyond the resolution of probabilities.
     """
-    # Between two points the variance is largest where rounding adds most, near the middle.
-    numbers = np.linspace(-1, 1, 2 * STEPS + 1)
-    of_coin = coin(epsilon).variance(numbers)
-    shares = np.linspace(0, 1, _SHARES + 1)[:, None]
-    best, found = float("inf"), (PiecewiseResponse(steps=STEPS, width=STEPS, epsilon=epsilon), 0.0)
-    for width in range(1, 4 * STEPS):
+    best, found = math.inf, coin(epsilon)
+    for width in range(2, STEPS + 1):
         response = PiecewiseResponse(steps=STEPS, width=width, epsilon=epsilon)
-        worst = (shares * response.variance(numbers) + (1 - shares) * of_coin).max(axis=1)
-        place = int(worst.argmin())
+        upper = _equalising(response)
+        if (np.diff(upper) > 0).all():
+            points = (*(PARTS - upper[-2::-1]).tolist(), *upper[1:-1].tolist())
+            response = replace(response, epsilon=epsilon, points=points)
         # By a little, so that rounding does not decide.
-        if worst[place] < best * (1 - 1e-9):
-            best, found = float(worst[place]), (response, float(shares[place, 0]))
+        if response.worst_variance < best * (1 - 1e-9):
+            best, found = response.worst_variance, response
     return found
+
+
+def _equalising(response: PiecewiseResponse) -> NDArray[np.int64]:
+    """Return the upper half of the grid from whose points the variance is the same, in units of 2^-16 of the range.
+
+    See the head of the module; estimates are in units of 1 / k, and those of opposite outcomes are opposite.
+    """
+    steps, width, outcomes = response.steps, response.width, response.counters
+    k = response.channel[0, 0] - response.channel[0, -1]
+    half = np.arange(outcomes // 2)
+    odd = np.zeros((outcomes, len(half)))
+    odd[half, half], odd[outcomes - 1 - half, half] = -1.0, 1.0
+    sums = np.concatenate([np.zeros((1, len(half))), odd.cumsum(axis=0)])
+    of_plateau = sums[width:] - sums[:-width]  # a row for each point
+    # The equations of the other half are the same.
+    place = np.arange(steps // 2)
+    equations = np.concatenate(
+        [of_plateau[-1:], odd[place] + odd[place + width] - k * (of_plateau[place] + of_plateau[place + 1])]
+    )
+    over = equations / (response.channel[-1] @ odd**2)
+    estimates = over.T @ np.linalg.solve(over @ equations.T, np.eye(len(equations))[0])
+    upper: NDArray[np.int64] = np.rint((of_plateau[steps // 2 :] @ estimates + 1) / 2 * PARTS).astype(np.int64)
+    return upper

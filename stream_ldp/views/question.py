@@ -78,7 +78,7 @@ class NumberAlone(NumberQuestion):
 
     def reported(self, answers: Answers[Any]) -> NumberTable:
         """Return what answers to it show."""
-        (place,), fitted = self.of, self.distribution([answers])
+        (place,), fitted = self.of, self.distribution(answers)
         if fitted is None:
             raise ValueError(f"{self.randomizer.title} shows no shares of cells")
         return NumberTable.read(

@@ -33,7 +33,7 @@ window: {{size: 10s, grace: 1s{window}}}
 """
 
 
-def collection_of(mechanism: str = "epsilon: 2, mean: hybrid", window: str = "") -> SampledCollection:
+def collection_of(mechanism: str = "epsilon: 2, mean: minimax", window: str = "") -> SampledCollection:
     return SampledCollection.parse(TEXT.format(mechanism=mechanism, window=window))
 
 

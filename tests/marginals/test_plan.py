@@ -32,7 +32,7 @@ def test_it_says_what_a_report_takes_and_costs() -> None:
     planned = plan(collection_of())
     assert planned.bits == 8 + 7
     assert planned.report_bytes == 2
-    assert planned.counters == (1 + 3) + (1 + 101) + (1 + 2) + (1 + 2)
+    assert planned.counters == (1 + 3) + (1 + 106) + (1 + 2)
     assert planned.state_bytes == 8 * planned.counters
     assert 2 - 1e-7 < planned.epsilon <= 2
     assert planned.changed == planned.epsilon
@@ -42,7 +42,7 @@ def test_it_says_what_a_report_takes_and_costs() -> None:
 def test_its_text_has_the_cost_and_the_error_of_each_attribute() -> None:
     text = text_of(plan(collection_of(), populations=(1_000,)))
     assert "all reports of a user's lifetime | epsilon 2.000, about one question" in text
-    assert "age | mean | piecewise, 37 of 101 and coin | 33.3% | " in text
+    assert "age | mean | piecewise, 42 of 106 | 33.3% | " in text
 
 
 def test_it_says_the_errors_of_distributions_and_quantiles() -> None:

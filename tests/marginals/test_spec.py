@@ -18,10 +18,9 @@ def of(mechanism: str) -> list[tuple[tuple[int, ...], str]]:
 
 
 def test_every_attribute_has_its_questions() -> None:
-    assert of("epsilon: 2, mean: hybrid") == [
+    assert of("epsilon: 2, mean: minimax") == [
         ((0,), "direct"),
-        ((1,), "piecewise, 37 of 101"),
-        ((1,), "coin"),
+        ((1,), "piecewise, 42 of 106"),
         ((2,), "direct"),
     ]
 
@@ -67,7 +66,7 @@ def test_numbers_may_be_asked_for_by_a_coin_or_all_at_once() -> None:
         ("epsilon: 1, oracle: rappor, p: 0.25, q: 0.75", "takes `hashes`, and both `p` and `q`"),
         ("epsilon: 1, oracle: rappor, hashes: 3", "less than or equal to 2"),
         ("epsilon: 1, oracle: o-rr, cohorts: 5000", "less than or equal to 4096"),
-        ("epsilon: 1, mean: median", "expected 'auto', 'hybrid', 'harmony-mean' or 'mean-est'"),
+        ("epsilon: 1, mean: median", "expected 'auto', 'minimax', 'harmony-mean' or 'mean-est'"),
         ("epsilon: 2, per_report: 1", "`per_report` is for values in a list"),
         (
             "epsilon: 2, per_report: 1, oracle: hadamard",

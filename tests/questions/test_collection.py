@@ -28,10 +28,10 @@ def test_a_record_becomes_a_row_of_the_table() -> None:
 def test_the_fingerprint_is_that_of_the_documented_json() -> None:
     text = (
         '["diets","sampled",[["diet",["meat","fish","plants"]],["age",[0.0,100.0]],["smokes",["no","yes"]]],'
-        '[[[0],"direct",[3,0,3380079313]],[[1],"piecewise",[64,37,3480260956]],[[1],"piecewise",[1,1,3782994644]],'
-        '[[2],"direct",[2,0,3782994644]]],[1431655765,2438288725,2863311531,4294967296]]'
+        '[[[0],"direct",[3,0,3380079313]],[[1],"piecewise",[128,33,2816488616]],[[2],"direct",[2,0,3782994644]]],'
+        '[1431655765,2863311531,4294967296]]'
     )
-    assert fingerprint_of(json.loads(text)) == collection_of().fingerprint
+    assert fingerprint_of(json.loads(text)) == collection_of("epsilon: 2").fingerprint
 
 
 def test_two_attributes_of_one_name_are_refused_with_their_place() -> None:

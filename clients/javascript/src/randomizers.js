@@ -6,7 +6,11 @@ import { RESOLUTION, uniform } from "./words.js";
 
 const HALF = RESOLUTION / 2;
 
+/** Parts of a range, of which the points of an uneven grid are multiples. */
+const PARTS = 2 ** 16;
+
 const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
+const isAscending = (numbers) => numbers.every((each, i) => i === 0 || each > numbers[i - 1]);
 const ones = (count) => Array(count).fill(1);
 
 /** Send a value or, if a word is not below `kept`, one of the others, uniformly. */
@@ -75,7 +79,7 @@ function halfSpace(words, bits, { signs, kept }) {
 const loss = (kept, [a, b], count = 1) => roundedUp(count * Math.log((kept * b) / ((RESOLUTION - kept) * a)));
 
 /**
- * By name: the names of the parameters, and functions of them. `valid` says whether they are in order, beside what
+ * By name: the names of the parameters, of the list of those after them (`more`), and functions of them. `valid` says whether they are in order, beside what
  * holds for all; `inputs` counts the values that are perturbed; `loss` is the most that an answer costs, in nats;
  * `widths` are the bits of each number of an answer; `draw` makes an answer of words and a value; `again` makes a
  * report of an answer that is sent through fresh noise.
@@ -152,7 +156,9 @@ const RANDOMIZERS = {
   },
   piecewise: {
     names: ["steps", "wide", "kept"],
-    valid: ({ steps, wide }) => steps >= 1 && wide >= 1,
+    more: "inner",
+    valid: ({ steps, wide, inner }) =>
+      steps >= 1 && wide >= 1 && (!inner.length || (inner.length === steps - 1 && isAscending([0, ...inner, PARTS]))),
     inputs: ({ steps }) => steps + 1,
     loss: ({ steps, wide, kept }) => loss(kept, [wide, steps]),
     widths: ({ steps, wide }) => [bitsFor(steps + wide)],
@@ -172,6 +178,7 @@ const RANDOMIZERS = {
   },
   channel: {
     names: ["size", "outputs"],
+    more: "table",
     valid: ({ size, outputs, table }) => {
       const rows = times(size, (row) => table.slice(row * outputs, (row + 1) * outputs));
       const isShared = (row) => row.reduce((sum, chance) => sum + chance, 0) === RESOLUTION;
@@ -209,16 +216,16 @@ export class Randomizer {
     this.kind = kind;
     this.#of = RANDOMIZERS[kind];
     this.#given = Object.fromEntries(this.#of.names.map((name, i) => [name, parameters[i]]));
-    if (kind === "channel") this.#given.table = parameters.slice(this.#of.names.length);
+    if (this.#of.more) this.#given[this.#of.more] = parameters.slice(this.#of.names.length);
   }
 
   /** Make a randomizer of what a meaning has; undefined where that is none, or none that protects anything. */
   static of(kind, parameters) {
     if (!(typeof kind === "string" && Object.hasOwn(RANDOMIZERS, kind))) return undefined;
     if (!(Array.isArray(parameters) && parameters.length && parameters.every(isCount))) return undefined;
-    const { names, valid } = RANDOMIZERS[kind];
+    const { names, more, valid } = RANDOMIZERS[kind];
     const made = new Randomizer(kind, parameters);
-    const isLong = kind === "channel" ? parameters.length > names.length : parameters.length === names.length;
+    const isLong = more ? parameters.length >= names.length : parameters.length === names.length;
     const { kept, bits = 1, signs = 1, size = 1 } = made.parameters;
     const hasSizes = [bits, signs, size].every(
       (count) => count >= 1 && count <= (kind === "hadamard" ? HALF : MAX_BITS),
@@ -230,6 +237,12 @@ export class Randomizer {
 
   get parameters() {
     return this.#given;
+  }
+
+  /** The grid of a `piecewise`, ascending from 0: its points, or as many as it has steps where they are even. */
+  get points() {
+    const { steps, inner } = this.#given;
+    return inner.length ? [0, ...inner, PARTS] : times(steps + 1, (point) => point);
   }
 
   /** Number of inputs. */

@@ -75,10 +75,10 @@ class Sampled(AskedInTurn):
             return struct.pack("<q", self.attributes[place].number_of(record[name]))
         return struct.pack("<d", self._number(place, record))
 
-    def _rounded(self, place: int, record: Mapping[str, Json], m: int, words: Words) -> int:
-        y = self._placed(place, record, m)
-        b = min(math.floor(y), m - 1)
-        return b + (next(words) < round((y - b) * WHOLE))
+    def _rounded(self, place: int, record: Mapping[str, Json], points: Sequence[int], words: Words) -> int:
+        y = self._placed(place, record, points[-1])
+        b = sum(each <= y for each in points[1:-1])
+        return b + (next(words) < round((y - points[b]) / (points[b + 1] - points[b]) * WHOLE))
 
     def _placed(self, place: int, record: Mapping[str, Json], m: int) -> float:
         """Where a number of a range lies from 0 to m."""
@@ -114,9 +114,10 @@ class Sampled(AskedInTurn):
             buckets = self._buckets(number, record)
             return sum(1 << bucket for bucket in set(buckets)) if kind == "bloom" else buckets[0]
         if kind == "piecewise":
-            return self._rounded(of[0], record, parameters[0], words)
+            m, _, _, *inner = parameters
+            return self._rounded(of[0], record, [0, *inner, 2**16] if inner else range(m + 1), words)
         if kind == "mean-est":
-            return sum(self._rounded(place, record, 1, words) << bit for bit, place in enumerate(of))
+            return sum(self._rounded(place, record, (0, 1), words) << bit for bit, place in enumerate(of))
         v = 0
         for count, cell in self._cells(number, record):
             v = v * count + cell
@@ -145,7 +146,7 @@ class Sampled(AskedInTurn):
             return record
         words = words_of(secret, "stream-ldp ans 1", self.fingerprint + struct.pack("<H", asked))
         name, ends = self.domains[place]
-        return {**record, name: ends[self._rounded(place, record, 1, words)]}
+        return {**record, name: ends[self._rounded(place, record, (0, 1), words)]}
 
     @property
     def answer_bytes(self) -> int:

@@ -73,7 +73,7 @@ def answer(kind: str, parameters: Sequence[int], value: int, words: Words) -> in
         case "k-subset":
             return subset(parameters, value, words)
         case "piecewise":
-            m, w, kept = parameters
+            m, w, kept = parameters[:3]
             if next(words) < kept:
                 return value + uniform(words, w)
             u = uniform(words, m)

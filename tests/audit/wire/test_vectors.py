@@ -202,7 +202,7 @@ def test_the_examples_of_the_page_are_those_of_its_client() -> None:
     shown += [row_of(words, SECRET, {"word": "banana"}).hex(), *(each["fingerprint"] for each in (places, strings))]
     diets = {
         "collection": "diets",
-        "mechanism": {"kind": "sampled", "epsilon": 2, "mean": "hybrid"},
+        "mechanism": {"kind": "sampled", "epsilon": 2},
         "attributes": [
             {"name": "diet", "values": ["meat", "fish", "plants"]},
             {"name": "age", "range": [0, 100]},

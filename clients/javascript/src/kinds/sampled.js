@@ -13,12 +13,15 @@ function bucketOf(cohort, text, buckets) {
   return Number(new DataView(digest.buffer).getBigUint64(0, true) % BigInt(buckets));
 }
 
-/** Round a number from 0 to so many steps to one of both next points, by a word (section 17, numbers). */
-function rounded(words, scaled, steps) {
-  const y = ((scaled + 1) / 2) * steps;
-  const below = Math.min(Math.floor(y), steps - 1);
-  return below + Number(words.next() < threshold(y - below));
+/** Round a number to one of both next points of a grid, ascending from 0, by a word (section 17, numbers). */
+function rounded(words, scaled, points) {
+  const y = ((scaled + 1) / 2) * points.at(-1);
+  const below = points.slice(1, -1).filter((point) => point <= y).length;
+  return below + Number(words.next() < threshold((y - points[below]) / (points[below + 1] - points[below])));
 }
+
+/** The grid of one step. */
+const ONE_STEP = [0, 1];
 
 /** Say whether a question may be about so many cells of an attribute. */
 const isCells = (attribute, count) =>
@@ -151,7 +154,7 @@ export class Kind extends Questions {
     if (!isSettled(randomizer.kind, cohort)) return values;
     const [place] = of;
     const attribute = this.attributes[place];
-    const up = rounded(this.answerWords(secret, this.shows(number, new Uint8Array(0))), attribute.scaled(values[place]), 1);
+    const up = rounded(this.answerWords(secret, this.shows(number, new Uint8Array(0))), attribute.scaled(values[place]), ONE_STEP);
     return values.with(place, attribute.ends[up]);
   }
 
@@ -196,15 +199,15 @@ export class Kind extends Questions {
 
   #input(question, values, words) {
     const { of, shape, cohort, randomizer } = question;
-    const { kind, parameters } = randomizer;
+    const { kind } = randomizer;
     const [first] = of;
     if (cohort !== undefined && kind !== "piecewise") {
       const buckets = this.#buckets(question, values);
       return kind === "bloom" ? buckets : buckets[0];
     }
     const scaled = (place) => this.attributes[place].scaled(values[place]);
-    if (kind === "piecewise") return rounded(words, scaled(first), parameters.steps);
-    if (kind === "mean-est") return of.map((place) => rounded(words, scaled(place), 1));
+    if (kind === "piecewise") return rounded(words, scaled(first), randomizer.points);
+    if (kind === "mean-est") return of.map((place) => rounded(words, scaled(place), ONE_STEP));
     const sizes = shape ?? of.map((place) => this.attributes[place].values.length);
     return this.#cells(of, sizes, values).reduce((cell, value, i) => cell * sizes[i] + value, 0);
   }

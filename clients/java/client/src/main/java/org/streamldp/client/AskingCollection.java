@@ -9,6 +9,9 @@ import java.util.Map;
 final class AskingCollection extends TurnCollection {
   static final String ANSWERS = "stream-ldp ans 1";
 
+  /** The grid of one step. */
+  private static final long[] ONE_STEP = {0, 1};
+
   private final List<Attribute> attributes = new ArrayList<>();
   private final Map<String, Attribute> byName = new LinkedHashMap<>();
   private final List<Question> questions = new ArrayList<>();
@@ -192,7 +195,7 @@ final class AskingCollection extends TurnCollection {
     int place = question.of[0];
     byte[] nothing = Bytes.writer().bytes(ownFingerprint()).u16(question.number).all();
     Object[] found = held.clone();
-    found[place] = attributes.get(place).range[(int) rounded(place, held, 1, Words.keyed(secret, ANSWERS, nothing))];
+    found[place] = attributes.get(place).range[(int) rounded(place, held, ONE_STEP, Words.keyed(secret, ANSWERS, nothing))];
     return found;
   }
 
@@ -305,12 +308,12 @@ final class AskingCollection extends TurnCollection {
       return bucketOf(question, question.cohort, held);
     }
     if (question.randomizer.kind.equals("piecewise")) {
-      return rounded(question.of[0], held, question.randomizer.parameter(0), words);
+      return rounded(question.of[0], held, question.randomizer.points(), words);
     }
     long value = 0;
     if (question.randomizer.kind.equals("mean-est")) {
       for (int i = 0; i < question.of.length; i++) {
-        value |= rounded(question.of[i], held, 1, words) << i;
+        value |= rounded(question.of[i], held, ONE_STEP, words) << i;
       }
       return value;
     }
@@ -331,11 +334,15 @@ final class AskingCollection extends TurnCollection {
     return Math.min((int) Math.floor(placeOf(place, held, count)), count - 1);
   }
 
-  /** Rounds a number at random to one of the points 0 to m, so that its mean is the number. */
-  private long rounded(int place, Object[] held, long m, Words words) {
-    double y = placeOf(place, held, m);
-    long below = Math.min((long) Math.floor(y), m - 1);
-    return below + (words.next() < (long) Math.rint((y - below) * Exact.WHOLE) ? 1 : 0);
+  /** Rounds a number at random to one of both next points of a grid, ascending from 0, so that its mean is the number. */
+  private long rounded(int place, Object[] held, long[] points, Words words) {
+    double y = placeOf(place, held, points[points.length - 1]);
+    int below = 0;
+    while (below < points.length - 2 && points[below + 1] <= y) {
+      below++;
+    }
+    double share = (y - points[below]) / (points[below + 1] - points[below]);
+    return below + (words.next() < (long) Math.rint(share * Exact.WHOLE) ? 1 : 0);
   }
 
   /** Returns where a number of a range lies from 0 to m. */

@@ -11,6 +11,9 @@ final class Randomizer {
   /** Beyond this many signs, a vector has no number that a word could be. */
   private static final int MOST_SIGNS = 32;
 
+  /** Parts of a range, of which the points of an uneven grid are multiples. */
+  private static final long PARTS = 1L << 16;
+
   final String kind;
   private final long[] parameters;
   private final int bits;
@@ -74,9 +77,12 @@ final class Randomizer {
         isPossible &= parameters[1] >= 1 && parameters[3] < parameters[4];
         break;
       case "piecewise":
-        expected = 3;
+        expected = parameters.length == 3 ? 3 : (int) (2 + parameters[0]);
         found = Bytes.width(parameters[0] + parameters[1]);
         isPossible &= parameters[1] >= 1;
+        for (int i = 3; i < parameters.length; i++) {
+          isPossible &= parameters[i] > (i == 3 ? 0 : parameters[i - 1]) && parameters[i] < PARTS;
+        }
         break;
       case "channel":
         expected = (int) (2 + parameters[0] * parameters[1]);
@@ -109,6 +115,15 @@ final class Randomizer {
 
   long parameter(int place) {
     return parameters[place];
+  }
+
+  /** Returns the grid of a {@code piecewise}, ascending from 0: its points, or their numbers where they are even. */
+  long[] points() {
+    long[] found = new long[(int) parameters[0] + 1];
+    for (int i = 0; i < found.length; i++) {
+      found[i] = parameters.length == 3 ? i : i == 0 ? 0 : i == parameters[0] ? PARTS : parameters[2 + i];
+    }
+    return found;
   }
 
   /** Whether every report has noise of its own. */

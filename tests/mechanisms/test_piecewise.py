@@ -69,8 +69,8 @@ def test_a_coin_has_the_variance_of_duchi_and_harmony() -> None:
         assert coin(epsilon).variance(numbers) == pytest.approx(c**2 - numbers**2, rel=1e-6)
 
 
-#: The least worst-case variance of any channel from 17 points to 121 estimates, by linear programme; see `least_of_any`
-#: in tests/benchmarks/mechanisms.py.
+#: The least worst-case variance of any channel from 17 points to 121 estimates, as the linear programme of
+#: tests/benchmarks/mechanisms.py finds it.
 PROGRAMME = {0.5: 16.003, 1.0: 3.9902, 2.0: 0.86495, 3.0: 0.30343, 4.0: 0.12643}
 
 

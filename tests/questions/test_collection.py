@@ -29,7 +29,7 @@ def test_the_fingerprint_is_that_of_the_documented_json() -> None:
     text = (
         '["diets","sampled",[["diet",["meat","fish","plants"]],["age",[0.0,100.0]],["smokes",["no","yes"]]],'
         '[[[0],"direct",[3,0,3380079313]],[[1],"piecewise",[128,33,2816488616]],[[2],"direct",[2,0,3782994644]]],'
-        '[1431655765,2863311531,4294967296]]'
+        "[1431655765,2863311531,4294967296]]"
     )
     assert fingerprint_of(json.loads(text)) == collection_of("epsilon: 2").fingerprint
 

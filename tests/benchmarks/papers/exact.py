@@ -62,7 +62,7 @@ class MeanVariances:
                 "series": f"{epsilon:g}",
                 "variance": float(f"{_variance(mean, numbers, epsilon):.5g}"),
             }
-            for mean in ("mean-est", "harmony-mean", "auto", "hybrid")
+            for mean in ("mean-est", "harmony-mean", "auto", "minimax")
             for epsilon in self.epsilons
             for numbers in self.numbers
         ]

@@ -56,10 +56,10 @@ class PiecewiseResponse(Randomizer):
 
     The number is first rounded at random to one of the m + 1 points of a grid. From point i, one of the outcomes i to
     i + w - 1, the plateau, is sent with probability p = w e^epsilon / (w e^epsilon + m). Otherwise it is one of the m
-    other outcomes. Both are uniform. With an even grid it is the piecewise mechanism (Wang et al., 2019, Algorithm 2), or the
-    square wave (Li et al., 2020), whose probabilities are exact since the grid is finite. With one step and a plateau
-    of one outcome it is the coin of Duchi, Jordan and Wainwright (2018), which Harmony uses (Nguyen et al., 2016,
-    Algorithm 2).
+    others. Both are uniform. With an even grid it is the piecewise mechanism (Wang et al., 2019, Algorithm 2), or the
+    square wave (Li et al., 2020), whose probabilities are exact since the grid is finite. With one step and a
+    plateau of one outcome it is the coin of Duchi, Jordan and Wainwright (2018), which Harmony uses (Nguyen et al.,
+    2016, Algorithm 2).
 
     steps: m, number of steps of the grid.
     width: w.

@@ -116,6 +116,7 @@ def least_of_any(epsilon: float) -> float:
         b_eq=np.concatenate([np.ones(9), numbers]),
         method="highs-ipm",
     )
+    assert solution.fun is not None, solution.message
     return float(solution.fun)
 
 

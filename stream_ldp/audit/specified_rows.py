@@ -235,7 +235,7 @@ def round_differences(
                 time_ms=asked.start_ms,
                 entropy=OneWord(word),
             )
-            given = None if asked.candidates is None else asked_by(asked)
+            given = None if asked.phase == 1 else asked_by(asked)
             wrong = _wrong(held, made, (client.fresh_rows(asked.phase, given, items, repeat(word)) for items in held))
             if wrong:
                 yield (
@@ -247,10 +247,11 @@ def round_differences(
 
 def asked_by(asked: Any) -> dict[str, Any]:
     """Return what a client reads of a round."""
+    named = asked.candidates
     return {
         "epoch": asked.epoch,
         "phase": asked.phase,
-        "candidates": [list(each) if isinstance(each, tuple) else each for each in asked.candidates or ()],
+        "candidates": named and [list(each) if isinstance(each, tuple) else each for each in named],
         "padding": asked.padding,
     }
 

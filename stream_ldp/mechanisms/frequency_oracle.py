@@ -253,6 +253,17 @@ class FrequencyOracle(BucketOracle, ValueRandomizer):
         """
         return padding
 
+    def shown(self, sizes: NDArray[np.float64], *, padding: int) -> NDArray[np.float64]:
+        """Compute how much reports show of an item in sets of these sizes, as a share of that in small sets.
+
+        One slot of l is an item of a set of s items with probability 1 / max(l, s).
+
+        sizes: numbers of items of sets that hold the item, at least 1, any shape.
+        padding: l.
+        """
+        found: NDArray[np.float64] = np.minimum(1.0, padding / sizes)
+        return found
+
     def set_epsilon(self, *, padding: int) -> float:
         """Return the privacy loss in nats of one report, for any two sets padded to `padding` slots."""
         del padding

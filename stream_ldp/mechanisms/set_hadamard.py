@@ -175,6 +175,18 @@ class SetHadamardResponse(FrequencyOracle):
         """See `FrequencyOracle.scale`: 1, since a report is made of the whole set."""
         return 1
 
+    def shown(self, sizes: NDArray[np.float64], *, padding: int) -> NDArray[np.float64]:
+        """See `FrequencyOracle.shown`: of the hashes of a set, l are kept.
+
+        With an item's own, s items have about 1 + (g - 1) (1 - (1 - 1 / g)^(s - 1)) of the g hashes. A set that has
+        nearly all of them shows of no item that it holds it.
+        """
+        g, (p, q) = self._hashes, self.support
+        hashes = 1.0 + (g - 1.0) * (1.0 - (1.0 - 1.0 / g) ** (sizes - 1.0))
+        kept, other = np.minimum(1.0, padding / hashes), (1.0 - padding * p) / (g - padding)
+        found: NDArray[np.float64] = np.maximum(kept * p + (1.0 - kept) * other - q, 0.0) / (p - q)
+        return found
+
     def neutral_sums(self, reports: int) -> NDArray[np.int64]:
         return self.code.neutral_sums(reports)
 

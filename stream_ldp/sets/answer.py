@@ -67,6 +67,14 @@ class FrequentItemset(MessagePart):
     )
 
 
+class SetSizes(MessagePart):
+    """The users whose sets are of about the same size."""
+
+    of: str = Field(description="the numbers of items, such as `5 to 8`")
+    frequency: float = Field(ge=0, le=1, description="estimated part of the users")
+    standard_error: Finite = Field(ge=0)
+
+
 class Candidate(MessagePart):
     """An item that may yet be one, as the next phase's solver needs it."""
 
@@ -86,8 +94,12 @@ class NextPhase(MessagePart):
     share: Finite = Field(
         gt=0, le=1, description="the candidates' part of all items that were estimated, by their frequencies"
     )
-    candidates: tuple[Count, ...] | tuple[tuple[Count, ...], ...] = Field(
-        description="numbers of the items asked about, ascending; of itemsets, those of the items of each"
+    set_size: Positive | None = Field(
+        default=None, description="the size of sets that phase 1 has found; null if it does not ask for it"
+    )
+    candidates: tuple[Count, ...] | tuple[tuple[Count, ...], ...] | None = Field(
+        description="numbers of the items asked about, ascending; of itemsets, those of the items of each; null "
+        "for all items"
     )
 
     @classmethod
@@ -98,7 +110,8 @@ class NextPhase(MessagePart):
             correction=inquiry.correction,
             doubt=inquiry.doubt,
             share=inquiry.share,
-            candidates=inquiry.canonical.listed or (),
+            set_size=inquiry.set_size,
+            candidates=inquiry.canonical.listed,
         )
 
 
@@ -164,8 +177,8 @@ class Ranking(AnswerMessage):
     epoch: Integer
     phase: Positive = Field(description="the epoch's phase to which the window's reports belong")
     phases: Positive = Field(description="of an epoch; after the last, the ranking is the epoch's result")
-    about: Literal["items", "itemsets"] = Field(
-        default="items", description="what the phase asks about; an epoch has a result of each"
+    about: Literal["sizes", "items", "itemsets"] = Field(
+        default="items", description="what the phase asks about; an epoch has a result of items, and of itemsets"
     )
     window: WindowBounds
     status: StatusField = Status.ANSWERED
@@ -179,8 +192,11 @@ class Ranking(AnswerMessage):
     )
     reports: Count = Field(description="reports counted in the window, each once")
     reports_per_phase: tuple[Count, ...] = Field(description="of the epoch, up to this phase")
+    sizes: tuple[SetSizes, ...] = Field(
+        default=(), description="how large sets are, smallest first; none after any other phase than that about sizes"
+    )
     items: tuple[HeavyHitter, ...] = Field(
-        description="the k best, most frequent first; none where it is of itemsets"
+        description="the k best, most frequent first; none where it is of sizes or itemsets"
     )
     itemsets: tuple[FrequentItemset, ...] = Field(
         default=(), description="the best, most frequent first; none before the phase that counts them"
@@ -230,6 +246,8 @@ class Ranking(AnswerMessage):
     @property
     def look(self) -> Look:
         progress = "result" if self.complete else f"phase {self.phase} of {self.phases}"
+        if self.about == "sizes":
+            return Look(title=f"epoch {self.epoch} · sizes of sets · {progress}", names=("set size",))
         if self.about == "items":
             return Look(title=f"epoch {self.epoch} · {progress}", names=("item",), ranked=True)
         return Look(
@@ -247,7 +265,14 @@ class Ranking(AnswerMessage):
         return self.model_copy(update={"items": tuple(items), "itemsets": tuple(itemsets)})
 
     def cells(self) -> Iterator[Cell]:
-        """Iterate over the best items, or itemsets, most frequent first."""
+        """Iterate over the best items, or itemsets, most frequent first; or over the sizes of sets."""
+        for each in self.sizes:
+            yield Cell(
+                labels={"epoch": self.epoch, "set size": each.of},
+                estimate=each.frequency,
+                standard_error=each.standard_error,
+                names=(each.of,),
+            )
         for itemset in self.itemsets:
             name = itemset_name(itemset.items)
             yield Cell(
@@ -309,11 +334,12 @@ class Ranking(AnswerMessage):
             return None
         return Inquiry(
             phase=self.phase + 1,
-            candidates=candidates_of(self.next_phase.candidates),
+            candidates=None if self.next_phase.candidates is None else candidates_of(self.next_phase.candidates),
             padding=self.next_phase.padding,
             correction=self.next_phase.correction,
             doubt=self.next_phase.doubt,
             share=self.next_phase.share,
+            set_size=self.next_phase.set_size,
         )
 
     @property

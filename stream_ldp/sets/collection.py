@@ -34,6 +34,7 @@ from stream_ldp.sets.methods.user_sample import UserSample
 from stream_ldp.sets.methods.usual import UsualOptions, with_kind
 from stream_ldp.sets.phases import item_phases
 from stream_ldp.sets.series import PhaseSeries
+from stream_ldp.sets.size_classes import class_count
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -228,7 +229,7 @@ class ItemCollection(Collection):
                 "itemsets out, or name another kind of mechanism",
                 "itemsets",
             )
-        k, sizes, largest = self.itemsets.k, self.itemsets.sizes, self.method_spec.set_size or self.items.count
+        k, sizes, largest = self.itemsets.k, self.itemsets.sizes, self.method_spec.known_size or self.items.count
         if sizes[-1] > largest:
             raise Misplaced(
                 f"itemsets of {sizes[-1]} items are larger than the sets, of at most {largest}", "itemsets", "sizes"
@@ -261,7 +262,12 @@ class ItemCollection(Collection):
         return Schedule(size_ms=self.window.size_ms, phases=len(self.method.phases), epochs=self.epochs)
 
     def wanted(self, target: str) -> int:
-        """Return how many of the most frequent are to be found: items, or itemsets, as the target of answers says."""
+        """Return how many of the most frequent are to be found: items, or itemsets, as the target of answers says.
+
+        Of sizes, all classes are.
+        """
+        if target == "sizes":
+            return class_count(self.items.count)
         return self.itemsets.k if self.itemsets is not None and target == "itemsets" else self.method.k
 
     @property

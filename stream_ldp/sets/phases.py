@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 
@@ -32,6 +32,8 @@ class Target(StrEnum):
     """The items of the set, or the itemsets in it: one of the padded set, drawn at random, or all in one response."""
     COUNT = "count"
     """The number of candidates in the set."""
+    SIZE = "size"
+    """The class of the number of items of the set: see `stream_ldp.sets.size_classes`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,6 +81,7 @@ class Inquiry:
     doubt: standard deviation of what sets with more than `padding` candidates may cost a frequency, beyond the
         correction, as a share of it.
     share: the candidates' part of all items that the estimate before is about, by their frequencies.
+    set_size: the size of sets that a phase before has found; None if none has asked for it.
     """
 
     phase: int
@@ -87,6 +90,7 @@ class Inquiry:
     correction: float = 1.0
     doubt: float = 0.0
     share: float = 1.0
+    set_size: int | None = None
 
     @property
     def canonical(self) -> Inquiry:
@@ -113,7 +117,7 @@ class Inquiry:
         """
         if self.phase == 1:
             return bytes.fromhex(collection_fingerprint)
-        return fingerprint_of([collection_fingerprint, epoch, self.phase, self.listed or [], self.padding])
+        return fingerprint_of([collection_fingerprint, epoch, self.phase, self.listed, self.padding])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -134,6 +138,11 @@ class RankingEstimate:
     standard_error: NDArray[np.float64]
     noise: NDArray[np.float64] | None = None
     unseen: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of_none(cls) -> Self:
+        """Return the estimate where nothing is known of any item."""
+        return cls(items=np.zeros(0, dtype=np.int64), frequency=np.zeros(0), standard_error=np.zeros(0))
 
 
 class Method(Protocol):
@@ -201,6 +210,11 @@ def itemsets_of(rows: NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
 def item_phases(method: Method) -> int:
     """Return the number of phases that ask about single items, the last of which gives their ranking."""
     return sum(not phase.sizes for phase in method.phases)
+
+
+def whole_phases(method: Method) -> int:
+    """Return the number of phases that ask about whole sets: the first, and the one after a first about sizes."""
+    return 2 if method.phases[0].asked is Target.SIZE else 1
 
 
 def phase_name(number: int) -> str:

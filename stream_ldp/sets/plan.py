@@ -20,8 +20,8 @@ from stream_ldp.pipeline.plan import Section, errors_in_short, guess_in_short
 from stream_ldp.pipeline.statistics import SUM_BYTES
 from stream_ldp.quantity import memory, quantity
 from stream_ldp.sets.methods.itemsets import few_held
+from stream_ldp.sets.methods.spec import ASK
 from stream_ldp.sets.methods.svim import usual_doubt
-from stream_ldp.sets.methods.usual import MAX_EPSILON_OF_GFIM_USERS, usual_kind
 from stream_ldp.sets.phases import Target, epoch_epsilon, epochs_epsilon, phase_name
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class PhasePlan:
 
     number: 1 for the first.
     part: share of the users who are asked.
-    asked: the property of a set that it asks for, item or count.
+    asked: the property of a set that it asks for: item, count or size.
     items: number of items, or itemsets, asked about.
     sizes: numbers of items of the itemsets; empty where it asks about items.
     padding: l, number of slots or items of a set.
@@ -105,6 +105,8 @@ class PhasePlan:
     @property
     def question(self) -> str:
         """What it asks of a set, in words."""
+        if self.asked is Target.SIZE:
+            return "how large a set is, as a power of two"
         if self.asked is Target.COUNT:
             return f"how many of {self.items:,} {'itemsets' if self.sizes else 'candidates'}"
         if self.sizes:
@@ -124,8 +126,7 @@ class SpentPlan:
 class Plan(AnyPlan):
     """The plan of a collection.
 
-    usual: kind of the method that a file without one has at this epsilon; None where reports show a permanent
-        response, which no other method has.
+    set_size: what is known of the size of sets beforehand, in words.
     items, k: number of items of the domain, and of heavy hitters.
     epoch_ms: time from the beginning of an epoch to the end of its last phase, in milliseconds.
     result_every_ms: time from one result to the next, in milliseconds.
@@ -139,7 +140,7 @@ class Plan(AnyPlan):
     """
 
     method: str
-    usual: str | None
+    set_size: str
     items: int
     k: int
     epochs: str
@@ -171,7 +172,7 @@ class Plan(AnyPlan):
         sampled = ("each epoch asks", f"{self.sample:.2%} of the users, others at every time")
         yield self.head(
             ("method", f"{self.method}, for the top {self.k} of {quantity(self.items, 'item')}"),
-            *(() if self.usual is None else (("usual method", self._choice(self.usual)),)),
+            ("set size", self.set_size),
             ("an epoch", f"{quantity(len(self.phases), 'phase')}, {shown_duration(self.epoch_ms)}"),
             ("epochs", f"{self.epochs}, with a result every {shown_duration(self.result_every_ms)}"),
             *((sampled,) if self.sample < 1.0 else ()),
@@ -215,20 +216,12 @@ class Plan(AnyPlan):
             ),
             notes=()
             if len(measured) == 1
-            else (f"Phase 1 decides what becomes a candidate; phase {measured[-1].number} gives the result.",),
+            else (
+                f"Phase {measured[0].number} decides what becomes a candidate; phase {measured[-1].number} gives the "
+                "result.",
+            ),
         )
         yield from (_itemsets_section(phase) for phase in self.phases if phase.errors and phase.sizes)
-
-    def _choice(self, usual: str) -> str:
-        boundary = f"epsilon {MAX_EPSILON_OF_GFIM_USERS:g}"
-        why = {
-            "gfim-users": f"up to {boundary}, it finds more than svim",
-            "svim": f"above {boundary}, gfim-users finds less of some populations",
-        }[usual]
-        chosen = "a file without a kind of mechanism gets the same"
-        if self.method != usual:
-            chosen = f"a file without a kind of mechanism would get {usual}"
-        return f"{chosen}: {why} where the size of sets is not known"
 
 
 def _itemsets_section(phase: PhasePlan) -> Section:
@@ -276,7 +269,7 @@ def plan(collection: ItemCollection, *, populations: Sequence[int] = POPULATIONS
         collection=collection.name,
         fingerprint=collection.fingerprint.hex(),
         method=method.name,
-        usual=None if memoises else usual_kind(collection.method_spec.epsilon),
+        set_size=_set_size(collection),
         items=method.domain,
         k=method.k,
         epochs=collection.epochs.value,
@@ -300,6 +293,19 @@ def plan(collection: ItemCollection, *, populations: Sequence[int] = POPULATIONS
             )
         ),
         phases=tuple(_phases(method, populations)),
+    )
+
+
+def _set_size(collection: ItemCollection) -> str:
+    given, first = collection.method_spec.set_size, collection.method.phases[0]
+    if given is None:
+        return f"not known: with `set_size: {ASK}`, a tenth of the users are asked for it, which finds more"
+    if given != ASK:
+        return f"at most {quantity(int(given), 'item')}, or nearly so"
+    assumed = next(asked.padding for phase, asked, _ in epoch_of_noise(collection.method) if phase.number > 1)
+    return (
+        f"{first.part / (collection.sample or 1.0):.0%} of the users are asked for it, in phase 1 and for nothing "
+        f"else; errors are stated for {assumed}, and are about twice as large for four times as many"
     )
 
 
@@ -336,8 +342,8 @@ def _phases(method: Method, users: Sequence[int]) -> Iterator[PhasePlan]:
 def epoch_of_noise(method: Method) -> Iterator[tuple[Phase, Inquiry, RankingEstimate]]:
     """Solve an epoch of `_MANY` users whose reports are noise alone, and iterate over its phases.
 
-    Nobody reports how many candidates a set holds: the method then assumes that sets may hold all of them, for which
-    the error of its last phase is largest.
+    Nobody reports how large a set is, or how many candidates it holds: the method then assumes sets as usual, and
+    that they may hold all candidates, for which the error of its last phase is largest.
     """
     inquiry: Inquiry | None = method.first()
     estimate: RankingEstimate | None = None
@@ -365,7 +371,7 @@ def _error(estimate: RankingEstimate, *, items: int, users: int, doubt: float | 
 
 
 def leverages(collection: ItemCollection) -> tuple[Leverage, ...]:
-    """Return what one crafted report can do to the frequency of an item, after each phase; see `Kind.leverages`.
+    """Return what one crafted report can do to a published frequency, after each phase; see `Kind.leverages`.
 
     A report is made of one of l items or dummies, so that its frequency is l times that of the reports.
     """
@@ -377,6 +383,6 @@ def leverages(collection: ItemCollection) -> tuple[Leverage, ...]:
             asked=phase.part / (collection.sample or 1.0),
         )
         for phase, inquiry, _ in epoch_of_noise(method)
-        if phase.asked is Target.ITEM
+        if phase.asked is not Target.COUNT
         for oracle in [method.oracle(inquiry)]
     )

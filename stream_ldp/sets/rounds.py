@@ -17,7 +17,8 @@ from stream_ldp.errors import StreamLDPError
 from stream_ldp.mechanisms.privacy_loss import MAX_EPSILON, shown_epsilon
 from stream_ldp.pipeline.answer import Count, EventTime, Integer, Positive
 from stream_ldp.pipeline.content_type import content_type_of
-from stream_ldp.sets.phases import MAX_CANDIDATES, Inquiry, candidates_of
+from stream_ldp.sets.phases import MAX_CANDIDATES, Inquiry, candidates_of, whole_phases
+from stream_ldp.sets.size_classes import largest_padding
 
 if TYPE_CHECKING:
     from stream_ldp.pipeline.content_type import Headers
@@ -33,8 +34,9 @@ class Round(BaseModel):
     """One phase of one epoch.
 
     epsilon: what a report costs, in nats, according to the service.
-    candidates: numbers of the items asked about, ascending; None in the first phase, which asks about all. Each
-        itemset is the list of the numbers of its items, ascending, in the order of these lists.
+    candidates: numbers of the items asked about, ascending; None in the first phase, which asks about all, and in
+        the second if the first asks for the size of sets. Each itemset is the list of the numbers of its items,
+        ascending, in the order of these lists.
     padding: number of slots that a set is padded to.
     """
 
@@ -133,14 +135,16 @@ class Round(BaseModel):
         start_ms = collection.schedule.window_of(self.epoch, self.phase)
         if (self.start_ms, self.end_ms) != (start_ms, start_ms + collection.schedule.size_ms):
             raise RoundRefused(f"phase {self.phase} of epoch {self.epoch} begins at {start_ms} ms and lasts a window")
-        if (self.candidates is None) != (self.phase == 1):
+        if (self.candidates is None) != (self.phase <= whole_phases(collection.method)):
             raise RoundRefused("the first phase asks about all items, the later ones about candidates")
         self._check_candidates(collection, phase)
         return phase
 
     def _check_candidates(self, collection: ItemCollection, phase: Phase) -> None:
         if self.candidates is None:
-            if self.padding != collection.method.first().padding:
+            if self.phase > 1 and self.padding > largest_padding(collection.items.count):
+                raise RoundRefused(f"pads sets to {self.padding}; at most {largest_padding(collection.items.count)}")
+            if self.phase == 1 and self.padding != collection.method.first().padding:
                 raise RoundRefused(f"pads sets to {self.padding}, the collection to another number")
             return
         possible = sum(math.comb(collection.items.count, size) for size in phase.sizes or (1,))

@@ -8,6 +8,7 @@ import numpy as np
 
 from stream_ldp.mechanisms import LolohaResponse
 from stream_ldp.sets.phases import Target
+from stream_ldp.sets.size_classes import classes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,10 +75,10 @@ def reports_of(
     """Make one report of each user, packed rows, uint8, shape (n, ceil(oracle.bits / 8)).
 
     sets: the users' sets, of items below `domain`.
-    asked: whether an item is asked for, or the number of candidates that the set holds.
+    asked: whether an item is asked for, the number of candidates that the set holds, or the class of its size.
     candidates: items asked about; None for all.
     padding: l, number of slots that a set is padded to if an item is asked for.
-    oracle: the oracle that perturbs the item or the number.
+    oracle: the oracle that perturbs the item, the number or the class.
     """
     if candidates is not None:
         sets = sets.restricted(candidates, domain=domain)
@@ -86,3 +87,5 @@ def reports_of(
             return oracle.perturb_sets(sets.offsets, sets.items, padding=padding, entropy=entropy)
         case Target.COUNT:
             return oracle.perturb(sets.sizes, entropy=entropy)
+        case Target.SIZE:
+            return oracle.perturb(classes_of(sets.sizes, count=oracle.size), entropy=entropy)

@@ -11,18 +11,17 @@ from stream_ldp.collection import AUTO_PERIOD
 from stream_ldp.mechanisms.privacy_loss import UNCHANGED_SET
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.statistics import ReportSums
-from stream_ldp.sets.answer import Candidate, EpochPrivacy, FrequentItemset, HeavyHitter, NextPhase, Ranking
-from stream_ldp.sets.phases import RankingEstimate, epoch_epsilon, epochs_epsilon, item_phases, itemsets_of
+from stream_ldp.sets.answer import Candidate, EpochPrivacy, FrequentItemset, HeavyHitter, NextPhase, Ranking, SetSizes
+from stream_ldp.sets.phases import RankingEstimate, Target, epoch_epsilon, epochs_epsilon, item_phases, itemsets_of
 from stream_ldp.sets.published import AS_MUCH, published_of_phases
+from stream_ldp.sets.size_classes import class_names
 from stream_ldp.sets.temporal import filter_epoch
 
 if TYPE_CHECKING:
+    from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.series import PhaseSeries
-
-#: What is known where nobody reported.
-_NO_ITEMS = RankingEstimate(items=np.zeros(0, dtype=np.int64), frequency=np.zeros(0), standard_error=np.zeros(0))
 
 
 def solve(collection: ItemCollection, task: WindowTask[PhaseSeries, Ranking]) -> Ranking:
@@ -50,8 +49,8 @@ def solve(collection: ItemCollection, task: WindowTask[PhaseSeries, Ranking]) ->
             inquiry, sums=sums.values, reports=sums.reports, before=None if before is None else before.estimate
         )
     else:
-        estimate, following = _NO_ITEMS, None
-    items_found = item_phases(method)
+        estimate, following = RankingEstimate.of_none(), None
+    items_found, asks_sizes = item_phases(method), method.phases[phase.number - 1].asked is Target.SIZE
     counts_itemsets = phase.number == schedule.phases > items_found
     learnt = None
     if collection.is_temporal and phase.number == items_found and sums.reports:
@@ -70,12 +69,13 @@ def solve(collection: ItemCollection, task: WindowTask[PhaseSeries, Ranking]) ->
         epoch=epoch,
         phase=phase.number,
         phases=schedule.phases,
-        about="itemsets" if phase.number > items_found else "items",
+        about="sizes" if asks_sizes else "itemsets" if phase.number > items_found else "items",
         window=WindowBounds(start_ms=task.window_ms, end_ms=task.window_ms + schedule.size_ms),
         final=task.final,
         complete=task.final and phase.number in (items_found, schedule.phases),
         reports=sums.reports,
         reports_per_phase=ranking_reports,
+        sizes=_sizes(collection, oracle, sums) if asks_sizes and sums.reports else (),
         items=_heavy_hitters(collection, estimate) if phase.number <= items_found else (),
         itemsets=_itemsets(collection, estimate, before) if counts_itemsets and before is not None else (),
         candidates=() if counts_itemsets else _candidates(estimate),
@@ -90,6 +90,18 @@ def solve(collection: ItemCollection, task: WindowTask[PhaseSeries, Ranking]) ->
             assumption=f"any two sets of items; {_of_other_epochs(lifetime)}",
             published=published_of_phases(collection, ranking_reports) if hides else None,
         ),
+    )
+
+
+def _sizes(collection: ItemCollection, oracle: FrequencyOracle, sums: ReportSums) -> tuple[SetSizes, ...]:
+    """List how many users have sets of each class of sizes, with frequencies clipped to [0, 1]."""
+    frequency = oracle.estimate(sums.values, reports=sums.reports)
+    error = oracle.standard_errors(frequency, reports=sums.reports)
+    return tuple(
+        SetSizes(of=of, frequency=min(max(share, 0.0), 1.0), standard_error=each)
+        for of, share, each in zip(
+            class_names(collection.items.count), frequency.tolist(), error.tolist(), strict=True
+        )
     )
 
 

@@ -31,7 +31,7 @@ def zipf_sets(
     """
     rng = np.random.default_rng(seed)
     wanted = np.minimum(rng.geometric(1.0 / mean_size, users), max_size)
-    return _filled(wanted, rng, domain=domain, exponent=exponent)
+    return filled(wanted, rng, domain=domain, exponent=exponent)
 
 
 def long_tailed_sets(
@@ -47,10 +47,10 @@ def long_tailed_sets(
     rng = np.random.default_rng(seed)
     shares = np.arange(1, max_size + 1) ** -power
     wanted = 1 + rng.choice(max_size, users, p=shares / shares.sum())
-    return _filled(wanted, rng, domain=domain, exponent=exponent)
+    return filled(wanted, rng, domain=domain, exponent=exponent)
 
 
-def _filled(wanted: NDArray[np.int64], rng: np.random.Generator, *, domain: int, exponent: float) -> ItemSets:
+def filled(wanted: NDArray[np.int64], rng: np.random.Generator, *, domain: int, exponent: float) -> ItemSets:
     """Draw as many items as each user wants."""
     users = len(wanted)
     popularity = np.cumsum(np.arange(1, domain + 1) ** -exponent)

@@ -151,20 +151,34 @@ def test_its_text_says_what_each_phase_asks_and_costs() -> None:
 @pytest.mark.parametrize(
     ("mechanism", "said"),
     [
-        ("epsilon: 2, k: 4", "gets the same: up to epsilon 2, it finds more than svim"),
-        ("epsilon: 3, k: 4", "gets the same: above epsilon 2, gfim-users finds less"),
-        ("kind: svim, epsilon: 2, k: 4", "would get gfim-users: up to epsilon 2"),
-        ("kind: gfim, epsilon: 3, k: 4", "would get svim: above epsilon 2"),
+        ("epsilon: 2, k: 4", "set size | 10% of the users are asked for it, in phase 1 and for nothing else"),
+        ("kind: gfim-users, epsilon: 2, k: 4", "set size | not known: with `set_size: ask`, a tenth of the users"),
+        ("epsilon: 3, k: 4, set_size: 3", "set size | at most 3 items, or nearly so"),
     ],
 )
-def test_its_text_says_which_method_is_the_usual_one_and_why(mechanism: str, said: str) -> None:
+def test_its_text_says_what_is_known_of_the_size_of_sets(mechanism: str, said: str) -> None:
     assert said in text_of(plan(films(mechanism)))
 
 
-def test_no_method_is_usual_in_place_of_one_to_which_users_answer_again_and_again() -> None:
+def test_its_text_says_who_is_asked_for_sizes_and_which_phase_finds_candidates() -> None:
+    text = text_of(plan(films("epsilon: 2, k: 4")))
+    assert "1 | 10% | how large a set is, as a power of two | 2.000 | " in text
+    assert "Phase 2 decides what becomes a candidate; phase 4 gives the result." in text
+    # Of a sample, the share is that of the users who are asked at all.
+    assert "set size | 10% of the users" in text_of(plan(sampled(films("epsilon: 2, k: 4"), 0.01)))
+
+
+def test_the_errors_after_sizes_are_those_of_the_set_size_that_it_names() -> None:
+    asked, told = plan(films("epsilon: 2, k: 4")), plan(films("kind: gfim-users, epsilon: 2, k: 4, set_size: 8"))
+    assert "errors are stated for 8," in asked.set_size
+    for phase, alone in zip(asked.phases[1:], told.phases, strict=True):
+        # A tenth of the users is asked for sizes.
+        for error, known in zip(phase.errors, alone.errors, strict=True):
+            assert error.standard_error == pytest.approx(known.standard_error / 0.9**0.5, rel=1e-3)
+
+
+def test_reports_that_show_a_permanent_response_have_a_cost_of_all_epochs() -> None:
     planned = plan(films("kind: loloha, epsilon: 1, k: 4, set_size: 3"))
-    assert planned.usual is None
-    assert "without a kind" not in text_of(planned)
     assert "all, unchanged | " in text_of(planned)
 
 

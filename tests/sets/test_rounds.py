@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_ldp.sets.collection import ItemCollection
+from stream_ldp.sets.phases import Inquiry
 from stream_ldp.sets.rounds import Round, RoundRefused
 from tests.sets.examples import SIZE_MS, collection_of, inquiry_of, round_of
 
@@ -141,6 +142,42 @@ def test_a_record_with_an_invalid_field_is_not_read_as_a_round(changes: dict[str
 def test_bytes_that_are_no_round_are_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"^record: "):
         Round.from_bytes(data)
+
+
+ASKED_SIZES = collection_of("gfim-users", options="set_size: ask", size=200)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({}, None),
+        ({"padding": 1}, None),
+        ({"padding": 128}, None),
+        ({"padding": 129}, "pads sets to 129; at most 128"),
+        ({"candidates": (1, 2)}, "the first phase asks about all items"),
+        ({"epsilon": 4.1}, "asks for epsilon 4.100, the collection allows 4.000"),
+    ],
+)
+def test_a_round_after_sizes_asks_about_all_items_with_slots_of_its_own(
+    changes: dict[str, Any], problem: str | None
+) -> None:
+    inquiry = Inquiry(phase=2, candidates=None, padding=8, set_size=8)
+    asked = Round.of(ASKED_SIZES, inquiry, epoch=5).model_copy(update=changes)
+    read = Round.from_bytes(asked.to_bytes())
+    assert (read, read.fingerprint) == (asked, asked.fingerprint)
+    if problem is None:
+        assert asked.check(ASKED_SIZES).number == 2
+        assert asked.fingerprint != ASKED_SIZES.fingerprint
+        return
+    with pytest.raises(RoundRefused, match=problem):
+        asked.check(ASKED_SIZES)
+
+
+def test_a_phase_about_sizes_needs_no_round_and_a_later_one_names_candidates() -> None:
+    assert Round.first(ASKED_SIZES, epoch=3).check(ASKED_SIZES).number == 1
+    whole = Round.of(ASKED_SIZES, Inquiry(phase=3, candidates=None, padding=8), epoch=3)
+    with pytest.raises(RoundRefused, match="the first phase asks about all items"):
+        whole.check(ASKED_SIZES)
 
 
 BASKETS = ItemCollection.parse("""

@@ -56,6 +56,33 @@ def test_a_window_that_does_not_ask_the_phase_is_refused(phase: int, window_ms: 
         solve(COLLECTION, task(phase=phase, window_ms=window_ms))
 
 
+def test_the_first_answer_says_how_large_sets_are_and_what_the_next_phase_pads_them_to() -> None:
+    """Seeded; nearly noiseless."""
+    collection = collection_of("gfim-users", options="set_size: ask", epsilon=10)
+    method, inquiry = collection.method, collection.method.first()
+    sets = [[1], [1, 2], [1, 2, 3, 4]] * 200
+    rows = respond(method, inquiry, ItemSets.of(sets), entropy=SeededEntropy(1))
+    sums = ReportSums(reports=len(rows), values=method.oracle(inquiry).sums(rows))
+    asked: WindowTask[Any, Any] = WindowTask(
+        series=collection.series[0], window_ms=0, final=True, windows=((1.0, (sums,)),), before=None
+    )
+    ranking = type(solve(collection, asked)).from_bytes(solve(collection, asked).to_bytes())
+    assert (ranking.about, ranking.target, ranking.complete, ranking.items) == ("sizes", "sizes", False, ())
+    assert [each.of for each in ranking.sizes] == ["0 or 1", "2", "3 to 4", "5 to 8", "9 to 16"]
+    assert [each.frequency for each in ranking.sizes] == pytest.approx([1 / 3, 1 / 3, 1 / 3, 0, 0], abs=0.01)
+    # What is true is named as the cells are.
+    true = totals(collection, ItemSets.of(sets))
+    for cell in ranking.cells():
+        assert true["sizes", cell.key] / len(sets) == pytest.approx(cell.estimate, abs=0.01)
+    following = ranking.next_inquiry
+    assert following is not None
+    assert (following.phase, following.candidates, following.padding, following.set_size) == (2, None, 2, 2)
+    assert "sizes of sets" in ranking.look.title
+
+    nobody = solve(collection, replace(asked, windows=((1.0, ()),)))
+    assert (nobody.sizes, list(nobody.cells())) == ((), [])
+
+
 def test_counts_of_rows_are_refused_and_not_left_out() -> None:
     with pytest.raises(TypeError, match="answered from ReportSums"):
         solve(COLLECTION, task(RowCounts.empty(8)))

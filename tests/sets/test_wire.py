@@ -167,6 +167,12 @@ def test_the_examples_of_the_specification_are_golden_vectors() -> None:
     assert itemsets["fingerprint"] in SPECIFICATION
     assert itemsets["carried"] in SPECIFICATION
     assert json.dumps(itemsets["round"]["candidates"], separators=(",", ":")) in SPECIFICATION
+    sizes = next(
+        vector for vector in vectors("item_reports") if vector["round"] and not vector["round"]["candidates"]
+    )
+    assert sizes["meaning"] in SPECIFICATION
+    assert sizes["fingerprint"] in SPECIFICATION
+    assert sizes["carried"] in SPECIFICATION
     shown = {"hadamard": "659600", "set-hadamard": "6b0c", "direct": "05", "unary": "8801"}
     for kind, row in shown.items():
         assert row in [vector["row"] for vector in vectors("responses") if vector["kind"] == kind]

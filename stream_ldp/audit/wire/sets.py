@@ -57,12 +57,15 @@ class Sets:
 
     def __init__(self, file: Mapping[str, Json]) -> None:
         mechanism: dict[str, Json] = {
-            key: value if key in ("kind", "split") else number(value) for key, value in file["mechanism"].items()
+            key: value if key in ("kind", "split") or value == "ask" else number(value)
+            for key, value in file["mechanism"].items()
         }
         self.name: str = file["collection"]
         self.epsilon = float(mechanism["epsilon"])
-        self.kind: str = mechanism.get("kind", "gfim-users" if self.epsilon <= 2 else "svim")
-        self.set_size: int = mechanism.get("set_size", 1)
+        set_size = mechanism.get("set_size", "ask" if "kind" not in mechanism else 1)
+        self.asks_sizes: bool = set_size == "ask"
+        self.kind: str = mechanism.get("kind", "gfim-users" if self.asks_sizes or self.epsilon <= 2 else "svim")
+        self.set_size: int = 1 if self.asks_sizes else int(set_size)
         self.split: Sequence[float] = [float(number(share)) for share in mechanism.get("split", (0.6, 0.4))]
         self.hash_bits: int | None = 1 if self.kind == "loloha" else mechanism.get("hash_bits")
         self.lifetime = float(mechanism.get("lifetime", min(2 * self.epsilon, 22.0)))
@@ -96,6 +99,13 @@ class Sets:
                 found = [("item", 0, a, epsilon), ("count", a, b, epsilon), ("item", b, WHOLE, epsilon)]
             case _:
                 found = [("item", 0, WHOLE, epsilon)]
+        if self.asks_sizes:
+            a = 429496730
+            found = [
+                (asked, a + low * (WHOLE - a) // WHOLE, a + high * (WHOLE - a) // WHOLE, each)
+                for asked, low, high, each in found
+            ]
+            found.insert(0, ("size", 0, a, epsilon))
         if self.sizes:
             a, b = 1717986918, 2233382994
             found = [(asked, low * a // WHOLE, high * a // WHOLE, each) for asked, low, high, each in found]
@@ -164,14 +174,25 @@ class Sets:
             and 2 <= phase <= len(self.phases)
             and asked["epsilon"] <= self.phases[phase - 1][3]
             and (asked["start_ms"], asked["end_ms"]) == self.bounds_ms(asked["epoch"], phase)
-            and len(candidates) > 0
-            and all(isinstance(each, list) == self.asks_itemsets(phase) for each in candidates)
-            and all(len(each) in self.sizes for each in candidates if isinstance(each, list))
-            and all(one < other for each in self.named(candidates) for one, other in pairwise(each))
-            and all(0 <= item < self.count for each in self.named(candidates) for item in each)
-            and all(one < other for one, other in pairwise(self.named(candidates)))
-            and 1 <= asked["padding"] <= len(candidates)
+            and (candidates is None) == self.asks_all(phase)
+            and (candidates is None or self._trusts_candidates(phase, candidates))
+            and 1 <= asked["padding"] <= (min(self.count, 128) if candidates is None else len(candidates))
         )
+
+    def _trusts_candidates(self, phase: int, candidates: Sequence[Json]) -> bool:
+        named, sizes = self.named(candidates), self.sizes if self.asks_itemsets(phase) else [1]
+        return bool(
+            named
+            and all(isinstance(each, list) == self.asks_itemsets(phase) for each in candidates)
+            and all(len(each) in sizes for each in named)
+            and all(one < other for each in named for one, other in pairwise(each))
+            and all(0 <= item < self.count for each in named for item in each)
+            and all(one < other for one, other in pairwise(named))
+        )
+
+    def asks_all(self, phase: int) -> bool:
+        """Whether a phase asks about all items, or whole sets."""
+        return phase <= (2 if self.asks_sizes else 1)
 
     @staticmethod
     def named(candidates: Sequence[Json]) -> list[list[int]]:
@@ -195,25 +216,31 @@ class Sets:
         return sorted(int(item) if self.names is None else self.names.index(item) for item in items)
 
     def restricted(self, items: Iterable[int], asked: Mapping[str, Json] | None) -> list[int]:
-        if asked is None:
+        if asked is None or asked["candidates"] is None:
             return sorted(items)
         candidates = self.named(asked["candidates"])
         return [place for place, each in enumerate(candidates) if set(each) <= set(items)]
 
     def values_of(self, phase: int, asked: Mapping[str, Json] | None) -> tuple[int, int]:
         """n, the number of values, and l."""
-        n = self.count if asked is None else len(asked["candidates"])
-        counts = self.phases[phase - 1][0] == "count"
-        return n + counts, self.set_size if asked is None else asked["padding"]
+        n = self.count if asked is None or asked["candidates"] is None else len(asked["candidates"])
+        slots = self.set_size if asked is None else asked["padding"]
+        match self.phases[phase - 1][0]:
+            case "count":
+                return n + 1, slots
+            case "size":
+                return min(8, width(n) + 1), slots
+            case _:
+                return n, slots
 
     def response(self, phase: int, asked: Mapping[str, Json] | None) -> tuple[str, int, int, int]:
         """Which response is made: its kind, t, the number of dummies, and kept."""
         target, _, _, epsilon = self.phases[phase - 1]
         n, slots = self.values_of(phase, asked)
-        counts = target == "count"
+        counts = target != "item"
         if self.kind == "loloha":
             return "loloha", 1, 0, self.signs[0]
-        kind, t = self._response(phase, n, slots, epsilon, counts=counts)
+        kind, t = self._response(phase - self.asks_sizes, n, slots, epsilon, counts=counts)
         dummies = slots if kind == "direct" and not counts else 0
         if kind == "direct" and not counts:
             with localcontext(prec=80):
@@ -245,6 +272,11 @@ class Sets:
             ]
         _, kind, t = min(found, key=lambda each: each[0])
         return kind, t
+
+    def number_of(self, phase: int, restricted: Sequence[int], n: int) -> int:
+        """The value of a phase that asks for a count, or for a size as a power of two."""
+        held = len(restricted)
+        return min(n - 1, max(held - 1, 0).bit_length()) if self.phases[phase - 1][0] == "size" else held
 
     def slot_value(self, restricted: Sequence[int], slot: int, n: int) -> int:
         return restricted[slot] if slot < len(restricted) else n + slot - len(restricted)
@@ -279,10 +311,10 @@ class Sets:
             # Which hashes of too large a set are kept is drawn: any other may be the one that is sent.
             sent = own if shown else set(range(2**t)) - (own if len(own) <= slots else set())
             return [self.row(phase, asked, {"rows": rows, "sent": each}) for each in sent]
-        if self.phases[phase - 1][0] == "count":
-            value = len(restricted)
-        else:
+        if self.phases[phase - 1][0] == "item":
             value = self.slot_value(restricted, uniform(words, max(slots, len(restricted))), n)
+        else:
+            value = self.number_of(phase, restricted, n)
         if kind == "direct":
             return [self.row(phase, asked, {"sent": direct(words, value, n + dummies, kept)})]
         if kind == "unary":

@@ -4,6 +4,15 @@ import { BANDS, INTERVALS, bars, clock, epsilon, figure, lifetime, lines, spread
 const TRACKS = 6;
 const complete = (answer) => answer.final && answer.phase === answer.phases;
 
+function sizes(answer) {
+  const shown = (each) => spread(each.frequency, each.standard_error);
+  const rows = answer.sizes.map((each) => ({ name: `${each.of} items`, value: each.frequency, error: each.standard_error, text: shown(each) }));
+  const slots = answer.next_phase?.set_size;
+  return [figure("Sizes of sets", bars("Sizes of sets", rows), { wide: true,
+    note: `${slots ? `The next phases pad sets to ${slots}. ` : ""}${INTERVALS}`,
+    data: table("sizes", ["items of a set", "share of the users"], answer.sizes.map((each) => [each.of, shown(each)])) })];
+}
+
 export const sets = {
   series: () => "",
   track: (answer) => `phase ${answer.phase}`,
@@ -20,6 +29,7 @@ export const sets = {
   },
 
   figures(answer, tools) {
+    if (answer.about === "sizes") return sizes(answer);
     const results = tools.past.filter((each) => each !== answer);
     const before = new Map((results.at(-1)?.items ?? []).map((each, index) => [each.item, index + 1]));
     const moved = (item, rank) => {

@@ -22,6 +22,7 @@ from stream_ldp.sets.audit.enumeration import inquiries, phases_by_group
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.phases import Target
 from stream_ldp.sets.sampling import respond
+from stream_ldp.sets.size_classes import classes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,13 +67,17 @@ class EpochReports:
         return np.concatenate(reports, axis=1)[:, None]
 
     def _values(self, inquiry: Inquiry) -> Sets:
-        """Return the oracle's numbers of the items that are compared, or of their counts if a count is asked for."""
+        """Return the oracle's numbers of the items that are compared, or of what is asked of their number."""
+        asked, oracle = self.method.phases[inquiry.phase - 1].asked, self.method.oracle(inquiry)
+        first = np.arange(min(oracle.size, LOOKED_AT))
+        if asked is Target.SIZE:
+            classes = classes_of(np.array([len(each) for each in self.compared]), count=oracle.size)
+            return (first[::2], first[1::2], *classes[:, None])
         if inquiry.candidates is None:
             return self.compared
         among = ItemSets.of(map(np.ndarray.tolist, self.compared))
         held = among.restricted(inquiry.candidates, domain=self.method.domain)
-        if self.method.phases[inquiry.phase - 1].asked is Target.COUNT:
-            first = np.arange(min(self.method.oracle(inquiry).size, LOOKED_AT))
+        if asked is Target.COUNT:
             return (first[::2], first[1::2], *held.sizes[:, None])
         return tuple(np.sort(each) for each in np.split(held.items, held.offsets[1:-1]))
 

@@ -32,6 +32,7 @@ from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.phases import Inquiry, Phase, Target, candidates_of
 from stream_ldp.sets.rounds import Round
 from stream_ldp.sets.sampling import reports_of
+from stream_ldp.sets.size_classes import largest_padding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -271,15 +272,15 @@ class _SmallInquiry:
 
     def stated(self) -> SetDistribution:
         """Return the output distribution as the sampling and the oracle state it."""
-        if self.asked is Target.COUNT:
-            return SetDistribution.of(self.oracle.stated()[[len(held) for held in self.restricted()]])
+        if (numbers := self._numbers()) is not None:
+            return SetDistribution.of(self.oracle.stated()[numbers])
         return SetDistribution.of(self.oracle.stated_sets(self.restricted(), padding=self.padding))
 
     def realised(self) -> SetDistribution:
         """Return the output distribution as their code realises it, the sampling and the oracle each by itself."""
+        if (numbers := self._numbers()) is not None:
+            return SetDistribution.of(realised_distribution(self.oracle)[numbers])
         sets = self.restricted()
-        if self.asked is Target.COUNT:
-            return SetDistribution.of(realised_distribution(self.oracle)[[len(held) for held in sets]])
         if self.oracle.set_slots is not None:
             return SetDistribution.of(realised_set_distribution(self.oracle, sets, padding=self.padding))
         reports = realised_distribution(self.oracle)
@@ -308,6 +309,17 @@ class _SmallInquiry:
         reports = [report(held) for held in all_sets(self.items)]
         return SetDistribution.of(realised_with(reports, bits=self.oracle.bits))
 
+    def _numbers(self) -> list[int] | None:
+        """Return the number that is perturbed of each set; None where an item is."""
+        sizes = [len(held) for held in self.restricted()]
+        match self.asked:
+            case Target.ITEM:
+                return None
+            case Target.COUNT:
+                return sizes
+            case Target.SIZE:
+                return [sum(2**each < size for each in range(self.oracle.size - 1)) for size in sizes]
+
     def _sampled(self, held: Sequence[int], entropy: Entropy) -> int:
         offsets, values = np.array([0, len(held)]), np.array(held, dtype=np.int64)
         return int(self.oracle.sampled(offsets, values, padding=self.padding, entropy=entropy)[0])
@@ -326,11 +338,19 @@ def _in_miniature(
         inquiry, paddings = replace(inquiry, padding=1), range(1, 2)
     real_paddings = {inquiry.padding, *paddings}
     if inquiry.candidates is None:
-        least = min(inquiry.padding, most_padding)
-        candidates, paddings, real_paddings = (None,), range(least, least + 1), {inquiry.padding}
+        candidates = (None,)
+        if inquiry.phase == 1:
+            least = min(inquiry.padding, most_padding)
+            paddings, real_paddings = range(least, least + 1), {inquiry.padding}
+        else:
+            # Whoever writes rounds may choose the padding after a phase about sizes.
+            real_paddings |= {largest_padding(method.domain)}
     for oracle, epsilon in _kinds(method, inquiry, real_paddings):
         for named, padding in itertools.product(candidates, paddings):
             size = (items if named is None else len(named)) + (asked is Target.COUNT)
+            if asked is Target.SIZE:
+                # One class for each power of two, and one for one item or none.
+                size = sum(2**each < items for each in range(items)) + 1
             small = oracle.resized(size, padding=padding, epsilon=epsilon)
             yield _SmallInquiry(asked=asked, items=items, candidates=named, padding=padding, oracle=small)
 

@@ -17,6 +17,7 @@ from stream_ldp.sets.audit.enumeration import inquiries
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.phases import Target
 from stream_ldp.sets.sampling import respond
+from stream_ldp.sets.size_classes import largest_padding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,8 +62,8 @@ def _inquiries(method: Method) -> Iterator[Inquiry]:
     """Yield what each phase may ask, with the paddings between which a server may choose."""
     for inquiry in inquiries(method):
         paddings = {inquiry.padding}
-        if inquiry.candidates is not None and method.phases[inquiry.phase - 1].asked is Target.ITEM:
-            paddings |= {1, len(inquiry.candidates)}
+        if inquiry.phase > 1 and method.phases[inquiry.phase - 1].asked is Target.ITEM:
+            paddings |= {1, largest_padding(method.domain) if inquiry.candidates is None else len(inquiry.candidates)}
         yield from (replace(inquiry, padding=padding) for padding in sorted(paddings))
 
 
@@ -75,10 +76,17 @@ def _draw_for_draw(method: Method, inquiry: Inquiry) -> Iterator[str]:
         if inquiry.candidates is not None:
             restricted = sets.restricted(inquiry.candidates, domain=method.domain)
         oracle, entropy = method.oracle(inquiry), SeededEntropy(users)
-        if method.phases[inquiry.phase - 1].asked is Target.COUNT:
-            made = oracle.perturb(restricted.sizes, entropy=entropy)
-        else:
-            made = oracle.perturb_sets(restricted.offsets, restricted.items, padding=inquiry.padding, entropy=entropy)
+        sizes = restricted.sizes
+        match method.phases[inquiry.phase - 1].asked:
+            case Target.COUNT:
+                made = oracle.perturb(sizes, entropy=entropy)
+            case Target.SIZE:
+                larger = [np.sum(2 ** np.arange(oracle.size - 1) < size) for size in sizes.tolist()]
+                made = oracle.perturb(np.array(larger, dtype=np.int64), entropy=entropy)
+            case Target.ITEM:
+                made = oracle.perturb_sets(
+                    restricted.offsets, restricted.items, padding=inquiry.padding, entropy=entropy
+                )
         if not np.array_equal(sent, made):
             yield f"respond, {users} users in a call: it does not send what the oracle makes of the candidates held"
             return

@@ -20,7 +20,15 @@ from stream_ldp.sets.methods.combination import (
 )
 from stream_ldp.sets.methods.larger_sets import UNTOLD, doubted, share_of
 from stream_ldp.sets.methods.oracle_choice import item_oracle
-from stream_ldp.sets.methods.spec import DEFAULT_COMBINE, Combination, HashBits, MethodSpec, SetSize, Whole, require
+from stream_ldp.sets.methods.spec import (
+    DEFAULT_COMBINE,
+    AskedSetSize,
+    Combination,
+    HashBits,
+    MethodSpec,
+    Whole,
+    require,
+)
 from stream_ldp.sets.phases import Inquiry, Phase, Target
 
 if TYPE_CHECKING:
@@ -176,7 +184,7 @@ class GfimSpec(MethodSpec):
     """The options of GFIM."""
 
     kind: Literal["gfim", "gfim-users"]
-    set_size: SetSize | None = None
+    set_size: AskedSetSize | None = None
     split: Annotated[tuple[float, ...] | None, AfterValidator(_two_parts)] = Field(
         default=None,
         description="parts of phase 1 and of what comes after, of epsilon (gfim) or of the users (gfim-users); "
@@ -200,7 +208,7 @@ class GfimSpec(MethodSpec):
             k_max=k_max,
             finalists=finalists,
             epsilon=self.epsilon,
-            set_size=self.set_size,
+            set_size=self.known_size,
             split=_SPLITS[self.kind](*(self.split or (0.6, 0.4))),
             combine=self.combine or DEFAULT_COMBINE,
             hash_bits=self.hash_bits,

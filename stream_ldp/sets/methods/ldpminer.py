@@ -16,7 +16,7 @@ from stream_ldp.sets.methods.combination import (
 )
 from stream_ldp.sets.methods.larger_sets import stretched
 from stream_ldp.sets.methods.oracle_choice import item_oracle
-from stream_ldp.sets.methods.spec import DEFAULT_COMBINE, Combination, HashBits, MethodSpec, SetSize
+from stream_ldp.sets.methods.spec import DEFAULT_COMBINE, AskedSetSize, Combination, HashBits, MethodSpec
 from stream_ldp.sets.phases import Inquiry, Phase, Target
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class LdpMinerSpec(MethodSpec):
     """The options of LDPMiner."""
 
     kind: Literal["ldpminer"]
-    set_size: SetSize | None = None
+    set_size: AskedSetSize | None = None
     combine: Combination = None
     hash_bits: HashBits = None
 
@@ -106,7 +106,7 @@ class LdpMinerSpec(MethodSpec):
             k=self.k,
             k_max=k_max,
             epsilon=self.epsilon,
-            set_size=self.set_size,
+            set_size=self.known_size,
             combine=self.combine or DEFAULT_COMBINE,
             hash_bits=self.hash_bits,
         )

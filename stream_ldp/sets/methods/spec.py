@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator
 
@@ -11,10 +11,12 @@ from stream_ldp.collection import Part
 from stream_ldp.collection.located import Misplaced
 from stream_ldp.mechanisms.hadamard import MAX_HASH_BITS
 from stream_ldp.quantity import quantity
+from stream_ldp.sets.methods.asked_size import AskedSize
 from stream_ldp.sets.methods.combination import Combine
 from stream_ldp.sets.phases import MAX_CANDIDATES
 
 if TYPE_CHECKING:
+    from stream_ldp.sets.methods.asked_size import SizedMethod
     from stream_ldp.sets.phases import Method
 
 #: Bounds on the items of a domain and the nats of a phase, within which multiples of 2^-32 are fine enough for the
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 #: them, and a q of 4,096.
 MAX_DOMAIN = 2**20
 _MIN_EPSILON, MAX_EPSILON = 0.001, 22.0
+
+#: The `set_size` with which a phase of each epoch asks for it.
+ASK = "ask"
 
 DEFAULT_COMBINE = Combine.VARIANCE
 
@@ -52,6 +57,12 @@ def _whole(value: object) -> object:
     return value
 
 
+def _whole_or_ask(value: object) -> object:
+    whole = isinstance(value, int) or (isinstance(value, str) and value.lstrip("-").isdigit())
+    require(whole or value == ASK, f"{value!r} is neither a whole number nor `{ASK}`")
+    return value
+
+
 def _check_hash_bits(bits: int | None) -> int | None:
     possible = bits is None or 1 <= bits <= MAX_HASH_BITS
     require(possible, f"hash_bits is {bits}; from 1 (sampling SH) to {MAX_HASH_BITS}")
@@ -65,9 +76,15 @@ Whole = Annotated[int, BeforeValidator(_whole)]
 # in the order of the fields.
 
 #: l. Larger sets count for less.
-SetSize = Annotated[
-    Whole,
-    Field(description="largest number of items of a set, or of nearly all; left out, phase 1 only finds candidates"),
+SetSize = Annotated[Whole, Field(description="largest number of items of a set, or of nearly all")]
+
+AskedSetSize = Annotated[
+    int | Literal["ask"],
+    BeforeValidator(_whole_or_ask),
+    Field(
+        description="largest number of items of a set, or of nearly all; `ask`, and a tenth of the users are asked "
+        "for it; left out, phase 1 only finds candidates"
+    ),
 ]
 
 Combination = Annotated[
@@ -98,7 +115,7 @@ class MethodSpec(Part):
         default=None,
         description="number of candidates that phase 1 keeps; by default 3 k, 2 k of svim, or the domain if less",
     )
-    set_size: SetSize | None = None
+    set_size: AskedSetSize | None = None
 
     @field_validator("epsilon")
     @classmethod
@@ -118,9 +135,11 @@ class MethodSpec(Part):
         k_max = min(self._usual_k_max, domain) if self.k_max is None else self.k_max
         require(self.k <= k_max <= domain, f"k_max is {k_max}; from k, {self.k}, to {of_domain}", "k_max")
         require(k_max <= MAX_CANDIDATES, f"k_max is {k_max:,}; at most {MAX_CANDIDATES:,}", "k_max")
-        fits = self.set_size is None or 1 <= self.set_size <= domain
-        require(fits, f"set_size is {self.set_size}; from 1 to {of_domain}", "set_size")
-        method = self._method(domain=domain, k_max=k_max)
+        size = self.known_size
+        require(size is None or 1 <= size <= domain, f"set_size is {size}; from 1 to {of_domain}", "set_size")
+        alone = self._method(domain=domain, k_max=k_max)
+        # Only methods that can do without a set size have the option to ask for it.
+        method = AskedSize(method=cast("SizedMethod", alone)) if self.set_size == ASK else alone
         for phase in method.phases:
             low, high = phase.share
             require(low < high, f"phase {phase.number} asks nobody: give it a larger part of the split", "split")
@@ -130,6 +149,11 @@ class MethodSpec(Part):
                 "epsilon",
             )
         return method
+
+    @property
+    def known_size(self) -> int | None:
+        """The set size that the file gives; None if it gives none, or has it asked for."""
+        return None if isinstance(self.set_size, str) else self.set_size
 
     @property
     def _usual_k_max(self) -> int:

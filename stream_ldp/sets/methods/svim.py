@@ -126,7 +126,7 @@ class SvimSpec(MethodSpec):
             k=self.k,
             k_max=k_max,
             epsilon=self.epsilon,
-            set_size=self.set_size,
+            set_size=self.known_size,
             hash_bits=self.hash_bits,
         )
 

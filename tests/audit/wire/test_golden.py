@@ -341,7 +341,7 @@ def reports_of_sets() -> None:
         if "slot" in draws:
             value = collection.slot_value(held, draws["slot"], n)
         elif kind != "set-hadamard":
-            value = len(held)
+            value = collection.number_of(phase, held, n)
         assert value == vector["value"]
         if kind in ("hadamard", "set-hadamard"):
             hashed = held if value is None else [value] if value < n else []

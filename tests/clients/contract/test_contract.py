@@ -15,6 +15,7 @@ from scipy import stats
 
 from stream_ldp.audit.wire.batch import read, rounded_time
 from stream_ldp.audit.wire.notation import WHOLE, canonical
+from stream_ldp.audit.wire.sets import Sets
 from stream_ldp.client.process import ClientEnded, ClientProcess, ClientRefused, Left
 from stream_ldp.collection import Collection
 from stream_ldp.kinds import KINDS
@@ -116,6 +117,43 @@ def test_sets_report_under_the_fingerprint_of_their_round_or_not_at_all(client: 
             collection.name, user, {"items": vector["items"]}, time_ms=vector["time_ms"], rounds=rounds
         )
         assert (again.reports, again.spent) == (0, reported.spent)
+
+
+def test_the_sizes_of_sets_are_told_and_padded_as_the_specification_says(client: ClientProcess) -> None:
+    """Of sets with no item, one, as many as a power of two, and one more, every client makes the same row."""
+    for vector in vectors("item_reports"):
+        if vector["file"]["collection"] != "asked-films" or not vector["asked"]:
+            continue
+        collection, specification = opened(client, vector["file"]), Sets(vector["file"])
+        rounds = [vector["round"]] if vector["round"] else []
+        for held in (0, 1, 2, 3, 4, 5, 9):
+            items = vector["file"]["items"]["names"][:held]
+            for word in (0, WORD, 2**31):
+                user = new_user(client, secret=bytes.fromhex(vector["secret"]), **EVERYTHING)
+                reported = client.report(
+                    collection.name, user, {"items": items}, time_ms=vector["time_ms"], rounds=rounds, words=[word]
+                )
+                numbers = specification.numbers_of(items)
+                rows = specification.fresh_rows(vector["phase"], vector["round"], numbers, repeat(word))
+                assert left_of(reported.left)[0] in rows
+
+
+def test_a_round_about_all_items_is_taken_only_as_a_phase_about_sizes_may_ask_it(client: ClientProcess) -> None:
+    (vector, *_) = (each for each in vectors("item_reports") if each["round"] and each["round"]["candidates"] is None)
+    collection = opened(client, vector["file"])
+
+    def reports(asked: dict[str, Any]) -> int:
+        user = new_user(client, secret=bytes.fromhex(vector["secret"]), **EVERYTHING)
+        return client.report(
+            collection.name, user, {"items": ["Heat"]}, time_ms=vector["time_ms"], rounds=[asked]
+        ).reports
+
+    assert reports(vector["round"]) == 1
+    changes: list[dict[str, Any]] = [{"padding": 11}, {"padding": 0}, {"candidates": [1, 2]}, {"candidates": []}]
+    for change in [*changes, {"epsilon": 4.1}]:
+        assert reports(vector["round"] | change) == 0
+    without = {name: value for name, value in vector["round"].items() if name != "candidates"}
+    assert reports(without) == 0
 
 
 #: Words of rows whose noise is all fresh: by mechanism, what each decision treats alike.

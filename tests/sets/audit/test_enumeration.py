@@ -14,6 +14,7 @@ import pytest
 from stream_ldp.audit.output_distribution import stated_distribution
 from stream_ldp.mechanisms import RESOLUTION, DirectResponse, HadamardResponse, UnaryResponse
 from stream_ldp.mechanisms.direct import amplified
+from stream_ldp.sets import sampling
 from stream_ldp.sets.audit import enumeration as item_enumeration
 from stream_ldp.sets.audit.enumeration import ItemEnumeration, inquiries, phases_by_group
 from stream_ldp.sets.methods.itemsets import SVSM
@@ -254,6 +255,38 @@ def test_a_client_that_samples_in_another_way_is_caught(respond: Any, monkeypatc
 def test_a_broken_oracle_is_caught_in_a_phase(make: Any) -> None:
     asking = Asking(phases=phases((Target.ITEM, EVERYBODY, 1.0)), make=make, padding=1)
     assert ItemEnumeration.realised(asking).epsilon == math.inf
+
+
+def test_an_epoch_that_asks_for_sizes_costs_what_is_claimed() -> None:
+    asking = build("gfim-users", epsilon=1.0, set_size="ask", hash_bits=1)
+    found = ItemEnumeration.realised(asking)
+    assert found == ItemEnumeration.stated(asking)
+    assert found.phases_by_group == ((1,), (2,), (3,), (4,))
+    assert found.claimed <= found.allowed == 1.0
+    assert found.epsilon == pytest.approx(found.claimed, abs=1e-9, rel=0)
+    assert [phase.epsilon for phase in found.phases] == pytest.approx([1.0] * 4, abs=1e-7)
+
+
+def _exact_size(sizes: NDArray[np.int64], *, count: int) -> NDArray[np.int64]:
+    return np.minimum(sizes, count - 1)
+
+
+def test_a_client_that_tells_another_size_than_its_class_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    asking = Asking(
+        phases=phases((Target.SIZE, EVERYBODY, 1.0)), make=lambda size, _, epsilon: hadamard(size, 1, epsilon)
+    )
+    assert ItemEnumeration.realised(asking) == ItemEnumeration.stated(asking)
+    monkeypatch.setattr(sampling, "classes_of", _exact_size)
+    assert list(ItemEnumeration.realised(asking).differences(ItemEnumeration.stated(asking)))
+
+
+def test_a_size_that_is_told_with_less_noise_is_caught() -> None:
+    def loud(size: int, padding: int, epsilon: float) -> FrequencyOracle:
+        return DirectResponse(size=size, epsilon=2 * epsilon)
+
+    found = ItemEnumeration.realised(Asking(phases=phases((Target.SIZE, EVERYBODY, 1.0)), make=loud, padding=1))
+    assert found.phases[0].allowed == 1.0
+    assert found.epsilon == pytest.approx(2.0, abs=1e-6)
 
 
 def test_an_epoch_without_users_asks_all_phases() -> None:

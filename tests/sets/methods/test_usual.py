@@ -1,4 +1,4 @@
-"""A collection of item sets whose file names no method has the usual one at its epsilon."""
+"""A collection of item sets whose file names no method has the usual one, which asks for the size of sets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from stream_ldp.collection import CollectionError
 from stream_ldp.sets.collection import ItemCollection
-from stream_ldp.sets.methods.usual import MAX_EPSILON_OF_GFIM_USERS, usual_kind
+from stream_ldp.sets.phases import Target
 
 TEXT = """
 collection: films
@@ -22,20 +22,42 @@ def films(mechanism: str) -> ItemCollection:
     return ItemCollection.parse(TEXT.format(mechanism))
 
 
-@pytest.mark.parametrize(("epsilon", "kind"), [(0.5, "gfim-users"), (2, "gfim-users"), (2.1, "svim"), (8, "svim")])
-def test_a_file_without_a_kind_has_the_usual_method_and_all_that_is_made_of_it_names_it(
-    epsilon: float, kind: str
-) -> None:
-    left_out, named = films(f"epsilon: {epsilon}, k: 2"), films(f"kind: {kind}, epsilon: {epsilon}, k: 2")
-    assert usual_kind(epsilon) == kind
-    assert left_out.method.name == kind
+@pytest.mark.parametrize("epsilon", [0.5, 2, 8])
+def test_a_file_without_a_kind_has_the_usual_method_and_all_that_is_made_of_it_names_it(epsilon: float) -> None:
+    left_out = films(f"epsilon: {epsilon}, k: 2")
+    named = films(f"kind: gfim-users, epsilon: {epsilon}, k: 2, set_size: ask")
+    assert left_out.method.name == "gfim-users"
     assert left_out.document == named.document
-    assert left_out.document["mechanism"]["kind"] == kind
+    assert (left_out.document["mechanism"]["kind"], left_out.document["mechanism"]["set_size"]) == (
+        "gfim-users",
+        "ask",
+    )
     assert left_out.fingerprint == named.fingerprint
 
 
-def test_the_boundary_itself_belongs_to_gfim_users() -> None:
-    assert usual_kind(MAX_EPSILON_OF_GFIM_USERS) == "gfim-users"
+@pytest.mark.parametrize(
+    ("mechanism", "kind"),
+    [
+        ("epsilon: 2, k: 2, set_size: 3", "gfim-users"),
+        ("epsilon: 2.1, k: 2, set_size: 3", "svim"),
+        ("epsilon: 8, k: 2, set_size: ask", "gfim-users"),
+    ],
+)
+def test_where_the_set_size_is_given_the_method_depends_on_epsilon(mechanism: str, kind: str) -> None:
+    assert films(mechanism).method.name == kind
+
+
+def test_sizes_are_asked_for_only_where_none_is_given_or_where_a_file_says_so() -> None:
+    asked = {
+        mechanism: films(mechanism).method.phases[0].asked is Target.SIZE
+        for mechanism in (
+            "epsilon: 1, k: 2",
+            "epsilon: 1, k: 2, set_size: 3",
+            "kind: gfim-users, epsilon: 1, k: 2",
+            "kind: svim, epsilon: 1, k: 2, set_size: ask",
+        )
+    }
+    assert list(asked.values()) == [True, False, False, True]
 
 
 def test_options_of_both_methods_are_taken_without_a_kind() -> None:
@@ -54,6 +76,9 @@ def test_options_of_both_methods_are_taken_without_a_kind() -> None:
         ("epsilon: [1], k: 2", "mechanism.epsilon: "),
         ("epsilon: -1, k: 2", "mechanism.epsilon: epsilon is -1.0; a positive number"),
         ("epsilon: 3, k: 2, set_sise: 3", "mechanism.set_sise: unknown key; did you mean 'set_size'?"),
+        ("epsilon: 3, k: 2, set_size: any", "mechanism.set_size: 'any' is neither a whole number nor `ask`"),
+        ("epsilon: 3, k: 2, set_size: 1.5", "mechanism.set_size: '1.5' is neither a whole number nor `ask`"),
+        ("kind: loloha, epsilon: 3, k: 2, set_size: ask", "mechanism.set_size: 'ask' is not a whole number"),
         ("kind: null, epsilon: 3, k: 2", "mechanism.kind: "),
     ],
 )

@@ -10,6 +10,9 @@ import { RESOLUTION, digestWords, keyedWords, threshold, uniform } from "../word
 
 const HALF = RESOLUTION / 2;
 
+/** The set_size with which users are asked for it. */
+const ASK = "ask";
+
 /** Most candidates of a round, and most items. */
 const MAX_ITEMS = 2 ** 24;
 
@@ -157,6 +160,20 @@ function withItemsets(phases, epsilon, sizes) {
   ];
 }
 
+/** Words of the users who are asked how large their sets are, most classes of sizes, and most slots: section 9. */
+const SIZES_END = 429496730;
+const MAX_CLASSES = 8;
+const MAX_SLOTS = 128;
+
+/** Return the phase about sizes, and those of the other users. */
+function withSizes(phases, epsilon) {
+  const part = (word) => SIZES_END + Number((BigInt(word) * BigInt(RESOLUTION - SIZES_END)) >> 32n);
+  return [
+    ["size", 0, SIZES_END, epsilon],
+    ...phases.map(([asks, from, to, each]) => [asks, part(from), part(to), each]),
+  ];
+}
+
 /** Decide whether numbers are items, each above the one before it. */
 const ascend = (numbers, count) =>
   numbers.every((item, i) => isWhole(item, i === 0 ? 0 : numbers[i - 1] + 1, count - 1));
@@ -176,26 +193,33 @@ class Round {
     this.startMs = collection.startOf(epoch, phase);
     this.closesMs = this.startMs + collection.paneMs - Math.min(MARGIN_MS, Math.floor(collection.paneMs / MARGIN_PART));
     this.key = `${epoch}|${phase}`;
-    const { asksCount, epsilon } = collection.phases[phase - 1];
+    const { asks, epsilon } = collection.phases[phase - 1];
     /** The items of each candidate, one but of itemsets; undefined where all items are. */
     this.candidates = candidates?.map((each) => [each].flat());
-    this.asksCount = asksCount;
-    const size = (candidates?.length ?? collection.count) + Number(asksCount);
+    this.asks = asks;
+    const size = this.#values(candidates?.length ?? collection.count);
     this.parameters = { epsilon, size, slots: padding, t: 0, dummies: 0 };
     this.fingerprint =
-      candidates === undefined
+      phase === 1
         ? collection.fingerprint
-        : fingerprintOf(JSON.stringify([toHex(collection.fingerprint), epoch, phase, candidates, padding]));
+        : fingerprintOf(JSON.stringify([toHex(collection.fingerprint), epoch, phase, candidates ?? null, padding]));
     if (!collection.memoises) this.#choose();
     this.widths = collection.memoises ? [bitsFor(size), 1] : this.response.widths(this.parameters);
     this.width = Math.ceil(this.widths.reduce((sum, each) => sum + each, 0) / 8);
   }
 
+  /** Return the number of values, one of which is perturbed. */
+  #values(count) {
+    if (this.asks === "size") return Math.min(MAX_CLASSES, bitsFor(count) + 1);
+    return count + Number(this.asks === "count");
+  }
+
   #choose() {
-    const { kind, hashBits } = this.collection;
-    const { parameters, asksCount } = this;
+    const { kind, hashBits, asksSizes } = this.collection;
+    const { parameters } = this;
+    const asksCount = this.asks !== "item";
     const [name, t] =
-      kind === "ldpminer" && this.phase === 2
+      kind === "ldpminer" && this.phase === 2 + Number(asksSizes)
         ? ["unary", 0]
         : hashBits === undefined
           ? least({ ...parameters, asksCount })
@@ -242,13 +266,19 @@ class Round {
   row(items, { secret, words }) {
     if (this.collection.memoises) return this.#signRow(items, secret, words);
     const held = this.restricted(items);
+    return packed(this.response.draw(words, this.#value(words, held), this.parameters), this.widths, this.width);
+  }
+
+  #value(words, held) {
     const { size, slots } = this.parameters;
-    const value = this.asksCount
-      ? held.length
-      : this.kind === "set-hadamard"
-        ? held
-        : slotOf(words, held, { size, slots });
-    return packed(this.response.draw(words, value, this.parameters), this.widths, this.width);
+    switch (this.asks) {
+      case "count":
+        return held.length;
+      case "size":
+        return Math.min(size - 1, held.length > 1 ? bitsFor(held.length) : 0);
+      default:
+        return this.kind === "set-hadamard" ? held : slotOf(words, held, { size, slots });
+    }
   }
 
   /** Of a user without a secret, all is drawn afresh. */
@@ -279,10 +309,12 @@ export class Kind extends Collection {
     if (!(typeof epsilon === "number" && epsilon > 0 && epsilon < Infinity)) {
       throw new CollectionError("epsilon must be positive and finite");
     }
-    this.kind = given(kind) ?? (epsilon <= 2 ? "gfim-users" : "svim");
+    const wanted = given(setSize) ?? (given(kind) === undefined ? ASK : 1);
+    this.kind = given(kind) ?? (wanted === ASK || epsilon <= 2 ? "gfim-users" : "svim");
     this.memoises = this.kind === "loloha";
-    this.setSize = given(setSize) ?? 1;
-    if (!isWhole(this.setSize, 1, MAX_ITEMS)) throw new CollectionError("set_size is a whole number from 1 on");
+    this.asksSizes = wanted === ASK && !this.memoises;
+    this.setSize = this.asksSizes ? 1 : wanted;
+    if (!isWhole(this.setSize, 1, MAX_ITEMS)) throw new CollectionError("set_size is a whole number from 1 on, or ask");
     this.hashBits = given(hashBits);
     if (this.hashBits !== undefined && !isWhole(this.hashBits, 1, MAX_HASH_BITS)) {
       throw new CollectionError(`hash_bits is a whole number from 1 to ${MAX_HASH_BITS}`);
@@ -296,11 +328,12 @@ export class Kind extends Collection {
       throw new CollectionError("sample is a share of the users, above 0 and at most 1");
     }
     const part = (word) => Number((BigInt(word) * BigInt(threshold(sample))) >> 32n);
-    const ofItems = phasesOf({ kind: this.kind, epsilon, split: shares });
+    const alone = phasesOf({ kind: this.kind, epsilon, split: shares });
+    const ofItems = this.asksSizes ? withSizes(alone, epsilon) : alone;
     const sizes = this.#sizes(given(document.itemsets));
     const phases = sizes ? withItemsets(ofItems, epsilon, sizes) : ofItems;
     this.phases = phases.map(([asks, from, to, each, itemsets]) => ({
-      asksCount: asks === "count",
+      asks,
       from: part(from),
       to: part(to),
       epsilon: each,
@@ -355,10 +388,10 @@ export class Kind extends Collection {
   }
 
   #meaning() {
-    const phases = this.phases.map(({ asksCount, from, to, epsilon, sizes }) => {
+    const phases = this.phases.map(({ asks, from, to, epsilon, sizes }) => {
       const chances = this.memoises ? `,${this.chances.join(",")}` : "";
       const itemsets = sizes ? `,${JSON.stringify(sizes)}` : "";
-      return `["${asksCount ? "count" : "item"}",${from},${to},${decimalOf(epsilon)}${chances}${itemsets}]`;
+      return `["${asks}",${from},${to},${decimalOf(epsilon)}${chances}${itemsets}]`;
     });
     const parts = [this.setSize, this.memoises ? 1 : (this.hashBits ?? null), this.names ?? this.count, this.paneMs];
     const written = [...parts, this.epochs, ...this.turns].map((each) => JSON.stringify(each)).join(",");
@@ -439,6 +472,17 @@ export class Kind extends Collection {
       epsilon <= this.phases[phase - 1].epsilon &&
       round.start_ms === this.startOf(epoch, phase) &&
       round.end_ms === round.start_ms + this.paneMs &&
+      this.#asksCandidates(candidates, padding, phase)
+    );
+  }
+
+  /** Decide whether candidates, null for all items, and slots are those that a phase may ask about. */
+  #asksCandidates(candidates, padding, phase) {
+    // What follows the phase about sizes asks about all items.
+    if (this.asksSizes && phase === 2) {
+      return candidates === null && isWhole(padding, 1, Math.min(this.count, MAX_SLOTS));
+    }
+    return (
       Array.isArray(candidates) &&
       candidates.length > 0 &&
       this.#asksAbout(candidates, this.phases[phase - 1].sizes) &&

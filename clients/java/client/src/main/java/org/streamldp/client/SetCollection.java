@@ -27,6 +27,16 @@ final class SetCollection extends CollectionSpec {
 
   private static final long MOST_OF_AN_ITEMSET = 4;
 
+  /** Words of the users who are asked how large their sets are, most classes of sizes, and most slots: section 9. */
+  private static final long SIZES_END = 429_496_730L;
+
+  private static final long MOST_CLASSES = 8;
+  private static final long MOST_SLOTS = 128;
+
+  private static final String COUNT = "count";
+  private static final String SIZE = "size";
+  private static final String ITEM = "item";
+
   private final Method method;
   private final Map<String, Integer> numbers = new HashMap<>();
 
@@ -46,7 +56,9 @@ final class SetCollection extends CollectionSpec {
 
   /** A phase of an epoch: what it asks for, whom, and what a report to it may cost. */
   private static final class Phase {
-    final boolean isCount;
+    /** What is asked for: an item, a count or a size. */
+    final String asks;
+
     final long from;
     final long end;
     final double epsilon;
@@ -54,12 +66,12 @@ final class SetCollection extends CollectionSpec {
     /** Numbers of items of the itemsets it asks about, ascending; none where it asks about single items. */
     final List<Long> sizes;
 
-    Phase(boolean isCount, long from, long end, double epsilon) {
-      this(isCount, from, end, epsilon, Collections.emptyList());
+    Phase(String asks, long from, long end, double epsilon) {
+      this(asks, from, end, epsilon, Collections.emptyList());
     }
 
-    Phase(boolean isCount, long from, long end, double epsilon, List<Long> sizes) {
-      this.isCount = isCount;
+    Phase(String asks, long from, long end, double epsilon, List<Long> sizes) {
+      this.asks = asks;
       this.from = from;
       this.end = end;
       this.epsilon = epsilon;
@@ -68,7 +80,17 @@ final class SetCollection extends CollectionSpec {
 
     /** The same phase, which asks so many of all words. */
     Phase of(long words) {
-      return new Phase(isCount, part(from, words), part(end, words), epsilon, sizes);
+      return new Phase(asks, part(from, words), part(end, words), epsilon, sizes);
+    }
+
+    /** The same phase, of the users who are not asked for sizes. */
+    Phase ofOthers() {
+      long others = Exact.WHOLE - SIZES_END;
+      return new Phase(asks, SIZES_END + part(from, others), SIZES_END + part(end, others), epsilon, sizes);
+    }
+
+    boolean asksItem() {
+      return asks.equals(ITEM);
     }
 
     private static long part(long bound, long words) {
@@ -81,6 +103,7 @@ final class SetCollection extends CollectionSpec {
     final String kind;
     final double epsilon;
     final long slots;
+    final boolean asksSizes;
     final long hashBits;
     final long permanent;
     final long fresh;
@@ -95,7 +118,8 @@ final class SetCollection extends CollectionSpec {
       Document spec = document.object("mechanism");
       kind = spec.text("kind");
       epsilon = spec.positive("epsilon");
-      slots = spec.count("set_size", 1);
+      asksSizes = "ask".equals(spec.value("set_size")) && !kind.equals("loloha");
+      slots = asksSizes ? 1 : spec.count("set_size", 1);
       boolean isLoloha = kind.equals("loloha");
       hashBits = isLoloha ? 1 : spec.count("hash_bits", 0);
       double lifetime = spec.number("lifetime", Math.min(2 * epsilon, 22));
@@ -110,7 +134,13 @@ final class SetCollection extends CollectionSpec {
       isPipelined = document.text("epochs", "sequential").equals("pipelined");
       long asked = Exact.threshold(document.number("sample", 1));
       require(asked > 0 && asked <= Exact.WHOLE, "sample: expected a share of the users, above 0 and at most 1");
-      List<Phase> every = new ArrayList<>(phasesOf(spec));
+      List<Phase> every = new ArrayList<>();
+      if (asksSizes) {
+        every.add(new Phase(SIZE, 0, SIZES_END, epsilon));
+      }
+      for (Phase each : phasesOf(spec)) {
+        every.add(asksSizes ? each.ofOthers() : each);
+      }
       if (document.has("itemsets")) {
         require(!isLoloha, "itemsets: loloha asks about none");
         every = withItemsets(every, sizesOf(document.object("itemsets")));
@@ -137,8 +167,8 @@ final class SetCollection extends CollectionSpec {
       for (Phase each : ofItems) {
         found.add(each.of(ITEMS_END));
       }
-      found.add(new Phase(true, ITEMS_END, COUNT_END, epsilon, sizes));
-      found.add(new Phase(false, COUNT_END, Exact.WHOLE, epsilon, sizes));
+      found.add(new Phase(COUNT, ITEMS_END, COUNT_END, epsilon, sizes));
+      found.add(new Phase(ITEM, COUNT_END, Exact.WHOLE, epsilon, sizes));
       return found;
     }
 
@@ -166,27 +196,27 @@ final class SetCollection extends CollectionSpec {
           double first = s0 >= s1 ? epsilon * s0 : epsilon - epsilon * s1;
           double later = s0 >= s1 ? epsilon - first : epsilon * s1;
           return Arrays.asList(
-              new Phase(false, 0, Exact.WHOLE, first),
-              new Phase(false, 0, half, later),
-              new Phase(false, half, Exact.WHOLE, later));
+              new Phase(ITEM, 0, Exact.WHOLE, first),
+              new Phase(ITEM, 0, half, later),
+              new Phase(ITEM, half, Exact.WHOLE, later));
         case "gfim-users":
           long a = Exact.threshold(s0);
           long b = (a + Exact.WHOLE) / 2;
           return Arrays.asList(
-              new Phase(false, 0, a, epsilon),
-              new Phase(false, a, b, epsilon),
-              new Phase(false, b, Exact.WHOLE, epsilon));
+              new Phase(ITEM, 0, a, epsilon),
+              new Phase(ITEM, a, b, epsilon),
+              new Phase(ITEM, b, Exact.WHOLE, epsilon));
         case "ldpminer":
           return Arrays.asList(
-              new Phase(false, 0, Exact.WHOLE, epsilon / 2), new Phase(false, 0, Exact.WHOLE, epsilon / 2));
+              new Phase(ITEM, 0, Exact.WHOLE, epsilon / 2), new Phase(ITEM, 0, Exact.WHOLE, epsilon / 2));
         case "svim":
           long c = 1_717_986_918L;
           return Arrays.asList(
-              new Phase(false, 0, c, epsilon),
-              new Phase(true, c, half, epsilon),
-              new Phase(false, half, Exact.WHOLE, epsilon));
+              new Phase(ITEM, 0, c, epsilon),
+              new Phase(COUNT, c, half, epsilon),
+              new Phase(ITEM, half, Exact.WHOLE, epsilon));
         default:
-          return listOf(new Phase(false, 0, Exact.WHOLE, epsilon));
+          return listOf(new Phase(ITEM, 0, Exact.WHOLE, epsilon));
       }
     }
 
@@ -198,7 +228,7 @@ final class SetCollection extends CollectionSpec {
       List<Object> lists = new ArrayList<>();
       for (Phase each : phases) {
         List<Object> list =
-            new ArrayList<>(Arrays.asList(each.isCount ? "count" : "item", each.from, each.end, each.epsilon));
+            new ArrayList<>(Arrays.asList(each.asks, each.from, each.end, each.epsilon));
         if (memoises()) {
           list.addAll(Arrays.asList(permanent, fresh));
         }
@@ -312,6 +342,13 @@ final class SetCollection extends CollectionSpec {
         return null;
       }
       List<?> given = (List<?>) round.get("candidates");
+      long slots = (Long) round.get("padding");
+      if (method.asksSizes && phase == 2) {
+        boolean isAsked = round.containsKey("candidates") && given == null;
+        return isAsked && slots >= 1 && slots <= Math.min(method.items, MOST_SLOTS)
+            ? new Round(phase, epoch, null, slots)
+            : null;
+      }
       List<Long> sizes = method.phases.get(phase - 1).sizes;
       int[][] candidates = new int[given.size()][];
       for (int i = 0; i < candidates.length; i++) {
@@ -321,7 +358,6 @@ final class SetCollection extends CollectionSpec {
           return null;
         }
       }
-      long slots = (Long) round.get("padding");
       return slots < 1 || slots > candidates.length ? null : new Round(phase, epoch, candidates, slots);
     } catch (ClassCastException | NullPointerException wrong) {
       return null;
@@ -368,10 +404,11 @@ final class SetCollection extends CollectionSpec {
           listed.add(isOfItemsets ? items : items.get(0));
         }
       }
+      List<Object> named = candidates == null ? null : listed;
       carried =
-          candidates == null
+          phase == 1
               ? ownFingerprint()
-              : fingerprintOf(Json.canonical(Arrays.asList(fingerprintHex(), epoch, phase, listed, slots)));
+              : fingerprintOf(Json.canonical(Arrays.asList(fingerprintHex(), epoch, phase, named, slots)));
     }
 
     @Override
@@ -406,11 +443,16 @@ final class SetCollection extends CollectionSpec {
       }
       int[] items = restricted(held);
       Phase asks = method.phases.get(phase - 1);
-      long n = (candidates == null ? method.items : candidates.length) + (asks.isCount ? 1 : 0);
-      Response response = Response.of(method, phase, asks, n, slots);
-      if (asks.isCount) {
-        return response.report(items.length, fresh);
+      long n = candidates == null ? method.items : candidates.length;
+      if (asks.asks.equals(SIZE)) {
+        long classes = Math.min(MOST_CLASSES, Bytes.width(n) + 1L);
+        int size = items.length > 1 ? Bytes.width(items.length) : 0;
+        return Response.of(method, phase, asks, classes, slots).report(Math.min(classes - 1, size), fresh);
       }
+      if (asks.asks.equals(COUNT)) {
+        return Response.of(method, phase, asks, n + 1, slots).report(items.length, fresh);
+      }
+      Response response = Response.of(method, phase, asks, n, slots);
       if (response.kind.equals("set-hadamard")) {
         return response.reportSet(items, fresh);
       }
@@ -504,13 +546,13 @@ final class SetCollection extends CollectionSpec {
 
     private static Response of(Method method, int phase, Phase asks, long n, long slots) {
       double epsilon = asks.epsilon;
-      if (method.kind.equals("ldpminer") && phase == 2) {
+      if (method.kind.equals("ldpminer") && phase == (method.asksSizes ? 3 : 2)) {
         return unary(epsilon, n);
       }
       if (method.hashBits > 0) {
         return hadamard(epsilon, n, (int) method.hashBits);
       }
-      return best(epsilon, n, asks.isCount, slots);
+      return best(epsilon, n, !asks.asksItem(), slots);
     }
 
     static Response unary(double epsilon, long n) {

@@ -1,0 +1,147 @@
+"""A method whose first phase asks a tenth of the users how large their sets are, so that the others are padded."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+
+from stream_ldp.mechanisms import RESOLUTION
+from stream_ldp.sets.methods.oracle_choice import item_oracle, value_oracle, variance
+from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate, Target, epoch_epsilon
+from stream_ldp.sets.size_classes import class_count, largest_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from stream_ldp.mechanisms import FrequencyOracle
+
+#: Share of the users whom the first phase asks.
+SIZE_PART = 0.1
+#: Share of a class before anything is known, in proportion to this power of its number, and the variance of such
+#: shares among populations: most have sets of few classes, and rather small ones.
+_FALLING, _AMONG = 0.7, 0.03
+#: How the number of the most frequent items that a set holds grows with its size, as a power.
+_GROWTH = 0.75
+#: A set of a class has this share of its largest size, where the class has more sizes than two.
+_USUAL = 0.75
+
+
+class SizedMethod(Method, Protocol):
+    """A method, which is a dataclass with the field `set_size`."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def hash_bits(self) -> int | None:
+        """Number of bits of the Hadamard responses; None for the oracles of minimum variance."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedSize:
+    """A method that learns the set size of each epoch from other users than those whom it asks about items.
+
+    The users whose words are below a tenth report the power of two of their set's size, with all of epsilon. Shares
+    [begin, end) of the method become those of the other users.
+
+    method: the method for the others, without a set size.
+    """
+
+    method: SizedMethod
+
+    @property
+    def name(self) -> str:
+        """The method's kind."""
+        return self.method.name
+
+    @property
+    def domain(self) -> int:
+        """The number of items."""
+        return self.method.domain
+
+    @property
+    def k(self) -> int:
+        """The number of heavy hitters that are wanted."""
+        return self.method.k
+
+    @property
+    def memoising(self) -> None:
+        """None: every report is made afresh."""
+
+    @cached_property
+    def phases(self) -> tuple[Phase, ...]:
+        """The phase about sizes, and the method's phases of the other users."""
+        start = round(RESOLUTION * SIZE_PART)
+
+        def moved(word: int) -> int:
+            return start + word * (RESOLUTION - start) // RESOLUTION
+
+        return (
+            Phase(number=1, asked=Target.SIZE, share=(0, start), epsilon=epoch_epsilon(self.method)),
+            *(
+                replace(phase, number=phase.number + 1, share=(moved(phase.share[0]), moved(phase.share[1])))
+                for phase in self.method.phases
+            ),
+        )
+
+    def first(self) -> Inquiry:
+        """Return the inquiry about sizes."""
+        return Inquiry(phase=1, candidates=None, padding=1)
+
+    def oracle(self, inquiry: Inquiry) -> FrequencyOracle:
+        """Return the oracle of minimum variance for a class of sizes, and the method's for items."""
+        if inquiry.phase > 1:
+            return self.method.oracle(_without_sizes(inquiry))
+        return value_oracle(class_count(self.domain), epsilon=self.phases[0].epsilon, hash_bits=self.method.hash_bits)
+
+    def solve(
+        self, inquiry: Inquiry, *, sums: NDArray[np.int64], reports: int, before: RankingEstimate | None
+    ) -> tuple[RankingEstimate, Inquiry | None]:
+        """Solve as `Method.solve` says; the estimate after phase 1 has no items."""
+        if inquiry.phase == 1:
+            share = class_shares(self.oracle(inquiry), sums, reports=reports)
+            size = self._most_telling(share)
+            following = Inquiry(phase=2, candidates=None, padding=size, set_size=size)
+            return RankingEstimate.of_none(), following
+        size = inquiry.set_size or inquiry.padding
+        method, inner = replace(self.method, set_size=size), _without_sizes(inquiry)
+        estimate, after = method.solve(inner, sums=sums, reports=reports, before=None if inner.phase == 1 else before)
+        if after is None:
+            return estimate, None
+        return estimate, replace(after, phase=after.phase + 1, set_size=size)
+
+    def _most_telling(self, share: NDArray[np.float64]) -> int:
+        sizes = [largest_of(each, domain=self.domain) for each in range(len(share))]
+        usual = np.array([size if size <= 2 else _USUAL * size for size in sizes])
+        held = share * usual**_GROWTH
+
+        def signal(padding: int) -> float:
+            oracle = item_oracle(
+                self.domain, padding=padding, epsilon=self.method.phases[0].epsilon, hash_bits=self.method.hash_bits
+            )
+            error = oracle.scale(padding=padding) * math.sqrt(variance(oracle))
+            return float(held @ oracle.shown(usual, padding=padding)) / error
+
+        return max(sizes, key=signal)
+
+
+def class_shares(oracle: FrequencyOracle, sums: NDArray[np.int64], *, reports: int) -> NDArray[np.float64]:
+    """Estimate the share of the users whose sets are of each class, float64, shape (classes,).
+
+    It is the best linear estimate of shares that vary by `_AMONG`: what noise leaves open is as usual.
+    """
+    falling = _FALLING ** np.arange(oracle.size, dtype=np.float64)
+    usual: NDArray[np.float64] = falling / falling.sum()
+    if not reports:
+        return usual
+    believed = _AMONG / (_AMONG + variance(oracle) / reports)
+    return np.maximum(usual + believed * (oracle.estimate(sums, reports=reports) - usual), 0.0)
+
+
+def _without_sizes(inquiry: Inquiry) -> Inquiry:
+    """Return an inquiry as the method numbers its phases."""
+    return replace(inquiry, phase=inquiry.phase - 1)

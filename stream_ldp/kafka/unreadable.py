@@ -58,6 +58,13 @@ def fault_of(record: ConsumerRecord) -> str | None:
     return getattr(record, "fault", None)
 
 
+def faults_of(records: Sequence[ConsumerRecord]) -> dict[int, str]:
+    """Return why records cannot be read, by their index; those that can are left out."""
+    if UnreadableRecord not in set(map(type, records)):
+        return {}
+    return {index: fault for index, record in enumerate(records) if (fault := fault_of(record)) is not None}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Fetched:
     """The batches of a partition from a place on.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: An id is four words of 32 bits.
-_WORDS = 4
+_WORDS, _ID = 4, np.dtype("V16")
 
 #: Slots of an empty table.
 _LEAST_SLOTS = 64
@@ -49,9 +49,9 @@ class BatchHash:
         drawn = np.frombuffer(hashlib.shake_256(key).digest(2 * 8 * (1 + _WORDS)), dtype="<u8").astype(np.uint64)
         self._offsets, self._multipliers = drawn[:2], drawn[2:].reshape(_WORDS, 2)
 
-    def __call__(self, batch_ids: Sequence[bytes]) -> NDArray[np.uint64]:
+    def __call__(self, batch_ids: Sequence[bytes] | NDArray[np.void]) -> NDArray[np.uint64]:
         """Hash ids of 16 bytes each; uint64, shape (ids,), none of them 0."""
-        words = np.frombuffer(b"".join(batch_ids), dtype="<u4").reshape(-1, _WORDS).astype(np.uint64)
+        words = np.asarray(batch_ids, dtype=_ID).view("<u4").reshape(-1, _WORDS).astype(np.uint64)
         halves = words @ self._multipliers + self._offsets
         halves >>= np.uint64(32)
         hashes: NDArray[np.uint64] = halves[:, 0] << np.uint64(32) | halves[:, 1]

@@ -329,7 +329,7 @@ class SourcePartition:
         """Add the batches whose time is right to their panes; change the verdict on those that are not added."""
         verdicts, panes = timed.verdicts, timed.panes
         on_time = verdicts == Verdict.COUNTED
-        hashes = self._hash(decoded.batch_ids)
+        hashes = self._hash(decoded.ids)
         for start in np.unique(panes[on_time]).tolist():
             members = np.flatnonzero(on_time & (panes == start))
             pane = self._panes.get(start)

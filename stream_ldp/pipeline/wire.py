@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +115,7 @@ class Decoded:
 
     accepted: positions of the good records, int64, shape (good,), ascending; the other arrays are in this order.
     time_ms: event time of each, int64, shape (good,).
-    batch_ids: batch id of each, 16 bytes.
+    ids: batch id of each, 16 bytes, shape (good,).
     counts: number of reports of each, int64, shape (good,).
     formats: position of the format of each among the given ones, int64, shape (good,).
     rows: for each format, all its reports in order, uint8, shape (sum of its counts, width).
@@ -124,11 +124,17 @@ class Decoded:
 
     accepted: NDArray[np.int64]
     time_ms: NDArray[np.int64]
-    batch_ids: list[bytes]
+    ids: NDArray[np.void]
     counts: NDArray[np.int64]
     formats: NDArray[np.int64]
     rows: tuple[NDArray[np.uint8], ...]
     rejected: list[tuple[int, Rejected]]
+
+    @property
+    def batch_ids(self) -> list[bytes]:
+        """The batch id of each."""
+        found: list[bytes] = self.ids.tolist()
+        return found
 
 
 def fingerprints(records: Sequence[bytes]) -> set[bytes]:
@@ -145,8 +151,9 @@ def decode(records: Sequence[bytes], *, formats: Mapping[bytes, RowFormat]) -> D
     """
     lengths = np.fromiter(map(len, records), dtype=np.int64, count=len(records))
     whole = np.flatnonzero(lengths >= HEADER_BYTES)
-    sized = [records[i] for i in whole.tolist()]
-    headers = np.frombuffer(b"".join([record[:HEADER_BYTES] for record in sized]), dtype=_HEADER)
+    sized = records if len(whole) == len(records) else [records[i] for i in whole.tolist()]
+    parts = _Parts.of(sized, lengths[whole])
+    headers = np.frombuffer(parts.headers(), dtype=_HEADER)
     count = headers["count"].astype(np.int64)
     found = np.full(len(whole), -1, dtype=np.int64)
     for place, fingerprint in enumerate(formats):
@@ -176,7 +183,7 @@ def decode(records: Sequence[bytes], *, formats: Mapping[bytes, RowFormat]) -> D
     rows = []
     for place, each in enumerate(formats.values()):
         members = np.flatnonzero(good & (found == place))
-        ours = _bodies([sized[i] for i in members.tolist()], row_width(each.bits))
+        ours = np.frombuffer(parts.bodies(members), dtype=np.uint8).reshape(-1, row_width(each.bits))
         owner = np.repeat(members, count[members])
         for reason, spoiled, rule in (
             (Reason.PADDING_BITS, _padded(ours, each.bits), f"a report has {each.bits} bits, the rest must be 0"),
@@ -190,7 +197,7 @@ def decode(records: Sequence[bytes], *, formats: Mapping[bytes, RowFormat]) -> D
     return Decoded(
         accepted=whole[good],
         time_ms=headers["time_ms"][good].astype(np.int64),
-        batch_ids=headers["batch_id"][good].tolist(),
+        ids=headers["batch_id"][good],
         counts=count[good],
         formats=found[good],
         rows=tuple(rows),
@@ -212,8 +219,35 @@ def _checksums(records: Sequence[bytes]) -> NDArray[np.uint32]:
     return np.array(sums, dtype=np.uint32)
 
 
-def _bodies(records: Sequence[bytes], width: int) -> NDArray[np.uint8]:
-    return np.frombuffer(b"".join([record[HEADER_BYTES:] for record in records]), dtype=np.uint8).reshape(-1, width)
+class _Parts(NamedTuple):
+    """The headers and the bodies of records, each long enough for a header.
+
+    together: all bytes, uint8, shape (records, length), if the records are of one length, as those of one producer
+        often are: to cut these takes a sixth of the time of cutting record by record. None if they are not.
+    """
+
+    records: Sequence[bytes]
+    together: NDArray[np.uint8] | None
+
+    @classmethod
+    def of(cls, records: Sequence[bytes], lengths: NDArray[np.int64]) -> Self:
+        """Take records of these lengths, int64, shape (records,)."""
+        if not len(lengths) or (lengths != lengths[0]).any():
+            return cls(records, None)
+        return cls(records, np.frombuffer(b"".join(records), dtype=np.uint8).reshape(len(lengths), -1))
+
+    def headers(self) -> bytes:
+        """Return all headers, one after the other."""
+        if self.together is not None:
+            return self.together[:, :HEADER_BYTES].tobytes()
+        return b"".join([record[:HEADER_BYTES] for record in self.records])
+
+    def bodies(self, members: NDArray[np.int64]) -> bytes:
+        """Return the bodies of records at ascending positions, one after the other."""
+        if self.together is not None:
+            every = len(members) == len(self.together)
+            return (self.together if every else self.together[members])[:, HEADER_BYTES:].tobytes()
+        return b"".join([self.records[i][HEADER_BYTES:] for i in members.tolist()])
 
 
 def _detail(reason: Reason, header: np.void, length: int, width: int) -> str:

@@ -27,7 +27,7 @@ from stream_ldp.kafka.patience import WAITED, passes, patiently
 from stream_ldp.kafka.producer import Record
 from stream_ldp.kafka.round_log import RoundLog
 from stream_ldp.kafka.tracing import links_of, span
-from stream_ldp.kafka.unreadable import fault_of
+from stream_ldp.kafka.unreadable import faults_of
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.rejection import Reason, Rejected
@@ -344,11 +344,7 @@ class Ingest(Service):
         owned = self._ownership.partitions[partition]
         state = owned.state
         values = [record.value or b"" for record in records]
-        unreadable = {
-            index: Rejected(Reason.UNREADABLE_RECORD, fault)
-            for index, record in enumerate(records)
-            if (fault := fault_of(record)) is not None
-        }
+        unreadable = {index: Rejected(Reason.UNREADABLE_RECORD, fault) for index, fault in faults_of(records).items()}
         if self._rounds is not None:
             unknown = [each for each in wire.fingerprints(values) if not state.reads(each)]
             for layout in await self._rounds.layouts(unknown) if unknown else ():
@@ -368,7 +364,7 @@ class Ingest(Service):
             partition.topic,
             partition.partition,
             offsets,
-            [record.value for record in records],
+            [record.value for record in records] if counted.rejected else (),
             counted.rejected,
         ):
             letter = dead_letter(refused, why, collection=self.collection, topic=self._dead_letters_topic)

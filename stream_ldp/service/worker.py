@@ -33,6 +33,7 @@ from stream_ldp.kafka.topics import MAX_RECORD_BYTES
 from stream_ldp.kinds import load_solver
 from stream_ldp.service.admin import AdminServer
 from stream_ldp.service.faust_app import faust_app
+from stream_ldp.service.heap import keep_freed_memory
 from stream_ldp.service.ingest import Ingest
 from stream_ldp.service.merger import Merger
 from stream_ldp.service.metrics import Metrics
@@ -371,6 +372,7 @@ async def run(settings: Settings, collections: Mapping[str, Collection]) -> None
     """
     gc.freeze()  # What has been loaded stays, and need not be searched.
     gc.set_threshold(UNCOLLECTED_OBJECTS)
+    keep_freed_memory()
     process = _Process(settings, collections)
     admin = AdminServer(
         host=settings.admin_host,

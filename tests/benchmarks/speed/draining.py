@@ -125,8 +125,8 @@ async def deployed(directory: Path, bootstrap: str, document: dict[str, Any]) ->
     )
 
 
-def encoded(deployment: JointDeployment, records: int, *, reports: int) -> list[bytes]:
-    """Encode so many batches of this moment, with ids of their own."""
+def encoded(deployment: JointDeployment, records: int, *, reports: int, first: int = 0) -> list[bytes]:
+    """Encode so many batches of this moment, whose ids are numbers from `first` on."""
     collection, time_ms = deployment.collection, time.time_ns() // 1_000_000
     rows = rows_of(collection, reports)
     return [
@@ -138,7 +138,7 @@ def encoded(deployment: JointDeployment, records: int, *, reports: int) -> list[
                 rows=rows,
             )
         )
-        for number in range(records)
+        for number in range(first, first + records)
     ]
 
 

@@ -176,13 +176,12 @@ class Merge:
                 f"a partial of source partition {record.partition}, but the reports topic has "
                 f"{self.partitions} partitions"
             )
-        elif watermarks.is_of_topic(record.generation):  # else it is made again, and its reports are others
-            if isinstance(record, Watermark):
-                self._advance(record, offset)
-            elif watermarks.leaves_out(record.partition, self._closes_at(record.pane_ms)):
-                self.late.add(record)
-            else:
-                self._hold(record, offset)
+        elif isinstance(record, Watermark):
+            self._advance(record, offset)
+        elif watermarks.leaves_out(record.partition, self._closes_at(record.pane_ms)):
+            self.late.add(record)
+        else:
+            self._hold(record, offset)
 
     def _hold(self, record: Partial, offset: int) -> None:
         """Hold a partial, unless it is of a pane that nobody needs, or one that reaches as far is held."""
@@ -206,8 +205,6 @@ class Merge:
             raise PartialError(f"a partial of {'/'.join(record.of)} whose counts are not those of any reports to it")
         if layout is not None and not layout.takes(np.array([record.pane_ms])).all():
             raise PartialError(f"a partial of {'/'.join(record.of)} in a pane in which nobody reports to it")
-        # A watermark has said that there is this partition, perhaps before the first record that is read.
-        self._watermarks[record.region].widen(record.partition + 1)
         if record.pane_ms not in self._panes:
             self._panes[record.pane_ms] = {}
             insort(self._starts, record.pane_ms)
@@ -238,8 +235,8 @@ class Merge:
                 "-> register the same file in all regions"
             )
         watermarks = self._watermarks[record.region]
-        if watermarks is not self._watermarks.home:
-            watermarks.follow(record)
+        if watermarks is not self._watermarks.home and not watermarks.follow(record):
+            return
         moved = watermarks.advance(record, offset=offset)
         if moved is not None:
             before_ms, after_ms = moved

@@ -54,7 +54,8 @@ class SourceWatermarks:
         self._cut_off: dict[int, int] = {}
         self._heard = True
         self._topic = UNASKED
-        self._topic_since = NEVER
+        # The latest generation of an owner of this topic.
+        self._latest = NEVER
 
     @property
     def partitions(self) -> int:
@@ -99,21 +100,25 @@ class SourceWatermarks:
             self._marks[partition] = {}
             self._gaps[partition] = self._gaps_of_others.copy()
 
-    def follow(self, record: Watermark) -> None:
+    def follow(self, record: Watermark) -> bool:
         """Wait for the partitions that a watermark says there are, in a region whose brokers cannot be asked.
 
-        A later generation may be of a topic that has been made again, with fewer partitions.
+        Owners of a topic that has been made again, with fewer partitions perhaps, have later generations than those
+        of the topic before.
+
+        Returns:
+            Whether it is of the topic that is there now.
         """
         if record.topic.id not in ("", self._topic.id):
+            if record.generation <= self._latest:
+                return False
             for partition in range(record.topic.partitions, self.partitions):
                 for known in (self._marks, self._joined, self._gaps):
                     known.pop(partition, None)
-            self._topic, self._topic_since = record.topic, record.generation
+            self._topic = record.topic
+        self._latest = max(self._latest, record.generation)
         self.widen(max(record.topic.partitions, record.partition + 1))
-
-    def is_of_topic(self, generation: int) -> bool:
-        """Decide whether a generation counted the topic that is there now, and not one that it has replaced."""
-        return generation >= self._topic_since
+        return True
 
     def cut_off(self, record: CutOff, *, offset: int) -> None:
         """Take note that the region is left out up to a time, but for what it has closed itself."""

@@ -191,10 +191,21 @@ def test_the_merge_hears_of_the_partitions_of_a_region_and_of_a_topic_that_is_ma
     assert 4 in set(merge.regions.offsets)
     made_again = TopicIdentity(id="us2", partitions=1)
     merge.apply(said(2 * CLOSED_MS, "us", generation=9, topic=made_again))
+    # A mirror copies once more what was said of the topic before.
+    merge.apply(said(3 * CLOSED_MS, "us", partition=1))
     assert merge.regions["us"].partitions == 1
     merge.apply(counted(3, "us", partition=2))
     assert merge.regions["us"].partitions == 1
     assert merge.watermark_ms == CLOSED_MS
+
+
+@pytest.mark.parametrize("order", [(2, 9), (9, 2)])
+def test_partitions_of_a_region_have_owners_of_different_generations(order: tuple[int, int]) -> None:
+    merge = folded(
+        [*closing("eu"), *(said(CLOSED_MS, "us", partition=int(each == 9), generation=each) for each in order)]
+    )
+    assert merge.watermark_ms == CLOSED_MS
+    assert states(merge) == ["whole", "whole"]
 
 
 def test_a_number_of_reports_below_the_floor_is_told_of_no_region() -> None:
@@ -269,6 +280,37 @@ def test_a_merge_that_begins_at_its_checkpoint_decides_alike() -> None:
     assert again.task(2 * MINUTE_MS, JOINT, final=True) == merge.task(2 * MINUTE_MS, JOINT, final=True)
     assert again.task(2 * MINUTE_MS, JOINT, final=True).reports == 11
     assert again.watermark_ms == merge.watermark_ms
+
+
+def test_a_merge_begins_at_the_decision_about_a_region_that_nobody_has_heard_of() -> None:
+    merge = folded(
+        [
+            cut("us", 2 * MINUTE_MS + 5_000),
+            *closing("eu", 2 * MINUTE_MS + 5_000),
+            counted(3, "eu", pane_ms=2 * MINUTE_MS),
+        ]
+    )
+    merge.forget()
+    checkpoint = merge.checkpoint
+    assert checkpoint is not None
+    assert checkpoint.partials == 0
+
+
+def test_a_refused_watermark_of_a_known_source_holds_nothing_back() -> None:
+    """The counts of its generation would be valid if it, and not a later one, had closed their pane."""
+    merge, quarantine = folded([]), Quarantine(SURVEY)
+    refused = said(CLOSED_MS, "us", file="another")
+    records: list[MergeRecord] = [
+        counted(3, "us"),
+        *closing("us", 1_000),
+        refused,
+        said(CLOSED_MS, "us", generation=2),
+    ]
+    for offset, record in enumerate(records):
+        key, value = partials.encode(record, writer="w")
+        entry = LogEntry.read("partials", 0, offset, key=key, value=value, fault=None)
+        assert (quarantine.apply(merge, entry) is None) == (record is not refused)
+    assert quarantine.holding(merge) == []
 
 
 def test_a_checkpoint_is_void_when_the_regions_are_others() -> None:

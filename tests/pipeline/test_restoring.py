@@ -93,3 +93,8 @@ def test_panes_of_another_layout_are_refused_whole() -> None:
     with pytest.raises(KeyError):
         state.restore(replace(found, panes=(replace(pane, statistics=strange),)))
     assert (state.position, state.open_panes) == (checkpoint.offset, 0)
+
+
+def test_what_workers_of_another_region_have_saved_is_not_restored() -> None:
+    checkpoint, log = lived(3)
+    assert restored(checkpoint, [replace(each, region="us") for each in log]) is None

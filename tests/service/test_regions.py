@@ -203,6 +203,8 @@ async def regions(tmp_path: Path, kafka: EmbeddedKafka, elsewhere: EmbeddedKafka
         directory = tmp_path / name
         directory.mkdir()
         made.append(await JointDeployment.create(directory, brokers=broker.bootstrap, prefix=prefix))
+    # One is given a file, and the other one follows the registry.
+    made[1].follows = True
     return Regions(*made)
 
 

@@ -298,7 +298,7 @@ class Ranking(AnswerMessage):
         return Judgement(
             facts={"epoch": f"{self.epoch}", "phase": f"{self.phase}/{self.phases}"},
             evidence=(
-                *(() if self.complete else ("the epoch goes on: candidates and their order may change",)),
+                *(() if self.complete else (self._prospect,)),
                 f"{counts} reports, phase by phase" if earlier else quantity(last, "report"),
             ),
             previous=(previous(f"{quantity(weight, 'report')} of the last phase", periods="epochs"),)
@@ -310,6 +310,16 @@ class Ranking(AnswerMessage):
                 *privacy.sentences,
             ),
         )
+
+    @property
+    def _prospect(self) -> str:
+        """What follows in the epoch, as a sentence."""
+        if self.about == "sizes" and self.next_phase is not None:
+            slots = self.next_phase.padding
+            return (
+                f"the epoch goes on with sets padded to {slots}: in a file, set_size: {slots} would spare this phase"
+            )
+        return "the epoch goes on: candidates and their order may change"
 
     def score(self, truth: Mapping[CellKey, float]) -> dict[str, Measure]:
         errors = [abs(cell.estimate - truth.get(cell.key, 0.0)) for cell in self.cells()]

@@ -78,6 +78,7 @@ def test_the_first_answer_says_how_large_sets_are_and_what_the_next_phase_pads_t
     assert following is not None
     assert (following.phase, following.candidates, following.padding, following.set_size) == (2, None, 2, 2)
     assert "sizes of sets" in ranking.look.title
+    assert "padded to 2: in a file, set_size: 2 would spare this phase" in " ".join(ranking.judgement().evidence)
 
     nobody = solve(collection, replace(asked, windows=((1.0, ()),)))
     assert (nobody.sizes, list(nobody.cells())) == ((), [])

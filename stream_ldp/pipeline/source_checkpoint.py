@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import operator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Self
 
 from stream_ldp.errors import StreamLDPError
@@ -105,7 +106,7 @@ class Checkpoint:
                 topic=topic,
                 appended_ms=None if appended_ms is None else operator.index(appended_ms),
                 saved=_saved(fields.get("saved")),
-                limits=tuple(map(_limits, fields.get("limits", ()))),
+                limits=_limits(fields.get("limits", ())),
                 offset=offset,
                 watermark_ms=None if watermark_ms is None else _integer(watermark_ms),
                 **{name: _integer(number) for name, number in numbers.items()},
@@ -125,10 +126,13 @@ def _saved(field: Any) -> SavedPlace | None:
     return SavedPlace(digest=str(digest), position=_integer(position), since_ms=_integer(since_ms))
 
 
-def _limits(field: Any) -> PaneLimits:
+def _limits(field: Any) -> tuple[PaneLimits, ...]:
     """Return what a field says; whatever else stands there raises TypeError or ValueError."""
-    since, batches, linked = map(_integer, field)
-    return PaneLimits(since=since, batches=batches, linked=linked)
+    rows = [map(_integer, row) for row in field]
+    limits = tuple(PaneLimits(since=since, batches=batches, linked=linked) for since, batches, linked in rows)
+    if any(later.since <= each.since for each, later in pairwise(limits)):
+        raise ValueError("limits whose offsets do not ascend")
+    return limits
 
 
 def _integer(number: Any) -> int:

@@ -57,10 +57,14 @@ def test_the_longest_checkpoint_is_short_enough_for_a_broker() -> None:
 HUGE = f'{{"epoch": 1, "position": 5, "watermark_ms": {10**30}, "watermark_epoch": 1}}'
 
 
-LIMITS = '{"epoch": 1, "position": 5, "watermark_ms": 1, "watermark_epoch": 1, "limits": [[0, "many", 1]]}'
+#: Some are no numbers, or do not ascend.
+LIMITS = [
+    f'{{"epoch": 1, "position": 5, "watermark_ms": 1, "watermark_epoch": 1, "limits": {limits}}}'
+    for limits in ('[[0, "many", 1]]', "[[7, 1, 1], [3, 2, 2]]", "[[0, 1]]", "[[]]", "7")
+]
 
 
-@pytest.mark.parametrize("metadata", ["{}", "[]", "text", '{"position": 1}', "null", HUGE, LIMITS])
+@pytest.mark.parametrize("metadata", ["{}", "[]", "text", '{"position": 1}', "null", HUGE, *LIMITS])
 def test_the_commit_of_another_program_is_refused(metadata: str) -> None:
     with pytest.raises(
         ForeignCommit, match=f"offset 17 has metadata that no worker wrote: {re.escape(repr(metadata))}"

@@ -180,7 +180,8 @@ class MergeMetrics:
         )
         self.region_reports_late = create.counter(
             "region_reports_late",
-            "Reports of a region that came after their window had gone on without it, in each statistic of them.",
+            "Reports of a region that came after their window had gone on without it, in each statistic of them; "
+            "after a restart, those of the same windows that had come before count, too.",
             region=(),
         )
         self.rebuild_duration = create.histogram(

@@ -11,11 +11,13 @@ import pytest
 from stream_ldp.kinds import kind_of, solve
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.answer import RegionState, Status
+from stream_ldp.pipeline.content_type import STAYS
 from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint, file_digest
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.partials import CutOff, MergeRecord, Partial, PartialKey, Watermark
 from stream_ldp.pipeline.quarantine import LogEntry, Quarantine
 from stream_ldp.pipeline.region_watermarks import ForeignSource
+from stream_ldp.pipeline.saved_panes import Saved
 from stream_ldp.pipeline.source import Source
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.pipeline.topic_identity import TopicIdentity
@@ -176,6 +178,11 @@ def test_records_name_their_region_and_without_one_are_as_before() -> None:
         assert partials.decode(value) == record
         about = partials.decode_key(key)
         assert about is None or about.source == Source("eu", 0)
+    # What only the next owner needs is marked for mirrors, and nothing else is.
+    saved = Saved(collection="c", fingerprint="00", partition=0, generation=1, sort="panes", payload=b"", region="eu")
+    assert STAYS in saved.headers
+    assert STAYS not in (*replace(saved, region="").headers, *counted(3, "eu").headers)
+    assert partials.decode(partials.encode(saved, writer="w")[1]) == saved
     key, value = partials.encode(partial(3), writer="w")
     assert b"region" not in value
     assert b'0,0,0,"w"]' in key

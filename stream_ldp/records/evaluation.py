@@ -224,7 +224,7 @@ JOINT_ERRORS = {
 }
 #: Who they are whom plans of joint distributions assume.
 DEPENDENT_USERS = (
-    "pairs of their attributes are 0.1 to 0.2 from independent; where they are independent, or most users have few "
+    "pairs of their attributes are 0.07 to 0.15 from independent; where they are independent, or most users have few "
     "values, errors are smaller"
 )
 #: Most reports that a plan draws, and most rows times cells of one of its solves: either takes a tenth of a second.

@@ -5,7 +5,8 @@ of users, it prints what the plan predicts by itself, what it predicts with --da
 before, and what `evaluate` measures in 20 repeats of users of the second half; last, of each kind, the share of the
 ratios from 0.7 to 1.4, and their geometric mean. Numbers that are no errors, such as those of rankings, are among
 them. --kind records, which may be repeated, takes some of the kinds. With --data FILE and --of a,b, which may be
-repeated, it predicts joint distributions of the attributes of a table of yours. Some minutes.
+repeated, it predicts joint distributions of the attributes of a table of yours, by records and by views. Some
+minutes.
 """
 
 from __future__ import annotations
@@ -195,6 +196,10 @@ def _of_yours(data: Path, of: Sequence[str]) -> Iterator[Setting]:
         for mechanism in MECHANISMS:
             text = f"{{{WINDOW}, mechanism: {mechanism}, attributes: [{attributes}], estimates: {estimates}}}"
             yield Setting("records", f"{','.join(names)} {mechanism}", text, names, lines)
+        for epsilon in (1.0, 4.0):
+            mechanism = f"{{kind: sampled, ask: auto, epsilon: {epsilon}}}"
+            text = f"{{{WINDOW}, mechanism: {mechanism}, attributes: [{attributes}], estimates: {estimates}}}"
+            yield Setting("views", f"{','.join(names)} {mechanism}", text, names, lines)
 
 
 def main() -> None:

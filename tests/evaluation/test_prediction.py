@@ -43,7 +43,9 @@ def test_the_error_to_expect_is_that_of_other_users_like_those_assumed(mechanism
     rng = np.random.default_rng(7)
     distances, squares = [], []
     for seed in range(20):
-        common, own, told = rng.random(4_000), rng.random((2, 4_000)), rng.random((2, 4_000)) < 0.5
+        # Of these users, half of the values follow what is common where pairs are 0.15 from independent.
+        told = rng.random((2, 4_000)) < 0.5 * math.sqrt(0.1 / 0.15)
+        common, own = rng.random(4_000), rng.random((2, 4_000))
         levels = np.where(told, common, own) ** 2
         people = np.stack([(levels[0] * 3).astype(int), (levels[1] * 2).astype(int)], axis=1)
         rows = collection.mechanism.perturb(people, entropy=SeededEntropy(1_000 + seed))

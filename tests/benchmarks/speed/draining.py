@@ -26,8 +26,8 @@ from tests.benchmarks.speed.drains import PARTITIONS
 from tests.benchmarks.speed.measuring import compared
 from tests.service.harness import Deployment, JointDeployment, WorkerProcess
 
-#: Records of a stored batch, below the limit of 1 MB at any length of them.
-_STORED = 1_000
+#: Most records of a stored batch, and most bytes of their values, below the limit of 1 MB.
+_STORED, _STORED_BYTES = 1_000, 900_000
 
 #: Seconds between two looks at a worker's metrics, each of which takes it 2 ms.
 _LOOK_SECONDS = 0.1
@@ -38,8 +38,17 @@ _ASK_SECONDS = 0.005
 #: Seconds that a drain may take.
 _PATIENCE_SECONDS = 120.0
 
-#: Reports in a record.
-_REPORTS = (50, 1)
+#: Sizes of the attributes, reports in a record, and records that a worker drains for five seconds at least: in the
+#: first of them, it gets its partitions, and solves for the first time.
+_TOPICS = (
+    ((2,) * 16, 50, 1_400_000),
+    ((2,) * 16, 1, 3_000_000),
+    ((2,) * 16, 500, 250_000),
+    ((8,) * 8, 50, 1_200_000),
+)
+
+#: Share of the reports before which a drain is not measured, and number of records that are encoded at a time.
+_BEFORE, _ENCODED = 0.2, 200_000
 
 
 class GroupedWorker(WorkerProcess):
@@ -65,16 +74,19 @@ def rows(scale: float, rounds: int) -> Iterator[dict[str, Any]]:
         MissingTool: there is no Java or Maven, and so no Kafka.
     """
     with EmbeddedKafka() as kafka, tempfile.TemporaryDirectory() as directory:
-        for reports in _REPORTS:
-            records = round(scale * 300_000)
-            (Path(directory) / str(reports)).mkdir()
+        for place, (sizes, reports, records) in enumerate(_TOPICS):
+            some = round(scale * records)
+            (Path(directory) / str(place)).mkdir()
             deployment = asyncio.run(
-                _made(Path(directory) / str(reports), kafka.bootstrap, records=records, reports=reports)
+                _made(Path(directory) / str(place), kafka.bootstrap, sizes, records=some, reports=reports)
             )
-            yield from _compared(deployment, records, reports, rounds)
+            of = f"batches of {reports}" if sizes == (2,) * 16 else f"batches of {reports} of 8 x 8 values"
+            yield from _compared(deployment, some, reports, rounds, of=of)
 
 
-def _compared(deployment: Deployment, records: int, reports: int, rounds: int) -> Iterator[dict[str, Any]]:
+def _compared(
+    deployment: Deployment, records: int, reports: int, rounds: int, *, of: str
+) -> Iterator[dict[str, Any]]:
     topic = deployment.names.reports(deployment.collection.name)
 
     def other(how: str, records: int) -> Callable[[], dict[str, float]]:
@@ -94,22 +106,26 @@ def _compared(deployment: Deployment, records: int, reports: int, rounds: int) -
     for clock, named in (("processor", "processor's time"), ("seconds", "by the clock on the wall")):
         times = {name: [1e6 * each[clock] / each["records"] for each in runs] for name, runs in found.items()}
         yield {
-            "work": f"a whole worker that drains batches of {reports}, 5 pairs, {named}",
+            "work": f"a whole worker that drains {of}, 5 pairs, {named}",
             "unit": "us a batch",
             **compared(times.pop("now"), times),
         }
     answers = [answered(deployment, records * reports) for _ in range(rounds)]
     yield {
-        "work": f"/livez of a worker that drains batches of {reports}, p99",
+        "work": f"/livez of a worker that drains {of}, p99",
         "unit": "ms",
         **compared([busy for busy, _ in answers], {"the same worker idle": [idle for _, idle in answers]}),
     }
 
 
-async def _made(directory: Path, bootstrap: str, *, records: int, reports: int) -> JointDeployment:
-    """Create a deployment of 16 binary attributes and five pairs, and fill its reports topic."""
-    deployment = await deployed(directory, bootstrap, document_of((2,) * 16, window="1h"))
-    await fill(deployment, encoded(deployment, records, reports=reports))
+async def _made(
+    directory: Path, bootstrap: str, sizes: tuple[int, ...], *, records: int, reports: int
+) -> JointDeployment:
+    """Create a deployment of attributes of these sizes and five pairs, and fill its reports topic."""
+    deployment = await deployed(directory, bootstrap, document_of(sizes, window="1h"))
+    for first in range(0, records, _ENCODED):
+        some = min(_ENCODED, records - first)
+        await fill(deployment, encoded(deployment, some, reports=reports, first=first))
     return deployment
 
 
@@ -148,9 +164,10 @@ async def fill(deployment: JointDeployment, values: Sequence[bytes]) -> None:
     producer = AIOKafkaProducer(**deployment.settings.client_options(), acks="all", max_batch_size=2**20)
     await producer.start()
     try:
-        for partition, begin in zip(itertools.cycle(range(PARTITIONS)), range(0, len(values), _STORED), strict=False):
+        stored = min(_STORED, max(1, _STORED_BYTES // max(map(len, values), default=1)))
+        for partition, begin in zip(itertools.cycle(range(PARTITIONS)), range(0, len(values), stored), strict=False):
             batch = producer.create_batch()
-            for value in values[begin : begin + _STORED]:
+            for value in values[begin : begin + stored]:
                 batch.append(key=None, value=value, timestamp=None)
             await (await producer.send_batch(batch, topic, partition=partition))
     finally:
@@ -158,10 +175,15 @@ async def fill(deployment: JointDeployment, values: Sequence[bytes]) -> None:
 
 
 def drained(deployment: Deployment, total: int, reports: int) -> dict[str, float]:
-    """Drain by a worker; measured between the first look that finds reports counted and the last before the end."""
+    """Drain by a worker; measured from the first look that finds enough of it counted to the last before the end."""
     looks: list[tuple[float, float, float]] = []
+
+    def look(now: float, values: tuple[float, float]) -> None:
+        if values[0] > _BEFORE * total:
+            looks.append((now, *values))
+
     with GroupedWorker(deployment) as worker:
-        _watch(worker, total, lambda now, values: looks.append((now, *values)))
+        _watch(worker, total, look)
     # The last look is at the end, which may have been long before: it counts only where there is no other.
     *looks, end = looks
     (began, first, worked), (ended, last, works) = (looks[0], looks[-1]) if len(looks) > 1 else ((0.0, 0.0, 0.0), end)

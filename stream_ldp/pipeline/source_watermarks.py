@@ -67,15 +67,15 @@ class SourceWatermarks:
         """Event time, in milliseconds, that every source partition has passed, or has been left out of; None until
         each has a watermark.
         """
-        times_ms = [*self._cut_off, *([] if self.own_ms is None else [self.own_ms])]
-        return max(times_ms, default=None)
+        own_ms, cut_off_ms = self.own_ms, max(self._cut_off, default=None)
+        return own_ms if cut_off_ms is None else max(cut_off_ms, cut_off_ms if own_ms is None else own_ms)
 
     @property
     def own_ms(self) -> int | None:
         """Event time, in milliseconds, that every source partition has passed; None until each has a watermark."""
         if not self._marks or not all(self._marks.values()):
             return None
-        return min(time_ms for _, time_ms in self.passed)
+        return min(max(marks.values()).time_ms for marks in self._marks.values())
 
     @property
     def passed(self) -> tuple[tuple[int, int], ...]:

@@ -69,7 +69,7 @@ def test_every_stored_estimate_is_compared() -> None:
 def test_a_method_without_a_likelihood_refuses_linked_reports() -> None:
     counts, support = RowCounts.of(np.ones((3, 1), dtype=np.uint8), bits=2), Support.of_bits(one=0.7, zero=0.3)
     for method, stop in (("lasso", "certificate"), ("em", "paper")):
-        with pytest.raises(ParameterError, match=f"{method} with the stop {stop} cannot tell linked reports apart"):
+        with pytest.raises(ParameterError, match=f"{method} with the stop {stop} cannot use links of reports"):
             estimator(method, stop=stop, delta=0.001).estimate(
                 counts, sizes=(2,), supports=[support], odds=np.ones((3, 2))
             )

@@ -120,13 +120,14 @@ def rejections(
         (
             Verdict.CROWDED,
             Reason.TOO_MANY_BATCHES,
-            "its pane has {limits.batches} batches of this partition already, as many as max_batches allows",
+            "its pane has {limits.batches} batches of this partition already, "
+            "as many as max_batches allowed at this offset",
         ),
         (
             Verdict.FULL,
             Reason.TOO_MANY_LINKED,
             "with it, its pane would have more than {limits.linked} linked reports of this partition, "
-            "as many as max_linked allows",
+            "as many as max_linked allowed at this offset",
         ),
     ):
         for place in np.flatnonzero(verdicts == verdict):

@@ -26,7 +26,7 @@ def test_a_table_of_the_page_is_what_its_command_prints(name: str) -> None:
 
 def test_the_examples_of_the_page_are_collections() -> None:
     examples = map(parse_collection, re.findall(r"```yaml\n(collection.*?)```", PAGE, flags=re.DOTALL))
-    sampled, views, strings, ranges, pairs, baskets = examples
+    sampled, views, strings, ranges, pairs, films, baskets = examples
     assert isinstance(sampled, SampledCollection)
     assert [each.name for each in sampled.attributes] == ["diet", "sleep"]
     assert isinstance(views, ViewsCollection)
@@ -34,5 +34,7 @@ def test_the_examples_of_the_page_are_collections() -> None:
     assert strings.method.name == "pem"
     assert isinstance(ranges, ViewsCollection)
     assert isinstance(pairs, PairsCollection)
+    assert isinstance(films, ItemCollection)
+    assert films.itemsets is None
     assert isinstance(baskets, ItemCollection)
     assert baskets.itemsets is not None

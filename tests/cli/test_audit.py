@@ -139,7 +139,7 @@ def test_the_exact_audit_fails_an_oracle_whose_probabilities_it_cannot_find(monk
 def test_a_missing_file_is_named() -> None:
     result = run("nowhere.yaml", "--exact")
     assert result.exit_code == 1
-    assert "nowhere.yaml: cannot be read" in result.stderr
+    assert "nowhere.yaml: there is no such file" in result.stderr
 
 
 @pytest.mark.parametrize("option", ["--trials", "--confidence", "--seed"])

@@ -98,7 +98,7 @@ def test_a_mistake_of_the_program_ends_with_its_traceback(survey: Path) -> None:
 
 def test_what_a_user_can_put_right_is_said_without_a_traceback(tmp_path: Path) -> None:
     missing = run("plan", tmp_path / "nowhere.yaml")
-    assert (missing.exit_code, "nowhere.yaml: cannot be read" in missing.stderr) == (1, True)
+    assert (missing.exit_code, "nowhere.yaml: there is no such file" in missing.stderr) == (1, True)
     impossible = run("audit", "rr-ldp:f=2,sizes=2")
     assert (impossible.exit_code, "f must be between 0" in impossible.stderr) == (2, True)
     assert "Traceback" not in missing.stderr + impossible.stderr

@@ -178,5 +178,5 @@ def test_linked_odds_never_exceed_those_of_the_permanent_response() -> None:
 def test_reports_that_are_copies_have_nothing_to_link() -> None:
     mechanism = RRLDP(sizes=(2,), f=0.25)
     assert not mechanism.links
-    with pytest.raises(ParameterError, match="nothing is known of what several RR-LDP reports"):
+    with pytest.raises(ParameterError, match="the joint likelihood of several RR-LDP reports of a user is unknown"):
         mechanism.linked_odds(np.array([[1, 1]]), np.array([1]))

@@ -229,7 +229,10 @@ def test_a_pane_refuses_batches_beyond_its_limit() -> None:
         (4, Reason.TOO_MANY_BATCHES),
         (5, Reason.TOO_MANY_BATCHES),
     ]
-    assert "has 3 batches of this partition already, as many as max_batches allows" in counted.rejected[0][1].detail
+    assert (
+        "has 3 batches of this partition already, as many as max_batches allowed at this offset"
+        in counted.rejected[0][1].detail
+    )
     # The next pane has room again.
     assert state.count([7], [NOW + 10_000], [batch(NOW + 10_000, batch_id=9)]).reports == 1
 
@@ -271,7 +274,8 @@ def test_a_pane_takes_as_many_linked_reports_as_it_may_and_refuses_batches_with_
     refused = [(index, why.reason) for index, why in counted.rejected]
     assert refused == [(index, Reason.TOO_MANY_LINKED) for index in (1, 3)]
     assert (
-        "more than 5 linked reports of this partition, as many as max_linked allows" in counted.rejected[0][1].detail
+        "more than 5 linked reports of this partition, as many as max_linked allowed at this offset"
+        in counted.rejected[0][1].detail
     )
     # A batch that was refused is not a copy of itself when it is sent again, as one that was counted is.
     again = state.count([4, 5], [NOW] * 2, [records[1], records[0]])

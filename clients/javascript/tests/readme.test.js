@@ -20,13 +20,13 @@ test("code of the README stands in the examples, which run", () => {
     );
 });
 
-test("what a page loads for a kind is at most 25 kB, and what the README says within a tenth", () => {
+test("what a page loads for a kind is at most 26 kB, and what the README says within a tenth", () => {
   const rows = [...text.matchAll(/^\| (\w+) \| ([0-9]+\.[0-9]) \| ([0-9]+\.[0-9]) \|$/gm)].map(
     ([, kind, ...numbers]) => [kind, numbers],
   );
   const told = new Map(rows);
   for (const { kind, built, sources } of sizes()) {
-    assert.ok(built <= 25_000, `${kind} loads ${built} bytes`);
+    assert.ok(built <= 26_000, `${kind} loads ${built} bytes`);
     const [saidBuilt, saidSources] = told.get(kind).map((each) => 1000 * Number(each));
     assert.ok(Math.abs(built - saidBuilt) < saidBuilt / 10, `${kind}: node sizes.js`);
     assert.ok(Math.abs(sources - saidSources) < saidSources / 10, `${kind}: node sizes.js`);

@@ -122,6 +122,7 @@ class CollectionMerger:
         self._solver = solver
         self._metrics = metrics
         self._writer = writer
+        self._region_waits = settings.region_waits
         self._commit_looked_at = -math.inf
         # Whether something has come since the place of the last commit was compared with the present one.
         self._moved = False
@@ -135,7 +136,7 @@ class CollectionMerger:
     def _begin_anew(self) -> None:
         """Begin without windows."""
         self.merge = Merge(self._collection, partitions=0, regions=self._settings.region_names)
-        self._regions = RegionWaits(self.merge, self._settings.region_waits)
+        self._regions = RegionWaits(self.merge, self._region_waits)
         self._without: list[str] = []
         self.committed: MergeCheckpoint | None = None
         self._quarantine = Quarantine(self._collection)
@@ -231,7 +232,7 @@ class CollectionMerger:
                 await self._tidy_up()
             now = time.monotonic()
             waits = [COMMIT_SECONDS if self._moved else LOOK_SECONDS]
-            if self._settings.region_waits:
+            if self._region_waits:
                 waits.append(REGION_SECONDS)
             waits += [
                 max(0.0, provisional.due_at - now) for provisional in provisionals if provisional.due_at is not None
@@ -243,7 +244,7 @@ class CollectionMerger:
 
     async def _look_at_regions(self) -> None:
         """Let windows go on without regions that they have waited for long enough: the record says so to all."""
-        if not self._settings.region_waits:
+        if not self._region_waits:
             return
         name, metrics = self._collection.name, self._metrics.merge
         decided = self._regions.due(now=time.monotonic(), now_ms=time.time_ns() // 1_000_000)
@@ -264,7 +265,7 @@ class CollectionMerger:
         for region in set(self._without) - set(without):
             log.info("%s: region %s is heard of again", name, region, extra={"collection": name, "region": region})
         self._without = without
-        for region in self._settings.region_waits:
+        for region in self._region_waits:
             metrics.region_cut_off.labels(name, region).set(region in without)
         for region, lag_ms in self._regions.lag_ms.items():
             metrics.region_lag.labels(name, region).set(lag_ms / 1_000)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from stream_ldp.mechanisms import RESOLUTION
-from stream_ldp.sets.methods.oracle_choice import item_oracle, value_oracle, variance
+from stream_ldp.sets.methods.oracle_choice import item_oracle, slot_error, value_oracle, variance
 from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate, Target, epoch_epsilon
 from stream_ldp.sets.size_classes import class_count, largest_of
 
@@ -104,7 +103,7 @@ class AskedSize:
         """Solve as `Method.solve` says; the estimate after phase 1 has no items."""
         if inquiry.phase == 1:
             share = class_shares(self.oracle(inquiry), sums, reports=reports)
-            size = self._most_telling(share)
+            size = self._best_padding(share)
             following = Inquiry(phase=2, candidates=None, padding=size, set_size=size)
             return RankingEstimate.of_none(), following
         size = inquiry.set_size or inquiry.padding
@@ -114,7 +113,7 @@ class AskedSize:
             return estimate, None
         return estimate, replace(after, phase=after.phase + 1, set_size=size)
 
-    def _most_telling(self, share: NDArray[np.float64]) -> int:
+    def _best_padding(self, share: NDArray[np.float64]) -> int:
         sizes = [largest_of(each, domain=self.domain) for each in range(len(share))]
         usual = np.array([size if size <= 2 else _USUAL * size for size in sizes])
         held = share * usual**_GROWTH
@@ -123,8 +122,7 @@ class AskedSize:
             oracle = item_oracle(
                 self.domain, padding=padding, epsilon=self.method.phases[0].epsilon, hash_bits=self.method.hash_bits
             )
-            error = oracle.scale(padding=padding) * math.sqrt(variance(oracle))
-            return float(held @ oracle.shown(usual, padding=padding)) / error
+            return float(held @ oracle.shown(usual, padding=padding)) / slot_error(oracle, padding=padding)
 
         return max(sizes, key=signal)
 

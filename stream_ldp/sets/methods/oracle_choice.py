@@ -52,6 +52,11 @@ def item_oracle(size: int, *, padding: int, epsilon: float, hash_bits: int | Non
     return min(forms, key=error)
 
 
+def slot_error(oracle: FrequencyOracle, *, padding: int) -> float:
+    """Return the standard error of a rare item's frequency for one report, where a set is padded to so many slots."""
+    return oracle.scale(padding=padding) * math.sqrt(variance(oracle))
+
+
 def best_padding(sets: ItemSets, *, k: int, domain: int, epsilon: float) -> int:
     """Find the padding l with which reports show the most of the k most frequent items.
 
@@ -69,8 +74,7 @@ def best_padding(sets: ItemSets, *, k: int, domain: int, epsilon: float) -> int:
 
     def signal(padding: int) -> float:
         oracle = item_oracle(domain, padding=padding, epsilon=epsilon, hash_bits=None)
-        error = oracle.scale(padding=padding) * math.sqrt(variance(oracle))
-        return float((held * np.minimum(1.0, padding / sizes)).mean()) / error
+        return float((held * np.minimum(1.0, padding / sizes)).mean()) / slot_error(oracle, padding=padding)
 
     return max((int(each) for each in tried if each <= domain), key=signal)
 

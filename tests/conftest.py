@@ -253,6 +253,14 @@ def settings(kafka: EmbeddedKafka, prefix: str) -> Settings:
     return Settings.load(brokers=kafka.bootstrap, topic_prefix=prefix, admin_port=0)
 
 
+@pytest.fixture
+def silence(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    """Capture the log of a test that asserts that it is empty: garbage of earlier tests logs before, if at all."""
+    gc.collect()
+    caplog.clear()
+    return caplog
+
+
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """A developer's own environment must not decide a test."""

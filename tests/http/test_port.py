@@ -333,7 +333,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def test_a_connection_counts_before_its_handshake_which_has_a_limit_of_time(
-    certificate: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    certificate: Path, monkeypatch: pytest.MonkeyPatch, silence: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(port, "MAX_CONNECTIONS", 4)
     monkeypatch.setattr(port, "HANDSHAKE_SECONDS", 0.5)
@@ -350,7 +350,7 @@ async def test_a_connection_counts_before_its_handshake_which_has_a_limit_of_tim
         async with aiohttp.ClientSession() as session, session.get(url, ssl=trusting) as response:
             assert await response.text() == "here"
         await opened.port_is_free()
-    assert caplog.text == ""
+    assert silence.text == ""
 
 
 async def test_a_port_lets_what_is_under_way_end_and_is_free_then() -> None:

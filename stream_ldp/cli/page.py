@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -80,26 +81,28 @@ def page(
 
 
 async def _page(server: PageServer, subscribers: Iterable[Subscriber[Any]]) -> None:
-    await server.start()
-    echo(f"The page is at {server.url}; Ctrl-C ends it.")
-    following = [asyncio.create_task(_follow(subscriber, server)) for subscriber in subscribers]
-    try:
-        # A task group would hide the error of one of them in a group of errors, which nobody explains to the user.
-        await asyncio.gather(*following)
-    finally:
-        for task in following:
-            task.cancel()
-        await asyncio.gather(*following, return_exceptions=True)
-        await server.stop()
+    async with AsyncExitStack() as opened:
+        # Before the address is shown: whatever is missing would end a page that somebody has just opened.
+        reading = [await opened.enter_async_context(subscriber) for subscriber in subscribers]
+        await server.start()
+        opened.push_async_callback(server.stop)
+        echo(f"The page is at {server.url}; Ctrl-C ends it.")
+        following = [asyncio.create_task(_follow(subscriber, server)) for subscriber in reading]
+        try:
+            # A task group would hide the error of one of them in a group of errors, which nobody explains to users.
+            await asyncio.gather(*following)
+        finally:
+            for task in following:
+                task.cancel()
+            await asyncio.gather(*following, return_exceptions=True)
 
 
 async def _follow(subscriber: Subscriber[Any], server: PageServer) -> None:
     """Show all answers of one collection, and say on standard error which records are none."""
-    async with subscriber:
-        while True:
-            try:
-                answer = await anext(subscriber)
-            except UnreadableAnswer as error:
-                echo(str(error), err=True)
-            else:
-                server.show(answer)
+    while True:
+        try:
+            answer = await anext(subscriber)
+        except UnreadableAnswer as error:
+            echo(str(error), err=True)
+        else:
+            server.show(answer)

@@ -350,6 +350,8 @@ def _advice(problem: Any, spot: _Spot, given: Sequence[str], *, whole: type[Base
             return f"{spot.kind} has no {key}, which is for {_listed(others)}: leave it out"
         case "extra_forbidden" if len(spot.path) > 1 and key in keys_of(whole):
             return f"{key} is a key of the whole file: write it beside {spot.path[0]}, not in it"
+        case "extra_forbidden" if parts := [part for part in _parts_with(whole, key) if part != spot.path[0]]:
+            return f"{key} is a key of {_listed(parts)}: write it there"
         case "extra_forbidden":
             return f"unknown key{suggestion(key, [known for known in keys_of(spot.model) if known not in given])}"
         case "tuple_type" if _field(spot.model, key) is None:
@@ -408,15 +410,31 @@ def _field(model: type[BaseModel], key: str | int) -> FieldInfo | None:
     return next((field for name, field in model.model_fields.items() if key in (field.alias, name)), None)
 
 
+def _parts_with(whole: type[BaseModel], key: str) -> list[str]:
+    """Return the keys of a whole file whose parts have this key."""
+    return [
+        field.alias or name
+        for name, field in whole.model_fields.items()
+        if any(_field(model, key) for model in _models_in(field.annotation))
+    ]
+
+
 def _requires(model: type[BaseModel], key: str) -> bool:
     return (field := _field(model, key)) is not None and field.is_required()
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
     """Find the model in an annotation such as tuple[Model, ...] or Model | None."""
+    return next(_models_in(annotation), None)
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Find the models in an annotation such as tuple[Model, ...] or Model | Other."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((found for part in get_args(annotation) if (found := _model_in(part))), None)
+        yield annotation
+    else:
+        for part in get_args(annotation):
+            yield from _models_in(part)
 
 
 def _rivals(union: Any, discriminator: str) -> dict[str, type[BaseModel]]:

@@ -17,6 +17,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, InitSettingsSource, SettingsConfigDict
 
 from stream_ldp.collection import milliseconds
+from stream_ldp.collection.located import meant
 from stream_ldp.kafka.group_names import GroupNames
 from stream_ldp.kafka.redaction import hide_secrets
 from stream_ldp.kafka.regions import checked_region, waits_of
@@ -431,9 +432,15 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _home_is_a_region(self) -> Self:
         if self.regions and not self.region:
-            raise ValueError("regions are given without region: say which of them this one is")
+            raise ValueError(
+                f"regions ({flag('regions')}) are given without region ({flag('region')}): say which of them "
+                "this one is"
+            )
         if self.regions and self.region not in (waits := waits_of(self.regions)):
-            raise ValueError(f"region {self.region!r} is not among regions, {', '.join(waits)}: add it")
+            raise ValueError(
+                f"region {self.region!r} ({flag('region')}) is not among regions ({flag('regions')}), "
+                f"{', '.join(waits)}: add it{meant(self.region, waits)}"
+            )
         return self
 
     @model_validator(mode="after")

@@ -70,6 +70,10 @@ class SampledSpec(OracleSpec):
 
     def _questions(self, attributes: Sequence[AskedAttribute]) -> Iterator[AttributeQuestion]:
         numbers = [(place, each) for place, each in enumerate(attributes) if each.range is not None]
+        if self.mean != "auto" and not numbers:
+            raise ParameterError(
+                f"`mean: {self.mean}` is for attributes with a `range`, and there are none: leave it out"
+            )
         together = bool(numbers) and self.mean == "mean-est"
         for place, attribute in enumerate(attributes):
             if attribute.range is None:

@@ -263,9 +263,11 @@ def _groups(facts: Facts, settings: Settings, collections: Mapping[str, Collecti
         elif group.members == 0:
             yield Diagnosis(
                 level=Severity.WARNING,
-                what=f"group {name} has no running worker for {quantity(group.behind, 'record')} of reports to "
-                f"{collection.name}",
-                cure="start a worker before retention deletes what it has not counted",
+                what=f"group {name} has no running worker for {collection.name}, whose topic has "
+                f"{quantity(group.behind, 'record')} of reports that are not counted",
+                cure="start a worker before retention deletes what it has not counted"
+                if group.behind
+                else "start a worker before users report",
             )
         else:
             yield Diagnosis(

@@ -57,7 +57,10 @@ def test_a_sound_set_up_ends_with_0_whatever_else_is_reported_of_its_groups(
     assert f"ok: collection care is registered as {file} says" in result.stdout
     assert f"ok: this user may read and write topic {settings.topic_names.collections}" in result.stdout
     assert f"ok: this user may read and write topic {reports}" in result.stdout
-    assert f"{settings.group_names.ingest} has no running worker for 2 records of reports to care" in result.stdout
+    assert (
+        f"{settings.group_names.ingest} has no running worker for care, whose topic has 2 records of "
+        in result.stdout
+    )
     assert f"warning: group {settings.group_names.merged('old')} was left behind" in result.stdout
     assert "-> if nobody needs its offsets: stream-ldp reset groups --yes" in result.stdout
     assert "ok: the rules on topics are enough for: client, worker" in result.stdout

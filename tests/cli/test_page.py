@@ -21,11 +21,14 @@ class FakeSubscriber:
     """A subscriber that hands out answers and then waits, as a topic does."""
 
     answers: ClassVar[list[Estimate | Exception]]
+    lacks: ClassVar[Exception | None] = None
 
     def __init__(self) -> None:
         self._answers = iter(self.answers)
 
     async def __aenter__(self) -> Self:
+        if self.lacks is not None:
+            raise self.lacks
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -80,10 +83,20 @@ async def test_the_command_closes_its_port_when_it_ends(capsys: pytest.CaptureFi
             await session.get(url)
 
 
-async def test_what_one_collection_lacks_is_reported_as_it_is() -> None:
+async def test_a_failure_of_one_collection_is_reported_as_it_is() -> None:
     FakeSubscriber.answers = [MissingTopic("topic x does not exist")]
     with pytest.raises(MissingTopic, match="topic x does not exist"):
         await page_of_one()
+
+
+async def test_a_missing_topic_is_reported_before_an_address_is_shown(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    FakeSubscriber.answers = []
+    monkeypatch.setattr(FakeSubscriber, "lacks", MissingTopic("topic x does not exist"))
+    with pytest.raises(MissingTopic, match="topic x does not exist"):
+        await page_of_one()
+    assert capsys.readouterr().out == ""
 
 
 def test_a_file_that_is_no_collection_is_an_error(command_line: Any, tmp_path: Path) -> None:

@@ -165,3 +165,8 @@ def test_a_misspelt_mechanism_is_reported_which_was_meant() -> None:
 def test_a_key_of_the_whole_file_within_a_part_is_reported_where_it_belongs() -> None:
     (problem,) = problems_of(TEXT.replace("window: {", "window: {rotate: 4, "))
     assert problem.endswith("window.rotate: rotate is a key of the whole file: write it beside window, not in it")
+
+
+def test_a_key_of_another_part_is_reported_where_it_belongs() -> None:
+    (problem,) = problems_of(TEXT.replace("window: {", "window: {epsilon: 4, "))
+    assert problem.endswith("window.epsilon: epsilon is a key of mechanism: write it there")

@@ -21,8 +21,12 @@ def test_regions_are_read_with_the_time_that_windows_wait_for_each() -> None:
 @pytest.mark.parametrize(
     ("given", "problem"),
     [
-        ({"regions": "eu,us"}, "regions are given without region"),
-        ({"region": "ap", "regions": "eu,us"}, "region 'ap' is not among regions, eu, us: add it"),
+        ({"regions": "eu,us"}, r"regions \(--regions\) are given without region \(--region\)"),
+        (
+            {"region": "ap", "regions": "eu,us"},
+            r"region 'ap' \(--region\) is not among regions \(--regions\), eu, us: add it",
+        ),
+        ({"region": "eu-wst", "regions": "eu-west,us"}, "add it; did you mean 'eu-west'"),
         ({"region": "e u"}, "'e u' is no name of a region: 1 to 32 letters, digits and hyphens"),
         ({"region": "eu", "regions": "eu,eu=5s"}, "region 'eu' is named twice"),
         ({"region": "eu", "regions": "eu=5"}, "'5' is not a duration"),

@@ -7,10 +7,11 @@ from typing import get_args
 import pytest
 
 from stream_ldp.collection import CollectionError
+from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.marginals.spec import AnySampledSpec
 from stream_ldp.mechanisms import HalfSpaceResponse, PiecewiseResponse
 from stream_ldp.questions.oracles import VALUE_ORACLES
-from tests.marginals.examples import collection_of
+from tests.marginals.examples import TEXT, collection_of
 
 
 def of(mechanism: str) -> list[tuple[tuple[int, ...], str]]:
@@ -100,3 +101,11 @@ def test_randomizers_are_of_the_epsilon_that_was_asked_for() -> None:
         questions = collection_of(f"epsilon: 1.5, mean: {mean}").questions
         assert isinstance(questions.questions[1].randomizer, kind)
         assert all(1.5 - 1e-7 < each.randomizer.epsilon <= 1.5 for each in questions.questions)
+
+
+def test_a_response_for_means_without_a_number_is_refused() -> None:
+    text = TEXT.format(mechanism="epsilon: 2, mean: minimax", window="").replace(
+        "range: [0, 100]", "bins: [0, 50, 100]"
+    )
+    with pytest.raises(CollectionError, match="is for attributes with a `range`, and there are none: leave it out"):
+        SampledCollection.parse(text)

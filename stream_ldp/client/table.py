@@ -37,9 +37,9 @@ class Table:
     """A table of answers: a row for each number, with its window, what it is about, and how far to trust it.
 
     rows: values by column. Every row has `collection`, `series`, `window_start` and `window_end` (event time, aware,
-        UTC), `final` and `reports`; then come the columns of what the number is about, `estimate`, its
-        `standard_error`, or `standard_error_at_most` where only a bound is known, and `low` and `high`, the ends of
-        its interval. A number that is not known is None.
+        UTC), `final` and `reports`, and with several regions `regions`, what each has counted. Then come the columns
+        of what the number is about, `estimate`, its `standard_error`, or `standard_error_at_most` where only a bound
+        is known, and `low` and `high`, the ends of its interval. A number that is not known is None.
     """
 
     rows: tuple[Mapping[str, Any], ...]
@@ -204,6 +204,8 @@ def _rows(answer: Answer, cells: Sequence[Cell], *, level: float) -> Iterator[di
         "final": answer.final,
         "reports": answer.reports,
     }
+    if answer.sources is not None:
+        window["regions"] = "; ".join(map(str, answer.sources))
     if not cells:
         yield window
     for cell in cells:

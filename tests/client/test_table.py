@@ -18,7 +18,7 @@ from stream_ldp.client.table import Table, table_of
 from stream_ldp.errors import ParameterError
 from stream_ldp.extras import MissingExtra
 from stream_ldp.kinds import KINDS
-from stream_ldp.pipeline.answer import AnswerMessage
+from stream_ldp.pipeline.answer import AnswerMessage, RegionPart, RegionState
 from stream_ldp.records.distribution import Axis
 from tests.client.examples import estimate_of, of_minute
 from tests.client.rankings import result_of
@@ -45,6 +45,15 @@ def test_an_estimate_has_a_row_for_each_cell() -> None:
         "low": pytest.approx(0.1804, abs=1e-4),
         "high": pytest.approx(0.2196, abs=1e-4),
     }
+
+
+def test_rows_have_the_parts_of_the_regions_where_several_count() -> None:
+    parts = (
+        RegionPart(region="eu", state=RegionState.WHOLE, reports=12_000),
+        RegionPart(region="us", state=RegionState.CUT_OFF, reports=None),
+    )
+    rows = table_of([estimate_of().with_sources(parts)]).rows
+    assert {row["regions"] for row in rows} == {"eu: 12,000 reports, whole; us: cut-off"}
 
 
 def test_a_ranking_has_a_row_for_each_item() -> None:

@@ -20,7 +20,6 @@ from tests.breaks import (
     EXACT,
     FILMS,
     HASHED_VALUE,
-    LARGE_DIRECT,
     MINED,
     ONE_BIT,
     TRIALS,
@@ -109,7 +108,7 @@ def test_each_audit_catches_what_it_has_to(broken: Break, audit: str) -> None:
     "subject",
     # Those that are not broken are enumerated by the tests of the audits, too: here, one of each sort is enough.
     [
-        pytest.param(subject, marks=() if subject in (ONE_BIT, FILMS, LARGE_DIRECT) else pytest.mark.long)
+        pytest.param(subject, marks=() if subject in (ONE_BIT, FILMS) else pytest.mark.long)
         for subject in dict.fromkeys(each.subject for each in by(EXACT))
     ],
 )
@@ -117,14 +116,9 @@ def test_the_exact_audit_accuses_nothing_that_is_not_broken(subject: str) -> Non
     assert not caught(honest(subject), EXACT)
 
 
-@pytest.mark.parametrize(
-    "subject",
-    # Honest clients of every kind break no promise in tests/client/audit.
-    [
-        pytest.param(subject, marks=() if subject == FILMS else pytest.mark.long)
-        for subject in dict.fromkeys(each.subject for each in by(CLIENT) if EXACT not in each.by)
-    ],
-)
+# Honest clients of every kind break no promise in tests/client/audit.
+@pytest.mark.long
+@pytest.mark.parametrize("subject", dict.fromkeys(each.subject for each in by(CLIENT) if EXACT not in each.by))
 def test_the_audit_of_the_client_accuses_nothing_that_is_not_broken(subject: str) -> None:
     """It fails by chance in 4 of 10^6 runs."""
     assert not caught(honest(subject), CLIENT)
@@ -133,12 +127,15 @@ def test_the_audit_of_the_client_accuses_nothing_that_is_not_broken(subject: str
 @pytest.mark.parametrize(
     "broken",
     # That broken wheels, hashes and unary codes are caught is shown in seconds for small ones, in tests/audit, and so
-    # is that of words, edges, slots and wide responses; others have a quick test of their own.
+    # is that of words, edges, slots and wide responses; others have a quick test of their own. Of those that are
+    # left, one of each part of a mechanism is enough: its probabilities, words, slots, and what amplifies it.
     [
         pytest.param(
             each,
             marks=pytest.mark.long
-            if each.subject in (WHEEL, HASHED_VALUE, MINED) or each.test or each.number in {3, 6, 7, 14, 39}
+            if each.subject in (WHEEL, HASHED_VALUE, MINED)
+            or each.test
+            or each.number in {3, 6, 7, 8, 10, 11, 14, 16, 39}
             else (),
         )
         for each in by(EXACT)
@@ -149,17 +146,11 @@ def test_the_exact_audit_catches(broken: Break) -> None:
     assert caught(broken, EXACT)
 
 
-@pytest.mark.parametrize(
-    "broken",
-    # One takes seconds: others are quickly caught by the part of the audit that looks for them, below; of ledgers,
-    # tests/ledger has quick tests, and of randomness that is not the system's, tests/client/audit.
-    [
-        pytest.param(each, marks=() if each.number == 22 else pytest.mark.long)
-        for each in by(CLIENT)
-        if EXACT not in each.by
-    ],
-    ids=named,
-)
+# One takes seconds: others are quickly caught by the part of the audit that looks for them, below; of ledgers,
+# tests/ledger has quick tests, and of randomness that is not the system's, tests/client/audit. That the whole audit
+# catches what is broken is shown by tests/cli/test_audit.py.
+@pytest.mark.long
+@pytest.mark.parametrize("broken", [each for each in by(CLIENT) if EXACT not in each.by], ids=named)
 def test_the_audit_of_the_client_catches(broken: Break) -> None:
     assert caught(broken, CLIENT)
 
@@ -193,15 +184,9 @@ def test_rows_show_that_an_itemset_is_held_where_one_of_its_items_is() -> None:
     assert not caught_by_rows(honest(broken.subject))
 
 
-@pytest.mark.parametrize(
-    "broken",
-    # To run a test on the broken package takes two seconds, of which most are imports.
-    [
-        pytest.param(each, marks=pytest.mark.long if place else ())
-        for place, each in enumerate(each for each in BREAKS if not each.by)
-    ],
-    ids=named,
-)
+# To run a test on the broken package takes two seconds, of which most are imports.
+@pytest.mark.long
+@pytest.mark.parametrize("broken", [each for each in BREAKS if not each.by], ids=named)
 def test_a_named_test_catches(broken: Break) -> None:
     assert caught_by_test(broken)
 

@@ -48,11 +48,20 @@ class Curve:
             deviations=np.concatenate([ends, inner, ends], axis=1),
         )
 
+    def shares(
+        self, lows: NDArray[np.float64], highs: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the shares of users from some numbers to others, and their standard errors, each of their shape."""
+        first, last = (np.interp(each, self.edges, self.below) for each in (lows, highs))
+        variance = np.zeros_like(first)
+        for each in self.deviations:
+            variance += (np.interp(highs, self.edges, each) - np.interp(lows, self.edges, each)) ** 2
+        return last - first, np.sqrt(variance)
+
     def share(self, low: float, high: float) -> tuple[float, float]:
         """Return the share of users from one number to another, and its standard error."""
-        first, last = np.interp([low, high], self.edges, self.below)
-        difference = self._deviations(high) - self._deviations(low)
-        return float(last - first), float(np.sqrt(difference @ difference))
+        (share,), (error,) = self.shares(np.array([low]), np.array([high]))
+        return float(share), float(error)
 
     def mean(self, low: float, high: float) -> tuple[float, float] | None:
         """Return the mean of the numbers from one to another, and its standard error; None where there are none.
@@ -87,9 +96,6 @@ class Curve:
         low = _crossing(highest, self.edges, probability)
         high = _crossing(lowest, self.edges, probability)
         return float(low), float(high)
-
-    def _deviations(self, number: float) -> NDArray[np.float64]:
-        return np.array([np.interp(number, self.edges, each) for each in self.deviations])
 
 
 def components(covariance: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -330,7 +330,11 @@ def _names(directory: Path) -> list[str]:
     return sorted(each.name for each in directory.iterdir())
 
 
-def _start_and_be_killed(directory: Path) -> None:
+#: Every how many places of a kill a quick run takes; each of them takes two forks, and the long tests take all.
+STRIDE = 4
+
+
+def _start_and_be_killed(directory: Path, *, stride: int = STRIDE) -> None:
     place = 0
     while killed(partial(load_or_create_user, directory / f"{place}" / "secret", terms=UNLIMITED), at=place):
         file = directory / f"{place}" / "secret"
@@ -341,7 +345,7 @@ def _start_and_be_killed(directory: Path) -> None:
         assert (counted(ledger), ledger.terms.budget) == (1, 9.0)
         assert _names(file.parent) == FILES
         assert load_or_create_secret(file) == secret
-        place += 1
+        place += stride
     assert place > 60
 
 
@@ -349,13 +353,13 @@ def test_a_first_start_that_is_killed_anywhere_leaves_a_user_who_can_report(tmp_
     apart(_start_and_be_killed, tmp_path)
 
 
-def _make_a_secret_and_be_killed(directory: Path) -> None:
+def _make_a_secret_and_be_killed(directory: Path, *, stride: int = STRIDE) -> None:
     place = 0
     while killed(partial(load_or_create_secret, directory / f"{place}" / "secret"), at=place):
         file = directory / f"{place}" / "secret"
         assert load_or_create_secret(file) == load_or_create_secret(file)
         assert _names(file.parent) == [".secret.ledger.lock", "secret"]
-        place += 1
+        place += stride
     assert place > 40
 
 
@@ -402,7 +406,7 @@ def _report_twice(file: Path, sent: int) -> None:
         os.write(sent, b"sent")
 
 
-def _report_and_be_killed(directory: Path) -> None:
+def _report_and_be_killed(directory: Path, *, stride: int = STRIDE) -> None:
     file = directory / "secret"
     load_or_create_user(file, terms=UNLIMITED)
     place, all_sent = 0, 0
@@ -416,14 +420,20 @@ def _report_and_be_killed(directory: Path) -> None:
         os.close(receiving)
         _, ledger = load_or_create_user(file)
         assert sent <= counted(ledger) - before <= sent + 1
-        place, all_sent = place + 1, all_sent + sent
+        place, all_sent = place + stride, all_sent + sent
     assert place > 100
-    assert all_sent > 40
+    assert all_sent > 40 // stride
     assert _names(directory) == FILES
 
 
 def test_a_client_that_is_killed_anywhere_has_sent_no_more_than_it_has_counted(tmp_path: Path) -> None:
     apart(_report_and_be_killed, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("body", [_start_and_be_killed, _make_a_secret_and_be_killed, _report_and_be_killed])
+def test_a_user_outlives_a_kill_at_every_single_place(body: Callable[..., None], tmp_path: Path) -> None:
+    apart(partial(body, stride=1), tmp_path)
 
 
 # The reporter.

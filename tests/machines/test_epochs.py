@@ -250,7 +250,7 @@ def machine(collection: ItemCollection) -> type[Epochs]:
 
 @pytest.mark.parametrize(
     "which",
-    # Where phases overlap, each history takes three times as long: the two tests below live some of them.
+    # Where phases overlap, each history takes three times as long: the last test but one lives some of them.
     [pytest.param(each, marks=pytest.mark.long if each[1] == "pipelined" else ()) for each in COLLECTIONS],
     ids=" ".join,
 )
@@ -260,11 +260,9 @@ def test_any_history_leads_to_the_same_answer_as_the_batch(which: tuple[str, str
     assert tried.happened >= EVENTS - {"bad_checksum", "duplicate"} | {"closed_phase"}
 
 
-@pytest.mark.parametrize(
-    "which",
-    [pytest.param(each, marks=() if each == ("svim", "pipelined") else pytest.mark.long) for each in COLLECTIONS],
-    ids=" ".join,
-)
+# tests/pipeline/test_undecided.py compares the same two of windows of epochs, without a history of a cluster.
+@pytest.mark.long
+@pytest.mark.parametrize("which", COLLECTIONS, ids=" ".join)
 def test_a_merge_finds_the_windows_that_a_look_at_all_its_panes_finds(which: tuple[str, str]) -> None:
     run(
         type("Machine", (machine(COLLECTIONS[which]),), {"merging": LooksAtEverything}),

@@ -62,7 +62,8 @@ def repeated(questions: QuestionSet[AttributeQuestion], *, uneven: float) -> lis
     return found
 
 
-@pytest.mark.parametrize("oracle", ["o-rr", "o-rappor", "loloha"])
+# The bits of o-rappor are those of `rappor`, below.
+@pytest.mark.parametrize("oracle", ["o-rr", pytest.param("o-rappor", marks=pytest.mark.long), "loloha"])
 def test_frequencies_of_candidates_are_unbiased_and_their_standard_errors_true(oracle: str) -> None:
     found = repeated(questions_of(oracle), uneven=0.003)
     assert [each.projected.sum() + each.others for each in found] == pytest.approx([1.0] * len(found))

@@ -500,14 +500,14 @@ def test_whatever_is_done_to_a_file_the_schema_agrees_with_the_parser_on_its_for
 
 
 def test_whichever_value_is_wrong_the_schema_agrees_with_the_parser() -> None:
-    """The same in a second: one change to every other value, and the schema of the example's own kind alone."""
+    """The same in a second: one change to every fourth value, and the schema of the example's own kind alone."""
     number = 0
     for text in EXAMPLES:
         document = seen_by_an_editor(text)
         kind = type(parse_collection(text)).__name__
         own = Draft202012Validator({"$ref": f"#/$defs/{kind}", "$defs": SCHEMA["$defs"]})
         own.validate(document)
-        for path in list(parts(document))[::2]:
+        for path in list(parts(document))[::4]:
             changes = list(changed(document, path))
             agree(changes[number % len(changes)], own)
             number += 1

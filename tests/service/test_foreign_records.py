@@ -293,6 +293,10 @@ async def test_a_window_that_cannot_be_solved_stops_its_collection_alone_until_i
     with deployment.worker(broken="solve-all-but-seven") as worker:
         await worker.ready()
         await deployment.send(batches_of_now(deployment, 1, reports=7))
+        # The neighbour goes on.
+        now_ms = time.time_ns() // 1_000_000
+        batch = batches(another, [now_ms], reports=4, rng=np.random.default_rng(SEED))
+        await deployment.send(batch, topic=deployment.names.reports("another"))
         async with asyncio.timeout(60):
             while not any("cannot be computed" in each for each in await worker.problems()):
                 await asyncio.sleep(0.2)
@@ -307,10 +311,6 @@ async def test_a_window_that_cannot_be_solved_stops_its_collection_alone_until_i
         assert 'stream_ldp_windows_unsolved{collection="another"} 0.0' in metrics
         assert 'stream_ldp_solve_failures_total{collection="survey",error="MemoryError"}' in metrics
         assert (await worker.get("/livez"))[0] == 200
-        # The neighbour goes on.
-        now_ms = time.time_ns() // 1_000_000
-        batch = batches(another, [now_ms], reports=4, rng=np.random.default_rng(SEED))
-        await deployment.send(batch, topic=deployment.names.reports("another"))
         async with asyncio.timeout(60):
             while "another/bathing-mobility: final answer of" not in worker.log:
                 await asyncio.sleep(0.2)

@@ -123,7 +123,9 @@ async def test_a_reports_topic_that_is_made_again_at_once_is_counted_from_its_be
         assert worker.process.poll() is None, worker.log
 
 
-@pytest.mark.parametrize("which", ["estimates", pytest.param("partials", marks=pytest.mark.long)])
+# That each missing topic is said of a worker, tests/service/test_ingest.py and test_topics_watch.py show in memory.
+@pytest.mark.long
+@pytest.mark.parametrize("which", ["estimates", "partials"])
 async def test_a_topic_of_the_workers_that_is_deleted_is_reported_within_seconds(
     which: str, deployment: JointDeployment
 ) -> None:
@@ -173,6 +175,8 @@ async def refused(deployment: JointDeployment) -> int:
     return len({place for each in letters for place in DeadLetter.of(each).places})
 
 
+# In memory, test_ownership.py and test_ingest.py cut the log, of the same owner and of the next.
+@pytest.mark.long
 async def test_a_log_that_lost_its_end_is_reported_once_and_its_windows_close_with_what_is_left(
     mortal: EmbeddedKafka, tmp_path: Path, prefix: str
 ) -> None:

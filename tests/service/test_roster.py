@@ -253,6 +253,8 @@ async def test_a_registration_is_current_until_another_is_written(scene: Scene) 
     assert not await scene.roster.is_current(first), "whether or not it has been looked at"
 
 
+# That a worker serves what is added, the tests above show, and that one is killed, tests/kinds/test_on_kafka.py.
+@pytest.mark.long
 async def test_a_collection_that_is_added_while_a_worker_is_killed_is_answered_exactly(
     deployment: JointDeployment,
 ) -> None:

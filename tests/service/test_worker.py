@@ -93,6 +93,8 @@ async def test_every_report_counts_in_one_final_and_finals_match_the_offline_est
         assert await second.ended() == 0
 
 
+# That solvers are loaded before groups are joined, test_roster.py shows, and what they load, tests/test_kinds.py.
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux says what a process has loaded")
 async def test_a_worker_is_ready_only_when_its_solvers_are_loaded(by_default: JointDeployment) -> None:
     """Else the first answer would wait for them, and be late, while the worker is ready."""

@@ -313,7 +313,7 @@ def test_a_client_written_from_the_specification_alone_reports_as_it_is_asked(
         ({"kind": "ldpminer", "epsilon": 4, "set_size": 3}, 40),
         ({"kind": "svim", "epsilon": 3, "set_size": 3}, 200),
         pytest.param({"kind": "svim", "epsilon": 3}, 40, marks=pytest.mark.long),
-        ({"kind": "svim", "epsilon": 3, "hash_bits": 2}, 12),
+        pytest.param({"kind": "svim", "epsilon": 3, "hash_bits": 2}, 12, marks=pytest.mark.long),
     ],
     ids=str,
 )

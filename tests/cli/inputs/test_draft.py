@@ -10,7 +10,7 @@ import pytest
 from stream_ldp.cli.inputs.draft import draft, name_for
 from stream_ldp.cli.inputs.guess import Guess
 from stream_ldp.errors import ParameterError
-from stream_ldp.kinds import KINDS
+from stream_ldp.kinds import KINDS, parse_collection
 from stream_ldp.pipeline.predicted import predicted
 from stream_ldp.records.collection import JointCollection
 
@@ -20,7 +20,7 @@ def guessed(name: str, values: int) -> Guess:
     return Guess(keys={"name": name, "values": listed}, cells=values, why="listed")
 
 
-@pytest.mark.parametrize("epsilon", [1.0, 4.0, 8.0])
+@pytest.mark.parametrize("epsilon", [1.0, pytest.param(4.0, marks=pytest.mark.long), 8.0])
 def test_no_mechanism_of_the_same_epsilon_has_a_smaller_error_than_the_drafted_one(epsilon: float) -> None:
     drafted = draft("survey", [guessed("a", 2), guessed("b", 5)], epsilon=epsilon, window="60s", users=1_000)
     assert isinstance(drafted.collection, JointCollection)
@@ -31,7 +31,7 @@ def test_no_mechanism_of_the_same_epsilon_has_a_smaller_error_than_the_drafted_o
 
 def test_of_mechanisms_that_are_as_good_the_one_of_the_shortest_report_is_drafted() -> None:
     """For two values each, k-subset is k-RR, and which of both is measured to be better is chance."""
-    for epsilon in (1.0, 2.0, 4.0):
+    for epsilon in (1.0, 4.0):
         drafted = draft("survey", [guessed("a", 2), guessed("b", 2)], epsilon=epsilon, window="60s", users=1_000)
         assert drafted.collection.document["mechanism"]["kind"] == "k-rr"
 
@@ -49,6 +49,8 @@ def test_an_epsilon_that_no_mechanism_has_is_refused() -> None:
         draft("survey", [guessed("a", 2)], epsilon=1e-300, window="60s", users=1_000)
 
 
-@pytest.mark.parametrize("name", ["People of 2024.csv", "people.csv.gz", "---.csv", "é.csv"])
-def test_any_file_gives_a_collection_its_name(name: str) -> None:
-    assert draft(name_for(Path(name)), [guessed("a", 2)], epsilon=2.0, window="60s", users=10).collection.name
+def test_any_file_gives_a_collection_its_name() -> None:
+    drafted = draft("survey", [guessed("a", 2)], epsilon=2.0, window="60s", users=10).text
+    for file in ("People of 2024.csv", "people.csv.gz", "---.csv", "é.csv"):
+        name = name_for(Path(file))
+        assert parse_collection(drafted.replace("survey", name)).name == name

@@ -18,7 +18,10 @@ from tests.toy import Coins
     "kind",
     # Reports of these kinds are answers to other questions than those of `sampled`, through the same client. That
     # they are the specified ones is quickly shown in tests/audit/test_specified_rows.py.
-    [pytest.param(kind, marks=pytest.mark.long if kind in {"views", "places", "pairs"} else ()) for kind in KINDS],
+    [
+        pytest.param(kind, marks=pytest.mark.long if kind in {"views", "places", "pairs", "strings"} else ())
+        for kind in KINDS
+    ],
 )
 async def test_honest_clients_of_every_kind_break_no_promise(kind: str, tmp_path: Path) -> None:
     """It fails by chance in 5 of 10^6 runs."""

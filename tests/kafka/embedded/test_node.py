@@ -41,6 +41,8 @@ async def _read(bootstrap: str, topic: str) -> list[bytes]:
     return found
 
 
+# Under its old ports, tests of the service and of clients kill a broker and count what it kept.
+@pytest.mark.long
 @pytest.mark.usefixtures("kafka")
 def test_a_broker_keeps_its_records_when_it_is_killed_and_under_new_ports(tmp_path: Path) -> None:
     """That it keeps its address when it is restarted, and its records when it is stopped, other tests rely on."""

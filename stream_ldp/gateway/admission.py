@@ -95,12 +95,13 @@ class Admission:
         """Decide on batches, whose fingerprint is the collection's own or that of one of some other layouts."""
         decoded = wire.decode(records, formats={each.fingerprint: each for each in (self._own, *others)})
         found: dict[int, Admitted | Rejected] = dict(decoded.rejected)
+        ids = decoded.batch_ids
         ahead_ms = self._collection.window.ahead_ms
         accepted = zip(decoded.accepted.tolist(), decoded.time_ms.tolist(), decoded.counts.tolist(), strict=True)
         for place, (index, time_ms, reports) in enumerate(accepted):
             found[index] = (
                 Rejected(Reason.FUTURE_TIME, f"more than {ahead_ms} ms ahead of the gateway's clock")
                 if time_ms > now_ms[index] + ahead_ms
-                else Admitted(batch_id=bytes(decoded.batch_ids[place]), time_ms=time_ms, reports=reports)
+                else Admitted(batch_id=bytes(ids[place]), time_ms=time_ms, reports=reports)
             )
         return [found[index] for index in range(len(records))]

@@ -69,6 +69,8 @@ BODY_SECONDS = 30.0
 MAX_UNDER_WAY = 128 * 2**20
 SHARE_UNDER_WAY = MAX_UNDER_WAY // 4
 
+_JSON = {"Content-Type": "application/json; charset=utf-8"}
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Source:
@@ -119,15 +121,17 @@ class Gateway:
         # Batches of many clients pass through one producer; without idempotence none of them can be distinguished.
         self._producer = Producer(settings, idempotent=False, patience=PATIENCE)
         self._watch = BrokerWatch(settings)
+        names = settings.topic_names
         self._rounds: dict[str, RoundLog] = {}
         for name, source in self._sources.items():
             if (rounds := kind_of(source.collection).rounds) is not None:
-                topic = settings.topic_names.rounds(name)
+                topic = names.rounds(name)
                 self._rounds[name] = RoundLog(source.collection, rounds, topic=topic, settings=settings)
         self._admissions = {
             name: Admission(source.collection, rounds=self._rounds.get(name))
             for name, source in self._sources.items()
         }
+        self._topics = {name: names.reports(name) for name in self._sources}
         self._under_way = Quota(most=MAX_UNDER_WAY, share=SHARE_UNDER_WAY)
         self._looking: asyncio.Task[None] | None = None
         self._up = False
@@ -138,12 +142,13 @@ class Gateway:
         application = web.Application(middlewares=[self._guard], client_max_size=MAX_BYTES)
         application.cleanup_ctx.append(self._connected)
         route = application.router
+        # First, since paths are compared in this order.
+        route.add_post("/v1/collections/{name}/batches", self._take)
         route.add_get("/v1/collections", self._list)
         route.add_get("/v1/collections/{name}", self._file)
         route.add_get("/v1/collections/{name}/document", self._document)
         route.add_get("/v1/collections/{name}/meaning", self._meaning)
         route.add_get("/v1/collections/{name}/rounds", self._asked)
-        route.add_post("/v1/collections/{name}/batches", self._take)
         route.add_get("/metrics", self._show_metrics)
         route.add_get("/livez", self._livez)
         route.add_get("/readyz", self._readyz)
@@ -157,7 +162,7 @@ class Gateway:
             await self._producer.start()
             existing = await self._producer.topics()
             for name, source in self._sources.items():
-                require_topic(self._settings.topic_names.reports(name), existing, self._settings)
+                require_topic(self._topics[name], existing, self._settings)
                 await RegistrationCheck(source.collection, settings=self._settings).check()
             for rounds in self._rounds.values():
                 await rounds.start()
@@ -234,15 +239,21 @@ class Gateway:
             self._under_way.give_back(client, len(body))
         self._metrics.batches.labels(name).inc()
         self._metrics.reports.labels(name).inc(reports)
-        return web.json_response({"reports": reports})
+        return web.Response(body=b'{"reports": %d}' % reports, headers=_JSON)
 
     async def _body(self, request: web.Request, client: str) -> bytes:
         """Read a body, whose bytes are under way as they come: to begin one takes nothing from others."""
+        content = request.content
+        if content.is_eof():  # As a rule it has come with the head.
+            whole = content.read_nowait()
+            self._require_room(0, whole, client)
+            return whole
         body = bytearray()
         try:
             async with asyncio.timeout(BODY_SECONDS):
-                async for part in request.content.iter_any():
-                    self._grow(body, part, client)
+                async for part in content.iter_any():
+                    self._require_room(len(body), part, client)
+                    body += part
         except BaseException as error:
             self._under_way.give_back(client, len(body))
             if isinstance(error, TimeoutError):
@@ -251,12 +262,12 @@ class Gateway:
             raise
         return bytes(body)
 
-    def _grow(self, body: bytearray, part: bytes, client: str) -> None:
-        if len(body) + len(part) > MAX_BYTES:
+    def _require_room(self, before: int, part: bytes, client: str) -> None:
+        """Count more bytes of a body as under way, after so many."""
+        if before + len(part) > MAX_BYTES:
             raise _too_large("more")
         if not self._under_way.take(client, len(part)):
             raise Refused(503, "busy", "too many batches are under way", retry_after=0)
-        body += part
 
     async def _deliver(self, source: Source, body: bytes) -> int:
         """Publish a batch, and return the number of its reports once the brokers have it."""
@@ -266,14 +277,13 @@ class Gateway:
                 found = await self._admissions[name].judge(body, now_ms=self._now_ms())
                 if isinstance(found, Rejected):
                     raise Refused(400, found.reason.value, found.detail)
-                topic = self._settings.topic_names.reports(name)
                 with (
                     self._metrics.open.track_inprogress(),
                     self._metrics.seconds.time(),
                     span("send", root=True, collection=name, reports=found.reports),
                 ):
                     record = Record(
-                        topic=topic,
+                        topic=self._topics[name],
                         key=found.batch_id,
                         value=body,
                         time_ms=found.time_ms,

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import ip_address
 
 _HOST = re.compile(r"(?P<name>\[[^\[\]]*\]|[^:\[\]]*)(:\d*)?")
+
+#: Headers that are remembered, of up to 8 kB: to read one takes longer than all else that is asked of a request.
+_REMEMBERED = 128
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,14 +42,19 @@ class Hosts:
         >>> [Hosts().accept(each) for each in ("127.0.0.1:8443", "[::1]", "localhost:1", "evil.example")]
         [True, True, True, False]
         """
-        found = _HOST.fullmatch(host)
-        if found is None:
-            return False
-        name = found["name"].lower().removesuffix(".")
-        if name == "localhost" or name in self.names or "*" in self.names:
-            return True
-        try:
-            ip_address(name.strip("[]"))
-        except ValueError:
-            return False
+        return _accept(self.names, host)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _accept(names: frozenset[str], host: str) -> bool:
+    found = _HOST.fullmatch(host)
+    if found is None:
+        return False
+    name = found["name"].lower().removesuffix(".")
+    if name == "localhost" or name in names or "*" in names:
         return True
+    try:
+        ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True

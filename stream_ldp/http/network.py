@@ -26,6 +26,7 @@ def address_of(text: str | None) -> IPv4Address | IPv6Address | None:
     return found if isinstance(found, IPv4Address) else found.ipv4_mapped or found
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def network_of(address: str | None) -> str:
     """Return what stands for a client: an IPv4 address as it is, the /64 network of an IPv6 address; else "".
 

@@ -41,6 +41,9 @@ IDLE_SECONDS = 75.0
 #: Seconds that a client may take to read an answer, and that TLS may take to begin and to end.
 WRITE_SECONDS, HANDSHAKE_SECONDS = 30.0, 10.0
 
+#: Bytes of an answer that waits for no client: event loops take twice as many before they ask anyone to wait.
+AT_ONCE_BYTES = 2**15
+
 #: Seconds that a client may go on sending what nobody reads. Cut at once, it would not see why it is refused.
 LINGER_SECONDS = 2.0
 
@@ -238,6 +241,10 @@ class Port:
         return response
 
     async def _write(self, request: web.Request, response: web.StreamResponse) -> None:
+        if _goes_at_once(request, response):  # A clock for it would take as long as to write it.
+            await response.prepare(request)
+            await response.write_eof()
+            return
         try:
             async with asyncio.timeout(WRITE_SECONDS):
                 await response.prepare(request)
@@ -323,6 +330,18 @@ def _number(request: web.Request) -> int:
     """Return the descriptor of the connection of a request; -1 if it is closed."""
     found = None if request.transport is None else request.transport.get_extra_info("socket")
     return -1 if found is None else int(found.fileno())
+
+
+def _goes_at_once(request: web.Request, response: web.StreamResponse) -> bool:
+    """Decide whether an answer is written without a wait: it is small, and its client has read all before it."""
+    body = response.body if isinstance(response, web.Response) else None
+    transport = request.transport
+    return (
+        isinstance(body, bytes)
+        and len(body) <= AT_ONCE_BYTES
+        and transport is not None
+        and not transport.get_write_buffer_size()
+    )
 
 
 def abort(request: web.Request) -> None:

@@ -49,6 +49,8 @@ class Proxies:
         >>> Proxies.of("10.0.0.0/8").client("192.0.2.7", ["198.51.100.9"])
         '192.0.2.7'
         """
+        if not self.networks:
+            return peer
         hops = ",".join(forwarded[-MAX_HOPS:]).rsplit(",", MAX_HOPS)[-MAX_HOPS:]
         while hops and self.trust(peer) and (found := address_of(_without_port(hops.pop()))) is not None:
             peer = str(found)

@@ -52,7 +52,7 @@ format: $(VENV)/.installed  ## Format the sources, and fix what lint can fix
 
 lock: $(VENV)/.installed  ## Write docker/*.lock anew, by hash: every package of the image, what builds and what audits it
 	$(BIN)/pip install --quiet --editable '.[release]'
-	$(COMPILE) pyproject.toml --extra worker --output-file docker/requirements.lock
+	$(COMPILE) pyproject.toml --extra worker --extra gateway --output-file docker/requirements.lock
 	$(COMPILE) docker/build.in --output-file docker/build.lock
 	$(COMPILE) docker/release.in --output-file docker/release.lock
 

@@ -28,7 +28,7 @@ def test_what_is_not_installed_names_the_extra_that_brings_it() -> None:
 def test_the_extras_for_users_are_those_that_are_documented() -> None:
     pages = ((REPOSITORY / "docs").rglob("*.md"), [REPOSITORY / "README.md"])
     documented = "".join(page.read_text(encoding="utf-8") for found in pages for page in found)
-    for extra in ("analysis", "client", "demo", "tracing", "worker"):
+    for extra in ("analysis", "client", "demo", "gateway", "tracing", "worker"):
         assert extra in EXTRAS
         assert f"[{extra}]" in documented, extra
     assert "worker" in {extra for each in EXTRAS["demo"] for extra in Requirement(each).extras}

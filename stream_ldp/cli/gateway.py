@@ -17,7 +17,7 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.cli.inputs.text_file import text_of
 from stream_ldp.cli.logs import begin_log
 from stream_ldp.cli.options import SERVER, load_collections, with_settings
-from stream_ldp.cli.running import run_client, until_signal
+from stream_ldp.cli.running import quick_loop, run_client, until_signal
 from stream_ldp.client.sender import now_ms
 from stream_ldp.errors import DataError
 from stream_ldp.gateway.limiter import Limiter
@@ -103,7 +103,8 @@ def gateway(
     )
     begin_tracing(settings, service="stream-ldp-gateway")
     try:
-        run_client(until_signal(_serve(opened, host=host, scheme="https" if cert_file else "http")))
+        work = until_signal(_serve(opened, host=host, scheme="https" if cert_file else "http"))
+        run_client(work, loop=quick_loop())
     finally:
         end_tracing()
 

@@ -15,24 +15,30 @@ from stream_ldp.cli.failure import fail
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from stream_ldp.ledger.ledger_file import PrivacyLedger
 
+    LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 
-def run(work: Coroutine[None, None, None]) -> None:
-    """Run the work to its end, or end the command with the error that the brokers returned."""
+
+def run(work: Coroutine[None, None, None], *, loop: LoopFactory | None = None) -> None:
+    """Run the work to its end, or end the command with the error that the brokers returned.
+
+    loop: makes the event loop; None for asyncio's own.
+    """
     try:
-        asyncio.run(work)
+        with asyncio.Runner(loop_factory=loop) as runner:
+            runner.run(work)
     except KafkaError as error:
         fail(f"the brokers returned an error: {error}")
 
 
-def run_client(work: Coroutine[None, None, None]) -> None:
+def run_client(work: Coroutine[None, None, None], *, loop: LoopFactory | None = None) -> None:
     """Run the work of a command that produces or consumes; see `run`."""
     # aiokafka would repeat, many times a second, what the client says once.
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
-    run(work)
+    run(work, loop=loop)
 
 
 def run_operation(work: Coroutine[None, None, None]) -> None:
@@ -40,6 +46,15 @@ def run_operation(work: Coroutine[None, None, None]) -> None:
     # aiokafka warns of every attempt that it will repeat; a final failure is raised.
     logging.getLogger("aiokafka").setLevel(logging.ERROR)
     run(work)
+
+
+def quick_loop() -> LoopFactory | None:
+    """Return what makes the event loop of a server: uvloop, where the extra `gateway` is installed; else None."""
+    try:
+        import uvloop  # noqa: PLC0415  not on every system
+    except ModuleNotFoundError:
+        return None
+    return uvloop.new_event_loop
 
 
 async def until_signal(work: Coroutine[None, None, None]) -> None:

@@ -58,6 +58,9 @@ MAX_BYTES = 2**20 - 1024
 #: Seconds that a client waits for the brokers. Then it tries again with the same bytes, which are counted once.
 PATIENCE = 10.0
 
+#: Milliseconds for which a batch waits for others: each request to the brokers takes as long as many batches in it.
+GATHER_MS = 5
+
 #: Seconds after which a client may try again when the brokers do not answer.
 RETRY_SECONDS = 5
 
@@ -119,7 +122,7 @@ class Gateway:
         self._now_ms = now_ms
         self._metrics = GatewayMetrics(self._sources)
         # Batches of many clients pass through one producer; without idempotence none of them can be distinguished.
-        self._producer = Producer(settings, idempotent=False, patience=PATIENCE)
+        self._producer = Producer(settings, idempotent=False, patience=PATIENCE, gather_ms=GATHER_MS)
         self._watch = BrokerWatch(settings)
         names = settings.topic_names
         self._rounds: dict[str, RoundLog] = {}

@@ -112,6 +112,7 @@ class Producer:
         max_record_bytes: int = USUAL_RECORD_BYTES,
         patience: float = REQUEST_SECONDS,
         acknowledge_seconds: float = ACKNOWLEDGE_SECONDS,
+        gather_ms: int = 0,
         client: SharedClient | None = None,
     ) -> None:
         """Prepare for any topics.
@@ -122,6 +123,7 @@ class Producer:
         max_record_bytes: largest record.
         patience: seconds for which a record is tried at least.
         acknowledge_seconds: seconds that `publish` waits for acknowledgements.
+        gather_ms: milliseconds for which a record waits for others that go to the brokers with it.
         client: whose connections it shares with other producers; None for connections of its own.
         """
         self._settings = settings
@@ -129,6 +131,7 @@ class Producer:
         self._max_record_bytes = max_record_bytes
         self._patience = patience
         self._acknowledge_seconds = acknowledge_seconds
+        self._gather_ms = gather_ms
         self._client = client
         self._producer: Any = None
 
@@ -164,6 +167,7 @@ class Producer:
             **self._settings.client_options(),
             "enable_idempotence": self._idempotent,
             "acks": "all",
+            "linger_ms": self._gather_ms,
             "max_request_size": self._max_record_bytes,
             "request_timeout_ms": round(1_000 * self._request_seconds),
         }

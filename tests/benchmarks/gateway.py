@@ -4,7 +4,8 @@ python -m tests.benchmarks.gateway --seconds 5 --connections 64
 
 Clients post batches over connections that they keep, each the next one as soon as the gateway has answered that the
 brokers have the last. The time is that of the gateway's process alone, after it has been warmed, so that clients and
-broker may share the machine with it. A real Kafka is needed (Java and Maven).
+broker may share the machine with it. A real Kafka is needed (Java and Maven). Beside it stands a bare handler of
+aiohttp, on the same event loop, which reads a batch, answers, and does nothing else: no gateway on aiohttp is faster.
 """
 
 from __future__ import annotations
@@ -13,22 +14,31 @@ import argparse
 import asyncio
 import itertools
 import tempfile
+from contextlib import asynccontextmanager
+from multiprocessing import Pipe
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import aiohttp
+from aiohttp import web
+from prometheus_client import CollectorRegistry, Counter, ProcessCollector
 from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
 
+from stream_ldp.cli.running import quick_loop, run_client
+from stream_ldp.http.exposition import exposition
 from stream_ldp.kafka.embedded import EmbeddedKafka
 from stream_ldp.pipeline.content_type import BATCH_TYPE
 from tests.benchmarks.speed.counting import document_of
 from tests.benchmarks.speed.draining import deployed, encoded
+from tests.forked import PROCESSES
 from tests.gateway.test_on_kafka import gateway
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
+    from contextlib import AbstractAsyncContextManager
+    from multiprocessing.connection import Connection
 
     from tests.service.harness import JointDeployment
 
@@ -66,11 +76,57 @@ def requests_of(values: Sequence[bytes], path: str, host: str) -> Iterator[bytes
     return itertools.cycle([f"{head}{len(each)}\r\n\r\n".encode() + each for each in values])
 
 
-async def measured(deployment: JointDeployment, reports: int, *, connections: int, seconds: float) -> str:
-    """Return what a gateway did in so many seconds, in a sentence."""
+@asynccontextmanager
+async def bare() -> AsyncIterator[str]:
+    """Run a bare handler in a process of its own."""
+    ours, theirs = Pipe()
+    process = PROCESSES.Process(target=_serve_bare, args=(theirs,))
+    process.start()
+    try:
+        yield f"http://127.0.0.1:{await asyncio.to_thread(ours.recv)}"
+    finally:
+        process.terminate()
+        await asyncio.to_thread(process.join)
+
+
+def _serve_bare(said: Connection) -> None:
+    """Answer batches until terminated, and say on which port."""
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    batches = Counter("batches", "Batches that were read.", namespace="stream_ldp_gateway", registry=registry)
+
+    async def take(request: web.Request) -> web.Response:
+        await request.read()
+        batches.inc()
+        return web.Response(body=b'{"reports": 1}', content_type="application/json")
+
+    async def show(request: web.Request) -> web.Response:
+        return exposition(registry, request)
+
+    async def serve() -> None:
+        application = web.Application()
+        application.router.add_post("/v1/collections/{name}/batches", take)
+        application.router.add_get("/metrics", show)
+        runner = web.AppRunner(application, access_log=None)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        said.send(runner.addresses[0][1])
+        await asyncio.Event().wait()
+
+    run_client(serve(), loop=quick_loop())
+
+
+async def measured(
+    deployment: JointDeployment,
+    reports: int,
+    *,
+    connections: int,
+    seconds: float,
+    served: AbstractAsyncContextManager[str],
+) -> str:
+    """Return what a server did in so many seconds, in a sentence."""
     values = encoded(deployment, BATCHES, reports=reports)
-    log = deployment.directory / f"{reports}.log"
-    async with gateway(deployment, "--rate", "1e9", "--burst", "1000000000", log=log) as url:
+    async with served as url:
         at = urlsplit(url)
         assert at.hostname is not None
         assert at.port is not None
@@ -88,7 +144,7 @@ async def measured(deployment: JointDeployment, reports: int, *, connections: in
             client.abort()
     batches, processor = last - first, after - before
     return (
-        f"batches of {reports}, {connections} connections: {1e6 * processor / batches:.0f} us of the gateway each: "
+        f"batches of {reports}, {connections} connections: {1e6 * processor / batches:.0f} us of the server each: "
         f"{batches / processor:,.0f} batches a second and core; {batches / took:,.0f} a second were sent, which took "
         f"{processor / took:.2f} of a core"
     )
@@ -107,7 +163,11 @@ async def run(connections: int, seconds: float, console: Console) -> None:
     with EmbeddedKafka() as kafka, tempfile.TemporaryDirectory() as directory:
         deployment = await deployed(Path(directory), kafka.bootstrap, document_of((2,) * 16, window="1h"))
         for reports in SIZES:
-            console.print(await measured(deployment, reports, connections=connections, seconds=seconds))
+            log = deployment.directory / f"{reports}.log"
+            gate = gateway(deployment, "--rate", "1e9", "--burst", "1000000000", log=log)
+            for name, served in (("a bare handler", bare()), ("a gateway", gate)):
+                found = await measured(deployment, reports, connections=connections, seconds=seconds, served=served)
+                console.print(f"{name}, {found}")
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import logging
 import signal
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 import typer
 from aiokafka.errors import KafkaTimeoutError
 
-from stream_ldp.cli.running import run, run_client, run_operation
+from stream_ldp.cli.running import quick_loop, run, run_client, run_operation
 from stream_ldp.kafka.registry import Registration, register
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import load_collection
@@ -101,3 +102,20 @@ def test_an_error_of_the_brokers_ends_the_command_with_one_line(
         logger.setLevel(level)
     (line,) = capsys.readouterr().err.splitlines()
     assert line == "the brokers returned an error: KafkaTimeoutError: nobody answers"
+
+
+def test_a_server_runs_on_uvloop_where_it_is_installed_and_on_asyncios_loop_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found: list[str] = []
+
+    async def look() -> None:
+        found.append(type(asyncio.get_running_loop()).__module__.partition(".")[0])
+
+    if importlib.util.find_spec("uvloop") is not None:  # not on Windows
+        run(look(), loop=quick_loop())
+        assert found.pop() == "uvloop"
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    assert quick_loop() is None
+    run(look(), loop=quick_loop())
+    assert found == ["asyncio"]

@@ -273,6 +273,19 @@ async def small(_: web.Request) -> web.Response:
     return web.Response(text="here")
 
 
+async def test_a_client_that_reads_none_of_many_small_answers_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def small(_: web.Request) -> web.Response:
+        return web.Response(body=bytes(port.AT_ONCE_BYTES))
+
+    monkeypatch.setattr(port, "WRITE_SECONDS", 0.2)
+    opened = Opened(small)
+    async with opened as served, served.connection() as (_, writer):
+        writer.transport.pause_reading()  # type: ignore[attr-defined]
+        writer.write(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * (LARGE // port.AT_ONCE_BYTES))
+        await opened.counts(Incident.UNREAD)
+        await opened.port_is_free()
+
+
 async def test_a_client_that_does_not_read_its_answer_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     opened = Opened(large)
     with monkeypatch.context() as impatient:

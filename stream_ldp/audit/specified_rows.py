@@ -253,6 +253,7 @@ def asked_by(asked: Any) -> dict[str, Any]:
         "phase": asked.phase,
         "candidates": named and [list(each) if isinstance(each, tuple) else each for each in named],
         "padding": asked.padding,
+        "missing": asked.missing,
     }
 
 

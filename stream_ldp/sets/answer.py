@@ -97,6 +97,9 @@ class NextPhase(MessagePart):
     set_size: Positive | None = Field(
         default=None, description="the size of sets that phase 1 has found; null if it does not ask for it"
     )
+    missing: bool = Field(
+        default=False, description="whether the candidates that a set lacks are asked for, not those that it holds"
+    )
     candidates: tuple[Count, ...] | tuple[tuple[Count, ...], ...] | None = Field(
         description="numbers of the items asked about, ascending; of itemsets, those of the items of each; null "
         "for all items"
@@ -111,6 +114,7 @@ class NextPhase(MessagePart):
             doubt=inquiry.doubt,
             share=inquiry.share,
             set_size=inquiry.set_size,
+            missing=inquiry.missing,
             candidates=inquiry.canonical.listed,
         )
 
@@ -350,6 +354,7 @@ class Ranking(AnswerMessage):
             doubt=self.next_phase.doubt,
             share=self.next_phase.share,
             set_size=self.next_phase.set_size,
+            missing=self.next_phase.missing,
         )
 
     @property

@@ -82,6 +82,8 @@ class Inquiry:
         correction, as a share of it.
     share: the candidates' part of all items that the estimate before is about, by their frequencies.
     set_size: the size of sets that a phase before has found; None if none has asked for it.
+    missing: whether the candidates that a set lacks are asked for, in place of those that it holds: of items that
+        nearly all sets hold, few slots are enough.
     """
 
     phase: int
@@ -91,6 +93,7 @@ class Inquiry:
     doubt: float = 0.0
     share: float = 1.0
     set_size: int | None = None
+    missing: bool = False
 
     @property
     def canonical(self) -> Inquiry:
@@ -111,13 +114,15 @@ class Inquiry:
         """Compute the fingerprint of the batches that report to it in an epoch, 16 bytes.
 
         In the first phase it is that of the collection; in later ones that of [collection's fingerprint, epoch,
-        phase, candidates, padding], so that reports to different inquiries are never counted together.
+        phase, candidates, padding], and of true where candidates are asked for that sets lack, so that reports to
+        different inquiries are never counted together.
 
         collection_fingerprint: hexadecimal.
         """
         if self.phase == 1:
             return bytes.fromhex(collection_fingerprint)
-        return fingerprint_of([collection_fingerprint, epoch, self.phase, self.listed, self.padding])
+        lacks = [True] if self.missing else []
+        return fingerprint_of([collection_fingerprint, epoch, self.phase, self.listed, self.padding, *lacks])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)
@@ -215,6 +220,11 @@ def item_phases(method: Method) -> int:
 def whole_phases(method: Method) -> int:
     """Return the number of phases that ask about whole sets: the first, and the one after a first about sizes."""
     return 2 if method.phases[0].asked is Target.SIZE else 1
+
+
+def may_ask_for_missing(method: Method, number: int) -> bool:
+    """Decide whether a phase may ask for what sets lack: one that follows a count of what they hold."""
+    return number > 1 and method.phases[number - 2].asked is Target.COUNT
 
 
 def phase_name(number: int) -> str:

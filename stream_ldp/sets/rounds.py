@@ -17,7 +17,7 @@ from stream_ldp.errors import StreamLDPError
 from stream_ldp.mechanisms.privacy_loss import MAX_EPSILON, shown_epsilon
 from stream_ldp.pipeline.answer import Count, EventTime, Integer, Positive
 from stream_ldp.pipeline.content_type import content_type_of
-from stream_ldp.sets.phases import MAX_CANDIDATES, Inquiry, candidates_of, whole_phases
+from stream_ldp.sets.phases import MAX_CANDIDATES, Inquiry, candidates_of, may_ask_for_missing, whole_phases
 from stream_ldp.sets.size_classes import largest_padding
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Round(BaseModel):
         the second if the first asks for the size of sets. Each itemset is the list of the numbers of its items,
         ascending, in the order of these lists.
     padding: number of slots that a set is padded to.
+    missing: whether the candidates that a set lacks are asked for, in place of those that it holds.
     """
 
     # Strict, so that text or a truth value is not read as a number: clients in other languages would not do so.
@@ -53,6 +54,7 @@ class Round(BaseModel):
     epsilon: float = Field(gt=0, le=MAX_EPSILON)
     candidates: tuple[Count, ...] | tuple[tuple[Count, ...], ...] | None
     padding: Positive
+    missing: bool = False
 
     @classmethod
     def of(cls, collection: ItemCollection, inquiry: Inquiry, *, epoch: int) -> Self:
@@ -68,6 +70,7 @@ class Round(BaseModel):
             epsilon=collection.method.phases[inquiry.phase - 1].epsilon,
             candidates=inquiry.listed,
             padding=inquiry.padding,
+            missing=inquiry.missing,
         )
 
     @classmethod
@@ -84,7 +87,7 @@ class Round(BaseModel):
     def inquiry(self) -> Inquiry:
         """The inquiry that it publishes."""
         candidates = None if self.candidates is None else candidates_of(self.candidates)
-        return Inquiry(phase=self.phase, candidates=candidates, padding=self.padding)
+        return Inquiry(phase=self.phase, candidates=candidates, padding=self.padding, missing=self.missing)
 
     @property
     def headers(self) -> Headers:
@@ -137,6 +140,8 @@ class Round(BaseModel):
             raise RoundRefused(f"phase {self.phase} of epoch {self.epoch} begins at {start_ms} ms and lasts a window")
         if (self.candidates is None) != (self.phase <= whole_phases(collection.method)):
             raise RoundRefused("the first phase asks about all items, the later ones about candidates")
+        if self.missing and not may_ask_for_missing(collection.method, self.phase):
+            raise RoundRefused(f"phase {self.phase} asks for what sets lack, and follows no count of what they hold")
         self._check_candidates(collection, phase)
         return phase
 

@@ -42,6 +42,7 @@ def respond(
         sets,
         asked=method.phases[inquiry.phase - 1].asked,
         candidates=inquiry.candidates,
+        missing=inquiry.missing,
         domain=method.domain,
         padding=inquiry.padding,
         oracle=method.oracle(inquiry),
@@ -67,6 +68,7 @@ def reports_of(
     *,
     asked: Target,
     candidates: NDArray[np.int64] | None,
+    missing: bool,
     domain: int,
     padding: int,
     oracle: FrequencyOracle,
@@ -77,11 +79,14 @@ def reports_of(
     sets: the users' sets, of items below `domain`.
     asked: whether an item is asked for, the number of candidates that the set holds, or the class of its size.
     candidates: items asked about; None for all.
+    missing: whether those that the set lacks are asked for.
     padding: l, number of slots that a set is padded to if an item is asked for.
     oracle: the oracle that perturbs the item, the number or the class.
     """
     if candidates is not None:
         sets = sets.restricted(candidates, domain=domain)
+        if missing:
+            sets = sets.complement(len(candidates))
     match asked:
         case Target.ITEM:
             return oracle.perturb_sets(sets.offsets, sets.items, padding=padding, entropy=entropy)

@@ -47,6 +47,14 @@ def test_a_restricted_set_holds_the_candidate_positions_of_its_items(
     ]
 
 
+@given(SETS)
+def test_a_complement_holds_what_a_set_lacks(given_sets: list[list[int]]) -> None:
+    sets = ItemSets.of(given_sets)
+    assert listed(sets.complement(DOMAIN)) == [
+        [item for item in range(DOMAIN) if item not in each] for each in given_sets
+    ]
+
+
 ITEMSETS = st.lists(st.lists(st.integers(0, DOMAIN - 1), min_size=1, max_size=3, unique=True).map(sorted), min_size=1)
 
 

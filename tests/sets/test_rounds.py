@@ -55,8 +55,9 @@ def test_a_published_round_is_read_back_unchanged_and_accepted(
         changed(candidates=(3, 1, 7)),
         changed(candidates=(13, 7)),
         changed(padding=1),
+        changed(missing=True),
     ],
-    ids=["collection", "epoch", "phase", "fewer", "other order", "other digits", "padding"],
+    ids=["collection", "epoch", "phase", "fewer", "other order", "other digits", "padding", "missing"],
 )
 def test_rounds_that_ask_something_else_have_another_fingerprint(other: Round) -> None:
     assert other.fingerprint != ASKED.fingerprint
@@ -84,11 +85,22 @@ def test_a_first_phase_has_the_collections_fingerprint_in_every_epoch() -> None:
         (changed(candidates=(1, 2, 16)), "a candidate is not one of the items 0 to 15"),
         (changed(candidates=(-1, 1, 2)), "a candidate is not one of the items 0 to 15"),
         (changed(padding=4), "pads sets to 4, with only 3 candidates"),
+        (changed(missing=True), "phase 2 asks for what sets lack, and follows no count of what they hold"),
     ],
 )
 def test_a_round_that_the_collection_never_asks_is_refused(forged: Round, why: str) -> None:
     with pytest.raises(RoundRefused, match=f"^{why}"):
         forged.check(GFIM)
+
+
+def test_what_sets_lack_may_be_asked_for_after_a_count_of_what_they_hold() -> None:
+    svim = collection_of("svim")
+    counted, asked = (round_of(svim, phase=phase, candidates=[1, 3, 7]) for phase in (2, 3))
+    lacked = asked.model_copy(update={"missing": True})
+    assert lacked.check(svim) == svim.method.phases[2]
+    assert Round.from_bytes(lacked.to_bytes()).inquiry.missing
+    with pytest.raises(RoundRefused, match="follows no count"):
+        counted.model_copy(update={"missing": True}).check(svim)
 
 
 @pytest.mark.parametrize(
@@ -129,6 +141,7 @@ def test_reports_can_be_made_for_every_accepted_round(kind: str, epsilon: float)
         {"candidates": ["1"]},
         {"candidates": [True]},
         {"candidates": "all"},
+        {"missing": 1},
     ],
     ids=str,
 )

@@ -54,10 +54,20 @@ ITEM, COUNT = SVIM_PHASES[:1], (SVIM_PHASES[1],)
 
 
 def _told(
-    held: list[int], *, padding: int, phases: tuple[Phase, ...], candidates: list[int] | None = None
+    held: list[int],
+    *,
+    padding: int,
+    phases: tuple[Phase, ...],
+    candidates: list[int] | None = None,
+    missing: bool = False,
 ) -> dict[int, float]:
     """Compute the shares of many users with this set who report each value."""
-    inquiry = Inquiry(phase=1, candidates=None if candidates is None else np.array(candidates), padding=padding)
+    inquiry = Inquiry(
+        phase=1,
+        candidates=None if candidates is None else np.array(candidates),
+        padding=padding,
+        missing=missing,
+    )
     rows = respond(Asking(OPEN, phases), inquiry, ItemSets.of([held] * USERS), entropy=SeededEntropy(5))
     parts = OPEN.sums(rows) / USERS
     return {int(value): float(parts[value]) for value in np.flatnonzero(parts)}
@@ -82,6 +92,10 @@ def test_one_of_l_slots_is_drawn_evenly_or_one_item_of_a_larger_set(
 
 def test_only_candidates_are_reported_each_by_its_position_among_them() -> None:
     assert set(_told([4, 7, 1], padding=1, phases=ITEM, candidates=[9, 1, 4])) == {1, 2}
+
+
+def test_candidates_that_the_set_lacks_are_reported_where_they_are_asked_for() -> None:
+    assert set(_told([4, 7, 1], padding=1, phases=ITEM, candidates=[9, 1, 4, 5], missing=True)) == {0, 3}
 
 
 @pytest.mark.parametrize(("held", "expected"), [([4, 7, 1], 2), ([], 0), ([0], 0), ([9, 1, 4, 0], 3)])

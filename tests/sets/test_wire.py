@@ -167,6 +167,9 @@ def test_the_examples_of_the_specification_are_golden_vectors() -> None:
     assert itemsets["fingerprint"] in SPECIFICATION
     assert itemsets["carried"] in SPECIFICATION
     assert json.dumps(itemsets["round"]["candidates"], separators=(",", ":")) in SPECIFICATION
+    lacked = next(each for each in vectors("item_reports") if each["phase"] == 5 and "missing" in str(each["round"]))
+    assert lacked["carried"] in SPECIFICATION
+    assert Sets(lacked["file"]).round_meaning(lacked["round"]) in SPECIFICATION
     sizes = next(
         vector for vector in vectors("item_reports") if vector["round"] and not vector["round"]["candidates"]
     )

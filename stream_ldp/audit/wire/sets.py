@@ -159,7 +159,14 @@ class Sets:
 
     def round_meaning(self, asked: Mapping[str, Json]) -> str:
         return canonical(
-            [self.fingerprint.hex(), asked["epoch"], asked["phase"], asked["candidates"], asked["padding"]]
+            [
+                self.fingerprint.hex(),
+                asked["epoch"],
+                asked["phase"],
+                asked["candidates"],
+                asked["padding"],
+                *([True] if asked.get("missing") else []),
+            ]
         )
 
     def asks_itemsets(self, phase: int) -> bool:
@@ -174,6 +181,7 @@ class Sets:
             and 2 <= phase <= len(self.phases)
             and asked["epsilon"] <= self.phases[phase - 1][3]
             and (asked["start_ms"], asked["end_ms"]) == self.bounds_ms(asked["epoch"], phase)
+            and (not asked.get("missing") or self.phases[phase - 2][0] == "count")
             and (candidates is None) == self.asks_all(phase)
             and (candidates is None or self._trusts_candidates(phase, candidates))
             and 1 <= asked["padding"] <= (min(self.count, 128) if candidates is None else len(candidates))
@@ -219,7 +227,8 @@ class Sets:
         if asked is None or asked["candidates"] is None:
             return sorted(items)
         candidates = self.named(asked["candidates"])
-        return [place for place, each in enumerate(candidates) if set(each) <= set(items)]
+        lacks = bool(asked.get("missing"))
+        return [place for place, each in enumerate(candidates) if (set(each) <= set(items)) != lacks]
 
     def values_of(self, phase: int, asked: Mapping[str, Json] | None) -> tuple[int, int]:
         """n, the number of values, and l."""

@@ -29,7 +29,7 @@ from stream_ldp.audit.output_distribution import (
 from stream_ldp.mechanisms import RESOLUTION
 from stream_ldp.mechanisms.privacy_loss import PRECISION, round_up
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.phases import Inquiry, Phase, Target, candidates_of
+from stream_ldp.sets.phases import Inquiry, Phase, Target, candidates_of, may_ask_for_missing
 from stream_ldp.sets.rounds import Round
 from stream_ldp.sets.sampling import reports_of
 from stream_ldp.sets.size_classes import largest_padding
@@ -252,16 +252,24 @@ class _SmallInquiry:
     items: number of items of the domain, 0 to items - 1.
     candidates: the items, or itemsets, asked about; None for all items.
     padding: number of slots; 1 for a count, which is not padded.
+    missing: whether those candidates are asked for that the set lacks.
     """
 
     asked: Target
     items: int
     candidates: Candidates | None
     padding: int
+    missing: bool
     oracle: FrequencyOracle
 
     def restricted(self) -> list[list[int]]:
-        """Return, for each set, the oracle's numbers of those items, or itemsets, that are asked about."""
+        """Return, for each set, the oracle's numbers of those items, or itemsets, that are asked for."""
+        held = self._held()
+        if not self.missing:
+            return held
+        return [[place for place in range(self.oracle.size) if place not in each] for each in held]
+
+    def _held(self) -> list[list[int]]:
         if self.candidates and isinstance(self.candidates[0], tuple):
             return [
                 [place for place, itemset in enumerate(self.candidates) if set(held).issuperset(cast("Any", itemset))]
@@ -300,6 +308,7 @@ class _SmallInquiry:
                 sets,
                 asked=self.asked,
                 candidates=None if self.candidates is None else candidates_of(self.candidates),
+                missing=self.missing,
                 domain=self.items,
                 padding=self.padding,
                 oracle=self.oracle,
@@ -345,14 +354,17 @@ def _in_miniature(
         else:
             # Whoever writes rounds may choose the padding after a phase about sizes.
             real_paddings |= {largest_padding(method.domain)}
+    lacks = (False, True) if may_ask_for_missing(method, inquiry.phase) else (False,)
     for oracle, epsilon in _kinds(method, inquiry, real_paddings):
-        for named, padding in itertools.product(candidates, paddings):
+        for named, padding, missing in itertools.product(candidates, paddings, lacks):
             size = (items if named is None else len(named)) + (asked is Target.COUNT)
             if asked is Target.SIZE:
                 # One class for each power of two, and one for one item or none.
                 size = sum(2**each < items for each in range(items)) + 1
             small = oracle.resized(size, padding=padding, epsilon=epsilon)
-            yield _SmallInquiry(asked=asked, items=items, candidates=named, padding=padding, oracle=small)
+            yield _SmallInquiry(
+                asked=asked, items=items, candidates=named, padding=padding, missing=missing, oracle=small
+            )
 
 
 def _itemsets(items: int, size: int) -> tuple[tuple[int, ...], ...]:

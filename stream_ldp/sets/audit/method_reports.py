@@ -15,7 +15,7 @@ from stream_ldp.audit.oracle_reports import SEARCHED, oracle_differences, wide_c
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sets.audit.enumeration import inquiries
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.phases import Target
+from stream_ldp.sets.phases import Target, may_ask_for_missing
 from stream_ldp.sets.sampling import respond
 from stream_ldp.sets.size_classes import largest_padding
 
@@ -64,7 +64,10 @@ def _inquiries(method: Method) -> Iterator[Inquiry]:
         paddings = {inquiry.padding}
         if inquiry.phase > 1 and method.phases[inquiry.phase - 1].asked is Target.ITEM:
             paddings |= {1, largest_padding(method.domain) if inquiry.candidates is None else len(inquiry.candidates)}
-        yield from (replace(inquiry, padding=padding) for padding in sorted(paddings))
+        lacks = (False, True) if may_ask_for_missing(method, inquiry.phase) else (False,)
+        yield from (
+            replace(inquiry, padding=padding, missing=missing) for padding in sorted(paddings) for missing in lacks
+        )
 
 
 def _draw_for_draw(method: Method, inquiry: Inquiry) -> Iterator[str]:
@@ -75,6 +78,11 @@ def _draw_for_draw(method: Method, inquiry: Inquiry) -> Iterator[str]:
         restricted = sets
         if inquiry.candidates is not None:
             restricted = sets.restricted(inquiry.candidates, domain=method.domain)
+        if inquiry.candidates is not None and inquiry.missing:
+            places = range(len(inquiry.candidates))
+            restricted = ItemSets.of(
+                [place for place in places if place not in restricted[[user]].items] for user in range(users)
+            )
         oracle, entropy = method.oracle(inquiry), SeededEntropy(users)
         sizes = restricted.sizes
         match method.phases[inquiry.phase - 1].asked:

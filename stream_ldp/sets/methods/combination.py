@@ -48,7 +48,14 @@ def phase_estimate(
     factor = inquiry.correction * oracle.scale(padding=inquiry.padding)
     frequency = oracle.estimate(sums, reports=reports)
     error = oracle.standard_errors(frequency, reports=reports)
-    return RankingEstimate(items=items, frequency=factor * frequency, standard_error=factor * error)
+    return as_asked(
+        RankingEstimate(items=items, frequency=factor * frequency, standard_error=factor * error), inquiry
+    )
+
+
+def as_asked(estimate: RankingEstimate, inquiry: Inquiry) -> RankingEstimate:
+    """Turn shares of users who hold items into shares as an inquiry asks for them, of who lacks them, and back."""
+    return replace(estimate, frequency=1.0 - estimate.frequency) if inquiry.missing else estimate
 
 
 def drawn_together(chosen: RankingEstimate, every: RankingEstimate) -> RankingEstimate:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.filtering.shrinkage import FrequencyPrior
 from stream_ldp.mechanisms import RESOLUTION
-from stream_ldp.sets.methods.combination import drawn_together, most_frequent, phase_estimate
-from stream_ldp.sets.methods.larger_sets import doubted
+from stream_ldp.sets.methods.combination import as_asked, drawn_together, most_frequent, phase_estimate
 from stream_ldp.sets.methods.oracle_choice import item_oracle, value_oracle
-from stream_ldp.sets.methods.svim import padded, padding_doubt
+from stream_ldp.sets.methods.svim import padded, padding_doubted
 from stream_ldp.sets.methods.user_sample import UserSample
 from stream_ldp.sets.phases import Inquiry, Phase, Target, candidates_of, epoch_epsilon, item_phases
 
@@ -33,6 +33,8 @@ _PARTS = (0.4, 0.12, 0.48)
 #: The least and the most that the share of users with an item counts for in a guess: of items that all users hold, or
 #: that nobody seems to, larger itemsets are still the rarer ones.
 _LEAST, _MOST = 1e-6, 1.0 - 1e-6
+#: The least and the most that the standard error of an item's frequency counts for in a guess.
+_SMALLEST, _LARGEST = 1e-9, 1.0
 #: Guesses for each itemset that is wanted: twice as many, as published, and up to 16 times as long as a set is
 #: expected to hold few of them, 4 for each nat of a report and at most 8, so that slots stay few. Products say little
 #: of baskets of things that belong together, and more guesses then find more (`tests/benchmarks/itemsets.py`).
@@ -126,15 +128,22 @@ class SVSM:
             most = _GUESSES * self.itemsets
             return before, padded(inquiry, oracle, sums, reports=reports, most=most)
         every = phase_estimate(inquiry, oracle, sums, reports=reports)
-        best = drawn_together(most_frequent(every, self.itemsets), every)
-        return doubted(best, padding_doubt(inquiry)), None
+        best = as_asked(most_frequent(every, self.itemsets), inquiry)
+        best = as_asked(drawn_together(best, as_asked(every, inquiry)), inquiry)
+        return padding_doubted(best, inquiry), None
 
     def _guessed(self, items: RankingEstimate) -> NDArray[np.int64]:
-        """Guess itemsets, int64, shape (c, s), as the candidates of an `Inquiry`."""
+        """Guess itemsets, int64, shape (c, s), as the candidates of an `Inquiry`.
+
+        The frequency of an item counts as its mean if, before its estimate, all in [0, 1] were as likely: of those
+        that noise moves beyond 1, triples would otherwise come before pairs of more items.
+        """
         best = most_frequent(items, len(items.items))
+        error = np.clip(best.standard_error, _SMALLEST, _LARGEST)
+        shares = FrequencyPrior.learn(np.zeros(0), np.zeros(0)).drawn(best.frequency, error).mean
         guesses: list[list[int]] = []
         held, few = 0.0, few_held(self.phases[-1].epsilon)
-        for product, places in likeliest(best.frequency, sizes=self.sizes):
+        for product, places in likeliest(shares, sizes=self.sizes):
             held += product
             times = _GUESSES if held > few else _MOST_GUESSES
             if len(guesses) >= times * self.itemsets:

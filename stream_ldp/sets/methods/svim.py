@@ -12,6 +12,7 @@ import numpy as np
 from stream_ldp.mechanisms import RESOLUTION
 from stream_ldp.sets.methods.combination import (
     Combine,
+    as_asked,
     combined_estimate,
     first_candidates,
     most_frequent,
@@ -107,7 +108,7 @@ class SVIM:
         if self.set_size is not None:
             now, _ = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=self.set_size)
         # The doubt is the same for all items, so it is added after the combination and does not change its weights.
-        return most_frequent(doubted(now, padding_doubt(inquiry)), self.k_max), None
+        return most_frequent(padding_doubted(now, inquiry), self.k_max), None
 
 
 class SvimSpec(MethodSpec):
@@ -139,17 +140,34 @@ def padded(inquiry: Inquiry, oracle: FrequencyOracle, sums: NDArray[np.int64], *
     """
     if inquiry.candidates is None:
         raise ValueError("a phase counts candidates, and this inquiry names none")
-    asked = Lengths(padding=min(most, len(inquiry.candidates)), correction=1.0, doubt=0.0)
+    asked, missing = Lengths(padding=min(most, len(inquiry.candidates)), correction=1.0, doubt=0.0), False
     if reports:
         estimate = oracle.estimate(sums, reports=reports)
         error = oracle.standard_errors(np.zeros(1), reports=reports)[0]
-        asked = lengths(estimate, error=float(error))
-    return Inquiry(phase=inquiry.phase + 1, candidates=inquiry.candidates, **asked._asdict())
+        asked, missing = fewest_slots(estimate, error=float(error))
+    return Inquiry(phase=inquiry.phase + 1, candidates=inquiry.candidates, missing=missing, **asked._asdict())
+
+
+def fewest_slots(estimate: NDArray[np.float64], *, error: float) -> tuple[Lengths, bool]:
+    """Return the lengths of what sets hold, or of what they lack where that is less, and whether it is.
+
+    The noise of a frequency grows with the slots, and of items that nearly all sets hold, each lacks few.
+
+    estimate, error: as of `lengths`.
+    """
+    held, lacked = lengths(estimate, error=error), lengths(estimate[::-1], error=error)
+    missing = lacked.padding < held.padding
+    return (lacked if missing else held), missing
 
 
 def padding_doubt(inquiry: Inquiry) -> float:
     """Compute the doubt about frequencies of padded sets: the correction may be wrong by as much as it adds."""
     return math.hypot(1.0 - 1.0 / inquiry.correction, inquiry.doubt)
+
+
+def padding_doubted(estimate: RankingEstimate, inquiry: Inquiry) -> RankingEstimate:
+    """Return an estimate of the candidates with the doubt about padded sets, a share of what was asked for."""
+    return as_asked(doubted(as_asked(estimate, inquiry), padding_doubt(inquiry)), inquiry)
 
 
 def usual_doubt(candidates: int, *, held: float, error: float) -> float:

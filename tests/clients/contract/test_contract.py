@@ -119,10 +119,11 @@ def test_sets_report_under_the_fingerprint_of_their_round_or_not_at_all(client: 
         assert (again.reports, again.spent) == (0, reported.spent)
 
 
-def test_the_sizes_of_sets_are_told_and_padded_as_the_specification_says(client: ClientProcess) -> None:
+def test_sizes_of_sets_and_what_they_lack_are_reported_as_the_specification_says(client: ClientProcess) -> None:
     """Of sets with no item, one, as many as a power of two, and one more, every client makes the same row."""
     for vector in vectors("item_reports"):
-        if vector["file"]["collection"] != "asked-films" or not vector["asked"]:
+        lacks = "names" in vector["file"]["items"] and (vector["round"] or {}).get("missing")
+        if not (vector["file"]["collection"] == "asked-films" or lacks) or not vector["asked"]:
             continue
         collection, specification = opened(client, vector["file"]), Sets(vector["file"])
         rounds = [vector["round"]] if vector["round"] else []
@@ -154,6 +155,33 @@ def test_a_round_about_all_items_is_taken_only_as_a_phase_about_sizes_may_ask_it
         assert reports(vector["round"] | change) == 0
     without = {name: value for name, value in vector["round"].items() if name != "candidates"}
     assert reports(without) == 0
+    assert reports(vector["round"] | {"missing": True}) == 0
+
+
+def test_a_client_says_what_a_set_lacks_only_after_a_count(client: ClientProcess) -> None:
+    asked = [
+        each for each in vectors("item_reports") if each["round"] and each["asked"] and each["round"]["candidates"]
+    ]
+    after_count = [each for each in asked if each["round"].get("missing")]
+    others = [each for each in asked if each["phase"] == 2]
+    assert after_count
+    assert others
+    for vector, changes, reports in (
+        *((each, {}, 1) for each in after_count),
+        *((each, {"missing": 1}, 0) for each in after_count),
+        *((each, {"missing": True}, 0) for each in others),
+    ):
+        collection = opened(client, vector["file"])
+        user = new_user(client, secret=bytes.fromhex(vector["secret"]), **EVERYTHING)
+        reported = client.report(
+            collection.name,
+            user,
+            {"items": vector["items"]},
+            time_ms=vector["time_ms"],
+            rounds=[vector["round"] | changes],
+        )
+        carried = [read(each.value).fingerprint.hex() for each in reported.left]
+        assert sum(each != vector["fingerprint"] for each in carried) == reports
 
 
 #: Words of rows whose noise is all fresh: by mechanism, what each decision treats alike.

@@ -8,6 +8,7 @@ import pytest
 
 from stream_ldp.sets.audit import method_reports
 from stream_ldp.sets.audit.method_reports import method_differences, wide_claims
+from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.sampling import respond
 from tests.sets.methods.examples import method
 
@@ -26,6 +27,15 @@ def test_a_method_keeps_its_epsilons_at_its_real_width(shipped: Any) -> None:
     losses = wide_claims(shipped)
     assert losses
     assert all(each.enumerated <= each.claimed + 1e-9 for each in losses)
+
+
+def test_a_client_that_sends_what_it_holds_where_it_is_asked_for_what_it_lacks_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ItemSets, "complement", lambda sets, _: sets)
+    found = list(method_differences(method("svim", domain=64, k=3, epsilon=4.0)))
+    assert found
+    assert all(each.startswith("phase 3") for each in found)
 
 
 def test_a_client_that_responds_with_something_else_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,6 +86,31 @@ def test_guesses_are_sent_in_one_order_and_the_items_stay_as_they_were() -> None
     assert all(len(each) in (2, 3) and list(each) == sorted(set(each)) for each in listed if isinstance(each, tuple))
 
 
+def test_itemsets_that_nearly_all_hold_have_the_error_of_what_few_lack() -> None:
+    """Seeded. Each of 30 items is lacked by 1 in 50: with a slot for each guess held, errors would be 0.03."""
+    generator = np.random.default_rng(4)
+    sets = ItemSets.of(np.flatnonzero(row).tolist() for row in generator.random((20_000, 30)) < 0.98)
+    method = asked(domain=30, k=8, itemsets=10)
+    *_, (_, estimate) = run_phases(method, sets, entropy=SeededEntropy(6))
+    truth = sets.restricted(estimate.items, domain=30).frequencies(len(estimate.items))
+    assert np.mean(np.abs(estimate.frequency - truth)) < 0.015
+    assert (np.abs(estimate.frequency - truth) < 3.0 * estimate.standard_error).all()
+
+
+def test_guesses_reach_further_where_frequencies_are_less_certain() -> None:
+    """Items beyond 1 by noise are not held by all: pairs of more of them come before triples of a few."""
+
+    def triples(error: float) -> int:
+        items = RankingEstimate(
+            items=np.arange(8),
+            frequency=np.array([1.1, 1.05, 1.02, 1.0, 0.97, 0.95, 0.93, 0.9]),
+            standard_error=np.full(8, error),
+        )
+        return sum(len(each) == 3 for each in itemsets_of(asked(itemsets=4, k_max=8)._guessed(items)))
+
+    assert triples(0.1) < triples(0.001)
+
+
 def _inquiry(method: SVSM) -> Inquiry:
     return Inquiry(phase=3, candidates=np.arange(8), padding=2)
 

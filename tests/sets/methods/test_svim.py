@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -43,6 +44,29 @@ def test_sets_without_candidates_do_not_affect_the_padding_or_the_correction() -
     few, many = _after_counts([0.9, 0.0, 0.1]), _after_counts([0.0, 0.0, 1.0])
     assert few.padding == many.padding == 2
     assert (few.correction, many.correction) == pytest.approx((1.0, 1.0))
+
+
+def test_sets_that_hold_nearly_all_candidates_are_asked_for_what_they_lack() -> None:
+    """Of 8, nine in ten who lack any lack one: a slot in place of eight."""
+    inquiry = _after_counts([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.03, 0.4, 0.57])
+    assert (inquiry.padding, inquiry.missing) == (1, True)
+    assert not _after_counts([0.57, 0.4, 0.03]).missing
+
+
+def test_frequencies_are_right_whichever_is_asked_for() -> None:
+    """Seeded. 20,000 users lack one of five candidates each, and have the other three; the doubt is about a fifth."""
+    method = build("svim", domain=40, k_max=8, epsilon=18.0, set_size=None)
+    held = [[item for item in range(8) if item != user % 5] for user in range(20_000)]
+    found = {}
+    for missing, padding in ((False, 8), (True, 1)):
+        asked = replace(COUNTING, phase=3, padding=padding, missing=missing, doubt=0.1)
+        sums = answers_of(method, asked, held)
+        estimate, _ = method.solve(asked, sums=sums, reports=len(held), before=BEFORE)
+        order = np.argsort(estimate.items)
+        assert estimate.frequency[order] == pytest.approx([0.8] * 5 + [1.0] * 3, abs=0.05)
+        found[missing] = estimate.standard_error[order]
+    assert (found[True] < 0.4 * found[False]).all()
+    assert found[True][0] == pytest.approx(0.02, abs=0.005)
 
 
 def test_noise_on_counts_that_nobody_has_does_not_lengthen_the_padding() -> None:

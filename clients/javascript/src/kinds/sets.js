@@ -186,7 +186,7 @@ function precedes(one, other) {
 
 /** A round: what one phase of one epoch asks, which a report answers. */
 class Round {
-  constructor(collection, { epoch, phase, candidates, padding }) {
+  constructor(collection, { epoch, phase, candidates, padding, missing }) {
     this.collection = collection;
     this.epoch = epoch;
     this.phase = phase;
@@ -197,12 +197,23 @@ class Round {
     /** The items of each candidate, one but of itemsets; undefined where all items are. */
     this.candidates = candidates?.map((each) => [each].flat());
     this.asks = asks;
+    /** Whether the candidates that a set lacks are asked for, in place of those that it holds. */
+    this.missing = missing === true;
     const size = this.#values(candidates?.length ?? collection.count);
     this.parameters = { epsilon, size, slots: padding, t: 0, dummies: 0 };
     this.fingerprint =
       phase === 1
         ? collection.fingerprint
-        : fingerprintOf(JSON.stringify([toHex(collection.fingerprint), epoch, phase, candidates ?? null, padding]));
+        : fingerprintOf(
+            JSON.stringify([
+              toHex(collection.fingerprint),
+              epoch,
+              phase,
+              candidates ?? null,
+              padding,
+              ...(this.missing ? [true] : []),
+            ]),
+          );
     if (!collection.memoises) this.#choose();
     this.widths = collection.memoises ? [bitsFor(size), 1] : this.response.widths(this.parameters);
     this.width = Math.ceil(this.widths.reduce((sum, each) => sum + each, 0) / 8);
@@ -233,11 +244,13 @@ class Round {
     if (this.parameters.kept >= RESOLUTION) throw new CollectionError("epsilon is beyond the resolution of 2^-32");
   }
 
-  /** Return the values that a set holds of what is asked about, ascending. */
+  /** Return the values that a set holds of what is asked about, or lacks where that is asked for, ascending. */
   restricted(items) {
     if (this.candidates === undefined) return items;
     const held = new Set(items);
-    return this.candidates.flatMap((each, place) => (each.every((item) => held.has(item)) ? [place] : []));
+    return this.candidates.flatMap((each, place) =>
+      each.every((item) => held.has(item)) !== this.missing ? [place] : [],
+    );
   }
 
   turn() {
@@ -461,7 +474,7 @@ export class Kind extends Collection {
 
   /** Decide whether a round is one that the collection may ask: a client does not trust rounds (section 10). */
   isOwn(round) {
-    const { candidates, padding, epoch, phase, epsilon } = round ?? {};
+    const { candidates, padding, epoch, phase, epsilon, missing = false } = round ?? {};
     return (
       round?.schema_version === 1 &&
       round.collection_fingerprint === toHex(this.fingerprint) &&
@@ -472,6 +485,8 @@ export class Kind extends Collection {
       epsilon <= this.phases[phase - 1].epsilon &&
       round.start_ms === this.startOf(epoch, phase) &&
       round.end_ms === round.start_ms + this.paneMs &&
+      // What sets lack is asked for after a count of what they hold.
+      (missing === false || (missing === true && this.phases[phase - 2].asks === "count")) &&
       this.#asksCandidates(candidates, padding, phase)
     );
   }

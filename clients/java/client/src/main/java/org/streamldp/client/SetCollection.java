@@ -309,7 +309,7 @@ final class SetCollection extends CollectionSpec {
         continue;
       }
       if (phase == 1) {
-        found.add(new Round(phase, epoch, null, method.slots));
+        found.add(new Round(phase, epoch, null, method.slots, false));
       } else {
         Round last = null;
         for (Map<String, ?> each : rounds) {
@@ -343,10 +343,15 @@ final class SetCollection extends CollectionSpec {
       }
       List<?> given = (List<?>) round.get("candidates");
       long slots = (Long) round.get("padding");
+      boolean lacks = round.containsKey("missing") && (Boolean) round.get("missing");
+      // What sets lack is asked for after a count of what they hold.
+      if (lacks && !method.phases.get(phase - 2).asks.equals(COUNT)) {
+        return null;
+      }
       if (method.asksSizes && phase == 2) {
         boolean isAsked = round.containsKey("candidates") && given == null;
         return isAsked && slots >= 1 && slots <= Math.min(method.items, MOST_SLOTS)
-            ? new Round(phase, epoch, null, slots)
+            ? new Round(phase, epoch, null, slots, false)
             : null;
       }
       List<Long> sizes = method.phases.get(phase - 1).sizes;
@@ -358,7 +363,7 @@ final class SetCollection extends CollectionSpec {
           return null;
         }
       }
-      return slots < 1 || slots > candidates.length ? null : new Round(phase, epoch, candidates, slots);
+      return slots < 1 || slots > candidates.length ? null : new Round(phase, epoch, candidates, slots, lacks);
     } catch (ClassCastException | NullPointerException wrong) {
       return null;
     }
@@ -386,13 +391,18 @@ final class SetCollection extends CollectionSpec {
     private final int[][] candidates;
 
     private final long slots;
+
+    /** Whether the candidates that a set lacks are asked for, in place of those that it holds. */
+    private final boolean lacks;
+
     private final byte[] carried;
 
-    Round(int phase, long epoch, int[][] candidates, long slots) {
+    Round(int phase, long epoch, int[][] candidates, long slots, boolean lacks) {
       this.phase = phase;
       this.epoch = epoch;
       this.candidates = candidates;
       this.slots = slots;
+      this.lacks = lacks;
       boolean isOfItemsets = !method.phases.get(phase - 1).sizes.isEmpty();
       List<Object> listed = new ArrayList<>();
       if (candidates != null) {
@@ -405,10 +415,11 @@ final class SetCollection extends CollectionSpec {
         }
       }
       List<Object> named = candidates == null ? null : listed;
-      carried =
-          phase == 1
-              ? ownFingerprint()
-              : fingerprintOf(Json.canonical(Arrays.asList(fingerprintHex(), epoch, phase, named, slots)));
+      List<Object> meaning = new ArrayList<>(Arrays.asList(fingerprintHex(), epoch, phase, named, slots));
+      if (lacks) {
+        meaning.add(true);
+      }
+      carried = phase == 1 ? ownFingerprint() : fingerprintOf(Json.canonical(meaning));
     }
 
     @Override
@@ -471,7 +482,7 @@ final class SetCollection extends CollectionSpec {
         for (int item : candidates[place]) {
           isHeld &= Arrays.binarySearch(held, item) >= 0;
         }
-        if (isHeld) {
+        if (isHeld != lacks) {
           found[count++] = place;
         }
       }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from stream_ldp.cli.descriptors import EACH_COLLECTION, LEAST, WANTED
 from stream_ldp.kafka.settings import Settings
+from tests.forked import Forked
 from tests.service.harness import JointDeployment
 
 #: A program that may open so many files, and to which it may raise that, and that then is the command line.
@@ -34,13 +36,15 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no 
 
 @pytest.mark.parametrize("command", ["worker", pytest.param("gateway", marks=pytest.mark.long), "page"])
 def test_a_server_that_may_open_sixteen_files_says_so_and_ends(command: str, survey: Path) -> None:
-    program = [sys.executable, "-c", LIMITED, "16", "16", command, str(survey), "--brokers", "127.0.0.1:1"]
-    ended = subprocess.run(program, capture_output=True, text=True, timeout=60, check=False)
-    assert ended.returncode == 1
+    (program := survey.with_name("limited.py")).write_text(LIMITED)
+    output = survey.with_name("log")
+    words = [str(program), "16", "16", command, str(survey), "--brokers", "127.0.0.1:1"]
+    assert Forked(words, output=output, environment=os.environ).wait(60) == 1
+    said = output.read_text(encoding="utf-8")
     least = LEAST + EACH_COLLECTION if command == "worker" else LEAST
-    assert f"this process may open 16 files and connections, and needs {least}" in ended.stderr
-    assert "-> raise the limit: ulimit -n" in ended.stderr
-    assert len(ended.stderr) < 1_000
+    assert f"this process may open 16 files and connections, and needs {least}" in said
+    assert "-> raise the limit: ulimit -n" in said
+    assert len(said) < 1_000
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib import import_module
@@ -12,6 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import app
+from tests.forked import Forked
 
 
 def run(*arguments: object) -> Result:
@@ -82,18 +84,17 @@ def test_a_mistake_of_a_mechanism_is_no_message_to_who_audits_it(
 
 
 def test_a_mistake_of_the_program_ends_with_its_traceback(survey: Path) -> None:
-    program = (
+    (program := survey.with_name("mistaken.py")).write_text(
         "import numpy as np, stream_ldp.cli, stream_ldp.mechanisms.rr_ldp as rr_ldp\n"
         "rr_ldp.RRLDP = lambda **_: np.ones(2) + np.ones(3)\n"
         "stream_ldp.cli.main()\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, "check", survey], capture_output=True, text=True, check=False, timeout=60
-    )
-    assert done.returncode == 1
-    assert "Traceback (most recent call last)" in done.stderr
-    assert "in of\n" in done.stderr  # where it was made
-    assert "ValueError: operands could not be broadcast together" in done.stderr
+    output = survey.with_name("said")
+    assert Forked([str(program), "check", str(survey)], output=output, environment=os.environ).wait(60) == 1
+    said = output.read_text(encoding="utf-8")
+    assert "Traceback (most recent call last)" in said
+    assert "in of\n" in said  # where it was made
+    assert "ValueError: operands could not be broadcast together" in said
 
 
 def test_what_a_user_can_put_right_is_said_without_a_traceback(tmp_path: Path) -> None:

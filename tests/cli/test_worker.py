@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +11,7 @@ from aiokafka.errors import KafkaConnectionError
 
 from stream_ldp.cli import worker as module
 from stream_ldp.cli.worker import worker
+from tests.forked import Forked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,17 +33,15 @@ CRASH = "raise worker.WorkerCrashed('the merge failed') from ArithmeticError('of
 def test_a_worker_that_was_stopped_ends_with_0_and_one_that_crashed_with_1_and_the_cause(
     survey: Path, ends: str, code: int, last: dict[str, str]
 ) -> None:
-    program = (
+    (program := survey.with_name("ends.py")).write_text(
         "import stream_ldp.cli, stream_ldp.cli.worker as worker\n"
         f"async def serve(*_): {ends}\n"
         "worker.serve = serve\n"
         "stream_ldp.cli.main()\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, "worker", survey], capture_output=True, text=True, check=False, timeout=60
-    )
-    assert done.returncode == code
-    first, *_, end = [json.loads(line) for line in done.stderr.splitlines()]
+    output = survey.with_name("log")
+    assert Forked([str(program), "worker", str(survey)], output=output, environment=os.environ).wait(60) == code
+    first, *_, end = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
     assert first["message"].endswith(" works on care-survey")
     assert last.items() <= end.items()
     assert ("ArithmeticError: of the solver" in end.get("traceback", "")) == bool(code)

@@ -112,9 +112,9 @@ console.log(await reporter.report(users[0].record, users[0].ledger) + await repo
 @pytest.mark.parametrize(
     "mechanism",
     [
-        "{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}",
+        pytest.param("{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}", marks=pytest.mark.long),
         "{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}\nlinked: 60s",
-        "{kind: k-rr, epsilon: 1.5}",
+        pytest.param("{kind: k-rr, epsilon: 1.5}", marks=pytest.mark.long),
         "{kind: k-rr, epsilon: 1.5, per_report: 0.5}",
     ],
 )

@@ -358,8 +358,8 @@ def operations(work: Callable[[], object]) -> int:
 def test_the_work_after_an_outage_grows_as_the_number_of_windows_to_decide(window: str) -> None:
     """If every final looked at all windows, five times as many windows would be 25 times the work."""
     collection = collection_of(window=window)
-    assert operations(functools.partial(catch_up, collection, 30)) < 6 * operations(
-        functools.partial(catch_up, collection, 6)
+    assert operations(functools.partial(catch_up, collection, 15)) < 6 * operations(
+        functools.partial(catch_up, collection, 3)
     )
 
 

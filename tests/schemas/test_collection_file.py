@@ -327,7 +327,7 @@ delta: 1e-9
     """
 collection: subsets
 mechanism: {kind: sampled, ask: attributes, mean: mean-est, epsilon: 2, oracle: k-subset}
-attributes: [{name: diet, values: [meat, fish, plants]}]
+attributes: [{name: diet, values: [meat, fish, plants]}, {name: age, range: [0, 100]}]
 window: {size: 60s}
 """,
     """

@@ -47,7 +47,7 @@ def test_a_plan_as_json_has_the_text_whose_digest_is_the_fingerprint(tmp_path: P
         vector = json.loads((GOLDEN / f"{vectors}.json").read_text(encoding="utf-8"))[0]
         file = tmp_path / "asked.yaml"
         file.write_text(json.dumps(vector["file"]), encoding="utf-8")
-        done = CliRunner().invoke(app, ["plan", str(file), "--json", "--users", "1000"])
+        done = CliRunner().invoke(app, ["plan", str(file), "--json", "--users", "100000"])
         assert done.exit_code == 0, done.output
         planned = json.loads(done.stdout)
         assert planned["meaning"] == vector["meaning"]

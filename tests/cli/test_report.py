@@ -320,7 +320,7 @@ def test_a_user_holds_the_set_on_the_last_line_of_a_file(
 ) -> None:
     sets = data_file(tmp_path, 'Alien\nBrazil Dogville\n["Casablanca", "Fargo"]\n')
     secret = ["--secret-file", tmp_path / "secret", "--budget", "inf"]
-    assert command_line(report, quick, sets, *secret, "--epochs", 3).exit_code == 0
+    assert command_line(report, quick, sets, *secret, "--epochs", 2).exit_code == 0
     collection = films(**QUICK)
     first = film_round(1, epoch=0, collection=collection)
     layouts = [film_round(2, epoch=each, collection=collection, candidates=range(4)) for each in recent(collection)]

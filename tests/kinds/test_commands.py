@@ -86,9 +86,9 @@ def test_a_plan_states_the_error_to_expect_as_text_and_as_json(
     text = output("plan", file)
     for part in (f"Collection {collection.name}, fingerprint {collection.fingerprint.hex()}", *subject.planned):
         assert part in text
-    planned = json.loads(output("plan", file, "--json", "--users", 1_000))
+    planned = json.loads(output("plan", file, "--json", "--users", 100_000))
     assert planned["meaning"] == collection.meaning
-    assert json.loads(json.dumps(document(kind.plan(collection, populations=[1_000])))).items() <= planned.items()
+    assert json.loads(json.dumps(document(kind.plan(collection, populations=[100_000])))).items() <= planned.items()
 
 
 @pytest.mark.long
@@ -106,7 +106,7 @@ def test_a_plan_says_what_any_windows_cost_and_how_often_a_user_can_be_asked(
 ) -> None:
     path = tmp_path / "rotated.yaml"
     path.write_text(rotated_text(subject), encoding="utf-8")
-    planned = json.loads(output("plan", path, "--json", "--users", 1_000))
+    planned = json.loads(output("plan", path, "--json", "--users", 100_000))
     (turns,) = planned["w_event"]
     (claim,) = w_event_claims(rotated, [], claimed=turns["epsilon"])
     assert (claim.about["windows"], claim.about["turns"]) == (3, 1)

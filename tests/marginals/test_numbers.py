@@ -11,15 +11,15 @@ from stream_ldp.mechanisms import GivenWords
 from stream_ldp.questions.answers import gathered
 from tests.marginals.examples import collection_of, estimated, rows_of, users
 
-REPEATS = 400
+REPEATS = 200
 USERS = 3_000
 
 
 @pytest.mark.parametrize("mean", ["auto", "minimax", "harmony-mean", "mean-est"])
 def test_means_are_unbiased_and_their_standard_errors_true(mean: str) -> None:
-    """Users and noise are drawn anew 400 times.
+    """Users and noise are drawn anew 200 times.
 
-    A right mean is 5 standard errors off for 1 seed in 10^5, and a right deviation 20 % off for one in 10^6.
+    A right mean is 5 standard errors off for 1 seed in 10^5, and a right deviation 25 % off for one in 10^6.
     """
     collection = collection_of(f"epsilon: 1.5, mean: {mean}")
     raw, errors = [], []
@@ -30,7 +30,7 @@ def test_means_are_unbiased_and_their_standard_errors_true(mean: str) -> None:
         errors.append(found.standard_error)
     truth = users(200_000, 0)["1"].mean() / 50 - 1
     assert abs(np.mean(raw) - truth) < 5 * np.std(raw) / math.sqrt(REPEATS)
-    assert np.mean(errors) == pytest.approx(np.std(raw), rel=0.2)
+    assert np.mean(errors) == pytest.approx(np.std(raw), rel=0.25)
 
 
 def test_the_distribution_of_a_number_comes_from_the_same_answers() -> None:

@@ -10,7 +10,7 @@ import pytest
 from stream_ldp.questions.answers import gathered
 from tests.marginals.examples import collection_of, estimated, rows_of, users
 
-REPEATS = 400
+REPEATS = 200
 USERS = 3_000
 
 
@@ -20,9 +20,9 @@ USERS = 3_000
     ["k-rr", "k-subset", "hadamard", *(pytest.param(each, marks=pytest.mark.long) for each in ("auto", "s-hist"))],
 )
 def test_frequencies_are_unbiased_and_their_standard_errors_true(oracle: str) -> None:
-    """Users and noise are drawn anew 400 times.
+    """Users and noise are drawn anew 200 times.
 
-    A right mean is 5 standard errors off for 1 seed in 10^5, and a right deviation 20 % off for one in 10^6.
+    A right mean is 5 standard errors off for 1 seed in 10^5, and a right deviation 25 % off for one in 10^6.
     """
     collection = collection_of(f"epsilon: 1.5, oracle: {oracle}")
     raw, errors = [], []
@@ -34,4 +34,4 @@ def test_frequencies_are_unbiased_and_their_standard_errors_true(oracle: str) ->
         assert found.projected.sum() == pytest.approx(1)
     deviation = np.std(raw, axis=0)
     assert np.all(np.abs(np.mean(raw, axis=0) - [0.6, 0.3, 0.1]) < 5 * deviation / math.sqrt(REPEATS))
-    assert np.mean(errors, axis=0) == pytest.approx(deviation, rel=0.2)
+    assert np.mean(errors, axis=0) == pytest.approx(deviation, rel=0.25)

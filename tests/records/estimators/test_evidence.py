@@ -38,9 +38,9 @@ def learn(
 def test_independence_is_rejected_no_more_often_than_the_level_says(
     joint: FloatArray, f: float, response: tuple[float, float] | None
 ) -> None:
-    """At level 0.05, 16 or more of 120 rejections have a chance of 4e-4; the seeds are fixed."""
-    p_values = [learn(joint, 2_000, f=f, seed=seed, response=response).dependence.p_value() for seed in range(120)]
-    assert np.count_nonzero(np.array(p_values) <= 0.05) < 16
+    """At level 0.05, 11 or more of 60 rejections have a chance of 2e-4; the seeds are fixed."""
+    p_values = [learn(joint, 2_000, f=f, seed=seed, response=response).dependence.p_value() for seed in range(60)]
+    assert np.count_nonzero(np.array(p_values) <= 0.05) < 11
 
 
 @pytest.mark.parametrize(

@@ -254,8 +254,8 @@ def settings(kafka: EmbeddedKafka, prefix: str) -> Settings:
 
 
 @pytest.fixture
-def silence(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
-    """Capture the log of a test that asserts that it is empty: garbage of earlier tests logs before, if at all."""
+def own_log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    """Capture the log of a test that asserts all that is in it: garbage of earlier tests logs before, if at all."""
     gc.collect()
     caplog.clear()
     return caplog

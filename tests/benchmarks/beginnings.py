@@ -17,8 +17,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.mechanisms import SeededEntropy, random_words
-from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.window_task import WindowTask
 from stream_ldp.strings.collection import StringCollection
 from stream_ldp.strings.method import TriedStrings
@@ -26,6 +25,7 @@ from stream_ldp.strings.pem import Pem
 from stream_ldp.strings.solve import solve
 from tests.benchmarks.priors import MOVES
 from tests.benchmarks.zipf_strings import zipf_words
+from tests.strings.examples import counted, drawn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,14 +86,6 @@ class Remembering(Pem):
         return TriedStrings(beginnings.reshape(-1, self.attribute.length), every)
 
 
-def _reports(collection: StringCollection, table: NDArray[np.integer], entropy: SeededEntropy) -> RowCounts:
-    questions = collection.method.questions
-    numbers = questions.numbers(random_words(len(table), entropy=entropy))
-    seeds = random_words(len(table), entropy=entropy)
-    rows = questions.perturb(numbers, seeds, questions.inputs(numbers, seeds, table), entropy=entropy)
-    return RowCounts.of(rows, bits=collection.bits)
-
-
 def hits(move: str, *, epsilon: int, windows: int = WINDOWS, users: int = USERS) -> Iterator[dict[str, int]]:
     """Answer windows in every form, and count those of the true top that are told."""
     collections = {
@@ -120,7 +112,7 @@ def hits(move: str, *, epsilon: int, windows: int = WINDOWS, users: int = USERS)
         part = MOVES[move](window, windows)
         truth = (1.0 - part) * shares + part * other
         top = np.argsort(-truth, kind="stable")[:K]
-        reports = _reports(one, table[generator.choice(WORDS, users, p=truth)], entropy)
+        reports = counted(one, drawn(one, table[generator.choice(WORDS, users, p=truth)], entropy=entropy))
         told = {}
         for form, collection in collections.items():
             if form in ("remembered", "known"):

@@ -29,6 +29,7 @@ from rich.console import Console
 
 from stream_ldp.kinds import kind_of, load_collection
 from stream_ldp.pipeline import wire
+from tests.benchmarks.faust_agent import reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -120,36 +121,20 @@ def librdkafka(drain: Drain, brokers: str, topic: str) -> dict[str, float]:
 
 def faust(drain: Drain, brokers: str, topic: str) -> dict[str, float]:
     """Drain by a Faust agent that takes buffers."""
-    import faust as library  # noqa: PLC0415
 
-    with tempfile.TemporaryDirectory() as directory:
-        app = library.App(
-            f"agent-{uuid.uuid4().hex}",
-            broker=f"kafka://{brokers}",
-            store="memory://",
-            topic_allow_declare=False,
-            topic_disable_leader=True,
-            web_enabled=False,
-            consumer_auto_offset_reset="earliest",
-            datadir=directory,
-        )
+    async def run() -> dict[str, float]:
         done = asyncio.Event()
 
-        @app.agent(app.topic(topic, value_serializer="raw", value_type=bytes, key_serializer="raw"))
         async def agent(stream: Any) -> None:
             async for values in stream.take(TAKEN, within=0.2):
                 if drain.take(values):
                     done.set()
 
-        async def run() -> dict[str, float]:
-            app.finalize()
-            await app.start()
+        async with reading(brokers, topic, agent):
             await done.wait()
-            found = drain.found()
-            await app.stop()
-            return found
+            return drain.found()
 
-        return asyncio.run(run())
+    return asyncio.run(run())
 
 
 def bytewax(drain: Drain, brokers: str, topic: str) -> dict[str, float]:

@@ -407,9 +407,9 @@ async def test_a_spent_budget_raises_an_error_and_is_never_exceeded(
 
 
 async def test_a_spent_day_ends_no_reporting_and_the_next_day_pays_again(
-    broker: FakeBroker, timeline: Timeline, caplog: pytest.LogCaptureFixture
+    broker: FakeBroker, timeline: Timeline, own_log: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO)
+    own_log.set_level(logging.INFO)
     day = minutes(24 * 60) - minutes(0)
     first = films().method.phases[0].epsilon
     async with reporter(timeline, terms=Terms(budget=100.0, per_day=first), spread=False) as sender:
@@ -420,8 +420,8 @@ async def test_a_spent_day_ends_no_reporting_and_the_next_day_pays_again(
         await timeline.reach(minutes(1) + day)
         await sender.report({"Brazil"})
     assert len(broker.sent) == 2
-    assert "0.000 are left of 1.2 a day, until 00:00 UTC" in caplog.text
-    assert not [record for record in caplog.records if record.levelname == "WARNING"]
+    assert "0.000 are left of 1.2 a day, until 00:00 UTC" in own_log.text
+    assert not [record for record in own_log.records if record.levelname == "WARNING"]
 
 
 async def test_a_day_that_pays_for_no_phase_at_all_ends_reporting(broker: FakeBroker, timeline: Timeline) -> None:

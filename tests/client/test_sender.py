@@ -76,14 +76,14 @@ async def test_if_another_connection_fails_as_it_closes_the_producer_is_closed_t
 
 
 async def test_untracked_budgets_are_warned_about_once_unless_users_are_simulated(
-    broker: FakeBroker, caplog: pytest.LogCaptureFixture
+    broker: FakeBroker, own_log: pytest.LogCaptureFixture
 ) -> None:
     async with reporter() as sender:
         for _ in range(3):
             await sender.report_many(users(2), secrets=None)
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "privacy budgets are not tracked" in caplog.text
-    caplog.clear()
+    assert [record.levelname for record in own_log.records] == ["WARNING"]
+    assert "privacy budgets are not tracked" in own_log.text
+    own_log.clear()
     async with reporter(entropy=OSEntropy()) as sender:
         await sender.report_many(users(2), secrets=None)
-    assert caplog.text == ""
+    assert own_log.text == ""

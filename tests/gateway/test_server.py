@@ -231,7 +231,7 @@ async def test_log_labels_and_records_have_nothing_of_who_reported(
 
 
 async def test_bytes_that_are_no_text_are_refused_like_any_other_token_and_logged_nowhere(
-    reachable: FakeBroker, silence: pytest.LogCaptureFixture
+    reachable: FakeBroker, own_log: pytest.LogCaptureFixture
 ) -> None:
     async with opened(Door(limiter=GENEROUS, tokens=frozenset({"right"}))) as session:
         head = b"POST /v1/collections/care-survey/batches HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
@@ -242,7 +242,7 @@ async def test_bytes_that_are_no_text_are_refused_like_any_other_token_and_logge
         writer.write(head + b"Authorization: Bearer \xff\r\nContent-Length: 0\r\n\r\n")
         assert (await reader.read()).startswith(b"HTTP/1.1 401 ")
         writer.close()
-    assert not silence.records, "a log of the failure would have the client's address"
+    assert not own_log.records, "a log of the failure would have the client's address"
 
 
 async def test_metrics_are_served_whatever_a_client_says_it_accepts(reachable: FakeBroker) -> None:
@@ -539,7 +539,7 @@ async def test_a_body_that_is_framed_wrongly_is_no_batch(
 
 
 async def test_a_client_that_goes_away_in_the_middle_leaves_neither_bytes_nor_a_line(
-    reachable: FakeBroker, monkeypatch: pytest.MonkeyPatch, silence: pytest.LogCaptureFixture
+    reachable: FakeBroker, monkeypatch: pytest.MonkeyPatch, own_log: pytest.LogCaptureFixture
 ) -> None:
     body = batch()
     monkeypatch.setattr(server, "SHARE_UNDER_WAY", len(body))
@@ -551,7 +551,7 @@ async def test_a_client_that_goes_away_in_the_middle_leaves_neither_bytes_nor_a_
             while (await post(session, body))[0] == 503:
                 await asyncio.sleep(0.01)
         assert await sample(session, 'stream_ldp_gateway_incidents_total{incident="failed"}') == 0
-    assert silence.text == ""
+    assert own_log.text == ""
 
 
 async def test_addresses_of_one_ipv6_customer_share_an_allowance(reachable: FakeBroker) -> None:

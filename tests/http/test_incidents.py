@@ -19,21 +19,21 @@ def fail(error: BaseException, log: IncidentLog) -> None:
 
 
 def test_an_error_of_the_server_is_counted_and_logged_by_type_and_place_more_and_more_rarely(
-    caplog: pytest.LogCaptureFixture,
+    own_log: pytest.LogCaptureFixture,
 ) -> None:
     counted: list[Incident] = []
     log = IncidentLog(counted.append)
-    with caplog.at_level(logging.DEBUG):
+    with own_log.at_level(logging.DEBUG):
         for _ in range(9):
             fail(RuntimeError("what was sent"), log)
     assert counted == [Incident.FAILED] * 9
     place = "RuntimeError in tests.http.test_incidents, line "
-    lines = [record.getMessage() for record in caplog.records]
+    lines = [record.getMessage() for record in own_log.records]
     assert [f" {times} so far: {place}" in line for times, line in zip((1, 2, 4, 8), lines, strict=True)] == [
         True
     ] * 4
-    assert "what was sent" not in caplog.text
-    assert "192.0.2.7" not in caplog.text
+    assert "what was sent" not in own_log.text
+    assert "192.0.2.7" not in own_log.text
 
 
 @pytest.mark.parametrize(

@@ -346,7 +346,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def test_a_connection_counts_before_its_handshake_which_has_a_limit_of_time(
-    certificate: Path, monkeypatch: pytest.MonkeyPatch, silence: pytest.LogCaptureFixture
+    certificate: Path, monkeypatch: pytest.MonkeyPatch, own_log: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(port, "MAX_CONNECTIONS", 4)
     monkeypatch.setattr(port, "HANDSHAKE_SECONDS", 0.5)
@@ -363,7 +363,7 @@ async def test_a_connection_counts_before_its_handshake_which_has_a_limit_of_tim
         async with aiohttp.ClientSession() as session, session.get(url, ssl=trusting) as response:
             assert await response.text() == "here"
         await opened.port_is_free()
-    assert silence.text == ""
+    assert own_log.text == ""
 
 
 async def test_a_port_lets_what_is_under_way_end_and_is_free_then() -> None:
@@ -396,7 +396,7 @@ async def test_a_port_that_cannot_be_opened_says_how_to_choose_another_one() -> 
 
 
 async def test_without_descriptors_accepting_waits_and_goes_on(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch, own_log: pytest.LogCaptureFixture
 ) -> None:
     loop = asyncio.get_running_loop()
     accept, failures = loop.sock_accept, [OSError(24, "Too many open files")]
@@ -410,4 +410,4 @@ async def test_without_descriptors_accepting_waits_and_goes_on(
     monkeypatch.setattr(port, "ACCEPT_SECONDS", 0.01)
     async with Opened(small) as served:
         assert (await served.ask(served.head())).startswith(b"HTTP/1.1 200 ")
-    assert [each.getMessage() for each in caplog.records] == ["no connection can be accepted: Too many open files"]
+    assert [each.getMessage() for each in own_log.records] == ["no connection can be accepted: Too many open files"]

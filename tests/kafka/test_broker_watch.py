@@ -94,7 +94,7 @@ def watch_of(clock: Clock, **settings: Any) -> BrokerWatch:
 
 
 async def test_loss_and_return_are_logged_once_each_with_address_reason_and_duration(
-    brokers: Brokers, caplog: pytest.LogCaptureFixture
+    brokers: Brokers, own_log: pytest.LogCaptureFixture
 ) -> None:
     clock = Clock()
     watch = watch_of(clock)
@@ -115,7 +115,7 @@ async def test_loss_and_return_are_logged_once_each_with_address_reason_and_dura
     clock.seconds += 5
     await watch.ask()
     assert watch.connected
-    assert [(record.levelno, record.message) for record in caplog.records] == [
+    assert [(record.levelno, record.message) for record in own_log.records] == [
         (
             logging.ERROR,
             f"no broker answers: first:9092: {refused}; second:9092: {refused}; waiting for up to 10m (--outage)",
@@ -125,7 +125,7 @@ async def test_loss_and_return_are_logged_once_each_with_address_reason_and_dura
 
 
 async def test_another_broker_of_the_cluster_is_asked_before_anything_is_reported(
-    brokers: Brokers, silence: pytest.LogCaptureFixture
+    brokers: Brokers, own_log: pytest.LogCaptureFixture
 ) -> None:
     watch = watch_of(Clock())
     await watch.ask()
@@ -133,7 +133,7 @@ async def test_another_broker_of_the_cluster_is_asked_before_anything_is_reporte
     await watch.ask()
     await watch.ask()
     assert watch.connected
-    assert silence.records == []
+    assert own_log.records == []
     assert brokers.asked == ["first:9092", "first:9092", "first:9092", "second:9092", "second:9092"]
     assert brokers.open_connections == 1, "the one that is kept"
 
@@ -219,7 +219,7 @@ RESTART = (
 
 
 async def test_a_changed_password_that_brokers_demand_asks_for_a_restart(
-    brokers: Brokers, password: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    brokers: Brokers, password: Path, own_log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watch = protected(password, monkeypatch)
     await watch.ask()
@@ -231,8 +231,8 @@ async def test_a_changed_password_that_brokers_demand_asks_for_a_restart(
     await watch.ask()
     assert (watch.connected, watch.outdated) == (True, True)
     assert watch.live() == watch.problems() == [RESTART]
-    assert [record.message for record in caplog.records] == [RESTART]
-    assert "new" not in caplog.text
+    assert [record.message for record in own_log.records] == [RESTART]
+    assert "new" not in own_log.text
     brokers.passwords["second:9092"] = {"old", "new"}
     await watch.look_at_files()
     assert watch.live() == watch.problems() == []

@@ -223,14 +223,14 @@ def test_a_file_of_settings_that_everybody_may_read_has_no_password(file: Path) 
     ],
 )
 def test_a_password_that_is_sent_in_the_clear_is_warned_of_once(
-    given: dict[str, Any], sent: str, caplog: pytest.LogCaptureFixture
+    given: dict[str, Any], sent: str, own_log: pytest.LogCaptureFixture
 ) -> None:
     settings_module._warn_of_what_is_sent.cache_clear()
     settings = Settings.load(**{**SASL_SSL, "security_protocol": "SASL_PLAINTEXT", **given})
     for _ in range(2):
         settings.client_options()
     warnings = [f"the {sent} goes to the brokers in the clear, as SASL_PLAINTEXT sends it: use SASL_SSL"]
-    assert [record.message for record in caplog.records] == (warnings if sent else [])
+    assert [record.message for record in own_log.records] == (warnings if sent else [])
 
 
 @pytest.mark.parametrize(

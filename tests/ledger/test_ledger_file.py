@@ -884,18 +884,18 @@ def test_a_relative_path_makes_no_new_user_and_finds_a_known_one(
     assert load_or_create_user("secret")[0] == secret
 
 
-def test_a_new_user_needs_a_budget_and_is_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_new_user_needs_a_budget_and_is_logged_once(tmp_path: Path, own_log: pytest.LogCaptureFixture) -> None:
     file = tmp_path / "deep" / "secret"
     with pytest.raises(LedgerError, match=r"(?s)a new one needs a budget.*-> .*terms=Terms\(budget=.*--budget"):
         load_or_create_user(file)
     assert list(tmp_path.iterdir()) == []
     secret, _ = load_or_create_user(file, terms=Terms(budget=3.0))
-    (record,) = caplog.records
+    (record,) = own_log.records
     assert record.levelname == "WARNING"
     assert record.getMessage().startswith(f"{file}: a new user, with a budget of 3 nats; keep this file and")
-    assert secret.hex() not in caplog.text
+    assert secret.hex() not in own_log.text
     load_or_create_user(file)
-    assert len(caplog.records) == 1
+    assert len(own_log.records) == 1
 
 
 # Answers to phases: one to each, whoever asks and whenever.

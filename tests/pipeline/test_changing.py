@@ -12,14 +12,23 @@ from stream_ldp.mechanisms import BitFlipResponse, RepeatedResponse
 from stream_ldp.pipeline.changing import ChangingValues, change_plans, change_section
 
 
-def changing(mechanism: str, values: int = 8, *, texts: bool = True) -> tuple[ChangingValues, ...]:
+def changing_of(mechanism: str, values: int, *, beside: str, more: str = "") -> tuple[ChangingValues, ...]:
     listed = [f"v{number}" for number in range(values)]
     collection = parse_collection(
-        f"collection: diets\nmechanism: {{kind: sampled, {mechanism}}}\n"
-        f"attributes: [{{name: diet, values: {listed}}}{', {name: town, candidates: [york]}' * texts}]\n"
-        "window: {size: 10s}\n"
+        f"collection: diets\nmechanism: {{{mechanism}}}\nattributes: [{{name: diet, values: {listed}}}{beside}]\n"
+        f"window: {{size: 10s}}\n{more}"
     )
     return kind_of(collection).changing(collection)
+
+
+def changing(mechanism: str, values: int = 8, *, texts: bool = True) -> tuple[ChangingValues, ...]:
+    beside = ", {name: town, candidates: [york]}" if texts else ""
+    return changing_of(f"kind: sampled, {mechanism}", values, beside=beside)
+
+
+def of_records(mechanism: str, values: int) -> tuple[ChangingValues, ...]:
+    beside, estimates = ", {name: bathes, values: [no, yes]}", "estimates: [{name: both, of: [diet, bathes]}]\n"
+    return changing_of(mechanism, values, beside=beside, more=estimates)
 
 
 def test_each_way_costs_what_the_ledger_charges_at_most() -> None:
@@ -86,16 +95,6 @@ def test_kinds_without_values_in_a_list_have_nothing_to_compare() -> None:
         "collection: films\nmechanism: {kind: gfim, epsilon: 2, k: 3}\nitems: {size: 100}\nwindow: {size: 60s}\n"
     )
     assert kind_of(collection).changing(collection) == ()
-
-
-def of_records(mechanism: str, values: int) -> tuple[ChangingValues, ...]:
-    listed = [f"v{number}" for number in range(values)]
-    collection = parse_collection(
-        f"collection: diets\nmechanism: {{{mechanism}}}\n"
-        f"attributes: [{{name: diet, values: {listed}}}, {{name: bathes, values: [no, yes]}}]\n"
-        "window: {size: 10s}\nestimates: [{name: both, of: [diet, bathes]}]\n"
-    )
-    return kind_of(collection).changing(collection)
 
 
 def test_records_are_compared_by_the_cohorts_that_they_have() -> None:

@@ -357,18 +357,18 @@ async def test_a_worker_leaves_the_group_when_it_stops(monkeypatch: pytest.Monke
 
 
 async def test_the_partitions_that_a_worker_counts_are_logged_also_if_it_gets_none(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch, own_log: pytest.LogCaptureFixture
 ) -> None:
     memory = MemoryKafka(partitions=2)
-    with caplog.at_level("INFO", logger="stream_ldp"):
+    with own_log.at_level("INFO", logger="stream_ldp"):
         ownership = await joined(memory, monkeypatch)
         await ownership.on_partitions_assigned([])
     topic = memory.all[0].topic
-    assert [each.getMessage().partition(": ")[2] for each in caplog.records] == [
+    assert [each.getMessage().partition(": ")[2] for each in own_log.records] == [
         f"counts partitions 0, 1 of {topic}",
         f"counts partitions none of {topic}",
     ]
-    assert [each.__dict__["partitions"] for each in caplog.records] == [[0, 1], []]
+    assert [each.__dict__["partitions"] for each in own_log.records] == [[0, 1], []]
 
 
 def others_closed(memory: MemoryKafka, time_ms: int, *, partitions: int) -> None:

@@ -19,7 +19,7 @@ def record(offset: int) -> Refused:
 
 
 def test_the_first_batch_of_each_reason_is_said_at_once_and_the_others_once_a_minute(
-    caplog: pytest.LogCaptureFixture,
+    own_log: pytest.LogCaptureFixture,
 ) -> None:
     lines = RejectionLog("care")
     for offset in range(5_000):
@@ -27,27 +27,27 @@ def test_the_first_batch_of_each_reason_is_said_at_once_and_the_others_once_a_mi
         lines.look(now=0.001 * offset)
     lines.add(record(9_000), LATE, now=10.0)
     lines.look(now=SUM_SECONDS - 1)
-    assert [each.getMessage() for each in caplog.records] == [
+    assert [each.getMessage() for each in own_log.records] == [
         "care: a batch is refused as unknown_fingerprint, at p.care.reports partition 3 offset 0: fingerprint 00ff; "
         "such batches become dead letters: stream-ldp dead-letters list",
         "care: a batch is refused as late, at p.care.reports partition 3 offset 9000: its window ended at 7 ms; "
         "such batches become dead letters: stream-ldp dead-letters list",
     ]
-    caplog.clear()
+    own_log.clear()
     lines.look(now=SUM_SECONDS)
-    assert [each.getMessage() for each in caplog.records] == [
+    assert [each.getMessage() for each in own_log.records] == [
         "care: 4999 more batches were refused as unknown_fingerprint in 60 s, the last at partition 3 offset 4999: "
         "fingerprint 00ff"
     ]
 
 
-def test_after_a_quiet_minute_the_next_batch_is_said_at_once_again(caplog: pytest.LogCaptureFixture) -> None:
+def test_after_a_quiet_minute_the_next_batch_is_said_at_once_again(own_log: pytest.LogCaptureFixture) -> None:
     lines = RejectionLog("care")
     lines.add(record(1), LATE, now=0.0)
     lines.look(now=SUM_SECONDS)
-    assert len(caplog.records) == 1, "there is nothing to sum up"
+    assert len(own_log.records) == 1, "there is nothing to sum up"
     lines.add(record(2), LATE, now=SUM_SECONDS + 5)
-    assert "offset 2" in caplog.records[-1].getMessage()
+    assert "offset 2" in own_log.records[-1].getMessage()
 
 
 async def test_an_ingest_says_what_it_refuses(

@@ -10,17 +10,17 @@ from stream_ldp.service.topics_watch import TopicsWatch
 FIRST, AGAIN = TopicIdentity(id="a1", partitions=4), TopicIdentity(id="b2", partitions=4)
 
 
-def test_a_deleted_topic_is_reported_once_with_the_command_that_creates_it(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_deleted_topic_is_reported_once_with_the_command_that_creates_it(own_log: pytest.LogCaptureFixture) -> None:
     watch = TopicsWatch(follows=["reports"], others=["answers"], flags="--brokers b:9092")
     watch.look({"reports": FIRST, "answers": FIRST})
     assert watch.problems == []
-    with caplog.at_level("WARNING"):
+    with own_log.at_level("WARNING"):
         for _ in range(2):
             watch.look({"answers": FIRST})
         (problem,) = watch.problems
         assert problem.endswith("stream-ldp topics create COLLECTION.yaml --brokers b:9092")
         watch.look({"reports": AGAIN, "answers": FIRST})
-    assert [each.getMessage() for each in caplog.records] == [problem, "all topics are there again"]
+    assert [each.getMessage() for each in own_log.records] == [problem, "all topics are there again"]
     assert watch.problems == []
 
 

@@ -43,7 +43,12 @@ def users(collection: StringCollection, count: int, seed: int = 1) -> NDArray[np
 
 
 def rows_of(collection: StringCollection, table: NDArray[np.uint16], seed: int = 2) -> NDArray[np.uint8]:
-    entropy, questions = SeededEntropy(seed), collection.method.questions
+    return drawn(collection, table, entropy=SeededEntropy(seed))
+
+
+def drawn(collection: StringCollection, table: NDArray[np.integer], *, entropy: SeededEntropy) -> NDArray[np.uint8]:
+    """Draw the rows of users: the question that each is asked, its seed, and the noise."""
+    questions = collection.method.questions
     numbers = questions.numbers(random_words(len(table), entropy=entropy))
     seeds = random_words(len(table), entropy=entropy)
     return questions.perturb(numbers, seeds, questions.inputs(numbers, seeds, table), entropy=entropy)

@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-import tempfile
 import time
-import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
+
+from tests.benchmarks.faust_agent import reading
 
 #: Partitions of the reports topic.
 PARTITIONS = 4
@@ -79,34 +79,16 @@ async def counting_agent(brokers: str, topic: str, records: int) -> dict[str, fl
 
 
 async def _agent(brokers: str, topic: str, records: int, work: Callable[[bytes], int]) -> dict[str, float]:
-    import faust  # noqa: PLC0415  not to be loaded by a bare consumer
+    drained = total = 0
 
-    with tempfile.TemporaryDirectory() as directory:
-        app = faust.App(
-            f"agent-{uuid.uuid4().hex[:12]}",
-            broker=f"kafka://{brokers}",
-            store="memory://",
-            topic_allow_declare=False,
-            topic_disable_leader=True,
-            web_enabled=False,
-            consumer_auto_offset_reset="earliest",
-            datadir=directory,
-        )
-        drained = total = 0
+    async def drain(stream: Any) -> None:
+        nonlocal drained, total
+        async for event in stream.events():
+            total += work(event.value)
+            drained += 1
 
-        @app.agent(app.topic(topic, value_serializer="raw", value_type=bytes, key_serializer="raw"))
-        async def drain(stream: Any) -> None:
-            nonlocal drained, total
-            async for event in stream.events():
-                total += work(event.value)
-                drained += 1
-
-        app.finalize()
-        await app.start()
-        try:
-            return await _timed(lambda: drained, records, lambda: asyncio.sleep(0.005))
-        finally:
-            await app.stop()
+    async with reading(brokers, topic, drain):
+        return await _timed(lambda: drained, records, lambda: asyncio.sleep(0.005))
 
 
 if __name__ == "__main__":

@@ -52,13 +52,13 @@ def test_the_bytes_of_the_system_are_kept_while_they_are_watched() -> None:
     assert (system.drawn, next(iter(system.words()))) == (drawn, int.from_bytes(drawn[:4], "little"))
 
 
-def test_a_log_is_kept_at_every_level_and_shown_to_nobody(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_log_is_kept_at_every_level_and_shown_to_nobody(own_log: pytest.LogCaptureFixture) -> None:
     log, logger = Log(), logging.getLogger("stream_ldp.client")
     before = logging.getLogger("stream_ldp").level
     with log.kept():
         logger.debug("took %.3f s", 0.25)
     assert log.comparable() == ["stream_ldp.client: took # s (#,) "]
-    assert caplog.messages == []
+    assert own_log.messages == []
     assert logging.getLogger("stream_ldp").level == before
 
 

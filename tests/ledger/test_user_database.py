@@ -12,9 +12,11 @@ import pytest
 
 from stream_ldp.client.many_users import Charge, spend_each
 from stream_ldp.client.reporter import Reporter
+from stream_ldp.ledger import user_database
+from stream_ldp.ledger.ledger import Book
 from stream_ldp.ledger.ledger_file import LooserTerms, PrivacyLedger
 from stream_ldp.ledger.receipt import Receipt
-from stream_ldp.ledger.store import LedgerError
+from stream_ldp.ledger.store import LedgerError, Sealed
 from stream_ldp.ledger.terms import BudgetExceeded, Terms
 from stream_ldp.ledger.user_database import UserDatabase
 from stream_ldp.records.charges import charges
@@ -131,6 +133,35 @@ def test_a_changed_book_is_noticed(path: Path) -> None:
     ):
         users.load_or_create(ANN_AND_BOB)
     users.load_or_create(["bob"])
+
+
+def test_a_changed_seal_is_noticed_also_of_a_book_that_is_kept(path: Path) -> None:
+    secrets, ledgers = UserDatabase(path).load_or_create(ANN_AND_BOB, terms=TERMS)
+    with sqlite3.connect(path) as direct:
+        direct.execute("UPDATE users SET seal = (SELECT seal FROM users WHERE name = 'bob') WHERE name = 'ann'")
+    receipts, refused = charged(secrets, ledgers)
+    assert set(receipts) == {1}
+    assert "damaged, or the ledger of another secret" in str(refused[0])
+
+
+def test_a_book_is_parsed_once_and_only_so_many_are_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(user_database, "_KEPT_BOOKS", 2)
+    parsed: list[bytes] = []
+
+    def open_book(self: Sealed, content: bytes, seal: bytes) -> Book:
+        parsed.append(content)
+        return opened(self, content, seal)
+
+    opened = Sealed.opened
+    monkeypatch.setattr(Sealed, "opened", open_book)
+    users = UserDatabase(path)
+    charged(*users.load_or_create(ANN_AND_BOB, terms=TERMS))
+    users.load_or_create(ANN_AND_BOB)
+    assert parsed == []
+    users.load_or_create(["carol"], terms=TERMS)
+    _, (ann,) = users.load_or_create(["ann"])
+    assert len(parsed) == 1, "carol's is kept in place of ann's"
+    assert ann.spending.epsilon == ONE_REPORT
 
 
 def test_a_user_who_is_gone_is_not_one_who_has_spent_nothing(path: Path) -> None:

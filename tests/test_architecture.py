@@ -39,7 +39,7 @@ def test_the_floors_of_the_architecture_are_those_that_imports_are_held_to() -> 
 TYPE_TESTS = {
     "cli/record_description.py: CutOff": "a record of the partials topic may be a decision of the merge",
     "cli/record_description.py: Saved": "a record of the partials topic is a partial, a watermark or saved",
-    "cli/record_description.py: Partial": "a record of the partials topic is a partial or a watermark",
+    "cli/record_description.py: Watermark": "a record of the partials topic is a partial or a watermark",
     "cli/subject.py: Mechanism": "a mechanism in one word is of records or of one value",
     "client/sender.py: Collection": "applications give anything",
     "client/subscriber.py: Collection": "applications give a collection or its name",
@@ -50,9 +50,7 @@ TYPE_TESTS = {
     "pipeline/merging.py: Watermark": "a record of the partials topic is a partial or a watermark",
     "pipeline/quarantine.py: Saved": "a record of the partials topic is a partial, a watermark or saved",
     "pipeline/quarantine.py: Watermark": "a record of the partials topic is a partial or a watermark",
-    "pipeline/quarantine.py: Partial": "a record of the partials topic is a partial or a watermark",
     "pipeline/restoring.py: Saved": "a record of the partials topic is a partial, a watermark or saved",
-    "pipeline/restoring.py: Partial": "a record of the partials topic is a partial or a watermark",
     "sets/collection.py: ItemSets": "applications give sets or a table of them",
     "views/spec.py: With": "a collection file may have anything",
 }

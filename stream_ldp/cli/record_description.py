@@ -11,7 +11,7 @@ from stream_ldp.kafka.unreadable import fault_of
 from stream_ldp.kinds import chunk_class, kind_of
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.answer import moment
-from stream_ldp.pipeline.partials import CutOff, Partial, decode
+from stream_ldp.pipeline.partials import CutOff, Watermark, decode
 from stream_ldp.pipeline.problem import problem_of
 from stream_ldp.pipeline.rows import COLUMNS
 from stream_ldp.pipeline.saved_panes import Saved
@@ -128,16 +128,18 @@ def _partial(value: bytes) -> Description:
     named = f"{place} in region {record.region}" if record.region else place
     if isinstance(record, Saved):
         return f"{record.sort} that are saved of windows of {named} that are open, for its next owner", said
-    if not isinstance(record, Partial):
+    if isinstance(record, Watermark):
         if record.time_ms is None:
             return f"a watermark: windows that are open wait for {named}", said
         return f"a watermark: {named} is complete up to {time_text(record.time_ms)}", said
-    pane = f"{time_text(record.pane_ms)}/{time_text(record.pane_ms + record.pane_length_ms)}"
+    first, *others = record.parts
+    pane = f"{time_text(first.pane_ms)}/{time_text(first.pane_ms + first.pane_length_ms)}"
+    on = f"{', '.join(first.of)} and {quantity(len(others), 'other statistic')}" if others else ", ".join(first.of)
     what = (
-        f"counts of {quantity(record.counts.reports, 'report')} on {', '.join(record.of)} in {pane}, from {named} "
-        f"before offset {record.end}"
+        f"counts of {quantity(first.counts.reports, 'report')} on {on} in {pane}, from {named} "
+        f"before offset {first.end}"
     )
-    return what, said | {"segment": record.segment}
+    return what, said | {"segment": first.segment}
 
 
 def _round(value: bytes, collection: Collection) -> Description:

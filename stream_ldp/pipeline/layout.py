@@ -36,7 +36,7 @@ class Layout(Protocol):
         ...
 
     def count(self, tallies: Mapping[tuple[str, ...], Tally], rows: NDArray[np.uint8]) -> None:
-        """Add valid packed rows to a pane's tallies."""
+        """Add valid packed rows to a pane's tallies, each row to all of them."""
         ...
 
     def implausible(self, rows: NDArray[np.uint8], counts: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -179,17 +179,22 @@ class Merge:
         elif isinstance(record, Watermark):
             self._advance(record, offset)
         elif watermarks.leaves_out(record.partition, self._closes_at(record.pane_ms)):
-            self.late.add(record)
-        else:
-            self._hold(record, offset)
+            for part in record.parts:
+                self.late.add(part)
+        elif self._needs(record.parts[0]):
+            for part in record.parts:
+                self._require_possible(part)
+            for part in record.parts:
+                self._hold(part, offset)
 
-    def _hold(self, record: Partial, offset: int) -> None:
-        """Hold a partial, unless it is of a pane that nobody needs, or one that reaches as far is held."""
-        if record.pane_length_ms != self.collection.window.pane_ms or (
-            self._forgotten_before is not None and record.pane_ms < self._forgotten_before
-        ):
-            # The collection had another window length, or a delayed worker repeats itself: nobody needs this pane.
-            return
+    def _needs(self, record: Partial) -> bool:
+        """Decide whether anybody needs a pane; not if the window's length was another, or a worker repeats itself."""
+        return record.pane_length_ms == self.collection.window.pane_ms and (
+            self._forgotten_before is None or record.pane_ms >= self._forgotten_before
+        )
+
+    def _require_possible(self, record: Partial) -> None:
+        """Refuse a partial of a pane that no window has, or whose counts are not those of any reports."""
         if record.pane_ms % record.pane_length_ms:
             raise PartialError(f"a partial of a pane that begins at {record.pane_ms} ms, where none begins")
         windows = windows_of(record.pane_ms, self.collection.window)
@@ -205,6 +210,9 @@ class Merge:
             raise PartialError(f"a partial of {'/'.join(record.of)} whose counts are not those of any reports to it")
         if layout is not None and not layout.takes(np.array([record.pane_ms])).all():
             raise PartialError(f"a partial of {'/'.join(record.of)} in a pane in which nobody reports to it")
+
+    def _hold(self, record: Partial, offset: int) -> None:
+        """Hold a partial, unless one that reaches as far is held."""
         if record.pane_ms not in self._panes:
             self._panes[record.pane_ms] = {}
             insort(self._starts, record.pane_ms)

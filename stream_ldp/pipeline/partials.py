@@ -17,7 +17,7 @@ import json
 import struct
 import zlib
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -29,11 +29,16 @@ from stream_ldp.pipeline.source import Source, place_in_key, source_of
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts, RowTable, Statistic
 from stream_ldp.pipeline.topic_identity import UNASKED, TopicIdentity
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
 #: Version of the values. A later one has to be in the header, as its `version`, and to keep the keys: from them an
 #: earlier release learns what a record is about that it cannot read.
 VERSION = PARTIAL_VERSION
 
 _SEPARATOR = b"\n"  # between the JSON header, which holds none, and the statistic
+
+_LENGTH = struct.Struct("<I")  # bytes of a statistic that others follow
 
 _STATISTICS: dict[str, type[Statistic]] = {"rows": RowCounts, "table": RowTable, "sums": ReportSums}
 _NAMES = {statistic: name for name, statistic in _STATISTICS.items()}
@@ -67,6 +72,11 @@ class Partial:
     end: int
     counts: Statistic
     region: str = ""
+
+    @property
+    def parts(self) -> tuple[Partial, ...]:
+        """The partials of its record: itself."""
+        return (self,)
 
     def key(self, *, writer: str) -> list[Any]:
         place = place_in_key(self.source)
@@ -104,6 +114,84 @@ class Partial:
         return self.counts.nbytes
 
 
+@dataclass(frozen=True, slots=True)
+class PartialGroup:
+    """Partials of one pane, from one source partition and up to the same offset, that are one record.
+
+    A later record of the group replaces it, and so has all of its statistics: see
+    `stream_ldp.pipeline.statistics.groups`.
+
+    parts: its partials, at least one, each of segment 0, always in the same order.
+    """
+
+    parts: tuple[Partial, ...]
+
+    @property
+    def collection(self) -> str:
+        """Name of the collection."""
+        return self.parts[0].collection
+
+    @property
+    def fingerprint(self) -> str:
+        """Fingerprint of the collection, in hexadecimal."""
+        return self.parts[0].fingerprint
+
+    @property
+    def region(self) -> str:
+        """The region whose brokers have the source partition."""
+        return self.parts[0].region
+
+    @property
+    def partition(self) -> int:
+        """Number of the source partition."""
+        return self.parts[0].partition
+
+    @property
+    def generation(self) -> int:
+        """That of the ownership that counted it."""
+        return self.parts[0].generation
+
+    @property
+    def pane_ms(self) -> int:
+        """Start of the pane, event time in milliseconds."""
+        return self.parts[0].pane_ms
+
+    @property
+    def source(self) -> Source:
+        """Its source."""
+        return self.parts[0].source
+
+    def key(self, *, writer: str) -> list[Any]:
+        first = self.parts[0]
+        return ["partials", self.collection, first.of, self.pane_ms, place_in_key(self.source), writer]
+
+    @property
+    def header(self) -> dict[str, Any]:
+        first = self.parts[0]
+        return {
+            "partition": self.partition,
+            "epoch": self.generation,
+            "pane": [first.pane_ms, first.pane_length_ms],
+            "end": first.end,
+            "parts": [[each.of, _NAMES[type(each.counts)]] for each in self.parts],
+        }
+
+    @property
+    def headers(self) -> Headers:
+        """The headers of its record."""
+        return PARTIAL
+
+    @property
+    def payload(self) -> bytes:
+        payloads = [each.payload for each in self.parts]
+        return b"".join([part for each in payloads for part in (_LENGTH.pack(len(each)), each)])
+
+    @property
+    def nbytes(self) -> int:
+        """Number of bytes in memory."""
+        return sum(each.nbytes for each in self.parts)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Watermark:
     """A promise of a source partition's owner: every partial of the panes closed by `time_ms` is on the log.
@@ -125,6 +213,11 @@ class Watermark:
     topic: TopicIdentity = UNASKED
     region: str = ""
     file: str = ""
+
+    @property
+    def parts(self) -> tuple[Partial, ...]:
+        """The partials of its record: none."""
+        return ()
 
     def key(self, *, writer: str) -> list[Any]:  # noqa: ARG002
         return ["watermark", self.collection, place_in_key(self.source), self.generation]
@@ -170,6 +263,11 @@ class CutOff:
     time_ms: int
     passed: tuple[tuple[int, int], ...] = ()
 
+    @property
+    def parts(self) -> tuple[Partial, ...]:
+        """The partials of its record: none."""
+        return ()
+
     def key(self, *, writer: str) -> list[Any]:  # noqa: ARG002
         return ["cut-off", self.collection, self.region, self.time_ms]
 
@@ -192,8 +290,14 @@ class CutOff:
         return 0
 
 
+def together(partials: Iterable[Partial]) -> Partial | PartialGroup:
+    """Make one record of the partials of a group, or of the only one of a segment."""
+    found = tuple(partials)
+    return found[0] if len(found) == 1 else PartialGroup(found)
+
+
 #: What a merge reads.
-MergeRecord = Partial | Watermark | CutOff
+MergeRecord = Partial | PartialGroup | Watermark | CutOff
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -239,13 +343,16 @@ class _Header(BaseModel):
     segment: _Count = 0
     end: _Count = 0
     statistic: str = ""
+    parts: tuple[tuple[tuple[str, ...], str], ...] = ()
     saved: str = ""
 
 
 _Place = int | tuple[str, int]
 
 _KEYS: TypeAdapter[tuple[Any, ...]] = TypeAdapter(
-    tuple[str, str, tuple[str, ...], int, _Place, int, str] | tuple[str, str, _Place, int],
+    tuple[str, str, tuple[str, ...], int, _Place, int, str]
+    | tuple[str, str, tuple[str, ...], int, _Place, str]
+    | tuple[str, str, _Place, int],
     config=ConfigDict(strict=True, defer_build=True),
 )
 
@@ -299,7 +406,7 @@ def decode(value: bytes) -> MergeRecord | Saved:
         return CutOff(**source, time_ms=header.cut_off, passed=header.passed)
     known, needed = header.model_fields_set, {"partition", "epoch"}
     if "watermark" not in known and not header.saved:
-        needed |= {"pane", "of", "segment", "end", "statistic"}
+        needed |= {"pane", "end"} | (set() if header.parts else {"of", "segment", "statistic"})
     if missing := needed - known:
         raise PartialError(f"not a partial of this release: its header has no {', '.join(sorted(missing))}")
     source |= {"partition": header.partition, "generation": header.epoch}
@@ -308,27 +415,43 @@ def decode(value: bytes) -> MergeRecord | Saved:
         return Watermark(**source, time_ms=header.watermark, topic=topic, file=header.file)
     if header.saved:
         return Saved(**source, sort=header.saved, payload=payload)
+    pane_ms, pane_length_ms = header.pane
+    source |= {"pane_ms": pane_ms, "pane_length_ms": pane_length_ms, "end": header.end}
     try:
-        counts = _STATISTICS[header.statistic].from_bytes(payload)
+        if not header.parts:
+            counts = _STATISTICS[header.statistic].from_bytes(payload)
+            return Partial(**source, of=header.of, segment=header.segment, counts=counts)
+        return PartialGroup(tuple(_parts(header.parts, payload, source)))
     except (ValueError, KeyError, IndexError, struct.error) as error:
         raise PartialError(f"not a partial of this release: {problem_of(error)}") from error
-    pane_ms, pane_length_ms = header.pane
-    return Partial(
-        **source,
-        pane_ms=pane_ms,
-        pane_length_ms=pane_length_ms,
-        of=header.of,
-        segment=header.segment,
-        end=header.end,
-        counts=counts,
-    )
+
+
+def _parts(
+    parts: Sequence[tuple[tuple[str, ...], str]], payload: bytes, source: Mapping[str, Any]
+) -> Iterator[Partial]:
+    """Cut the partials of a group from its payload."""
+    end = 0
+    for of, name in parts:
+        begin = end + _LENGTH.size
+        (length,) = _LENGTH.unpack_from(payload, end)
+        end = begin + length
+        yield Partial(**source, of=of, segment=0, counts=_STATISTICS[name].from_bytes(payload[begin:end]))
+    if end != len(payload):
+        raise ValueError(f"{len(payload)} bytes, and its parts have {end}")
 
 
 def decode_key(key: bytes | None) -> PartialKey | None:
     """Decode a record key that `encode` has made; None for any other, and for what no merge needs."""
     try:
         match _KEYS.validate_json(key or b""):
-            case ("partial", collection, _, pane_ms, place, _, writer):
+            case ("partial", collection, _, pane_ms, place, _, writer) | (
+                "partials",
+                collection,
+                _,
+                pane_ms,
+                place,
+                writer,
+            ):
                 return PartialKey(collection=collection, source=source_of(place), pane_ms=pane_ms, writer=writer)
             case ("watermark", collection, place, generation):
                 return PartialKey(collection=collection, source=source_of(place), generation=generation)

@@ -23,7 +23,6 @@ from stream_ldp.pipeline.answer import final_of
 from stream_ldp.pipeline.newest_finals import kept_finals
 from stream_ldp.pipeline.partials import (
     MergeRecord,
-    Partial,
     PartialError,
     PartialKey,
     Watermark,
@@ -200,8 +199,9 @@ class Quarantine:
         for offset, (other, _) in list(self._partials.items()):
             if other.key == entry.key and offset < entry.offset:
                 del self._partials[offset]
-        if isinstance(entry.record, Partial) and entry.about is not None and entry.about.writer is not None:
-            self._writers[entry.about.source, entry.record.generation] = entry.about.writer
+        if entry.record is not None and entry.about is not None and entry.about.writer is not None:
+            for part in entry.record.parts:
+                self._writers[entry.about.source, part.generation] = entry.about.writer
 
     def note_final(self, series: str, start_ms: int) -> None:
         """Note that a final answer of the log can be read."""

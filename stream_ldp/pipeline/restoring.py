@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.pipeline.partials import Partial
 from stream_ldp.pipeline.saved_panes import Saved
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.pipeline.partials import MergeRecord
+    from stream_ldp.pipeline.partials import MergeRecord, Partial
     from stream_ldp.pipeline.saved_panes import PanesList, SavedPane, SavedPlace
     from stream_ldp.pipeline.statistics import Statistic
 
@@ -99,10 +98,11 @@ class Restoring:
                 self._hashes[record.digest] = record
             elif record.digest == place.digest:
                 self._lists[record.partition] = record
-        elif isinstance(record, Partial):
-            place = self._places.get(record.partition)
-            if place is not None and record.end <= place.position:
-                self._take_partial(record)
+            return
+        for each in record.parts:
+            place = self._places.get(each.partition)
+            if place is not None and each.end <= place.position:
+                self._take_partial(each)
 
     def _take_partial(self, partial: Partial) -> None:
         of = self._partials[partial.partition].setdefault((partial.generation, partial.pane_ms, partial.of), {})

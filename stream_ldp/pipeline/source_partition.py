@@ -18,11 +18,12 @@ from stream_ldp.pipeline import pane_limits, wire
 from stream_ldp.pipeline.merge_checkpoint import file_digest
 from stream_ldp.pipeline.open_pane import OpenPane
 from stream_ldp.pipeline.pane_limits import PaneLimits
-from stream_ldp.pipeline.partials import Partial, Watermark
+from stream_ldp.pipeline.partials import Partial, Watermark, together
 from stream_ldp.pipeline.rejection import Reason, Rejected
 from stream_ldp.pipeline.saved_panes import PanesList, Saved, SavedPlace
 from stream_ldp.pipeline.seen_batches import BatchHash
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
+from stream_ldp.pipeline.statistics import take_changed
 from stream_ldp.pipeline.topic_identity import UNASKED, TopicIdentity
 from stream_ldp.pipeline.verdicts import NEVER, Verdict, judge_times, rejections
 from stream_ldp.pipeline.windows import closes_at, pane_of, panes_closed
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.layout import Layout
+    from stream_ldp.pipeline.partials import PartialGroup
     from stream_ldp.pipeline.restoring import RestoredPanes
     from stream_ldp.pipeline.verdicts import Timed
 
@@ -73,10 +75,15 @@ class Changes:
     before its watermark is on the log.
     """
 
-    partials: list[Partial]
+    records: list[Partial | PartialGroup]
     checkpoint: Checkpoint
     watermark: Watermark | None
     saved: Sequence[Saved] = ()
+
+    @property
+    def partials(self) -> list[Partial]:
+        """All partials of the records."""
+        return [part for each in self.records for part in each.parts]
 
 
 class SourcePartition:
@@ -406,34 +413,37 @@ class SourcePartition:
         if not self._claimed:
             self._claimed = True
             # The owner before may have died between its commit and its watermark, so the watermark is written again.
-            return Changes(partials=[], checkpoint=self._checkpoint, watermark=self._watermark_of(self._checkpoint))
+            return Changes(records=[], checkpoint=self._checkpoint, watermark=self._watermark_of(self._checkpoint))
         if self.replaying:
             return None
         window = self._collection.window
         self._watermark = max(self._watermark, self._watermark_if_idle)
         closing = {start for start in self._panes if closes_at(start, window) <= self._watermark}
         saving = self._is_saving_due(closing)
-        partials = [
-            Partial(
-                collection=self._collection.name,
-                fingerprint=self._fingerprint,
-                region=self._region,
-                partition=self._partition,
-                generation=self._checkpoint.generation,
-                pane_ms=start,
-                pane_length_ms=window.pane_ms,
-                of=of,
-                segment=segment,
-                end=self.position,
-                counts=counts,
+        records = [
+            together(
+                Partial(
+                    collection=self._collection.name,
+                    fingerprint=self._fingerprint,
+                    region=self._region,
+                    partition=self._partition,
+                    generation=self._checkpoint.generation,
+                    pane_ms=start,
+                    pane_length_ms=window.pane_ms,
+                    of=of,
+                    segment=segment,
+                    end=self.position,
+                    counts=counts,
+                )
+                for of, segments in changed.items()
+                for segment, counts in segments.items()
             )
             for start, pane in sorted(self._panes.items())
             for tallies in pane.tallies.values()
-            for of, tally in tallies.items()
-            for segment, counts in sorted(tally.take_changed(closing=saving or start in closing).items())
+            for changed in take_changed(tallies, closing=saving or start in closing)
         ]
         if self._save_records is not None:
-            for partial in partials:
+            for partial in (part for each in records for part in each.parts):
                 self._panes[partial.pane_ms].note_sent(partial.of, partial.segment, end=partial.end)
         for start in closing:
             del self._panes[start]
@@ -457,11 +467,11 @@ class SourcePartition:
                 self._checkpoint.limits, self._limits, since=max(self.position, self._log_end), oldest=oldest
             ),
         )
-        if not partials and checkpoint == self._checkpoint:
+        if not records and checkpoint == self._checkpoint:
             return None
         self._checkpoint = checkpoint
         return Changes(
-            partials=partials,
+            records=records,
             checkpoint=checkpoint,
             watermark=self._watermark_of(checkpoint) if announced else None,
             saved=saved,

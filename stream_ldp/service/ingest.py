@@ -489,7 +489,7 @@ class Ingest(Service):
             [
                 (partitions[partition].writer, record)
                 for partition, each in changes.items()
-                for records in (each.partials, each.saved)
+                for records in (each.records, each.saved)
                 for record in records
             ]
         )
@@ -512,7 +512,9 @@ class Ingest(Service):
         )
         self._metrics.last_commit.labels(self.collection.name).set_to_current_time()
 
-    async def _encoded(self, found: Sequence[tuple[str, partials.Partial | Saved]]) -> list[Record]:
+    async def _encoded(
+        self, found: Sequence[tuple[str, partials.Partial | partials.PartialGroup | Saved]]
+    ) -> list[Record]:
         """Encode records, each with the name of its writer; large ones on a thread, since the loop has others."""
 
         def encode() -> list[Record]:
@@ -521,7 +523,9 @@ class Ingest(Service):
         large = sum(record.nbytes for _, record in found) > INLINE_BYTES
         return await asyncio.to_thread(encode) if large else encode()
 
-    def _record(self, writer: str, record: partials.Partial | partials.Watermark | Saved) -> Record:
+    def _record(
+        self, writer: str, record: partials.Partial | partials.PartialGroup | partials.Watermark | Saved
+    ) -> Record:
         key, value = partials.encode(record, writer=writer)
         return Record(
             topic=self._partials_topic,

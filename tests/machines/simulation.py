@@ -21,6 +21,7 @@ from stream_ldp.pipeline.merge_checkpoint import file_digest
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.pane_limits import PaneLimits
 from stream_ldp.pipeline.restoring import Restoring
+from stream_ldp.pipeline.saved_panes import Saved
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.source_partition import Changes, SourcePartition
 from stream_ldp.pipeline.statistics import RowCounts
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.content_type import Headers
     from stream_ldp.pipeline.layout import Layout
     from stream_ldp.pipeline.merge_checkpoint import MergeCheckpoint
-    from stream_ldp.pipeline.saved_panes import Saved
     from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.records.answer import Estimate
     from stream_ldp.records.collection import JointCollection
@@ -128,17 +128,22 @@ class Cluster:
         return self._replays[partition][1]
 
     def write_partial(
-        self, record: partials.Partial | partials.Watermark | Saved, *, writer: str, owner: bool = True
+        self,
+        record: partials.Partial | partials.PartialGroup | partials.Watermark | Saved,
+        *,
+        writer: str,
+        owner: bool = True,
     ) -> None:
         """Write a record of the partials topic, after checking the promises about partials.
 
         owner: whether the partition is still its writer's, and so are the limits that have been committed.
         """
-        if isinstance(record, partials.Partial) and owner:
-            place = (record.partition, record.pane_ms, record.of, record.segment, record.end)
-            statistic = record.counts.to_bytes()
-            known = self._statistics.setdefault(place, statistic)
-            require(known == statistic, f"two partials of {place} have different bytes")
+        if isinstance(record, partials.Partial | partials.PartialGroup):
+            for each in record.parts if owner else ():
+                place = (each.partition, each.pane_ms, each.of, each.segment, each.end)
+                statistic = each.counts.to_bytes()
+                known = self._statistics.setdefault(place, statistic)
+                require(known == statistic, f"two partials of {place} have different bytes")
         elif isinstance(record, partials.Watermark):
             committed = self.checkpoint(record.partition)
             require(
@@ -222,7 +227,8 @@ class Cluster:
         self.partials_log = [
             (offset, key, value)
             for offset, key, value in self.partials_log
-            if not isinstance(record := partials.decode(value), partials.Partial) or record.pane_ms >= kept_from
+            if not isinstance(record := partials.decode(value), partials.Partial | partials.PartialGroup)
+            or record.pane_ms >= kept_from
         ]
 
     def publish(self, estimate: Any, task: WindowTask[Any, Any]) -> None:
@@ -425,7 +431,7 @@ class Holder:
                 *([write_letters] if letters else []),
                 *(
                     lambda record=record: self.cluster.write_partial(record, writer=self.writer, owner=self.owner)
-                    for record in (*changes.partials, *changes.saved)
+                    for record in (*changes.records, *changes.saved)
                 ),
             ],
             "commit": [commit],
@@ -501,7 +507,7 @@ class Merger:
     def _apply(self, read: tuple[int, bytes, bytes]) -> None:
         offset, _, value = read
         record = partials.decode(value)
-        if isinstance(record, partials.Partial | partials.Watermark):
+        if not isinstance(record, Saved):
             self.merge.apply(record, offset=offset)
         self._next = max(self._next, offset + 1)
 

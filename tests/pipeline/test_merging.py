@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import stream_ldp
 from stream_ldp.kinds import solve
 from stream_ldp.pipeline.answer import Status, WindowBounds
 from stream_ldp.pipeline.merging import Merge
-from stream_ldp.pipeline.partials import Partial, PartialError, Watermark
+from stream_ldp.pipeline.partials import Partial, PartialError, PartialGroup, Watermark
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts
 from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS
 from stream_ldp.records.answer import Estimate
@@ -92,6 +93,17 @@ def decide(merge: Merge, start_ms: int, series: Series, *, size_ms: int = MINUTE
     """Let a window of a series have its final."""
     bounds = WindowBounds(start_ms=start_ms, end_ms=start_ms + size_ms)
     merge.decide(estimate_of(estimate=series.name, window=bounds))
+
+
+def test_a_group_is_merged_as_its_partials_are_or_refused_whole() -> None:
+    """Half of a record would be in answers, and nothing would wait for the other half."""
+    single, pair = (partial(3, spec=spec) for spec in (MARGINAL, JOINT))
+    apart, joined = merge_of(single, pair), Merge(SURVEY, partitions=1)
+    joined.apply(PartialGroup((single, pair)))
+    assert joined.undecided() == apart.undecided() != []
+    with pytest.raises(PartialError, match="more than the 10 records"):
+        (refusing := Merge(SURVEY, partitions=1)).apply(PartialGroup((single, replace(pair, counts=counted(2**40)))))
+    assert refusing.panes == 0
 
 
 def test_counts_of_another_collection_or_an_unknown_partition_are_refused() -> None:

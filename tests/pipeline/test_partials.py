@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_ldp.pipeline.partials import Partial, PartialError, Watermark, decode, encode, partition_of
+from stream_ldp.pipeline.partials import (
+    Partial,
+    PartialError,
+    PartialGroup,
+    Watermark,
+    decode,
+    decode_key,
+    encode,
+    partition_of,
+    together,
+)
 from stream_ldp.pipeline.statistics import RowCounts
 
 names = st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=10)
@@ -33,10 +44,17 @@ partials = st.builds(
         lambda rows: RowCounts.of(np.array([*rows, 10, 10], dtype=np.uint8).reshape(-1, 1), bits=5)
     ),
 )
+groups = st.builds(
+    lambda first, others: PartialGroup(
+        (replace(first, segment=0), *(replace(first, segment=0, of=of, counts=first.counts) for of in others))
+    ),
+    partials,
+    st.lists(st.lists(names, min_size=1, max_size=3).map(tuple), min_size=1, max_size=3),
+)
 
 
-@given(st.one_of(watermarks, partials))
-def test_a_record_is_read_back_unchanged(record: Partial | Watermark) -> None:
+@given(st.one_of(watermarks, partials, groups))
+def test_a_record_is_read_back_unchanged(record: Partial | PartialGroup | Watermark) -> None:
     assert decode(encode(record, writer="w")[1]) == record
 
 
@@ -57,6 +75,41 @@ def test_the_bytes_of_a_record_are_the_same_in_every_release() -> None:
         b'"pane":[2000,1000],"of":["a","b"],"segment":4,"end":99,"statistic":"rows"}\n'
         b"\x02\0\0\0\x02\0\0\0\x01\x03\x01\0\0\0\x02\0\0\0",
     )
+
+
+@given(groups, st.integers(1, 10))
+def test_a_group_shares_its_key_only_with_those_that_replace_it(group: PartialGroup, later: int) -> None:
+    def keyed(**changed: Any) -> bytes:
+        return encode(PartialGroup(tuple(replace(each, **changed) for each in group.parts)), writer="w")[0]
+
+    first = group.parts[0]
+    key, _ = encode(group, writer="w")
+    assert keyed(end=first.end + later) == key
+    others = [keyed(**{name: getattr(first, name) + later}) for name in ("partition", "pane_ms")]
+    others += [keyed(of=(*first.of, "more")), keyed(collection=first.collection + "2")]
+    others += [encode(group, writer="another")[0], encode(first, writer="w")[0]]
+    assert key not in others
+    assert len(set(others)) == len(others)
+    about = decode_key(key)
+    assert about is not None
+    assert (about.collection, about.source, about.pane_ms, about.writer) == (
+        *(group.collection, group.source, group.pane_ms),
+        "w",
+    )
+
+
+@given(groups)
+def test_a_group_that_is_cut_short_or_too_long_raises_a_partial_error(group: PartialGroup) -> None:
+    _, value = encode(group, writer="w")
+    for wrong in (value[:-1], value + b"\0"):
+        with pytest.raises(PartialError, match="not a partial of this release"):
+            decode(wrong)
+
+
+@given(partials)
+def test_a_single_partial_is_no_group(record: Partial) -> None:
+    assert together([record]) == record
+    assert record.parts == (record,)
 
 
 @given(partials, st.integers(1, 10))

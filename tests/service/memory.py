@@ -176,7 +176,7 @@ class MemoryKafka:
             return "dead letter"
         assert record.topic == self.settings.topic_names.partials
         decoded = partials.decode(record.value)
-        if isinstance(decoded, partials.Partial):
+        if isinstance(decoded, partials.Partial | partials.PartialGroup):
             return "partial"
         if not isinstance(decoded, partials.Watermark):
             return "saved"

@@ -1,5 +1,6 @@
 """Mergeable sufficient statistics of reports."""
 
+from stream_ldp.pipeline.statistics.groups import take_changed
 from stream_ldp.pipeline.statistics.report_sums import SUM_BYTES, ReportSums
 from stream_ldp.pipeline.statistics.row_counts import RowCounts
 from stream_ldp.pipeline.statistics.row_table import RowTable
@@ -16,5 +17,6 @@ __all__ = [
     "SumTally",
     "Tally",
     "merged",
+    "take_changed",
     "tally_of_rows",
 ]

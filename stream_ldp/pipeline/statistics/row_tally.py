@@ -70,9 +70,21 @@ class TableTally(_RowTally):
 
     def take_changed(self, *, closing: bool) -> Mapping[int, RowTable]:
         """See `Tally.take_changed`: the table is the only segment."""
-        if not self._sending.is_due(self._reports, closing=closing):
-            return {}
-        return {0: RowTable.of(self._counts, bits=self._bits)}
+        return {0: self.take_whole()} if self.is_due(closing=closing) else {}
+
+    @property
+    def nbytes(self) -> int:
+        """See `Tally.nbytes`."""
+        return self._counts.nbytes
+
+    def is_due(self, *, closing: bool) -> bool:
+        """See `Tally.is_due`."""
+        return self._sending.is_due(self._reports, closing=closing)
+
+    def take_whole(self) -> RowTable:
+        """See `Tally.take_whole`."""
+        self._sending.note_sent(self._reports)
+        return RowTable.of(self._counts, bits=self._bits)
 
     def restore(self, segments: Mapping[int, Statistic]) -> None:
         """See `Tally.restore`."""
@@ -125,6 +137,16 @@ class SegmentTally(_RowTally):
             if self._filled == self._capacity:
                 self._dirty[self._segment] = self._current()
                 self._segment, self._open, self._filled = self._segment + 1, [], 0
+
+    nbytes = None
+
+    def is_due(self, *, closing: bool) -> bool:  # noqa: ARG002
+        """See `Tally.is_due`."""
+        return bool(self._dirty)
+
+    def take_whole(self) -> RowCounts:
+        """See `Tally.take_whole`."""
+        raise TypeError("rows of many bits are sent in segments")
 
     def take_changed(self, *, closing: bool) -> Mapping[int, RowCounts]:  # noqa: ARG002
         """Return the segments that have changed since the last call, and drop those that are full."""

@@ -45,7 +45,7 @@ class Sending:
         self._looks = 0
 
     def is_due(self, reports: int, *, closing: bool) -> bool:
-        """Decide whether to send it now, and take it for sent.
+        """Decide whether to send it now, and take it for sent if it is to be.
 
         reports: number of its reports by now.
         closing: whether this is the last look, which must leave out no report.
@@ -55,8 +55,12 @@ class Sending:
         self._looks += 1
         due = self._small or closing or reports >= GROWTH * self._reports or self._looks >= PATIENCE
         if due:
-            self._reports, self._looks = reports, 0
+            self.note_sent(reports)
         return due
+
+    def note_sent(self, reports: int) -> None:
+        """Take it for sent with so many reports."""
+        self._reports, self._looks = reports, 0
 
 
 def flush_seconds(series: Iterable[Series]) -> float:

@@ -89,6 +89,23 @@ class Tally(Protocol):
         """Count packed rows, uint8, shape (n, width)."""
         ...
 
+    @property
+    def nbytes(self) -> int | None:
+        """Number of bytes in memory of a statistic of one segment; None if it may have several."""
+        ...
+
+    def is_due(self, *, closing: bool) -> bool:
+        """Decide whether anything has changed that is worth sending; see `take_changed`."""
+        ...
+
+    def take_whole(self) -> Statistic:
+        """Return the only segment, of however many reports, and take it for sent.
+
+        Raises:
+            TypeError: it may have several.
+        """
+        ...
+
     def take_changed(self, *, closing: bool) -> Mapping[int, Statistic]:
         """Return the segments of the statistic that have changed since the last call and are worth sending.
 

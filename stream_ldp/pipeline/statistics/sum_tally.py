@@ -48,9 +48,21 @@ class SumTally:
 
         closing: whether this is the last call, which must leave out no report.
         """
-        if not self._sending.is_due(self._reports, closing=closing):
-            return {}
-        return {0: ReportSums(reports=self._reports, values=self._values.copy())}
+        return {0: self.take_whole()} if self.is_due(closing=closing) else {}
+
+    @property
+    def nbytes(self) -> int:
+        """See `Tally.nbytes`."""
+        return self._values.nbytes
+
+    def is_due(self, *, closing: bool) -> bool:
+        """See `Tally.is_due`."""
+        return self._sending.is_due(self._reports, closing=closing)
+
+    def take_whole(self) -> ReportSums:
+        """See `Tally.take_whole`."""
+        self._sending.note_sent(self._reports)
+        return ReportSums(reports=self._reports, values=self._values.copy())
 
     def restore(self, segments: Mapping[int, Statistic]) -> None:
         """See `Tally.restore`."""

@@ -203,10 +203,16 @@ class Mean(MessagePart):
 
 
 class Distribution(MessagePart):
-    """The distribution of a number, rounded at random to one of two neighbouring points, which keeps the mean."""
+    """The distribution of a number over points, at which or around which users are."""
 
     points: tuple[Finite, ...] = Field(
-        description="ascending from the least to the largest number: evenly spaced ones, and peaks between them"
+        description="ascending from the least to the largest number: evenly spaced ones, and peaks, which may be at "
+        "one of these"
+    )
+    exact: tuple[bool, ...] = Field(
+        default=(),
+        description="whether the users of a point have this very number, as at a peak; those of others spread evenly "
+        "up to the middles between it and the next others",
     )
     probability: tuple[Probability, ...] = Field(description="of each point; sums to 1")
     standard_error: tuple[Error, ...] = Field(
@@ -226,6 +232,8 @@ class Distribution(MessagePart):
             raise ValueError(f"{points} points and {len(self.probability)} probabilities")
         if len(self.standard_error) not in (0, points):
             raise ValueError(f"{points} points and {len(self.standard_error)} errors")
+        if len(self.exact) not in (0, points):
+            raise ValueError(f"{points} points, and of {len(self.exact)} it is said whether they are exact")
         if any(len(each) != points - 1 for each in self.deviations):
             raise ValueError(f"a component of {points} points has {points - 1} deviations")
         return self
@@ -236,6 +244,7 @@ class Distribution(MessagePart):
         errors = np.sqrt(np.maximum(np.diag(fitted.covariance), 0.0))
         return cls(
             points=tuple(fitted.numbers(*bounds).tolist()),
+            exact=tuple(fitted.exact.tolist()) if fitted.exact.any() else (),
             probability=tuple(fitted.probability.tolist()),
             standard_error=tuple(errors.round(_ERROR_DIGITS).tolist()),
             deviations=tuple(tuple(each) for each in components(fitted.covariance).round(_ERROR_DIGITS).tolist()),
@@ -244,7 +253,7 @@ class Distribution(MessagePart):
     @cached_property
     def curve(self) -> Curve:
         """The share of users below each number."""
-        return Curve.of(self.points, self.probability, self.deviations)
+        return Curve.of(self.points, self.probability, self.deviations, exact=self.exact)
 
 
 class Quantile(MessagePart):

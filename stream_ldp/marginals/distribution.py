@@ -47,6 +47,11 @@ _PLACES = 4
 #: whether they are kept; the logarithm of the number of places is 6.2.
 _RISE_OF_PEAK, _PEAKS = 6.0, 8
 
+#: How many times the users of a neighbour a point of the grid has at most, where they spread over the cell around
+#: it: half a cell is rounded to the neighbour with a chance of 1/4 on the mean, so each has 1/8 of its users and the
+#: point 3/4. At an end there is half of the cell, of which the end has 3/4 and the neighbour 1/4.
+_SPREAD, _SPREAD_AT_END = 6.0, 3.0
+
 #: Relative size of what keeps a matrix regular where probabilities are 0.
 _RIDGE = 1e-10
 
@@ -56,15 +61,18 @@ _NOBODY = 1e-9
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FittedDistribution:
-    """The distribution over the points of a grid, and over peaks between them.
+    """The distribution over the points of a grid, and over peaks.
 
-    points: as shares of the range, ascending from 0 to 1, shape (points,).
+    points: as shares of the range, ascending from 0 to 1, shape (points,). A peak at a point of the grid is a second
+        point there.
+    exact: whether the users of a point have this very number, as at a peak; those of others spread around it, bool.
     probability: float64, shape (points,); sums to 1.
     covariance: of the probabilities, with the noise and the sampling of users, shape (points, points); each of its
         rows sums to 0.
     """
 
     points: NDArray[np.float64]
+    exact: NDArray[np.bool_]
     probability: NDArray[np.float64]
     covariance: NDArray[np.float64]
 
@@ -75,7 +83,10 @@ class FittedDistribution:
     def curve(self, least: float, largest: float) -> Curve:
         """Return the share of users below each number of a range."""
         return Curve.of(
-            self.numbers(least, largest).tolist(), self.probability.tolist(), components(self.covariance).tolist()
+            self.numbers(least, largest).tolist(),
+            self.probability.tolist(),
+            components(self.covariance).tolist(),
+            exact=self.exact.tolist(),
         )
 
 
@@ -88,30 +99,47 @@ class _Learnt:
     evidence: float
 
 
-def fit_distribution(channel: NDArray[np.float64], counts: NDArray[np.float64]) -> FittedDistribution:
+def fit_distribution(
+    channel: NDArray[np.float64], counts: NDArray[np.float64], *, exact: bool = False
+) -> FittedDistribution:
     """Fit the distribution of a number to the outcomes that its users have sent.
 
-    channel: P(outcome | point), each above 0, shape (points, outcomes).
+    channel: P(outcome | point) of evenly spaced points, each above 0, shape (points, outcomes).
     counts: reports with each outcome, shape (outcomes,).
+    exact: whether users have no other numbers than these points.
     """
     counts = np.asarray(counts, dtype=np.float64) + _NOBODY
     steps = len(channel) - 1
-    grid, places = np.arange(steps + 1), np.linspace(0, steps, _PLACES * steps + 1)
+    grid, places = np.arange(steps + 1), np.linspace(0, steps, (1 if exact else _PLACES) * steps + 1)
     # A number between two points is rounded to either, so its outcomes are those of both.
     of_places = np.stack([np.interp(places, grid, outcome) for outcome in channel.T], axis=1)
     tried = _peaks(channel, of_places, counts)
     fits = [(_learn(channel, of_places, counts, each, roots), each) for each, roots in tried]
     learnt, peaks = max(fits, key=lambda fit: fit[0].evidence)
     roots, total = learnt.roots, (learnt.roots**2).sum()
-    points, at = np.unique(np.concatenate([grid, places[peaks]]), return_inverse=True)
+    points, shared = np.concatenate([grid, places[peaks]]), exact | (np.arange(len(roots)) > steps)
+    (points, shared), at = np.unique([points, shared], axis=1, return_inverse=True)
     gathered = np.zeros((len(points), len(roots)))
     gathered[at, np.arange(len(roots))] = 1.0
     shares = gathered @ roots**2 / total
+    shared = shared.astype(np.bool_)
+    shared[~shared] = _stand_out(shares[~shared])
     # From square roots to probabilities, whose sum is known.
     slope = (gathered - shares[:, None]) * (2 * roots / total)
     return FittedDistribution(
-        points=points / steps, probability=shares, covariance=slope @ learnt.covariance @ slope.T
+        points=points / steps,
+        exact=shared,
+        probability=shares,
+        covariance=slope @ learnt.covariance @ slope.T,
     )
+
+
+def _stand_out(shares: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which points of a grid have more users than would spread over the cells around them; see `_SPREAD`."""
+    most = _SPREAD * np.maximum(np.append(0.0, shares[:-1]), np.append(shares[1:], 0.0))
+    most[[0, -1]] *= _SPREAD_AT_END / _SPREAD
+    found: NDArray[np.bool_] = shares > most
+    return found
 
 
 def _peaks(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,13 @@ _COMPONENTS, _LEFT_OUT = 16, 1e-3
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """A piecewise linear distribution function, whose probability at a point spreads evenly over the cell around it.
+    """A piecewise linear distribution function, which jumps at numbers that many users share.
 
-    edges: bounds of the cells, ascending, shape (cells + 1,).
-    below: share of users below each edge, from 0 to 1, shape (cells + 1,).
+    edges: ascending from the least to the largest number; twice where the curve jumps, shape (edges,).
+    below: share of users below each edge, from 0 to 1, shape (edges,); of two equal edges, the second has the users
+        of this number as well.
     deviations: the covariance of two of these shares is the sum over the components of the products of theirs, shape
-        (components, cells + 1); 0 at both ends.
+        (components, edges).
     """
 
     edges: NDArray[np.float64]
@@ -33,33 +34,72 @@ class Curve:
 
     @classmethod
     def of(
-        cls, points: Sequence[float], probability: Sequence[float], deviations: Sequence[Sequence[float]]
+        cls,
+        points: Sequence[float],
+        probability: Sequence[float],
+        deviations: Sequence[Sequence[float]],
+        *,
+        exact: Sequence[bool] = (),
     ) -> Curve:
         """Make the curve of a distribution over ascending points.
 
         deviations: of the shares up to and with each point but the last, shape (components, points - 1).
+        exact: whether the users of a point have this very number; those of others spread evenly over the cell around
+            it, up to the middles between it and the next others. Without it, none are.
         """
-        numbers, inner = np.asarray(points), np.reshape(np.asarray(deviations), (-1, len(points) - 1))
-        ends = np.zeros((len(inner), 1))
-        below = np.concatenate([[0.0], np.cumsum(probability)])
-        return cls(
-            edges=np.concatenate([numbers[:1], (numbers[1:] + numbers[:-1]) / 2, numbers[-1:]]),
-            below=np.minimum(below / below[-1], 1.0),
-            deviations=np.concatenate([ends, inner, ends], axis=1),
-        )
+        numbers, given = np.asarray(points), np.reshape(np.asarray(deviations), (-1, len(points) - 1))
+        jumps = np.asarray(exact, dtype=np.bool_) if len(exact) else np.zeros(len(numbers), dtype=np.bool_)
+        shared, spread = numbers[jumps], numbers[~jumps]
+        cells = np.concatenate([spread[:1], (spread[1:] + spread[:-1]) / 2, spread[-1:]])
+        edges = np.concatenate([cells, shared, shared])
+        above = np.arange(len(edges)) >= len(edges) - len(shared)
+        order = np.lexsort((above, edges))
+        edges, above = edges[order], above[order]
+        # The part of the users of each point who are below each edge.
+        parts = np.empty((len(edges), len(numbers)))
+        parts[:, ~jumps] = np.clip((edges[:, None] - cells[:-1]) / np.diff(cells), 0.0, 1.0)
+        parts[:, jumps] = (edges[:, None] > shared) | (above[:, None] & (edges[:, None] == shared))
+        moved = np.diff(given, axis=1, prepend=0.0, append=0.0)
+        below = parts @ np.asarray(probability)
+        return cls(edges=edges, below=np.minimum(below / below[-1], 1.0), deviations=moved @ parts.T)
+
+    def at(
+        self, numbers: NDArray[np.float64], *, side: Literal["left", "right"] = "left"
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the share of users below each of some numbers, same shape, and the deviations of these shares.
+
+        side: with "right", the users of this very number count, too.
+
+        Returns:
+            float64, shapes (numbers,) and (components, numbers).
+        """
+        last = np.clip(np.searchsorted(self.edges, numbers, side=side), 1, len(self.edges) - 1)
+        width = self.edges[last] - self.edges[last - 1]
+        part = np.full(len(numbers), float(side == "right"))
+        np.divide(numbers - self.edges[last - 1], width, out=part, where=width > 0)
+        part = part.clip(0.0, 1.0)
+        rows = np.vstack([self.below, self.deviations])
+        found = rows[:, last - 1] * (1 - part) + rows[:, last] * part
+        return found[0], found[1:]
+
+    def at_bounds(self, bounds: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the shares below ascending bounds of cells, with their deviations; the last cell has both its ends.
+
+        bounds: shape (cells + 1,).
+        """
+        below, deviations = self.at(bounds)
+        last, of_last = self.at(bounds[-1:], side="right")
+        return np.append(below[:-1], last), np.concatenate([deviations[:, :-1], of_last], axis=1)
 
     def shares(
         self, lows: NDArray[np.float64], highs: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the shares of users from some numbers to others, and their standard errors, each of their shape."""
-        first, last = (np.interp(each, self.edges, self.below) for each in (lows, highs))
-        variance = np.zeros_like(first)
-        for each in self.deviations:
-            variance += (np.interp(highs, self.edges, each) - np.interp(lows, self.edges, each)) ** 2
-        return last - first, np.sqrt(variance)
+        """Return the shares of users from some numbers to others, both included, and standard errors, same shape."""
+        (first, before), (last, after) = self.at(lows), self.at(highs, side="right")
+        return last - first, np.sqrt(((after - before) ** 2).sum(axis=0))
 
     def share(self, low: float, high: float) -> tuple[float, float]:
-        """Return the share of users from one number to another, and its standard error."""
+        """Return the share of users from one number to another, both included, and its standard error."""
         (share,), (error,) = self.shares(np.array([low]), np.array([high]))
         return float(share), float(error)
 
@@ -68,12 +108,10 @@ class Curve:
 
         It is high - (integral of the share below, less that at low) / share, whose error is to the first order.
         """
-        share, _ = self.share(low, high)
+        places, shares, deviations = self._between(low, high)
+        share = float(shares[-1] - shares[0])
         if share <= 0.0:
             return None
-        places = np.unique(np.concatenate([[low], self.edges[(self.edges > low) & (self.edges < high)], [high]]))
-        shares = np.interp(places, self.edges, self.below)
-        deviations = np.stack([np.interp(places, self.edges, each) for each in self.deviations] or [places * 0])
         area = float(np.trapezoid(shares - shares[0], places))
         mean = high - area / share
         areas = np.trapezoid(deviations - deviations[:, :1], places, axis=1)
@@ -96,6 +134,18 @@ class Curve:
         low = _crossing(highest, self.edges, probability)
         high = _crossing(lowest, self.edges, probability)
         return float(low), float(high)
+
+    def _between(
+        self, low: float, high: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return numbers from one to another, the shares up to each and their deviations."""
+        within = slice(*np.searchsorted(self.edges, [low, high], side="right"))
+        first, last = self.at(np.array([low])), self.at(np.array([low, high]), side="right")
+        return (
+            np.concatenate([[low, low], self.edges[within], [high]]),
+            np.concatenate([first[0], last[0][:1], self.below[within], last[0][1:]]),
+            np.concatenate([first[1], last[1][:, :1], self.deviations[:, within], last[1][:, 1:]], axis=1),
+        )
 
 
 def components(covariance: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -88,10 +88,9 @@ class NumberAxis(MessagePart):
         if curve is None:
             part, off = even, (even * (1 - even))[None]
         else:
-            below = np.interp(edges, curve.edges, curve.below)
+            below, off = curve.at_bounds(edges)
             held = (below[last] - below[first])[cell]
             part = np.where(held > _NOBODY, (below - below[first][cell]) / np.maximum(held, _NOBODY), even)
-            off = np.reshape([np.interp(edges, curve.edges, each) for each in curve.deviations], (-1, len(edges)))
             moved = off - off[:, first][:, cell] - part * (off[:, last] - off[:, first])[:, cell]
             off = moved / np.maximum(held, _NOBODY)
         # No part is off by more than any share can be.

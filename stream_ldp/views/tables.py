@@ -152,14 +152,13 @@ class NumberTable:
     @classmethod
     def read(cls, place: int, curve: Curve, edges: NDArray[np.float64], *, reports: float) -> NumberTable:
         """Read the cells off a curve."""
-        shares = np.diff(np.interp(edges, curve.edges, curve.below))
+        shares = np.diff(curve.at_bounds(edges)[0])
         return cls(of=(place,), reports=reports, curve=curve, edges=edges, frequencies=shares)
 
     @cached_property
     def deviations(self) -> NDArray[np.float64]:
         """What the covariance of the cells is the sum of the products of, shape (components, cells)."""
-        below = [np.interp(self.edges, self.curve.edges, each) for each in self.curve.deviations]
-        return np.diff(np.reshape(below, (-1, len(self.edges))), axis=1)
+        return np.diff(self.curve.at_bounds(self.edges)[1], axis=1)
 
     def marginal(self, of: Sequence[int]) -> tuple[NDArray[np.float64], float]:  # noqa: ARG002
         """See `Told.marginal`."""

@@ -193,9 +193,7 @@ def errors(curve: Curve, numbers: Floats, random: np.random.Generator) -> Floats
     """Return the Wasserstein distance, the errors of random ranges and of quantiles, and the coverage of ranges."""
     held = np.sort(numbers)
     grid = np.linspace(0, 1, 2_001)
-    found = [
-        np.abs(np.interp(grid, curve.edges, curve.below) - np.searchsorted(held, grid, "right") / len(held)).mean()
-    ]
+    found = [np.abs(curve.at(grid, side="right")[0] - np.searchsorted(held, grid, "right") / len(held)).mean()]
     within = []
     for width in (0.1, 0.5):
         missed = []

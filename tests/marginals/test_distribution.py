@@ -31,7 +31,7 @@ def curve_of(probability: NDArray[np.float64]) -> Curve:
 
 def wasserstein(found: Curve, truth: NDArray[np.float64]) -> float:
     grid, true = np.linspace(0, 1, 2_001), curve_of(truth)
-    return float(np.abs(np.interp(grid, found.edges, found.below) - np.interp(grid, true.edges, true.below)).mean())
+    return float(np.abs(found.at(grid)[0] - true.at(grid)[0]).mean())
 
 
 @pytest.mark.parametrize("truth", [BELL, PEAK], ids=["bell", "peak"])
@@ -93,10 +93,16 @@ def test_a_number_that_many_share_is_a_peak_where_it_lies_between_points() -> No
     assert np.sum(np.array(away) < 0.75) >= 7
 
 
+def test_half_of_the_users_at_an_end_are_not_spread_over_a_cell() -> None:
+    truth = 0.4 * BELL / BELL.sum() + 0.6 * (np.arange(129) == 0)
+    assert fitted(counts_of(truth, users=100_000, epsilon=1.0, seed=0), 1.0).curve(0, 1).quantile(0.5) == 0.0
+
+
 def test_a_smooth_distribution_has_no_peaks() -> None:
     for seed in range(5):
         found = fitted(counts_of(BELL, users=100_000, epsilon=2.0, seed=seed), 2.0)
         assert found.points == pytest.approx(POINTS)
+        assert not found.exact.any()
 
 
 def test_the_points_of_a_range_end_with_its_ends() -> None:

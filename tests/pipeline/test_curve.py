@@ -52,3 +52,16 @@ def test_components_give_the_covariance_back() -> None:
     found = components(covariance)
     assert found.T @ found == pytest.approx(covariance.cumsum(axis=0).cumsum(axis=1)[:-1, :-1], abs=1e-2)
     assert components(np.zeros((4, 4))).shape == (0, 3)
+
+
+def test_the_curve_jumps_at_numbers_that_users_share() -> None:
+    """Ten and twenty are shared by 0.3 and 0.2; the rest spreads over cells around 0, 10 and 30."""
+    points, exact = [0.0, 10.0, 10.0, 20.0, 30.0], [False, False, True, True, False]
+    curve = Curve.of(points, [0.1, 0.2, 0.3, 0.2, 0.2], [[0.0, 0.0, 0.02, 0.0]], exact=exact)
+    assert curve.at(np.array([0.0, 10.0, 20.0, 30.0]))[0] == pytest.approx([0.0, 0.1 + 0.2 / 3, 0.6, 1.0])
+    assert curve.at(np.array([10.0, 20.0]), side="right")[0] == pytest.approx([0.4 + 0.2 / 3, 0.8])
+    assert curve.at_bounds(np.array([0.0, 10.0, 30.0]))[0] == pytest.approx([0.0, 0.1 + 0.2 / 3, 1.0])
+    assert curve.share(10, 20) == pytest.approx((0.3 + 0.2 * 2 / 3 + 0.2, 0.0), abs=1e-12)
+    assert curve.share(10, 10) == pytest.approx((0.3, 0.02))
+    assert curve.mean(20, 20) == pytest.approx((20.0, 0.0))
+    assert [curve.quantile(each) for each in (0.2, 0.45, 0.7)] == [10.0, 10.0, 20.0]

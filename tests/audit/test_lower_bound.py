@@ -16,7 +16,7 @@ from stream_ldp.mechanisms import RRLDP, SeededEntropy
 from tests.audit.test_attacks import LOW_NOISE, PERMANENT_ALONE, SURVEY, plan
 
 
-@pytest.mark.parametrize("parameters", [SURVEY, PERMANENT_ALONE, LOW_NOISE])
+@pytest.mark.parametrize("parameters", [SURVEY, PERMANENT_ALONE, pytest.param(LOW_NOISE, marks=pytest.mark.long)])
 @pytest.mark.parametrize("neighbours", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_a_million_reports_come_within_3_percent_of_epsilon(parameters: dict[str, float], neighbours: int) -> None:
     """Over 40 seeds, the bound of two attributes was 0.990 of epsilon, with a deviation of 0.006; the least 0.978."""

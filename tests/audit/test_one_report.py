@@ -24,9 +24,9 @@ EVERY = [
         ("hadamard:size=8,epsilon=1,hash_bits=1", 1.0),
         pytest.param("hadamard:size=100000,epsilon=2,hash_bits=3", 2.0, marks=pytest.mark.long),
         pytest.param("direct:size=8,epsilon=1.5", 1.5, marks=pytest.mark.long),
-        ("direct:size=8,dummies=2,epsilon=1.5", 1.5),
-        ("unary:size=8,epsilon=2", 2.0),
         # Quickly shown in test_oracle_attacks.py and test_oracle_reports.py.
+        pytest.param("direct:size=8,dummies=2,epsilon=1.5", 1.5, marks=pytest.mark.long),
+        pytest.param("unary:size=8,epsilon=2", 2.0, marks=pytest.mark.long),
         pytest.param("set-hadamard:size=4,slots=2,epsilon=1,hash_bits=2", 1.0, marks=pytest.mark.long),
         pytest.param("set-hadamard:size=100000,slots=5,epsilon=2,hash_bits=5", 2.0, marks=pytest.mark.long),
     ],

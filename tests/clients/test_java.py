@@ -51,7 +51,15 @@ def test_the_page_names_every_refusal_of_the_client() -> None:
 
 
 @needs_jdk
-@pytest.mark.parametrize("name", ["record_reports", "sampled", "strings", "places", "pairs", "item_reports"])
+@pytest.mark.parametrize(
+    "name",
+    # What the client reports of every kind, tests/clients/contract holds.
+    [
+        "record_reports",
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("sampled", "strings", "places", "pairs")),
+        "item_reports",
+    ],
+)
 async def test_reports_pass_the_gateway_and_all_of_them_count(name: str) -> None:
     file = vectors(name)[0]["file"]
     collection = parse_collection(json.dumps(file))

@@ -262,7 +262,6 @@ def test_a_collection_is_evaluated_on_a_table_with_a_key_that_varies(people: Pat
         assert wanted | {f"{name}_sd" for name in wanted} <= means
         assert means - wanted - {f"{name}_sd" for name in wanted} <= {"epsilon", "epsilon_lifetime"}
     assert found == results("--seed", 1), "the seed determines every number"
-    assert found != results("--seed", 2)
     rows = [line for line in output(*arguments, *flags, "--seed", 1).splitlines() if line.strip()]
     assert len([line for line in rows if line.strip().startswith(tuple(series))]) == len(found)
 

@@ -106,7 +106,7 @@ def test_the_expected_error_of_means_is_exactly_that_of_the_answers(mean: str) -
     assert score["mse_expected"] == pytest.approx(exact / 40, rel=1e-7)
 
 
-@pytest.mark.parametrize("mean", ["harmony-mean", "mean-est"])
+@pytest.mark.parametrize("mean", [pytest.param("harmony-mean", marks=pytest.mark.long), "mean-est"])
 def test_the_error_of_means_is_the_expected_one(mean: str) -> None:
     """Of 350 repeats of two means, the ratio is 20 % off for 1 seed in 10^3: its deviation is 6 %.
 

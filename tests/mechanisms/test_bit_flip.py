@@ -68,7 +68,7 @@ def loss(kept: int, bits: int, one: tuple[int, ...], other: tuple[int, ...]) -> 
     return found
 
 
-@pytest.mark.parametrize("bits", [1, 2, 3])
+@pytest.mark.parametrize("bits", [1, 2, pytest.param(3, marks=pytest.mark.long)])
 def test_the_ledger_charges_at_least_what_changes_lose_by_enumeration(bits: int) -> None:
     """Two users who change at the same times; the charge is exact while no answer is that to none of the values."""
     collection = collection_of(bits)

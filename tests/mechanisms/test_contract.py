@@ -454,6 +454,8 @@ def test_an_attack_on_records_reaches_near_epsilon(mechanism: Mechanism) -> None
     assert 0.8 * attack.claimed < found.epsilon <= attack.claimed
 
 
+# Their enumeration above is exact; attacks of other randomizers are in tests/audit/test_oracle_attacks.py.
+@pytest.mark.long
 @of_randomizers
 def test_an_attack_on_values_reaches_near_epsilon(randomizer: Randomizer) -> None:
     """Above 80 % of epsilon, and above epsilon with 1 seed in 10^4."""

@@ -37,7 +37,7 @@ def test_on_average_the_counts_are_the_truth() -> None:
     ("oracle", "weights"),
     [
         ("k-rr", "users"),
-        ("k-subset", "variance"),
+        pytest.param("k-subset", "variance", marks=pytest.mark.long),
         ("hadamard", "variance"),
         pytest.param("k-rr", "variance", marks=pytest.mark.long),
         pytest.param("k-subset", "users", marks=pytest.mark.long),

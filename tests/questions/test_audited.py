@@ -41,7 +41,7 @@ def test_answers_that_are_perturbed_again_are_enumerated_for_several_reports(tmp
     assert [each["enumerated"] for each in answer["results"]] == pytest.approx(claimed, abs=1e-9)
 
 
-@pytest.mark.parametrize("buckets", [2, 3])
+@pytest.mark.parametrize("buckets", [2, pytest.param(3, marks=pytest.mark.long)])
 def test_buckets_that_change_are_enumerated_beside_what_the_ledger_charges(tmp_path: Path, buckets: int) -> None:
     """The expected losses are sums over buckets of the loss of their own reports, shared out as it costs most."""
     file = tmp_path / "habits.yaml"

@@ -312,7 +312,7 @@ def test_a_client_written_from_the_specification_alone_reports_as_it_is_asked(
         ({"kind": "gfim", "epsilon": 3, "set_size": 3}, 12),
         pytest.param({"kind": "gfim", "epsilon": 3, "set_size": 3}, 200, marks=pytest.mark.long),
         pytest.param({"kind": "gfim", "epsilon": 3, "set_size": 3, "hash_bits": 1}, 12, marks=pytest.mark.long),
-        ({"kind": "gfim-users", "epsilon": 3, "set_size": 3}, 40),
+        pytest.param({"kind": "gfim-users", "epsilon": 3, "set_size": 3}, 40, marks=pytest.mark.long),
         ({"kind": "ldpminer", "epsilon": 4, "set_size": 3}, 40),
         ({"kind": "svim", "epsilon": 3, "set_size": 3}, 200),
         pytest.param({"kind": "svim", "epsilon": 3}, 40, marks=pytest.mark.long),

@@ -199,7 +199,11 @@ ENUMERATED: dict[str, tuple[dict[str, Any], list[list[Alike]]]] = {
 }
 
 
-@pytest.mark.parametrize("name", ENUMERATED)
+@pytest.mark.parametrize(
+    "name",
+    # One stage of noise is the first of two.
+    [pytest.param(name, marks=pytest.mark.long if name == "rr-ldp" else ()) for name in ENUMERATED],
+)
 def test_rows_cost_what_is_charged_by_enumeration_of_what_leaves(client: ClientProcess, name: str) -> None:
     mechanism, words = ENUMERATED[name]
     attributes = SURVEY["attributes"][: 1 if name == "rr-ldp with two stages" else 2]

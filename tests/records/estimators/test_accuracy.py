@@ -175,7 +175,7 @@ def distance(
         (2, 0.5, "certificate", {"em": 0.02, "lasso": 0.09, "lremh": 0.03}),
         pytest.param(5, 0.5, "paper", {"em": 0.05, "lasso": 0.23, "lremh": 0.09}, marks=pytest.mark.long),
         (5, 0.5, "certificate", {"em": 0.05, "lasso": 0.23, "lremh": 0.09}),
-        (5, 0.1, "paper", {"em": 0.012}),
+        pytest.param(5, 0.1, "paper", {"em": 0.012}, marks=pytest.mark.long),
         (5, 0.1, "certificate", {"em": 0.012}),
     ],
 )

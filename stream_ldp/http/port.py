@@ -320,6 +320,11 @@ class _Connection(socket.socket):
         self._give_back()
         super().close()
 
+    def detach(self) -> int:
+        # uvloop closes the descriptor itself, and detaches the socket from it.
+        self._give_back()
+        return super().detach()
+
     def _give_back(self) -> None:
         if self._quota is not None:
             self._quota.give_back(self.network)

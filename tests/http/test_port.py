@@ -299,6 +299,30 @@ async def test_a_client_that_does_not_read_its_answer_is_let_go(monkeypatch: pyt
         assert len(await served.ask(served.head())) > LARGE, "one that reads gets it whole"
 
 
+def test_connections_are_given_back_on_uvloop_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def ask() -> None:
+        opened = Opened(small)
+        async with opened as served:
+            async with served.connection() as (reader, writer):
+                writer.write(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+                assert (await reader.read(99)).startswith(b"HTTP/1.1 200 ")
+            await opened.port_is_free()
+
+    async def do_not_read() -> None:
+        opened = Opened(large)
+        async with opened as served, served.connection() as (_, writer):
+            writer.transport.pause_reading()  # type: ignore[attr-defined]
+            writer.write(served.head())
+            await opened.counts(Incident.UNREAD)
+            await opened.port_is_free()
+
+    uvloop = pytest.importorskip("uvloop", reason="it is not on every system")
+    monkeypatch.setattr(port, "WRITE_SECONDS", 0.2)
+    for work in (ask(), do_not_read()):
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(work)
+
+
 async def test_an_error_of_a_handler_is_a_500_that_is_counted_and_logged_without_what_was_asked(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -20,7 +20,7 @@ from stream_ldp.cli import main
 from stream_ldp.collection import Part, Topics
 from stream_ldp.collection.records import CollectionOfRecords
 from stream_ldp.errors import DataError
-from stream_ldp.evaluation.trial import Evaluation, Measured
+from stream_ldp.evaluation.trial import Evaluation, Measured, Metric
 from stream_ldp.kinds import KINDS
 from stream_ldp.ledger.reports import answers_shown, tag_of
 from stream_ldp.mechanisms import RESOLUTION, AnswerCost
@@ -335,7 +335,7 @@ COIN = Kind(
     published=published,
     leverages=leverages,
     totals=lambda _, tosses: {("heads", ("", ("heads",))): float(np.sum(tosses))},
-    evaluation=Evaluation(measure=measure, predicts={"error": "the error of the share of heads"}),
+    evaluation=Evaluation(measure=measure, predicts={"error": Metric("the error of the share of heads")}),
 )
 
 if __name__ == "__main__":

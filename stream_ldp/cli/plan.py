@@ -90,6 +90,14 @@ def plan(
             dir_okay=False,
         ),
     ] = None,
+    wanted: Annotated[
+        float | None,
+        typer.Option(
+            help="Error between 0 and 1 for which to find the number of users that it takes, by the metric that is "
+            "named first; of rankings, a quality.",
+            show_default=False,
+        ),
+    ] = None,
     missing: Annotated[
         Missing,
         typer.Option(help="What becomes of rows of --data that lack a value: refuse them, or skip and count them."),
@@ -105,11 +113,14 @@ def plan(
     both spend for both. Nothing that runs changes by itself.
 
     With --data, the errors are what `evaluate` measures: users who are drawn from the table report, and are solved
-    for. So they answer how many users it takes, a number that `evaluate --wanted` searches for. Unless --users says
-    more, up to 100,000 are drawn.
+    for. Unless --users says more, up to 100,000 are drawn. Without it, they are those of users who are assumed, and
+    the plan says what it assumes. With --wanted, these errors answer how many users it takes; `evaluate --wanted`
+    searches for that by more trials.
 
     With --json, `meaning` is the text behind the fingerprint, from which clients in other languages make reports.
     """
+    if wanted is not None and not 0.0 < wanted < 1.0:
+        fail("--wanted is an error, or a quality, between 0 and 1", code=2)
     (collection,) = load_collections([file]).values()
     kind = kind_of(collection)
     if lifetime is not None or per_report is not None:
@@ -134,7 +145,7 @@ def plan(
         populations = reports or [each for each in POPULATIONS if each <= _MOST_DRAWN]
     planned = kind.plan(collection, populations=populations)
     load_solver(collection)
-    expected = predicted(collection, kind, users=populations, population=known)
+    expected = predicted(collection, kind, users=populations, population=known, wanted=wanted)
     times, leverages = solve_times(collection, populations=populations), kind.leverages(collection)
     readers = published_plans(collection, kind.published, populations=populations)
     turns = None if collection.rotate is None else turn_plan(collection, w_event_of(collection))
@@ -146,6 +157,7 @@ def plan(
         measured = {
             "meaning": collection.meaning,
             "predicted": [each._asdict() for each in expected.errors],
+            "users_for": [each._asdict() for each in expected.users_for],
             "alternatives": [asdict(each) for each in expected.alternatives],
             "solves": [asdict(time) for time in times],
             "too_slow": list(too_slow(collection, times)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -97,9 +98,9 @@ def clipped(number: float, *, least: float, largest: float, clip: bool, attribut
     clip: whether a number beyond the range is taken for the nearest in it.
 
     Raises:
-        DataError: it is NaN, or beyond the range without `clip`. The message never repeats it.
+        DataError: it is beyond the range without `clip`. The message never repeats it.
     """
-    if clip and not math.isnan(number):
+    if clip:
         number = min(max(number, least), largest)
     if not least <= number <= largest:
         raise DataError(
@@ -162,12 +163,12 @@ def number_of(text: str, *, attribute: str) -> float:
     """Read a number.
 
     Raises:
-        DataError: the text is none. The message never repeats it.
+        DataError: the text is none, or NaN. The message never repeats it.
     """
-    try:
-        return float(text)
-    except ValueError:
-        raise DataError(f"attribute {attribute!r}: the given value is not a number") from None
+    with contextlib.suppress(ValueError):
+        if not math.isnan(number := float(text)):
+            return number
+    raise DataError(f"attribute {attribute!r}: the given value is not a number")
 
 
 def text_of(value: Any, *, what: str) -> str | None:

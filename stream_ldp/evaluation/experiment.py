@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stream_ldp.evaluation.trial import Measure, Measured
     from stream_ldp.evaluation.users_needed import Needed
 
-#: The metric whose fall with the number of users can be searched for a wanted one.
+#: The metric by which mechanisms are compared: how far a distribution is from the truth.
 DISTANCE = "avd"
 
 #: Share of the records on which classifiers are tested that learn from synthetic ones; no user has one of these.
@@ -102,14 +102,19 @@ class Experiment:
             )
             yield [found._replace(series=self.group(found.series)) for found in self.measure(trial)]
 
-    def users_needed(self, series: str, *, wanted: float, repeats: int, seed: int) -> Needed | None:
-        """Find the number of users with which the mean distance of a series is as wanted; None beyond MAX_USERS."""
+    def users_needed(
+        self, series: str, metric: str, *, best: float, wanted: float, repeats: int, seed: int
+    ) -> Needed | None:
+        """Find the number of users with which the mean metric of a series is as wanted; None beyond MAX_USERS.
+
+        best: its value where nothing is missed.
+        """
 
         def distance(users: int, count: int, step: int) -> Distance:
             found = scores(self.repeats(count, seed=seed + step, users=users))[series].metrics
-            return Distance(float(found[DISTANCE]), float(found[f"{DISTANCE}_sd"]))
+            return Distance(abs(best - float(found[metric])), float(found[f"{metric}_sd"]))
 
-        return users_needed(wanted, users=self.users, repeats=repeats, measure=distance)
+        return users_needed(abs(best - wanted), users=self.users, repeats=repeats, measure=distance)
 
 
 def scores(repeats: Iterable[Sequence[Measured]]) -> dict[str, Score]:

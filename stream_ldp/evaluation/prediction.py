@@ -7,7 +7,7 @@ measured, as `stream-ldp evaluate` does: on users of a table, or on users of the
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,13 +19,14 @@ from stream_ldp.steps import steps
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from stream_ldp.evaluation.trial import Evaluation
+    from stream_ldp.evaluation.experiment import Score
+    from stream_ldp.evaluation.trial import Evaluation, Measured
 
-#: Fewest and most repeats, and about the users of all of them. The distance of a few cells varies by a half from
-#: window to window, so that the mean of 24 is known to a tenth.
-_FEWEST, _MOST, _USERS = 3, 24, 300_000
-#: Metrics that fall as the number of users, and not as its root.
-_SQUARES = ("mse",)
+#: Fewest and most repeats, about the most users of all of them, and the relative standard error of an error that is
+#: enough. The distance of a few cells varies by a third from window to window: a dozen repeats are enough.
+_FEWEST, _MOST, _USERS, _PRECISION = 4, 30, 400_000, 0.1
+#: Part of the best quality that is precise enough of one below it.
+_PART = 0.3
 #: Share of an assumed user's attributes that follow what is common to them, where pairs are about so far from
 #: independent.
 _DEPENDENT, _SO_FAR = 0.5, 0.15
@@ -54,14 +55,15 @@ def predictions(
 
     users: numbers of reports in a window, or of users in an epoch.
     population: users as the collection encodes them, from whom those who report are drawn, with replacement only if
-        there are fewer; None for users whom the kind assumes. No others are drawn than `Assumed` has: beyond, errors
-        fall with the root of the number, as they do where reports decide.
+        there are fewer; None for users whom the kind assumes. No others are drawn than `Assumed` has: beyond, a
+        metric falls as `Metric` says, or is left out.
 
     Returns:
         None of a collection that the kind cannot assume users for.
     """
     alone, worth = evaluation.once(collection)
     like: Mapping[str, Sequence[str]] = {}
+    hidden: set[str] = set()
     most = math.inf
     if population is None:
         assumed = None if evaluation.assumed is None else evaluation.assumed(alone)
@@ -69,6 +71,7 @@ def predictions(
             return []
         alone, like, population = assumed
         most = len(population)
+        hidden = {name for name, metric in evaluation.predicts.items() if metric.needs_table}
     known: dict[int, list[tuple[str, dict[str, float]]]] = {}
     found = []
     for number in users:
@@ -76,9 +79,14 @@ def predictions(
         count = round(min(wanted, most))
         if count not in known:
             known[count] = _measured(alone, evaluation, population, users=count)
-        scale = math.sqrt(count / wanted) if wanted > most else 1.0
+        times = wanted / count if wanted > most else 1.0
         for series, metrics in known[count]:
-            scaled = {name: scale ** (2 if name in _SQUARES else 1) * value for name, value in metrics.items()}
+            scaled = {
+                name: value / times ** (falls or 0.0)
+                for name, value in metrics.items()
+                for falls in [evaluation.predicts[name].falls]
+                if (times == 1.0 or falls is not None) and name not in hidden
+            }
             found += [Prediction(each, number, scaled) for each in like.get(series, (series,))]
     return found
 
@@ -95,12 +103,38 @@ def _measured(
         taken=evaluation.taken,
     )
     repeats = min(max(_FEWEST, _USERS // users), _MOST)
-    what = f"samples of {quantity(users, 'user')}"
-    measured = steps(experiment.repeats(repeats, seed=0), what, total=repeats)
-    return [
-        (series, {name: float(score.metrics[name]) for name in evaluation.predicts if name in score.metrics})
-        for series, score in scores(measured).items()
-    ]
+    measured: list[list[Measured]] = []
+    for repeat in steps(experiment.repeats(repeats, seed=0), f"samples of {quantity(users, 'user')}", total=repeats):
+        measured.append(repeat)
+        if len(measured) >= _FEWEST and _is_enough(scores(measured).values(), evaluation):
+            break
+    return [(series, _known(score, evaluation)) for series, score in scores(measured).items()]
+
+
+def _known(score: Score, evaluation: Evaluation, *, ending: str = "") -> dict[str, float]:
+    """Return the metrics that are predicted, each by its formula where there is one.
+
+    ending: `_sd` for the standard deviations over the repeats.
+    """
+    return {
+        name: float(score.metrics[f"{metric.by if metric.by in score.metrics else name}{ending}"])
+        for name, metric in evaluation.predicts.items()
+        if name in score.metrics
+    }
+
+
+def _is_enough(found: Iterable[Score], evaluation: Evaluation) -> bool:
+    """Decide whether the metrics that assumed users show are precise; squares are in terms of their roots."""
+    return all(
+        deviation / math.sqrt(score.repeats)
+        <= _PRECISION * max(2.0 * (metric.falls or 0.5) * abs(value), _PART * metric.best)
+        for score in found
+        for (name, value), deviation in zip(
+            _known(score, evaluation).items(), _known(score, evaluation, ending="_sd").values(), strict=True
+        )
+        for metric in [evaluation.predicts[name]]
+        if not metric.needs_table and (metric.best or metric.falls is not None)
+    )
 
 
 def assumed_records(

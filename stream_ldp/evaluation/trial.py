@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -64,6 +64,30 @@ class KnownTable(Protocol):
         ...
 
 
+class Metric(NamedTuple):
+    """What a plan needs of a metric that it predicts.
+
+    words: what it is.
+    falls: the power of the number of users with which it falls where the noise of reports decides; below 0 of one
+        that rises, and None where no power is known.
+    best: its value where nothing is missed: 0 of an error.
+    by: what is measured in place of it where a series has that: its expectation by a formula that holds for any
+        users, which needs no repeats.
+    needs_table: whether it depends so much on what users hold that it is not predicted of assumed ones.
+    """
+
+    words: str
+    falls: float | None = 0.5
+    best: float = 0.0
+    by: str = ""
+    needs_table: bool = False
+
+
+def quality(words: str) -> Metric:
+    """Describe a metric that is 1 where nothing is missed."""
+    return Metric(words, falls=None, best=1.0)
+
+
 class Assumed(NamedTuple):
     """The users whom a plan assumes where no table is known.
 
@@ -109,7 +133,8 @@ class Evaluation:
     asked: lets the users of a trial report, and returns a function that asks about a series, or about all that
         synthetic records are made of; None if there are none.
     predicting: fills in what a document leaves to the attribute that is predicted from synthetic records.
-    predicts: the metrics that plans predict, by their names, in words.
+    predicts: the metrics that plans predict, by their names; the first that a series has is the one for which a
+        number of users is searched for.
     once: makes a collection whose users all report once, and says how many reports of the given one say as much as
         one of theirs.
     assumed: draws the users whom plans assume, or returns None where they cannot be solved for; None where plans have
@@ -124,7 +149,12 @@ class Evaluation:
     windows: Callable[..., Iterator[Measured]] | None = None
     asked: Callable[[Trial[Any]], Callable[[Any], Any]] | None = None
     predicting: Callable[[dict[str, Any], str], None] = predict_nothing
-    predicts: Mapping[str, str]
+    predicts: Mapping[str, Metric]
     once: Callable[[Any], tuple[Any, float]] = once
     assumed: Callable[[Any], Assumed | None] | None = None
     assumes: str = ""
+
+
+def first_metric(evaluation: Evaluation, metrics: Iterable[str]) -> str | None:
+    """Return the metric of a series for which a number of users is searched for; None if it has none."""
+    return next((name for name in evaluation.predicts if name in metrics), None)

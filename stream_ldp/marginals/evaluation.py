@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from stream_ldp.evaluation.completion import complete_attributes
-from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured
+from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured, Metric
 from stream_ldp.marginals.answer import Distribution
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.cells import LEVEL, normal_quantile
@@ -39,8 +40,9 @@ def _measure(trial: Trial[SampledCollection]) -> Iterator[Measured]:
 
     mse is the mean squared error of the raw estimates: of the frequencies, or of the means in units in which the
     range is from -1 to 1; mse_expected its expectation by the formulas of the variance, for these users, left out
-    where there is none; avd half the sum of |projected - true| frequencies, or the absolute error of a mean. Each is
-    the mean over the attributes. Where the answers show distributions, see `_of_distribution`.
+    where there is none; avd half the sum of |projected - true| frequencies, or the absolute error of a mean, and
+    avd_expected that of a mean by the formula. Each is the mean over the attributes. Where the answers show
+    distributions, see `_of_distribution`.
     """
     questions, people = trial.collection.questions, _numbered(trial)
     begun = trial.clock()
@@ -66,6 +68,9 @@ def _measure(trial: Trial[SampledCollection]) -> Iterator[Measured]:
         known = [each for each in expected if each is not None]
         if len(known) == len(of):
             metrics["mse_expected"] = float(np.mean(known))
+            if series == "mean":
+                # Of normal errors around 0.
+                metrics["avd_expected"] = float(np.mean(np.sqrt(2.0 / math.pi * np.array(known))))
         yield Measured(series, metrics, seconds)
     begun = trial.clock()
     shown = [
@@ -177,15 +182,21 @@ EVALUATION = Evaluation(
     measure=_measure,
     complete=complete_attributes,
     predicts={
-        "mse": "the mean squared error of a raw frequency, or of a mean, in units in which its range is from -1 to 1",
-        "avd": "the distance of the projected frequencies, or the absolute error of a mean, in these units",
-        "wasserstein": "the mean distance of two distribution functions",
-        "quantile": "the error of a quantile, as a share of the range",
-        "range_tenth": "the error of the share of users in a tenth of the range",
-        "range_half": "the same of half of it",
+        "avd": Metric(
+            "the distance of the projected frequencies, or the absolute error of a mean, in units in which its range "
+            "is from -1 to 1",
+            by="avd_expected",
+        ),
+        "mse": Metric(
+            "the mean squared error of a raw frequency, or of a mean, in these units", falls=1.0, by="mse_expected"
+        ),
+        "wasserstein": Metric("the mean distance of two distribution functions"),
+        "quantile": Metric("the error of a quantile, as a share of the range", needs_table=True),
+        "range_tenth": Metric("the error of the share of users in a tenth of the range"),
+        "range_half": Metric("the same of half of it"),
     },
     assumed=lambda collection: Assumed(
         collection=collection, like={}, population=assumed_table(collection.attributes)
     ),
-    assumes="few values are frequent, and numbers are spread as a bell over their range",
+    assumes="few values are frequent, and numbers are skewed, most of them in the lower half of their range",
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream_ldp.evaluation.experiment import DISTANCE
 from stream_ldp.evaluation.prediction import predictions
+from stream_ldp.evaluation.wanted import users_for
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.plan import Section, errors_in_short
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from stream_ldp.evaluation.prediction import Prediction
+    from stream_ldp.evaluation.wanted import UsersFor
     from stream_ldp.pipeline.kind import Kind
 
 #: Reports in a window for which mechanisms are compared, if the plan has so many.
@@ -61,10 +63,12 @@ class Predicted:
 
     errors: of each series, for each number of users; none where plans have formulas, and no table is known.
     alternatives: the other mechanisms that can have the same epsilon.
+    users_for: of each series, how many users the wanted error takes; none if none is wanted.
     """
 
     errors: tuple[Prediction, ...]
     alternatives: tuple[Compared, ...]
+    users_for: tuple[UsersFor, ...] = ()
 
     def sections(self, kind: Kind[Any, Any, Any], *, table: str | None = None) -> Iterator[Section]:
         """Iterate over the errors, and the other mechanisms; nothing where none are predicted.
@@ -89,13 +93,28 @@ class Predicted:
             ),
             notes=(
                 *self._in_short(),
-                f"As `evaluate` measures them: {'; '.join(f'{name}, {words[name]}' for name in shown)}.",
+                f"As `evaluate` measures them: {'; '.join(f'{name}, {words[name].words}' for name in shown)}.",
                 f"The users are drawn from {table}."
                 if table is not None
                 else f"The users are assumed: {kind.evaluation.assumes}. --data takes a table of yours.",
                 *(each.text() for each in self.alternatives),
             ),
         )
+
+        if self.users_for:
+            yield Section(
+                title="How many users it takes",
+                columns=("of", "metric", "wanted", "users"),
+                rows=tuple(
+                    (
+                        each.series,
+                        each.metric,
+                        f"{each.wanted:g}",
+                        "more than can be predicted" if each.users is None else f"{each.users:,}",
+                    )
+                    for each in self.users_for
+                ),
+            )
 
     def _in_short(self) -> Iterator[str]:
         distances: dict[str, list[tuple[int, float]]] = {}
@@ -109,18 +128,27 @@ class Predicted:
 
 
 def predicted(
-    collection: Any, kind: Kind[Any, Any, Any], *, users: Sequence[int], population: Any = None
+    collection: Any,
+    kind: Kind[Any, Any, Any],
+    *,
+    users: Sequence[int],
+    population: Any = None,
+    wanted: float | None = None,
 ) -> Predicted:
     """Predict the errors of a collection, and compare it with its alternatives.
 
     users: numbers of reports in a window, or of users in an epoch.
     population: see `stream_ldp.evaluation.prediction.predictions`.
+    wanted: the error for which to find a number of users; None for none.
     """
     found = predictions(collection, kind.evaluation, users=users, population=population)
     reports = min(max(users[0], _COMPARED), users[-1])
     return Predicted(
         errors=tuple(found),
         alternatives=tuple(_compared(collection, kind, found, reports=reports, population=population)),
+        users_for=()
+        if wanted is None
+        else tuple(users_for(collection, kind.evaluation, found, wanted=wanted, population=population)),
     )
 
 

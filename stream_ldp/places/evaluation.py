@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.evaluation.trial import Evaluation, Measured
+from stream_ldp.evaluation.prediction import assumed_records
+from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured, Metric
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.places.collection import PlaceCollection
 from stream_ldp.places.questions import CLASS, PLACE, REGION
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from stream_ldp.evaluation.trial import Trial
     from stream_ldp.questions.questions import Table
 
+#: Users whom a plan assumes.
+_ASSUMED = 30_000
 #: Users whose reports are made at once.
 _USERS_AT_ONCE = 2**14
 
@@ -27,7 +30,8 @@ def _measure(trial: Trial[PlaceCollection]) -> Iterator[Measured]:
     """Measure the counts of places, as users report them, and as all would without regions at the least epsilon.
 
     rmse and rmse_projected are the root mean squared errors of the raw and of the projected count of a place.
-    rmse_expected follows from the standard errors of the raw one; without weights.
+    rmse_expected follows from the standard errors of the raw one; without weights. avd is the distance of the
+    projected counts, as shares of the users.
     """
     yield _measured("places", trial.collection, trial.people, trial)
     everyone = trial.people.copy()
@@ -64,13 +68,35 @@ def _measured(series: str, collection: PlaceCollection, people: Table, trial: Tr
         "rmse_expected": counts.standard_error,
         "rmse_projected": counts.projected - truth,
     }
-    return Measured(series, {name: float(np.sqrt((each**2).mean())) for name, each in errors.items()}, seconds)
+    metrics = {name: float(np.sqrt((each**2).mean())) for name, each in errors.items()}
+    metrics["avd"] = float(np.abs(counts.projected - truth).sum()) / (2 * max(len(people), 1))
+    return Measured(series, metrics, seconds)
+
+
+def _assumed(collection: PlaceCollection) -> Assumed:
+    """Draw users in places of unequal frequency, each of whom chooses one of the regions around, and any epsilon."""
+    rng, regions = np.random.default_rng(1), collection.tree.regions
+    places = len(collection.tree.places)
+    population = np.empty(_ASSUMED, dtype=[(PLACE, "<i8"), (REGION, "<i8"), (CLASS, "<i8")])
+    population[PLACE] = rng.permutation(places)[assumed_records((places,), _ASSUMED, seed=1)[:, 0]]
+    # The deepest region around the place that is not below a depth; those around a region come before it.
+    depth = rng.integers(1 + max(region.depth for region in regions), size=_ASSUMED)
+    population[REGION] = 0
+    for number, region in enumerate(regions):
+        inside = (population[PLACE] >= region.first) & (population[PLACE] < region.end)
+        population[REGION][inside & (depth >= region.depth)] = number
+    population[CLASS] = rng.integers(len(collection.mechanism_spec.epsilon), size=_ASSUMED)
+    return Assumed(collection=collection, like={}, population=population)
 
 
 EVALUATION = Evaluation(
     measure=_measure,
     predicts={
-        "rmse": "the root mean square of the error of a raw count",
-        "rmse_projected": "that of a projected one",
+        "avd": Metric("the distance of the projected counts as shares, half the sum of their errors"),
+        "rmse": Metric("the root mean square of the error of a raw count", falls=-0.5),
+        "rmse_projected": Metric("that of a projected one", falls=-0.5),
     },
+    assumed=_assumed,
+    assumes="few places are frequent, and each region around a place, and each epsilon, is chosen as often as any "
+    "other",
 )

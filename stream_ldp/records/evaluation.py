@@ -11,7 +11,7 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.evaluation.completion import complete_estimates
 from stream_ldp.evaluation.distance import average_variation_distance, coverage, joint_metrics, joint_of
 from stream_ldp.evaluation.prediction import assumed_records
-from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured
+from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured, Metric
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.newest_finals import kept_finals, period_ms_of
 from stream_ldp.pipeline.solve_time import MAX_VALUES
@@ -219,8 +219,8 @@ def _joint(collection: Any, spec: Any, people: Any) -> NDArray[np.float64]:
 
 #: Of joint distributions, what plans predict.
 JOINT_ERRORS = {
-    "avd": "the distance from the users who report, half the sum of the errors of all cells",
-    "rmse": "the root mean square of the error of a cell",
+    "avd": Metric("the distance from the users who report, half the sum of the errors of all cells"),
+    "rmse": Metric("the root mean square of the error of a cell"),
 }
 #: Who they are whom plans of joint distributions assume.
 DEPENDENT_USERS = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stream_ldp.evaluation.completion import ordered
-from stream_ldp.evaluation.trial import Evaluation, Measured
+from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured, Metric, quality
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sets.epoch import run_phases
 from stream_ldp.sets.frequent_itemsets import frequent_itemsets
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from stream_ldp.evaluation.trial import KnownTable, Trial
     from stream_ldp.sets.collection import ItemCollection, Itemsets
     from stream_ldp.sets.phases import RankingEstimate
+
+#: Users whom a plan assumes, the share of them whose sets are larger than the stated size, that size where none is
+#: stated, and the power with which the frequencies of items fall.
+_ASSUMED, _LARGER, _USUAL_LARGEST, _EXPONENT = 100_000, 0.1, 12, 1.0
 
 
 def _complete(document: dict[str, Any], table: KnownTable) -> None:
@@ -106,16 +110,52 @@ def itemset_metrics(estimate: RankingEstimate, people: ItemSets, asked: Itemsets
     }
 
 
+def popular_sets(sizes: NDArray[np.int64], rng: np.random.Generator, *, domain: int, exponent: float) -> ItemSets:
+    """Draw sets of so many items of 0 to domain - 1, item i with a probability in proportion to (i + 1)^-exponent."""
+    users = len(sizes)
+    popularity = np.cumsum(np.arange(1, domain + 1) ** -exponent)
+    # A user and an item as one number. Whoever drew an item again draws as many more.
+    complete: list[NDArray[np.int64]] = []
+    held: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+    missing = sizes
+    while missing.any():
+        drawn = np.searchsorted(popularity, rng.random(missing.sum()) * popularity[-1])
+        held = np.sort(np.concatenate((held, np.repeat(np.arange(users), missing) * domain + drawn)))
+        # What np.union1d gives; it takes several times as long by hashing.
+        held = held[np.diff(held, prepend=-1) > 0]
+        owner = held // domain
+        missing = np.where(missing > 0, sizes - np.bincount(owner, minlength=users), 0)
+        waits = missing[owner] > 0
+        complete.append(held[~waits])
+        held = held[waits]
+    keys = np.sort(np.concatenate([*complete, held]))
+    return ItemSets(np.concatenate(([0], np.cumsum(sizes))), keys % domain)
+
+
+def _assumed(collection: ItemCollection) -> Assumed:
+    """Draw users whose sets of popular items are of geometric sizes, one in ten larger than is stated."""
+    domain, largest = collection.items.count, collection.method_spec.known_size or _USUAL_LARGEST
+    rng = np.random.default_rng(1)
+    # Of a geometric distribution from 1, the share (1 - p)^n is above n.
+    sizes = np.minimum(rng.geometric(1.0 - _LARGER ** (1.0 / largest), _ASSUMED), max(domain // 2, 1))
+    sets = popular_sets(sizes.astype(np.int64), rng, domain=domain, exponent=_EXPONENT)
+    items = rng.permutation(domain)[sets.items]
+    return Assumed(collection=collection, like={}, population=ItemSets(sets.offsets, items))
+
+
 EVALUATION = Evaluation(
     measure=_measure,
     complete=_complete,
     item_sets=True,
     taken=ItemSets.take,
     predicts={
-        "ndcg": "the quality of the ranking, at most 1",
-        "f1": "the share of the most frequent that are found",
-        "ncr": "that with more weight to the most frequent",
-        "mse": "the mean squared error of the frequency of an item of the ranking",
-        "mae": "the absolute error of the frequency of an itemset",
+        "ndcg": quality("the quality of the ranking, at most 1"),
+        "f1": quality("the share of the most frequent that are found"),
+        "ncr": quality("that with more weight to the most frequent"),
+        "mse": Metric("the mean squared error of the frequency of an item of the ranking", falls=1.0),
+        "mae": Metric("the absolute error of the frequency of an itemset"),
     },
+    assumed=_assumed,
+    assumes="their sets have geometric sizes, one in ten above `set_size`, or above 12 without it, and the "
+    "frequencies of items fall as one over their rank, as Zipf's law has it",
 )

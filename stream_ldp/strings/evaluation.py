@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_ldp.evaluation.trial import Evaluation, Measured
+from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured, Metric, quality
 from stream_ldp.mechanisms import SeededEntropy, random_words
 from stream_ldp.strings.attribute import END
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 #: Bits of the reports that are made at once: with a byte for each, 16 MiB.
 _BITS_AT_ONCE = 2**24
+#: Users whom a plan assumes, the strings that they have, their letters where there is no alphabet, and the power with
+#: which the frequencies of strings fall.
+_ASSUMED, _STRINGS, _LETTERS, _EXPONENT = 100_000, 2_000, "abcdefghijklmnopqrstuvwxyz", 1.0
 
 
 def _complete(document: dict[str, Any], table: KnownTable) -> None:
@@ -33,7 +36,8 @@ def _complete(document: dict[str, Any], table: KnownTable) -> None:
 def _measure(trial: Trial[StringCollection]) -> Iterator[Measured]:
     """Measure the ranking of all users.
 
-    found is the number of reported strings that are among the k truly most frequent ones. reported is the number of
+    found is the number of reported strings that are among the k truly most frequent ones, and recall the share of
+    these. reported is the number of
     all strings of the ranking, false that of the others, and nobodys that of strings which nobody has; expected is
     the most of these that the ranking says to expect. covered is the share of the reported strings whose true
     frequency is within two standard errors, 1 if there are none.
@@ -63,6 +67,7 @@ def _measure(trial: Trial[StringCollection]) -> Iterator[Measured]:
         expected = float(found.expected_false.max())
     metrics = {
         "found": hits,
+        "recall": hits / max(len(top), 1),
         "reported": len(ranked),
         "false": len(ranked) - hits,
         "nobodys": int((truth == 0).sum()),
@@ -72,11 +77,28 @@ def _measure(trial: Trial[StringCollection]) -> Iterator[Measured]:
     yield Measured("strings", metrics, seconds)
 
 
+def _assumed(collection: StringCollection) -> Assumed:
+    """Draw users of some strings of random letters and lengths, which are of unequal frequency."""
+    rng, length = np.random.default_rng(1), collection.string.length
+    letters = np.array(list(collection.string.alphabet or _LETTERS))
+    # No other strings than these where they are short, and all may be.
+    count = min(_STRINGS, len(letters) ** length)
+    lengths = rng.integers(min(2, length), length + 1, size=count)
+    strings = ["".join(rng.choice(letters, each)) for each in lengths.tolist()]
+    shares = np.arange(1, count + 1) ** -_EXPONENT
+    drawn = rng.choice(count, _ASSUMED, p=shares / shares.sum())
+    population = collection.table([collection.string.encode(each) for each in strings])[drawn]
+    return Assumed(collection=collection, like={}, population=population)
+
+
 EVALUATION = Evaluation(
     measure=_measure,
     complete=_complete,
     predicts={
-        "found": "how many of the most frequent strings are reported",
-        "reported": "how many strings are reported in all",
+        "recall": quality("the share of the most frequent strings that are reported"),
+        "reported": Metric("how many strings are reported in all", falls=None),
     },
+    assumed=_assumed,
+    assumes="they have some of 2,000 strings of all lengths and random letters, whose frequencies fall as one over "
+    "their rank, as Zipf's law has it",
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from stream_ldp.evaluation.completion import complete_estimates
 from stream_ldp.evaluation.prediction import USUAL_DEPENDENCE
-from stream_ldp.evaluation.trial import Assumed, Evaluation
+from stream_ldp.evaluation.trial import Assumed, Evaluation, Metric
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.cells import LEVEL, normal_quantile
 from stream_ldp.pipeline.statistics import ReportSums
@@ -130,8 +130,8 @@ EVALUATION = Evaluation(
     predicting=_ask_with,
     predicts=JOINT_ERRORS
     | {
-        "range_tenth": "the error of the share of users in ranges a tenth as wide as those of the numbers",
-        "range_half": "the same of ranges half as wide",
+        "range_tenth": Metric("the error of the share of users in ranges a tenth as wide as those of the numbers"),
+        "range_half": Metric("the same of ranges half as wide"),
     },
     assumed=_assumed,
     assumes=DEPENDENT_USERS,

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stream_ldp.sets.evaluation import popular_sets
 from stream_ldp.sets.item_sets import ItemSets
 
 
@@ -31,7 +31,7 @@ def zipf_sets(
     """
     rng = np.random.default_rng(seed)
     wanted = np.minimum(rng.geometric(1.0 / mean_size, users), max_size)
-    return filled(wanted, rng, domain=domain, exponent=exponent)
+    return popular_sets(wanted, rng, domain=domain, exponent=exponent)
 
 
 def long_tailed_sets(
@@ -47,29 +47,7 @@ def long_tailed_sets(
     rng = np.random.default_rng(seed)
     shares = np.arange(1, max_size + 1) ** -power
     wanted = 1 + rng.choice(max_size, users, p=shares / shares.sum())
-    return filled(wanted, rng, domain=domain, exponent=exponent)
-
-
-def filled(wanted: NDArray[np.int64], rng: np.random.Generator, *, domain: int, exponent: float) -> ItemSets:
-    """Draw as many items as each user wants."""
-    users = len(wanted)
-    popularity = np.cumsum(np.arange(1, domain + 1) ** -exponent)
-    # A user and an item as one number. Whoever drew an item again draws as many more.
-    complete: list[NDArray[np.int64]] = []
-    held: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-    missing = wanted
-    while missing.any():
-        drawn = np.searchsorted(popularity, rng.random(missing.sum()) * popularity[-1])
-        held = np.sort(np.concatenate((held, np.repeat(np.arange(users), missing) * domain + drawn)))
-        # What np.union1d gives; it takes several times as long by hashing.
-        held = held[np.diff(held, prepend=-1) > 0]
-        owner = held // domain
-        missing = np.where(missing > 0, wanted - np.bincount(owner, minlength=users), 0)
-        waits = missing[owner] > 0
-        complete.append(held[~waits])
-        held = held[waits]
-    keys = np.sort(np.concatenate(complete))
-    return ItemSets(np.concatenate(([0], np.cumsum(wanted))), keys % domain)
+    return popular_sets(wanted, rng, domain=domain, exponent=exponent)
 
 
 def write(sets: ItemSets, path: Path) -> None:

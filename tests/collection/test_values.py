@@ -91,7 +91,7 @@ def test_bins_that_are_none_are_located(attribute: str, problem: str) -> None:
     [
         ("old", "the given value is not a number"),
         ("-1", "the given number is not from 0 to 65"),
-        ("nan", "the given number is not from 0 to 65"),
+        ("nan", "the given value is not a number"),
         (70, "the given number is not from 0 to 65"),
     ],
 )

@@ -94,7 +94,7 @@ def test_series_are_scored_by_their_group() -> None:
 
 def test_the_users_that_a_distance_takes_are_found() -> None:
     """The mean of |x| / sqrt(n) of normal x is 0.1 with 64 users. Seeded."""
-    found = experiment().users_needed("mean", wanted=0.1, repeats=100, seed=1)
+    found = experiment().users_needed("mean", "avd", best=0.0, wanted=0.1, repeats=100, seed=1)
     assert found is not None
     assert abs(found.users - 64) < 4 * max(found.error, 2)
 

@@ -18,6 +18,7 @@ from stream_ldp.records.evaluation import EVALUATION
 from stream_ldp.records.series import EstimateSpec
 from stream_ldp.records.solve import solve
 from tests.records.examples import TOWNS_TEXT
+from tests.toy import COIN, Coins
 
 SURVEY = """
 collection: survey
@@ -86,7 +87,7 @@ def test_only_one_of_the_estimates_that_are_alike_is_measured_and_all_have_its_e
 def test_errors_of_more_users_than_are_drawn_fall_with_the_root_and_their_squares_with_the_number() -> None:
     text = "{collection: c, window: {size: 60s}, mechanism: {kind: sampled, epsilon: 2}, attributes: [ATTRIBUTE]}"
     collection = parse_collection(text.replace("ATTRIBUTE", "{name: a, values: [x, y, z]}"))
-    few, many = predictions(collection, kind_of(collection).evaluation, users=[30_000, 3_000_000])
+    few, many = predictions(collection, kind_of(collection).evaluation, users=[100_000, 10_000_000])
     assert many.metrics["avd"] == pytest.approx(few.metrics["avd"] / 10)
     assert many.metrics["mse"] == pytest.approx(few.metrics["mse"] / 100)
 
@@ -100,11 +101,29 @@ def test_the_errors_of_a_table_are_those_of_its_users() -> None:
     assert predictions(collection, EVALUATION, users=[2_000]) == [assumed]
 
 
-def test_a_kind_that_assumes_no_users_predicts_nothing_without_a_table() -> None:
+def test_a_kind_that_assumes_no_users_predicts_nothing_without_a_table(coins: Coins) -> None:
+    assert predictions(coins, COIN.evaluation, users=[100]) == []
+
+
+def test_a_ranking_is_not_predicted_beyond_the_users_who_are_drawn() -> None:
+    """No power of the number of users is known with which its quality rises; that of the error is."""
     collection = parse_collection(
-        "{collection: c, window: {size: 60s}, mechanism: {kind: strings, epsilon: 4}, string: {name: s, length: 2}}"
+        "{collection: c, window: {size: 60s}, items: {size: 16}, "
+        "mechanism: {kind: svim, epsilon: 4, k: 2, set_size: 2}}"
     )
-    assert predictions(collection, kind_of(collection).evaluation, users=[100]) == []
+    few, many = predictions(collection, kind_of(collection).evaluation, users=[100_000, 10_000_000])
+    assert many.metrics.keys() == {"mse"}
+    assert few.metrics.keys() == {"ndcg", "f1", "mse"}
+    assert many.metrics["mse"] == pytest.approx(few.metrics["mse"] / 100)
+
+
+def test_the_error_of_a_mean_is_predicted_by_its_formula_and_no_quantile_of_assumed_users() -> None:
+    """Of a normal error, the mean of its size is sqrt(2 / pi) of its root mean square, with no chance in either."""
+    text = "{collection: c, window: {size: 60s}, mechanism: {kind: sampled, epsilon: 2}, attributes: [ATTRIBUTE]}"
+    collection = parse_collection(text.replace("ATTRIBUTE", "{name: a, range: [0, 8]}"))
+    mean, distribution = predictions(collection, kind_of(collection).evaluation, users=[500])
+    assert mean.metrics["avd"] == pytest.approx(math.sqrt(2 / math.pi * mean.metrics["mse"]), rel=0.001)
+    assert distribution.metrics.keys() == {"wasserstein", "range_tenth", "range_half"}
 
 
 @pytest.mark.parametrize(("dependence", "least", "most"), [(0.02, 0.01, 0.04), (0.15, 0.1, 0.2)])

@@ -162,7 +162,7 @@ attributes:
         held=({"diet": "meat", "age": 30}, {"diet": "plants", "age": 60}),
         refused={
             "attribute 'diet': the given value is not one of meat, fish, plants": {"diet": "hidden", "age": 1},
-            "attribute 'age': the given number is not from 0 to 100": {"diet": "fish", "age": "nan"},
+            "attribute 'age': the given value is not a number": {"diet": "fish", "age": "nan"},
         },
         cost=4.0,
         truth=_shares("marginals", ["meat"], ["plants"], group="diet") | {("marginals", ("age", ("mean",))): 40.0},

@@ -54,7 +54,7 @@ def test_any_text_can_be_reported() -> None:
         (STRICT, "121", "attribute 'age': the given number is not from 0 to 120"),
         (STRICT, "-0.5", "attribute 'age': the given number is not from 0 to 120"),
         (STRICT, "inf", "attribute 'age': the given number is not from 0 to 120"),
-        (AGE, "nan", "attribute 'age': the given number is not from 0 to 120"),
+        (AGE, "nan", "attribute 'age': the given value is not a number"),
         (AGE, "", "attribute 'age': the value is missing"),
         (AGE, "old", "attribute 'age': the given value is not a number"),
         (SITE, "", "attribute 'site': the value is missing"),

@@ -17,7 +17,8 @@ from stream_ldp.cli.evaluate.results import Result, echo_results, show_results
 from stream_ldp.cli.failure import fail
 from stream_ldp.collection.located import read_text, suggestion
 from stream_ldp.collection.records import Missing
-from stream_ldp.evaluation.experiment import APART, DISTANCE, Experiment, scores
+from stream_ldp.evaluation.experiment import APART, Experiment, scores
+from stream_ldp.evaluation.trial import first_metric
 from stream_ldp.kinds import kind_of, load_solver, synthetic_of
 from stream_ldp.pipeline.window_evaluation import measure_windows
 from stream_ldp.quantity import quantity
@@ -142,8 +143,8 @@ def evaluate(
     wanted: Annotated[
         float | None,
         typer.Option(
-            metavar="DISTANCE",
-            help="Mean distance (avd) for which to find the number of users that it takes. Not with --windows.",
+            help="Mean distance (avd), or of other kinds what `plan` names first, for which to find the number of "
+            "users that it takes. Not with --windows.",
             show_default=False,
         ),
     ] = None,
@@ -185,7 +186,7 @@ def evaluate(
     if time_column is not None and (returning, drift_by) != (None, None):
         fail("--time says who the users of each window are: leave out --returning and --drift-by", code=2)
     if wanted is not None and (windows is not None or not 0.0 < wanted < 1.0):
-        fail("--wanted is a distance between 0 and 1, of one window", code=2)
+        fail("--wanted is a distance, or a quality, between 0 and 1, of one window", code=2)
     if label is not None and windows is not None:
         fail("--label measures the synthetic records of one window: leave --windows out", code=2)
     table = TableFile(data, missing=missing)
@@ -323,9 +324,12 @@ def _results(varied: dict[str, Any], experiment: Experiment, done: Sequence[list
 
 
 def _searched(result: Result, experiment: Experiment, *, wanted: float, repeats: int, seed: int) -> Result:
-    if DISTANCE not in result.score.metrics:
-        fail(f"--wanted is a mean distance, {DISTANCE}, which {result.series} does not have: leave it out", code=2)
-    needed = experiment.users_needed(result.series, wanted=wanted, repeats=repeats, seed=seed)
+    evaluation = kind_of(experiment.collection).evaluation
+    metric = first_metric(evaluation, result.score.metrics)
+    if metric is None:
+        fail(f"--wanted is {' or '.join(evaluation.predicts)}, which {result.series} does not have", code=2)
+    best = evaluation.predicts[metric].best
+    needed = experiment.users_needed(result.series, metric, best=best, wanted=wanted, repeats=repeats, seed=seed)
     return replace(result, searched=True, needed=needed)
 
 

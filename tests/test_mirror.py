@@ -87,6 +87,7 @@ SUITES = {
     "benchmarks/test_mechanisms.py": "docs/mechanisms.md",
     "benchmarks/test_papers.py": "docs/papers.md, and the benchmark that makes it",
     "benchmarks/test_pairs.py": "the published mechanisms that docs/mechanisms.md compares pairs with",
+    "benchmarks/test_predicted.py": "the benchmark of what plans predict, and the users that every kind has for it",
     "benchmarks/test_results.py": "the measured results that are kept with the benchmarks",
     "benchmarks/test_slips.py": "what the papers print, by enumeration",
     "benchmarks/test_soak.py": "the memory of the pipeline over many windows",

@@ -115,7 +115,8 @@ few users report under strong noise: it is then shrunk towards the product of it
 The distance is the average variation distance: half the sum of the absolute errors of all values, which is the
 largest error of the probability of any event. The truth is that of the users drawn; all numbers are means of 20
 repeats, with seed 0. `python -m tests.benchmarks.how_many --write` makes this page, by the commands below its plots.
-Take your own table, and add `--wanted 0.05` to find how many users that distance takes.
+Take your own table, and add `--wanted 0.05` to find how many users that distance takes. `stream-ldp plan survey.yaml
+--wanted 0.05` predicts it without a table.
 """
     ]
     for plot, lines in found.items():

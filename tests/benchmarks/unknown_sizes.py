@@ -16,9 +16,10 @@ import numpy as np
 from typer import echo
 
 from stream_ldp.cli.evaluate.known_table import TableFile
+from stream_ldp.sets.evaluation import popular_sets
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods.spec import ASK
-from tests.benchmarks.zipf_sets import filled, long_tailed_sets, zipf_sets
+from tests.benchmarks.zipf_sets import long_tailed_sets, zipf_sets
 from tests.sets.methods.examples import scored
 
 USERS, REPEATS = 50_000, 10
@@ -60,7 +61,7 @@ def populations(paths: list[Path]) -> Iterator[tuple[str, ItemSets, int]]:
         ("50 items", np.full(users, 50), 1_000),
         ("half 2 items, half 40", np.where(rng.random(users) < 0.5, 2, 40), 1_000),
     ):
-        yield name, filled(wanted, rng, domain=domain, exponent=1.0 if domain == 500 else 0.8), 10
+        yield name, popular_sets(wanted, rng, domain=domain, exponent=1.0 if domain == 500 else 0.8), 10
 
 
 def main() -> None:

@@ -68,8 +68,8 @@ def test_repeated_reports_have_the_errors_of_fewer_users() -> None:
     often = once.model_copy(update={"window": once.window.model_copy(update={"reports_per_user": 16.0})})
     effect = once.mechanism.design_effect(reports_per_user=16.0)
     assert effect > 1
-    few = predictions(once, EVALUATION, users=[round(20_000 / effect)])
-    for plain, shared in zip(few, predictions(often, EVALUATION, users=[20_000]), strict=True):
+    few = predictions(once, EVALUATION, users=[round(100_000 / effect)])
+    for plain, shared in zip(few, predictions(often, EVALUATION, users=[100_000]), strict=True):
         assert shared.metrics == pytest.approx(plain.metrics, rel=0.01)
 
 

@@ -37,7 +37,7 @@ def walks(steps: float, *, windows: int = 40, seed: int) -> np.ndarray:
     return np.cumsum(np.random.default_rng(seed).normal(scale=steps, size=(windows, NUMBERS)), axis=0)
 
 
-@pytest.mark.parametrize("steps", [0.0, 0.003, 0.03])
+@pytest.mark.parametrize("steps", [0.0, pytest.param(0.003, marks=pytest.mark.long), 0.03])
 def test_the_error_is_below_that_of_the_window_alone_and_is_covered(steps: float) -> None:
     """30 runs x 30 windows x 6 numbers: 95 % intervals, correlated within a run.
 

@@ -89,7 +89,7 @@ def test_a_string_has_a_past_from_the_window_after_the_one_that_has_found_it() -
     assert [each.raw for each in measured] != [each.alone for each in measured]
 
 
-@pytest.mark.parametrize("returning", [0, 0.5])
+@pytest.mark.parametrize("returning", [pytest.param(0, marks=pytest.mark.long), 0.5])
 def test_found_strings_have_no_selection_bias(
     returning: float,
 ) -> None:

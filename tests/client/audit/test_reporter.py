@@ -167,7 +167,14 @@ async def charges(auditor: Auditor) -> list[str]:
     return [*await auditor.charges(), *await auditor.charges_of_many(), *await auditor.charges_after_a_change()]
 
 
-@pytest.mark.parametrize("text", [with_mechanism(SURVEY, RAPPOR), VISITS, with_mechanism(WORDS, "epsilon: 2")])
+@pytest.mark.parametrize(
+    "text",
+    [
+        with_mechanism(SURVEY, RAPPOR),
+        VISITS,
+        pytest.param(with_mechanism(WORDS, "epsilon: 2"), marks=pytest.mark.long),
+    ],
+)
 async def test_a_ledger_that_charges_too_little_is_found(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,7 +57,8 @@ def test_the_exact_audit_fails_a_biased_sampler(item_collection: Path, monkeypat
 @pytest.mark.parametrize(
     ("twin", "states_it"),
     [
-        (broken.SpendsEpsilonOnEachBit, False),
+        # By itself, tests/cli/test_audit.py shows it.
+        pytest.param(broken.SpendsEpsilonOnEachBit, False, marks=pytest.mark.long),
         # It states what it does, but that is twice what the phase allows.
         (lambda size, epsilon: UnaryResponse(size=size, epsilon=2 * epsilon), True),
     ],

@@ -95,17 +95,19 @@ class Independence(MessagePart):
     )
     may_be_function: bool = Field(
         default=False,
-        description="whether dependence is so strong that an attribute may be a function of the others",
+        description="whether an attribute may be a function of the others: reports show as much, or leave it open",
     )
 
     def __str__(self) -> str:
         """Say what the test shows, in words."""
+        verdict = (
+            "the attributes depend on each other"
+            if self.dependent
+            else "no significant dependence: the attributes may be independent"
+        )
         if self.may_be_function:
-            verdict = "the attributes depend so strongly on each other that one may be a function of the others"
-        elif self.dependent:
-            verdict = "the attributes depend on each other"
-        else:
-            verdict = "no significant dependence: the attributes may be independent"
+            also = "" if self.dependent else "as well "
+            verdict += f", and one may {also}be a function of the others"
         # The test takes 999 samples, so it can say no less.
         return f"{verdict} ({shown_p(self.p_value, least=0.001)})"
 

@@ -97,6 +97,24 @@ def test_a_judgement_has_the_fit_the_dependence_and_the_privacy() -> None:
     assert judged.previous == ()
 
 
+@pytest.mark.parametrize(
+    ("dependent", "said"),
+    [
+        (True, "the attributes depend on each other, and one may be a function of the others (p = 0.42)"),
+        (
+            False,
+            "no significant dependence: the attributes may be independent, and one may as well be a function of the "
+            "others (p = 0.42)",
+        ),
+    ],
+)
+def test_a_test_of_independence_says_that_an_attribute_may_be_a_function(dependent: bool, said: str) -> None:
+    independence = Independence(
+        marginals=((0.6, 0.4), (0.5, 0.5)), statistic=1, p_value=0.42, dependent=dependent, may_be_function=True
+    )
+    assert str(independence) == said
+
+
 def test_a_judgement_has_what_speaks_against_an_estimate() -> None:
     doubtful = estimate_of(
         effective_reports=20_000.4,

@@ -239,7 +239,7 @@ def _independence(problem: Problem) -> Independence:
         degrees_of_freedom=_degrees_of_freedom(sizes),
         p_value=prior.p_value,
         dependent=prior.p_value <= INDEPENDENCE_LEVEL,
-        may_be_function=len(sizes) > 1 and prior.p_value <= INDEPENDENCE_LEVEL and prior.may_be_function,
+        may_be_function=prior.may_be_function,
     )
 
 

@@ -155,12 +155,26 @@ class Prior:
         return tuple(attribute.marginal for attribute in self.basis.attributes)
 
     @property
-    def may_be_function(self) -> bool:
-        """Whether the dependence is so strong that an attribute may be a function of the others.
+    def strongest(self) -> float:
+        """Variance of the coefficients of attributes that are as dependent as they can be."""
+        return _ceiling(max(self.basis.product.shape))
 
-        With a doubtful v of its ceiling, two attributes would be as dependent as they can be.
+    @property
+    def nearly_function(self) -> bool:
+        """Whether the dependence that the reports suggest is so strong that an attribute is nearly a function."""
+        return self.dependence.doubtful_variance > _FUNCTION * self.strongest
+
+    @property
+    def may_be_function(self) -> bool:
+        """Whether an attribute may be a function of the others: the reports show as much, or leave it open.
+
+        Their coefficients have the expected square d_k^2 + e_k, with d_k the posterior's mean and e_k its error.
         """
-        return self.dependence.doubtful_variance > _FUNCTION * _ceiling(max(self.basis.product.shape))
+        if self.p_value <= INDEPENDENCE_LEVEL and self.nearly_function:
+            return True
+        dependent = self.basis.order >= 2
+        squares = self.basis.coefficients(self.expected) ** 2 + self.cautious_errors
+        return bool(dependent.any() and squares[dependent].mean() > _FUNCTION * self.strongest)
 
     @property
     def spread(self) -> FloatArray:

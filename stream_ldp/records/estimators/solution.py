@@ -54,7 +54,7 @@ class Independence:
     degrees_of_freedom: of dependence: the number of cells less one, less those of the marginals.
     p_value: chance of a statistic at least as large if the attributes were independent.
     dependent: whether independence is rejected at the 5 % level.
-    may_be_function: whether dependence is so strong that an attribute may be a function of the others.
+    may_be_function: whether an attribute may be a function of the others: the reports show as much, or leave it open.
     """
 
     marginals: tuple[FloatArray, ...]

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 SEED = 20261124
 
 #: Batches that expand far, by partition: a fetch of aiokafka has all of them.
-BOMBS = 60
+BOMBS = 30
 
-#: Memory, in MB, that they may cost a worker at most. Expanded all at once, they are 1,100.
+#: Memory, in MB, that they may cost a worker at most. Expanded all at once, they are 500.
 COST_MB = 150
 
 

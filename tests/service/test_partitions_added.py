@@ -111,6 +111,8 @@ async def assert_at_work(*workers: WorkerProcess) -> None:
         assert "Traceback" not in worker.log, worker.log
 
 
+# How partitions that are added begin, test_ownership.py shows in memory; tests/kinds/test_on_kafka.py kills a worker.
+@pytest.mark.long
 async def test_no_report_vanishes_if_a_worker_is_killed_while_partitions_are_added(
     deployment: JointDeployment,
 ) -> None:

@@ -304,6 +304,8 @@ async def test_each_kind_of_bad_batch_goes_to_the_dead_letters_with_its_reason_a
         assert again.differences == ()
 
 
+# Of every kind, tests/kinds/test_service.py shows it in memory; on a broker, tests/gateway/test_on_kafka.py does.
+@pytest.mark.long
 async def test_a_batch_that_arrives_twice_counts_once(deployment: JointDeployment) -> None:
     now = time.time_ns() // 1_000_000
     first, second = batches(deployment.collection, [now, now], reports=5, rng=np.random.default_rng(SEED))

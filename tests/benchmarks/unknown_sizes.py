@@ -1,14 +1,14 @@
 """This benchmark measures what it is worth to ask how large sets are: `python -m tests.benchmarks.unknown_sizes
-mushroom.txt.gz connect.txt.gz`, with files of transactions whose items are counted from 1.
+mushroom.txt.gz connect.txt.gz --users 50000 --repeats 10`, with files of transactions whose items are counted from 1.
 
-NDCG of 50,000 users, means over 10 repeats with the same users: without a set size, by gfim-users up to epsilon 2 and
+NDCG of so many users, mean over repeats with the same users: without a set size, by gfim-users up to epsilon 2 and
 by svim as published beyond; by gfim-users which asks a tenth of the users; and by gfim-users with the size that nine
 sets in ten do not exceed. Beside it is the gain of asking, with its standard error. Some minutes.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +22,6 @@ from stream_ldp.sets.methods.spec import ASK
 from tests.benchmarks.zipf_sets import long_tailed_sets, zipf_sets
 from tests.sets.methods.examples import scored
 
-USERS, REPEATS = 50_000, 10
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 
 
@@ -66,15 +65,20 @@ def populations(paths: list[Path]) -> Iterator[tuple[str, ItemSets, int]]:
 
 def main() -> None:
     """Print a row of each population, and their means."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("--users", type=int, default=50_000)
+    parser.add_argument("--repeats", type=int, default=10)
+    options = parser.parse_args()
     echo(f"| sets | {' | '.join(f'epsilon {epsilon:g}' for epsilon in EPSILONS)} |")
     echo("|---|" + "---:|" * len(EPSILONS))
     means = []
-    for name, sets, k in populations(list(map(Path, sys.argv[1:]))):
+    for name, sets, k in populations(options.files):
         cells = []
         for epsilon in EPSILONS:
-            found = ndcg(sets, k=k, epsilon=epsilon, users=USERS, repeats=REPEATS)
+            found = ndcg(sets, k=k, epsilon=epsilon, users=options.users, repeats=options.repeats)
             gain = found[1] - found[0]
-            error = gain.std(ddof=1) / np.sqrt(REPEATS)
+            error = gain.std(ddof=1) / np.sqrt(options.repeats)
             means.append(found.mean(axis=1))
             cells.append(f"{_shown(means[-1])} ({gain.mean():+.2f} ± {error:.2f})")
         echo(f"| {name} | {' | '.join(cells)} |")

@@ -249,7 +249,7 @@ class ItemCollection(Collection):
         method: Method = self.method_spec.method(domain=self.items.count)
         if self.itemsets is not None:
             method = SVSM(
-                items=method,
+                method=method,
                 itemsets=self.itemsets.k,
                 sizes=self.itemsets.sizes,
                 hash_bits=self.method_spec.hash_bits,

@@ -91,9 +91,9 @@ def methods(epsilon: float, *, k: int, domain: int) -> Iterator[tuple[str, Metho
     for kind in ("svim", "gfim-users"):
         items = parse_spec({"kind": kind, "epsilon": epsilon, "k": k}).method(domain=domain)
         if kind == "svim":
-            yield "SVSM as published", AsPublished(items=items, itemsets=k, sizes=SIZES, hash_bits=None)
+            yield "SVSM as published", AsPublished(method=items, itemsets=k, sizes=SIZES, hash_bits=None)
             yield "guesses alone", items
-        yield f"itemsets, {kind}", SVSM(items=items, itemsets=k, sizes=SIZES, hash_bits=None)
+        yield f"itemsets, {kind}", SVSM(method=items, itemsets=k, sizes=SIZES, hash_bits=None)
 
 
 def of_products(items: RankingEstimate, *, k: int) -> RankingEstimate:

@@ -10,6 +10,7 @@ import numpy as np
 
 from stream_ldp.mechanisms import RESOLUTION
 from stream_ldp.sets.methods.oracle_choice import item_oracle, slot_error, value_oracle, variance
+from stream_ldp.sets.methods.wrapped import Wrapped
 from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate, Target, epoch_epsilon
 from stream_ldp.sets.size_classes import class_count, largest_of
 
@@ -40,8 +41,8 @@ class SizedMethod(Method, Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class AskedSize:
+@dataclass(frozen=True)
+class AskedSize(Wrapped[SizedMethod]):
     """A method that learns the set size of each epoch from other users than those whom it asks about items.
 
     The users whose words are below a tenth report the power of two of their set's size, with all of epsilon. Shares
@@ -50,41 +51,13 @@ class AskedSize:
     method: the method for the others, without a set size.
     """
 
-    method: SizedMethod
-
-    @property
-    def name(self) -> str:
-        """The method's kind."""
-        return self.method.name
-
-    @property
-    def domain(self) -> int:
-        """The number of items."""
-        return self.method.domain
-
-    @property
-    def k(self) -> int:
-        """The number of heavy hitters that are wanted."""
-        return self.method.k
-
-    @property
-    def memoising(self) -> None:
-        """None: every report is made afresh."""
-
     @cached_property
     def phases(self) -> tuple[Phase, ...]:
         """The phase about sizes, and the method's phases of the other users."""
         start = round(RESOLUTION * SIZE_PART)
-
-        def moved(word: int) -> int:
-            return start + word * (RESOLUTION - start) // RESOLUTION
-
         return (
             Phase(number=1, asked=Target.SIZE, share=(0, start), epsilon=epoch_epsilon(self.method)),
-            *(
-                replace(phase, number=phase.number + 1, share=(moved(phase.share[0]), moved(phase.share[1])))
-                for phase in self.method.phases
-            ),
+            *(replace(phase, number=phase.number + 1) for phase in self.phases_within(start, RESOLUTION)),
         )
 
     def first(self) -> Inquiry:

@@ -17,15 +17,16 @@ from stream_ldp.sets.methods.combination import as_asked, drawn_together, most_f
 from stream_ldp.sets.methods.oracle_choice import item_oracle, value_oracle
 from stream_ldp.sets.methods.svim import padded, padding_doubted
 from stream_ldp.sets.methods.user_sample import UserSample
-from stream_ldp.sets.phases import Inquiry, Phase, Target, candidates_of, epoch_epsilon, item_phases
+from stream_ldp.sets.methods.wrapped import Wrapped
+from stream_ldp.sets.phases import Inquiry, Method, Phase, Target, candidates_of, epoch_epsilon, item_phases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms import FrequencyOracle, LolohaResponse
-    from stream_ldp.sets.phases import Method, RankingEstimate
+    from stream_ldp.mechanisms import FrequencyOracle
+    from stream_ldp.sets.phases import RankingEstimate
 
 #: Shares of the users who are asked about items, how many candidates they hold, and the itemsets themselves: 40 %,
 #: and of the others one in five and the rest, as the authors' own program has them.
@@ -46,52 +47,31 @@ MAX_ITEMSETS = 2**10
 
 
 @dataclass(frozen=True, kw_only=True)
-class SVSM:
+class SVSM(Wrapped[Method]):
     """Set-value itemset mining (Wang, Li and Jha, 2018, section VI): itemsets are guessed from items, then counted.
 
     A user reports once. Itemsets are guessed by the product of their items' frequencies, which is how many would hold
     them if items were held independently: not of frequencies as shares of 0.9 of the largest, as published, which
     guesses no triple of items that all users hold. The best are shrunk towards what all that were counted suggest.
 
-    items: the method that finds the most frequent items, of the first part of the users.
+    method: the method that finds the most frequent items, of the first part of the users.
     itemsets: number of most frequent itemsets that are wanted.
     sizes: numbers of items of an itemset, ascending, at least 2.
     hash_bits: t of the Hadamard responses about itemsets; None for the oracles of minimum variance.
     """
 
-    items: Method
     itemsets: int
     sizes: tuple[int, ...]
     hash_bits: int | None
 
-    @property
-    def name(self) -> str:
-        """The kind of the method that finds the items."""
-        return self.items.name
-
-    @property
-    def domain(self) -> int:
-        """The number of items."""
-        return self.items.domain
-
-    @property
-    def k(self) -> int:
-        """The number of most frequent items that are wanted."""
-        return self.items.k
-
-    @property
-    def memoising(self) -> LolohaResponse | None:
-        """That of the items' method; itemsets may follow only where it is None."""
-        return self.items.memoising
-
     @cached_property
     def _of_items(self) -> UserSample:
-        return UserSample(self.items, words=round(RESOLUTION * _PARTS[0]))
+        return UserSample(self.method, words=round(RESOLUTION * _PARTS[0]))
 
     @cached_property
     def phases(self) -> tuple[Phase, ...]:
         """The phases of the items, of 40 % of the users, and two about itemsets, of 12 and 48 %."""
-        first, epsilon = item_phases(self.items) + 1, epoch_epsilon(self.items)
+        first, epsilon = item_phases(self.method) + 1, epoch_epsilon(self.method)
         start, middle, _ = (round(RESOLUTION * end) for end in itertools.accumulate(_PARTS))
         return (
             *self._of_items.phases,
@@ -101,7 +81,7 @@ class SVSM:
 
     def first(self) -> Inquiry:
         """Return the inquiry of phase 1, about items."""
-        return self.items.first()
+        return self.method.first()
 
     def oracle(self, inquiry: Inquiry) -> FrequencyOracle:
         """Return the oracle of minimum variance for itemsets, and that of their method for items."""

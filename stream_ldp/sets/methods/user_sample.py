@@ -2,61 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from stream_ldp.mechanisms import RESOLUTION
+from stream_ldp.sets.methods.wrapped import Wrapped
+from stream_ldp.sets.phases import Method
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from stream_ldp.mechanisms import FrequencyOracle, LolohaResponse
-    from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate
+    from stream_ldp.mechanisms import FrequencyOracle
+    from stream_ldp.sets.phases import Inquiry, Phase, RankingEstimate
 
 
 @dataclass(frozen=True)
-class UserSample:
+class UserSample(Wrapped[Method]):
     """A method that asks only the users whose partition word is below a bound, and these as another method does.
 
     Frequencies are shares of the users who report, so that nothing else changes.
 
-    method: the other method.
     words: the bound, from 1 to 2^32. Shares [begin, end) of the method become [begin words / 2^32, end words / 2^32),
         rounded down.
     """
 
-    method: Method
     words: int
-
-    @property
-    def name(self) -> str:
-        """The method's kind."""
-        return self.method.name
-
-    @property
-    def domain(self) -> int:
-        """The number of items."""
-        return self.method.domain
-
-    @property
-    def k(self) -> int:
-        """The number of heavy hitters that are wanted."""
-        return self.method.k
 
     @cached_property
     def phases(self) -> tuple[Phase, ...]:
         """The method's phases, of the sample."""
-        return tuple(
-            replace(phase, share=(self._scaled(phase.share[0]), self._scaled(phase.share[1])))
-            for phase in self.method.phases
-        )
-
-    @property
-    def memoising(self) -> LolohaResponse | None:
-        """That of the method."""
-        return self.method.memoising
+        return self.phases_within(0, self.words)
 
     def first(self) -> Inquiry:
         """Return the method's inquiry of phase 1."""
@@ -71,6 +47,3 @@ class UserSample:
     ) -> tuple[RankingEstimate, Inquiry | None]:
         """Solve as the method does."""
         return self.method.solve(inquiry, sums=sums, reports=reports, before=before)
-
-    def _scaled(self, word: int) -> int:
-        return word * self.words // RESOLUTION

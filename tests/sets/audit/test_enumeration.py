@@ -162,7 +162,7 @@ def test_the_costs_of_phases_that_ask_different_users_are_not_added_up() -> None
             method("svim", domain=1024, k=10, epsilon=1.0, set_size=20), ((1,), (2,), (3,)), marks=pytest.mark.long
         ),
         pytest.param(
-            SVSM(items=build("svim", hash_bits=1), itemsets=3, sizes=(2, 3), hash_bits=1),
+            SVSM(method=build("svim", hash_bits=1), itemsets=3, sizes=(2, 3), hash_bits=1),
             ((1,), (2,), (3,), (4,), (5,)),
         ),
     ],

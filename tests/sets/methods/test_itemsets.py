@@ -19,7 +19,7 @@ from tests.sets.methods.examples import build
 
 
 def asked(kind: str = "svim", *, itemsets: int = 3, sizes: tuple[int, ...] = (2, 3), **options: object) -> SVSM:
-    return SVSM(items=build(kind, **options), itemsets=itemsets, sizes=sizes, hash_bits=None)
+    return SVSM(method=build(kind, **options), itemsets=itemsets, sizes=sizes, hash_bits=None)
 
 
 #: A third of the users hold 0, 1 and 2 together, a third 0 and 3, and the rest 4.
@@ -29,7 +29,7 @@ TOGETHER = ItemSets.of([[0, 1, 2], [0, 3], [4]] * 5_000)
 @pytest.mark.parametrize("kind", ["svim", "gfim", "gfim-users", "ldpminer"])
 def test_a_user_spends_no_more_than_for_items_and_nobody_is_asked_about_both(kind: str) -> None:
     method = asked(kind)
-    assert epoch_epsilon(method) == pytest.approx(epoch_epsilon(method.items))
+    assert epoch_epsilon(method) == pytest.approx(epoch_epsilon(method.method))
     items = item_phases(method)
     assert [phase.sizes for phase in method.phases] == [()] * items + [(2, 3)] * 2
     assert [phase.asked for phase in method.phases[items:]] == [Target.COUNT, Target.ITEM]

@@ -213,6 +213,16 @@ class SourcePartition:
         """True while it reads again what an earlier owner had read: a flush then writes nothing."""
         return self.position < self._news_from
 
+    @property
+    def hurries(self) -> bool:
+        """Whether the next flush would claim the partition, or let windows close: it waits for no later report."""
+        if not self._claimed:
+            return True
+        window, committed_ms = self._collection.window, self._checkpoint.watermark_ms
+        reached = max(self._watermark, self._watermark_if_idle)
+        committed = panes_closed(NEVER if committed_ms is None else committed_ms, window)
+        return not self.replaying and panes_closed(reached, window) > committed
+
     def reads(self, fingerprint: bytes) -> bool:
         """Decide whether batches of a fingerprint can be counted."""
         return fingerprint in self._layouts

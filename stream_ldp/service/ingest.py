@@ -31,7 +31,7 @@ from stream_ldp.kafka.unreadable import faults_of
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.rejection import Reason, Rejected
-from stream_ldp.pipeline.statistics.sending import PATIENCE, flush_seconds
+from stream_ldp.pipeline.statistics.sending import FLUSH_RECORDS, PATIENCE, flush_seconds, look_seconds
 from stream_ldp.service.dead_letters import dead_letter, refused_of
 from stream_ldp.service.joining import Joining
 from stream_ldp.service.ownership import Ownership
@@ -68,8 +68,8 @@ TURN_MS = 1_000
 #: The most records of one turn. Ten times as many kept the event loop busy, and all else on it waiting, for 400 ms.
 MAX_RECORDS = 2_000
 
-#: Seconds before a flush at which reports are fetched for it, unless a partition is behind: what comes sooner would
-#: wait here for the flush, and each turn and fetch takes as long as many reports. Brokers answer within it.
+#: Seconds before a look at which reports are fetched for it, unless a partition is behind: what comes sooner would
+#: wait here for the look, and each turn and fetch takes as long as many reports. Brokers answer within it.
 FETCH_SECONDS = 0.025
 
 #: Most bytes of partials in memory, some milliseconds of work, that are encoded on the event loop.
@@ -171,13 +171,15 @@ class Ingest(Service):
         )
         # That it owns no partition although there are enough for all members of its group; empty if it is not so.
         self._unused = ""
-        self._flush_seconds = flush_seconds(collection.series)
+        self._look_seconds, self._flush_seconds = look_seconds(collection.series), flush_seconds(collection.series)
+        # Records that have been counted since the last flush.
+        self._unflushed = 0
         self._rejections = RejectionLog(collection.name)
         self._outage_seconds = settings.outage_seconds
         self._running = False
         # For so long, the present turn waits for records at most.
         self._waits_seconds = 0.0
-        # Milliseconds in which nothing changes unless a record comes; flushes in a row that had nothing to write.
+        # Milliseconds in which nothing changes unless a record comes; flushes in a row that had no counts to write.
         self._rest_ms, self._unchanged = 0.0, 0
         # At the last look at the topic: the own partitions, and the number of those that other workers own.
         self._looked_at: set[TopicPartition] = set()
@@ -191,7 +193,9 @@ class Ingest(Service):
         # The lag and the places of reading, and when they were last seen to make progress.
         self._seen = 0, 0
         self._progressed_at = clock()
-        self._turned_at = self._listened_at = self._checked_at = self._answered_at = self._flushed_at = clock()
+        self._turned_at = self._listened_at = self._checked_at = self._answered_at = clock()
+        # The last look at whether to flush, and the last flush.
+        self._decided_at = self._flushed_at = clock()
 
     def problems(self) -> list[str]:
         """Say why the ingest is not ready; empty when it is."""
@@ -281,10 +285,10 @@ class Ingest(Service):
 
     @property
     def _wait_ms(self) -> int:
-        """Milliseconds that a turn waits for records at most: a flush must not wait for those that do not come."""
+        """Milliseconds that a turn waits for records at most: a look must not wait for those that do not come."""
         if self._rest_ms > POLL_MS:
             return math.ceil(self._rest_ms)
-        left_ms = round(1_000 * (self._flushed_at + self._flush_seconds - self._clock()))
+        left_ms = round(1_000 * (self._decided_at + self._look_seconds - self._clock()))
         return min(max(1, left_ms), POLL_MS)
 
     async def _process(self, fetched: Mapping[TopicPartition, Sequence[Any]], passed_ms: float) -> None:
@@ -312,9 +316,21 @@ class Ingest(Service):
         flooded = self._waiting_bytes > self._max_waiting_bytes
         if flooded:
             self._note_flood()
-        if flooded or self._clock() >= self._flushed_at + self._flush_seconds:
-            await self._flush()
-            self._rest_ms = self._may_rest_ms()
+        if flooded or self._clock() >= self._decided_at + self._look_seconds:
+            self._decided_at = self._clock()
+            self._ownership.gather(seconds=self._look_seconds - FETCH_SECONDS, period=self._look_seconds)
+            if flooded or self._is_flush_due():
+                await self._flush()
+                self._rest_ms = self._may_rest_ms()
+
+    def _is_flush_due(self) -> bool:
+        """Decide whether to flush now: what comes steadily gathers until somebody can see it."""
+        return (
+            self._unchanged > 0
+            or self._unflushed >= FLUSH_RECORDS
+            or self._clock() >= self._flushed_at + self._flush_seconds - self._look_seconds / 2
+            or any(owned.state.hurries for owned in self._ownership.partitions.values())
+        )
 
     def _may_rest_ms(self) -> float:
         """Return for how many milliseconds nothing is to be written or watched unless a record comes."""
@@ -343,6 +359,7 @@ class Ingest(Service):
             return
         owned = self._ownership.partitions[partition]
         state = owned.state
+        self._unflushed += len(records)
         values = [record.value or b"" for record in records]
         unreadable = {index: Rejected(Reason.UNREADABLE_RECORD, fault) for index, fault in faults_of(records).items()}
         if self._rounds is not None:
@@ -472,8 +489,7 @@ class Ingest(Service):
     async def _flush(self) -> None:
         """Write the changes, in the order that the head of this module explains."""
         self._flushed_at = self._clock()
-        self._ownership.gather(seconds=self._flush_seconds - FETCH_SECONDS, period=self._flush_seconds)
-        self._waiting_bytes = 0
+        self._waiting_bytes = self._unflushed = 0
         partitions = self._ownership.partitions
         changes = {
             partition: changed
@@ -483,7 +499,8 @@ class Ingest(Service):
         if not changes:
             self._unchanged += 1
             return
-        self._unchanged = 0
+        # After a claim, the limits of this worker are committed with the next flush, and hold from then on.
+        self._unchanged = 0 if any(each.records for each in changes.values()) else 1
         # Steps 1 and 2: send partials, what is saved and dead letters, and wait until every one is acknowledged.
         published = await self._encoded(
             [

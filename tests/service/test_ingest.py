@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -185,6 +186,27 @@ async def test_nothing_is_written_before_a_flush_is_due(ingest: Ingest, kafka_in
     for _ in range(2):
         await ingest.turn()
     assert [what for what, _ in memory.done] == ["publish", "commit"], "the claim of the partitions"
+
+
+async def test_what_comes_steadily_is_flushed_once_in_every_and_what_closes_a_window_at_once(
+    ingest: Ingest, kafka_in_memory: MemoryKafka
+) -> None:
+    """Two looks come in an `every` of 0.5 s: nobody would see the flush at the first one."""
+    memory = kafka_in_memory
+    memory.turn_seconds = 0.04
+    flushed: list[tuple[float, bool]] = []
+    closes_ms, closed_ms = closes_at(pane_of(memory.now_ms(), COLLECTION.window), COLLECTION.window), 0
+    while memory.seconds < 1_004.0:
+        for partition in range(2):
+            memory.report(partition=partition)
+        memory.done.clear()
+        await ingest.turn()
+        if "commit" in [what for what, _ in memory.done]:
+            before_ms, closed_ms = closed_ms, memory.committed().watermark_ms or 0
+            flushed.append((memory.seconds, before_ms < closes_ms <= closed_ms))
+    gaps = [(after - before, closes) for (before, _), (after, closes) in pairwise(flushed[2:])]
+    assert min(gap for gap, closes in gaps if not closes) > 0.5
+    assert [gap < 0.35 for gap, closes in gaps if closes] == [True]
 
 
 async def test_a_worker_whose_commit_is_refused_closes_nothing_and_counts_again_from_the_last_commit(

@@ -43,7 +43,7 @@ async def lived(memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch) -> Ingest:
     for _ in range(RECORDS):
         report(memory)
         await turn(worker, memory, seconds=0.08)
-    await turn(worker, memory, seconds=0.3)
+    await turn(worker, memory, seconds=0.6)
     assert memory.committed().position == RECORDS
     assert memory.committed().offset == 0
     assert memory.of_kind("saved")
@@ -74,7 +74,7 @@ async def test_a_worker_that_starts_again_reads_only_what_came_after_the_windows
     assert first >= RECORDS - 6
     assert memory.read == list(range(first, RECORDS))
     report(memory)
-    await turn(worker, memory, seconds=0.3)
+    await turn(worker, memory, seconds=0.6)
     assert counted(memory) == 5 * (RECORDS + 1)
     assert memory.metric("reports_counted_total", collection="survey") == 5 * (RECORDS + 1)
 
@@ -87,7 +87,7 @@ async def test_copies_of_batches_from_before_a_restart_count_once(
     for old in (0, 4, RECORDS - 1):
         memory.write(memory.log[memory.all[0]][old].value)
     report(memory)
-    await turn(worker, memory, seconds=0.3)
+    await turn(worker, memory, seconds=0.6)
     assert counted(memory) == 5 * (RECORDS + 1)
     assert memory.metric("reports_duplicate_total", collection="survey") == 15
 
@@ -101,12 +101,12 @@ async def test_a_third_worker_goes_on_from_what_the_second_left(
         worker = await next_worker(memory, monkeypatch)
         for _ in range(reports):
             report(memory)
-        await turn(worker, memory, seconds=0.3)
+        await turn(worker, memory, seconds=0.6)
     memory.read.clear()
     worker = await next_worker(memory, monkeypatch)
     assert all(offset >= RECORDS for offset in memory.read)
     report(memory)
-    await turn(worker, memory, seconds=0.3)
+    await turn(worker, memory, seconds=0.6)
     assert counted(memory) == 5 * (RECORDS + 10)
 
 
@@ -121,10 +121,10 @@ async def test_every_report_is_counted_or_a_dead_letter_where_workers_have_other
     worker = await next_worker(memory, monkeypatch, max_batches=most)
     for _ in range(4):
         report(memory)
-    await turn(worker, memory, seconds=0.3)
+    await turn(worker, memory, seconds=0.6)
     others = await next_worker(memory, monkeypatch, max_batches=2 * RECORDS)  # It reads those four again.
     report(memory)
-    await turn(others, memory, seconds=0.3)
+    await turn(others, memory, seconds=0.6)
     refused = RECORDS + 4 - max(most, RECORDS)
     assert sum(int(dict(each.headers)["count"]) for each in memory.of_kind("dead letter")) == refused
     assert counted(memory) == 5 * (RECORDS + 5 - refused)
@@ -141,7 +141,7 @@ async def test_where_something_of_what_was_saved_is_missing_all_is_read_again_an
     assert memory.read == list(range(RECORDS))
     assert "survey: what was saved of open windows of partition 0 is not on the log any more" in caplog.text
     report(memory)
-    await turn(worker, memory, seconds=0.3)
+    await turn(worker, memory, seconds=0.6)
     assert counted(memory) == 5 * (RECORDS + 1)
 
 
@@ -162,7 +162,7 @@ async def test_reports_that_were_saved_are_not_lost_when_retention_deletes_them(
     memory.expire(before=3)
     worker = await next_worker(memory, monkeypatch)
     report(memory)
-    await turn(worker, memory, seconds=0.3)
+    await turn(worker, memory, seconds=0.6)
     assert counted(memory) == 5 * (RECORDS + 1)
     assert memory.metric("offsets_lost_total", collection="survey") in (None, 0)
 

@@ -10,13 +10,20 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Series
 
-#: The most and the least seconds between two flushes, by which an answer can be later than its window or its `every`.
-#: Each takes three round trips to the brokers, some 20 ms, in which nothing is counted, and its records are read and
-#: merged: under a light load that is most of what a worker does.
-FLUSH_SECONDS, LEAST_FLUSH_SECONDS = 0.5, 0.25
+#: The most and the least seconds between two looks at what has come, by which a final can be later than its window: a
+#: flush that lets windows close waits for nothing else.
+LOOK_SECONDS, LEAST_FLUSH_SECONDS = 0.5, 0.25
 
-#: Flushes in the shortest `every` of a collection, if that is within these bounds.
-FLUSHES = 4
+#: Looks in the shortest `every` of a collection, if that is within these bounds.
+LOOKS = 4
+
+#: The most seconds between two flushes of what comes steadily, or the shortest `every` if that is less: nobody sees
+#: more of them. Each takes three round trips to the brokers, some 20 ms, in which nothing is counted. Its records are
+#: read and merged: under a light load that is most of what a worker does. After a kill, as much is read again.
+FLUSH_SECONDS = 2.0
+
+#: Most records between two flushes, so that what is read again after a kill has a bound while a backlog is drained.
+FLUSH_RECORDS = 100_000
 
 #: Bytes of a partial beside its statistic: its key and header name the collection, the pane and the writer.
 RECORD_BYTES = 300
@@ -28,8 +35,8 @@ SMALL_BYTES = 2**16
 #: and not with every flush.
 GROWTH = 1.1
 
-#: Yet it waits for no more looks than this, five to ten seconds of flushes: with few reports, a tenth takes long.
-PATIENCE = 20
+#: Yet it waits for no more flushes than this, ten seconds at most: with few reports, a tenth takes long.
+PATIENCE = 5
 
 
 class Sending:
@@ -63,10 +70,18 @@ class Sending:
         self._reports, self._looks = reports, 0
 
 
+def look_seconds(series: Iterable[Series]) -> float:
+    """Return the seconds between two looks at the reports to a collection of these series."""
+    return max(LEAST_FLUSH_SECONDS, min(LOOK_SECONDS, _every_seconds(series) / LOOKS))
+
+
 def flush_seconds(series: Iterable[Series]) -> float:
-    """Return the seconds between two flushes of a collection of these series."""
-    every_ms = min(each.every_ms for each in series)
-    return max(LEAST_FLUSH_SECONDS, min(FLUSH_SECONDS, every_ms / 1_000 / FLUSHES))
+    """Return the seconds between two flushes of what comes steadily to a collection of these series."""
+    return max(LEAST_FLUSH_SECONDS, min(FLUSH_SECONDS, _every_seconds(series)))
+
+
+def _every_seconds(series: Iterable[Series]) -> float:
+    return min(each.every_ms for each in series) / 1_000
 
 
 @lru_cache

@@ -72,6 +72,16 @@ class Supports:
         counts = np.sum([weight * counts.astype(np.float64) for weight, _, counts in given], axis=0)
         return cls(reports=weighted.effective, counts=weighted.scale * counts, one=one, zero=zero)
 
+    @classmethod
+    def joined(cls, parts: Sequence[Supports]) -> Supports:
+        """Put candidates of several groups, which have the same probabilities, one after the other."""
+        return cls(
+            reports=np.concatenate([np.broadcast_to(each.reports, each.counts.shape) for each in parts]),
+            counts=np.concatenate([each.counts for each in parts]),
+            one=parts[0].one,
+            zero=parts[0].zero,
+        )
+
     def known(self, which: NDArray[np.intp], frequency: NDArray[np.float64], error: NDArray[np.float64]) -> Supports:
         """Return what as many reports of this window would say as it takes for other estimates of some candidates.
 
@@ -145,17 +155,15 @@ class TriedStrings:
     symbols: shape (n, length).
     every: counts of the reports that support each of the whole strings out of which they were chosen, by answers that
         have not chosen these; none if there are no such strings.
-    before: number of whole strings that were tried before these, some of them by the same answers.
     """
 
     symbols: NDArray[np.integer]
     every: Supports
-    before: int = 0
 
     @property
     def tried(self) -> int:
         """Number of whole strings out of which they were chosen."""
-        return len(self.every.counts) + self.before
+        return len(self.every.counts)
 
     @cached_property
     def prior(self) -> FrequencyPrior:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from stream_ldp.strings.collection import StringCollection
     from stream_ldp.strings.method import FoundStrings, Windows
 
-#: Strings that are remembered for each one that is asked for: as many as PEM keeps of each window.
+#: Strings that are remembered for each one that is asked for.
 _KEPT = 2
 
 #: Standard errors above 0 of a string that is remembered. A string that nobody has falls below sooner or later.

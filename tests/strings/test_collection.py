@@ -27,7 +27,7 @@ def test_the_fingerprint_says_all_that_a_report_means() -> None:
         ["word", "abcdefghijklmnopqrstuvwxyz", 6],
         [["direct", [8, 0, 2205548027]]],
         [2, 4, 6],
-        [2**30, 2**31, 2**32],
+        [529_516_516, 2_000_395_727, 2**32],  # 9 users of 73, then 25, then 39
     ]
     assert collection_of("epsilon: 2", "length: 7").fingerprint != collection_of("epsilon: 2").fingerprint
     assert collection_of("epsilon: 2", window=", memory: 0.5").fingerprint == collection.fingerprint

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,8 +45,9 @@ def test_rows_that_no_client_makes_are_not_valid() -> None:
 
 
 def test_users_are_asked_in_proportion_and_the_loss_is_that_of_the_answer() -> None:
-    assert QUESTIONS.shares.tolist() == [0.25, 0.25, 0.5]
-    words = np.array([0, 2**30 - 1, 2**30, 2**31 - 1, 2**31, 2**32 - 1], dtype=np.uint32)
+    assert QUESTIONS.shares.tolist() == pytest.approx([9 / 73, 25 / 73, 39 / 73])
+    first, second, _ = QUESTIONS.ends
+    words = np.array([0, first - 1, first, second - 1, second, 2**32 - 1], dtype=np.uint32)
     assert QUESTIONS.numbers(words).tolist() == [0, 0, 1, 1, 2, 2]
     assert QUESTIONS.epsilon == QUESTIONS.randomizers[0].epsilon
 

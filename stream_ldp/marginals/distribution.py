@@ -77,8 +77,11 @@ class FittedDistribution:
     covariance: NDArray[np.float64]
 
     def numbers(self, least: float, largest: float) -> NDArray[np.float64]:
-        """Return the points as numbers of a range; the ends are exactly its own."""
-        return least * (1 - self.points) + largest * self.points
+        """Return the points as numbers of a range; the ends are exactly its own, and steps are short decimals."""
+        numbers = least * (1 - self.points) + largest * self.points
+        if self.exact.all():
+            numbers[1:-1] = [float(f"{each:.12g}") for each in numbers[1:-1].tolist()]
+        return numbers
 
     def curve(self, least: float, largest: float) -> Curve:
         """Return the share of users below each number of a range."""

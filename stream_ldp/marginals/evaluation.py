@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 #: Ranges of each width, and numbers at which distribution functions are compared.
 _RANGES, _GRID = 200, 2_001
 
+#: What two equal numbers may differ by, for the rounding of decimals, as a share of the range.
+_OFF = 1e-9
+
 #: Bits of the reports that are made at once: with a byte for each while a subset is drawn, 8 MiB stay near a core.
 _BITS_AT_ONCE = 2**23
 
@@ -110,7 +113,7 @@ def _of_distribution(
     curve, numbers = message.curve, np.sort((column - least) / (largest - least))
 
     def below(at: NDArray[np.float64], side: Literal["left", "right"] = "right") -> NDArray[np.float64]:
-        return np.searchsorted(numbers, at, side=side) / len(numbers)
+        return np.searchsorted(numbers, at + (_OFF if side == "right" else -_OFF), side=side) / len(numbers)
 
     grid = np.linspace(0, 1, _GRID)
     measured = {"wasserstein": float(np.abs(curve.at(grid, side="right")[0] - below(grid)).mean())}

@@ -100,16 +100,17 @@ class NumberQuestion(_MeanQuestion):
 
     def distribution(self, answers: Answers[Any]) -> FittedDistribution | None:
         """Estimate the distribution of the number; None if the answers show a mean only."""
-        return estimate_distribution(self.randomizer, answers.sums)
+        return estimate_distribution(self.randomizer, answers.sums, steps=self.attributes[0].steps)
 
     def variance(self, about: Sequence[tuple[float, Any]]) -> float:  # noqa: ARG002
         return self.randomizer.worst_variance
 
     def expected_curve(self, about: Sequence[tuple[float, Any]], *, reports: float) -> Curve | None:  # noqa: ARG002
         """See `AttributeQuestion.expected_curve`."""
-        points = np.linspace(-1, 1, self.randomizer.inputs)
+        steps = self.attributes[0].steps
+        points = np.linspace(-1, 1, (steps or self.randomizer.steps) + 1)
         bell = np.exp(-0.5 * (points / _BELL) ** 2)
-        found = expected_distribution(self.randomizer, bell / bell.sum(), reports=reports)
+        found = expected_distribution(self.randomizer, bell / bell.sum(), reports=reports, steps=steps)
         return None if found is None else found.curve(-1.0, 1.0)
 
     def leverage(self, about: Sequence[tuple[float, Any]]) -> float:  # noqa: ARG002
@@ -178,24 +179,32 @@ class SignsQuestion(_MeanQuestion):
         return 1.0 + self.randomizer.scale
 
 
-def estimate_distribution(response: PiecewiseResponse, sums: NDArray[np.float64]) -> FittedDistribution | None:
+def estimate_distribution(
+    response: PiecewiseResponse, sums: NDArray[np.float64], *, steps: int = 0
+) -> FittedDistribution | None:
     """Estimate the distribution of a number from answers; see `fit_distribution`.
 
+    steps: of the range, if numbers are whole steps.
+
     Returns:
-        The distribution over as many even points as the grid has and peaks between them; None if the answers show a
-        mean only.
+        The distribution over the whole steps or, without them, over as many even points as the grid has and peaks
+        between them; None if the answers show a mean only.
     """
-    return None if response.steps == 1 else fit_distribution(_even_channel(response), sums)
+    if response.steps == 1:
+        return None
+    return fit_distribution(_even_channel(response, steps or response.steps), sums, exact=bool(steps))
 
 
 def expected_distribution(
-    response: PiecewiseResponse, probability: NDArray[np.float64], *, reports: float
+    response: PiecewiseResponse, probability: NDArray[np.float64], *, reports: float, steps: int = 0
 ) -> FittedDistribution | None:
     """Return the distribution that so many reports estimate if the outcomes come as often as expected.
 
-    probability: of evenly spaced points, shape (steps + 1,).
+    probability: of evenly spaced points, shape (points,).
+    steps: see `estimate_distribution`.
     """
-    return estimate_distribution(response, reports * (probability @ _even_channel(response)))
+    sent = probability @ _even_channel(response, len(probability) - 1)
+    return estimate_distribution(response, reports * sent, steps=steps)
 
 
 @lru_cache
@@ -211,7 +220,7 @@ def cell_leverage(response: PiecewiseResponse, *, cells: int) -> float:
     found = expected_distribution(response, even, reports=_MANY)
     if found is None:
         raise ParameterError(f"{response.title} shows no distribution, and no shares of cells")
-    channel = _even_channel(response)
+    channel = _even_channel(response, response.steps)
     moved = _MANY * found.covariance @ (channel / (found.probability @ channel))
     cell = np.minimum(np.arange(response.inputs) * cells // response.steps, cells - 1)
     of_cells = np.zeros((cells, response.counters))
@@ -219,7 +228,7 @@ def cell_leverage(response: PiecewiseResponse, *, cells: int) -> float:
     return float(np.abs(of_cells).max())
 
 
-def _even_channel(response: PiecewiseResponse) -> NDArray[np.float64]:
+def _even_channel(response: PiecewiseResponse, steps: int) -> NDArray[np.float64]:
     """Return P(outcome | point) of evenly spaced points, each of which is rounded to the response's own grid."""
-    points = np.linspace(-1, 1, response.inputs)
+    points = np.linspace(-1, 1, steps + 1)
     return np.stack([np.interp(points, response.grid, column) for column in response.channel.T], axis=1)

@@ -13,6 +13,9 @@ from stream_ldp.pipeline.cells import normal_quantile
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+#: Part of its whole width that a number may be off, for the rounding of decimals, to be one where the curve jumps.
+_OFF = 1e-9
+
 #: Most components of the covariance of a curve, and the share of its trace that they leave out at most.
 _COMPONENTS, _LEFT_OUT = 16, 1e-3
 
@@ -73,7 +76,9 @@ class Curve:
         Returns:
             float64, shapes (numbers,) and (components, numbers).
         """
-        last = np.clip(np.searchsorted(self.edges, numbers, side=side), 1, len(self.edges) - 1)
+        off = _OFF * (self.edges[-1] - self.edges[0])
+        nearly = numbers + (off if side == "right" else -off)
+        last = np.clip(np.searchsorted(self.edges, nearly, side=side), 1, len(self.edges) - 1)
         width = self.edges[last] - self.edges[last - 1]
         part = np.full(len(numbers), float(side == "right"))
         np.divide(numbers - self.edges[last - 1], width, out=part, where=width > 0)

@@ -35,7 +35,7 @@ def assumed_table(attributes: Sequence[AskedAttribute], *, dependence: float = U
         if attribute.range is not None:
             least, largest = attribute.bounds
             skewed = np.minimum(generator.gamma(_SHAPE, 1.0 / _SCALES, _USERS), 1.0)
-            table[str(place)] = least + skewed * (largest - least)
+            table[str(place)] = attribute.stepped(least + skewed * (largest - least))
         else:
             table[str(place)] = np.array(attribute.candidates)[column] if attribute.candidates else column
     return table

@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from pydantic import ConfigDict, Field, model_validator
 
 from stream_ldp.collection import Label, Part, one_of, require_distinct
@@ -24,11 +25,16 @@ from stream_ldp.collection.values import (
 from stream_ldp.errors import ParameterError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 #: Widths of ranges of numbers: beyond them, a variance is 0 or infinite as a number of 64 bits.
 _NARROWEST, _WIDEST = 1e-100, 1e100
+
+#: Most steps of a range: twice those of the grid of a square wave, which tells no more numbers apart.
+MAX_STEPS = 256
+
+#: Part of a step by which the last may miss the end of the range, for the rounding of decimals.
+_OFF = 1e-6
 
 
 class AskedAttribute(Part):
@@ -39,6 +45,8 @@ class AskedAttribute(Part):
     candidates: in place of values, those of any text whose frequencies are estimated. Clients need not know them, and
         the server may be given others at any time.
     range: the least and the largest possible number; the mean and the distribution are estimated.
+    step: the numbers are the least one and whole steps above it, such as 1 for whole numbers: clients take a number
+        between for the nearest of them. The whole distribution is then estimated over these numbers alone.
     clip: whether clients take a number beyond the range, or the bins, for the nearest in them; otherwise they refuse
         it.
     quantiles: shares, each between 0 and 1 and ascending, such as [0.5, 0.95, 0.99]: the numbers that so many users
@@ -56,6 +64,7 @@ class AskedAttribute(Part):
     values: tuple[Label, ...] | None = Field(default=None, min_length=2)
     candidates: tuple[Label, ...] | None = Field(default=None, min_length=1)
     range: tuple[float, float] | None = None
+    step: float | None = None
     quantiles: tuple[float, ...] = ()
     clip: bool = True
     bins: tuple[Edge, ...] | None = None
@@ -105,6 +114,30 @@ class AskedAttribute(Part):
             )
         return self
 
+    @model_validator(mode="after")
+    def _whole_steps(self) -> Self:
+        if self.step is None:
+            return self
+        if self.range is None:
+            raise Misplaced(f"attribute {self.name!r} is no number with a `range`, and has no step", "step")
+        if not 0.0 < self.step < math.inf:
+            raise Misplaced(f"the step of {self.name!r} is a number above 0, such as 1; got {self.step:g}", "step")
+        (least, largest), steps = self.range, (self.range[1] - self.range[0]) / self.step
+        if steps > MAX_STEPS + _OFF:
+            raise Misplaced(
+                f"the range of {self.name!r} has {steps:,.0f} steps, and answers tell at most {MAX_STEPS} apart: "
+                "leave `step` out, or take a longer one",
+                "step",
+            )
+        if abs(steps - self.steps) > _OFF or not self.steps:
+            end = least + max(math.floor(steps), 1) * self.step
+            raise Misplaced(
+                f"steps of {self.step:g} from {least:g} do not end at {largest:g}: take a range to {end:g}, or "
+                "another step",
+                "step",
+            )
+        return self
+
     def _check_quantiles(self) -> None:
         if self.range is None:
             raise Misplaced(f"attribute {self.name!r} is no number with a `range`, and has no quantiles", "quantiles")
@@ -128,6 +161,19 @@ class AskedAttribute(Part):
         if self.range is None:
             raise TypeError(f"attribute {self.name!r} has values, and no range")
         return self.range
+
+    @property
+    def steps(self) -> int:
+        """The number of steps of the range; 0 without a step."""
+        least, largest = self.bounds
+        return 0 if self.step is None else round((largest - least) / self.step)
+
+    @property
+    def domain(self) -> list[Any] | None:
+        """What it may be, as the meaning of a collection has it; None for any text, whatever the candidates are."""
+        if self.range is not None:
+            return [*self.range, *(() if self.step is None else (self.step,))]
+        return None if self.values is None else list(self.values)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -177,7 +223,18 @@ class AskedAttribute(Part):
         least, largest = self.range
         number = number_of(text, attribute=self.name)
         # -0.0 is 0, and must not have another permanent answer.
-        return clipped(number, least=least, largest=largest, clip=self.clip, attribute=self.name) + 0.0
+        number = clipped(number, least=least, largest=largest, clip=self.clip, attribute=self.name)
+        return float(self.stepped(number)) + 0.0
+
+    def stepped(self, numbers: Any) -> Any:
+        """Return the nearest whole steps to a number of the range, or several; the greater of two, and any without.
+
+        Each operation is rounded as doubles are, so that all clients find the same number.
+        """
+        if self.step is None:
+            return numbers
+        least, largest = self.bounds
+        return np.minimum(least + np.floor((numbers - least) / self.step + 0.5) * self.step, largest)
 
     def scaled(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return numbers of the range in units in which it is from -1 to 1."""

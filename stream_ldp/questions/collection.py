@@ -91,16 +91,16 @@ class AskingCollection(CollectionOfQuestions):
     def _meaning(self) -> list[Any]:
         """The fingerprint's input, which says all that the meaning of a report depends on.
 
-        It is [name, "sampled", [[attribute, [value, ...] or [least, largest] or null], ...], [question, ...],
-        [end, ...]]. A question is [[position of an attribute, ...], kind of randomizer, [parameter, ...]], with the
-        number of its cohort where values are hashed. Its users are those with words from the previous question's end
-        to its own.
+        It is [name, "sampled", [[attribute, domain], ...], [question, ...], [end, ...]], with domains as in
+        `AskedAttribute.domain`. A question is [[position of an attribute, ...], kind of randomizer, [parameter,
+        ...]], with the number of its cohort where values are hashed. Its users are those with words from the previous
+        question's end to its own.
         """
         questions = self.questions
         return [
             self.name,
             "sampled",
-            [[attribute.name, _domain(attribute)] for attribute in self.attributes],
+            [[attribute.name, attribute.domain] for attribute in self.attributes],
             [question.meaning for question in questions.questions],
             list(questions.ends),
         ]
@@ -108,10 +108,3 @@ class AskingCollection(CollectionOfQuestions):
     @property
     def _columns(self) -> list[tuple[str, str]]:
         return [(str(place), each.dtype) for place, each in enumerate(self.attributes)]
-
-
-def _domain(attribute: AskedAttribute) -> list[Any] | None:
-    """Return what an attribute may be, as plain data; None for any text, whatever the candidates are."""
-    if attribute.candidates is not None:
-        return None
-    return list(attribute.bounds if attribute.values is None else attribute.values)

@@ -295,6 +295,14 @@ def _check_attribute(attribute: AskedAttribute, place: int) -> None:
             "attributes",
             place,
         )
+    if attribute.step is not None:
+        raise Misplaced(
+            "views tell cells of numbers, which may lie between whole steps: leave `estimates` and `ask` out, or the "
+            "step",
+            "attributes",
+            place,
+            "step",
+        )
     if attribute.quantiles:
         raise Misplaced(
             "quantiles are published of numbers by themselves: leave `estimates` and `ask` out, or the quantiles",

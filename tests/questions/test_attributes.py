@@ -29,6 +29,16 @@ def test_zero_has_one_form_so_that_it_has_one_permanent_answer() -> None:
     assert [str(AGE.encode(each)) for each in ("0", "-0", "-0.0", -0.0, 0)] == ["0.0"] * 5
 
 
+def test_numbers_between_steps_are_the_nearest_step() -> None:
+    whole = AskedAttribute(name="age", range=(0, 120), step=1)
+    assert [whole.encode(each) for each in (41, "40.49", 40.5, -3, 500, -0.2)] == [41, 40, 41, 0, 120, 0]
+    tenths = AskedAttribute(name="part", range=(-0.1, 0.2), step=0.1, clip=False)
+    assert [tenths.encode(each) for each in (-0.1, 0.04, 0.12, 0.2)] == pytest.approx([-0.1, 0, 0.1, 0.2])
+    assert tenths.encode(0.2) == 0.2
+    with pytest.raises(DataError, match=r"is not from -0\.1 to 0\.2"):
+        tenths.encode(0.21)
+
+
 def test_numbers_beyond_the_range_are_clipped() -> None:
     assert [AGE.encode(each) for each in ("-0.5", "41.5", "1e300", "inf", -math.inf)] == [0, 41.5, 120, 120, 0]
 
@@ -92,6 +102,14 @@ def test_what_it_may_not_have_is_refused_and_not_repeated(
         ({"range": (-1e308, 1e308)}, "take another unit"),
         ({"range": (-1e200, 1e200)}, "take another unit"),
         ({"range": (0, 1e-200)}, "take another unit"),
+        ({"values": ("a", "b"), "step": 1}, "and has no step"),
+        ({"range": (0, 1), "step": 0}, "a number above 0, such as 1; got 0"),
+        ({"range": (0, 1), "step": -1}, "a number above 0, such as 1; got -1"),
+        ({"range": (0, 1), "step": float("nan")}, "a number above 0, such as 1; got nan"),
+        ({"range": (0, 1), "step": float("inf")}, "a number above 0, such as 1; got inf"),
+        ({"range": (0, 120), "step": 7}, "do not end at 120: take a range to 119, or another step"),
+        ({"range": (0, 1), "step": 2}, "do not end at 1: take a range to 2, or another step"),
+        ({"range": (0, 1000), "step": 1}, "has 1,000 steps, and answers tell at most 256 apart"),
         ({"range": (0, float("inf"))}, "needs two numbers, the smaller one first"),
     ],
 )

@@ -225,7 +225,7 @@ delta: 1e-9
 collection: numbers
 mechanism: {kind: sampled, ask: attributes, epsilon: 2, oracle: o-rr, cohorts: 8, mean: minimax}
 attributes:
-  - {name: age, range: [0, 99.5], clip: true, quantiles: [0.5, 0.95]}
+  - {name: age, range: [0, 99.5], step: 0.5, clip: true, quantiles: [0.5, 0.95]}
   - {name: town, candidates: [Rome, Paris]}
 window: {size: 60s}
 """,

@@ -154,10 +154,13 @@ function edgesOf(name, bins) {
 
 /** An attribute that is a number of a range. */
 export class Ranged {
-  constructor({ name, range, clip }) {
+  constructor({ name, range, step, clip }) {
     this.name = name;
     this.#bounds = { name, least: range[0], largest: range[1], clip: given(clip) ?? true };
+    this.#step = given(step);
   }
+
+  #step;
 
   #bounds;
 
@@ -165,7 +168,14 @@ export class Ranged {
     const text = textOf(value, `attribute "${this.name}": the given value`);
     if (text === undefined) throw new DataError(`attribute "${this.name}": the value is missing`);
     // -0 is 0, and must not have another permanent answer.
-    return clipped(numberIn(text, this.name), this.#bounds) + 0;
+    return this.#stepped(clipped(numberIn(text, this.name), this.#bounds)) + 0;
+  }
+
+  /** Return the nearest whole step to a number, the greater of two (section 17, numbers). */
+  #stepped(number) {
+    if (this.#step === undefined) return number;
+    const { least, largest } = this.#bounds;
+    return Math.min(least + Math.floor((number - least) / this.#step + 0.5) * this.#step, largest);
   }
 
   held(number) {

@@ -54,12 +54,14 @@ class Sampled(AskedInTurn):
         return question_of(self.ends, self.word(secret))
 
     def _number(self, place: int, record: Mapping[str, Json]) -> float:
-        name, (least, largest) = self.domains[place]
+        name, (least, largest, *step) = self.domains[place]
         given = float(text_of(record[name])) + 0.0
         if self.attributes[place].clips:
             given = min(max(given, least), largest)
         if not least <= given <= largest:
             raise Unspecified("the number is beyond the range")
+        for each in step:
+            given = min(least + math.floor((given - least) / each + 0.5) * each, largest) + 0.0
         return given
 
     def _text(self, place: int, record: Mapping[str, Json]) -> str:
@@ -82,7 +84,7 @@ class Sampled(AskedInTurn):
 
     def _placed(self, place: int, record: Mapping[str, Json], m: int) -> float:
         """Where a number of a range lies from 0 to m."""
-        _, (least, largest) = self.domains[place]
+        _, (least, largest, *_) = self.domains[place]
         t: float = (self._number(place, record) - least) / (largest - least) * 2 - 1
         return (min(max(t, -1.0), 1.0) + 1) / 2 * m
 

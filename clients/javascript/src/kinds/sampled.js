@@ -56,7 +56,7 @@ export class Kind extends Questions {
 
   /** Make an attribute, which the meaning has as the document does. */
   #attribute(attribute, named) {
-    const { name, values, bins, range } = attribute;
+    const { name, values, bins, range, step } = attribute;
     const [known, domain] = Array.isArray(named) ? named : [];
     if (known !== name || domain === undefined) this.refuse(`it has another attribute in place of "${name}"`);
     if (domain === null) {
@@ -64,8 +64,9 @@ export class Kind extends Questions {
       return new AnyText(attribute);
     }
     if ((values ?? bins) === undefined || (values ?? bins) === null) {
-      const isRange = same(domain, range) && range.length === 2 && range.every(Number.isFinite) && range[0] < range[1];
-      if (!isRange) this.refuse(`"${name}" has another range`);
+      const isRange = Array.isArray(range) && range.length === 2 && range.every(Number.isFinite) && range[0] < range[1];
+      const steps = (step ?? null) === null ? [] : [step];
+      if (!isRange || !same(domain, [...range, ...steps]) || !steps.every((each) => each > 0)) this.refuse(`"${name}" has another range`);
       return new Ranged(attribute);
     }
     const made = new Listed(attribute);

@@ -24,6 +24,9 @@ final class Attribute {
   private final String other;
   private final boolean clips;
 
+  /** The length of the steps of which numbers are whole ones; 0 where they are any of the range. */
+  private final double step;
+
   /** The least and the largest number; none where a list or any texts are asked for. */
   final double[] range;
 
@@ -35,6 +38,7 @@ final class Attribute {
     clips = document.isTrue("clip", true);
     edges = document.has("bins") ? numbersOf(document.list("bins")) : new double[0];
     range = document.has("range") ? numbersOf(document.list("range")) : new double[0];
+    step = document.has("step") ? document.positive("step") : 0;
     for (String each : values) {
       numbers.put(each, numbers.size());
     }
@@ -78,7 +82,10 @@ final class Attribute {
     if (isList()) {
       return values;
     }
-    return isRange() ? java.util.Arrays.asList(range[0], range[1]) : null;
+    if (!isRange()) {
+      return null;
+    }
+    return step > 0 ? java.util.Arrays.asList(range[0], range[1], step) : java.util.Arrays.asList(range[0], range[1]);
   }
 
   static boolean isMissing(Object value) {
@@ -173,6 +180,9 @@ final class Attribute {
     double clipped = Math.min(Math.max(number, range[0]), range[1]);
     if (!clips && clipped != number) {
       throw new DataException("attribute \"" + name + "\": the number is beyond its range: nothing was sent");
+    }
+    if (step > 0) {
+      clipped = Math.min(range[0] + Math.floor((clipped - range[0]) / step + 0.5) * step, range[1]);
     }
     return clipped + 0.0; // 0 for -0
   }

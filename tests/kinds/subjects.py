@@ -195,13 +195,13 @@ string: {{name: word, length: 6, alphabet: abcdefghijklmnopqrstuvwxyz}}
         truth=_shares("strings", ["banana"], ["fig"]),
         summary="strings of at most 6 letters by pem, 3 questions, each user asked one at epsilon 6.000, 48 bits "
         "a report",
-        planned=["its beginning of 2", "0.004582"],
+        planned=["its beginning of 2", "0.004433"],
         misspelt=("string:", "sting:"),
         another=("epsilon: 6", "epsilon: 5"),
         evaluated=(
             "{mechanism: {kind: strings, k: 2}, string: {name: word, length: 6, alphabet: abfgin}}",
             "mechanism.epsilon=4,6",
-            {"strings": "found reported false nobodys expected covered"},
+            {"strings": "found recall reported false nobodys expected covered"},
         ),
     ),
     "views": Subject(

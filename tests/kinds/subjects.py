@@ -176,7 +176,7 @@ attributes:
             "mechanism.epsilon=1,2",
             {
                 "frequency": "mse mse_expected avd",
-                "mean": "mse mse_expected avd",
+                "mean": "mse mse_expected avd avd_expected",
                 "distribution": "wasserstein range_tenth range_half quantile coverage",
             },
         ),
@@ -266,7 +266,7 @@ places: {{north: [a, b], south: [c, d, e]}}
         evaluated=(
             "{mechanism: {kind: places, epsilon: [1, 4]}, places: {north: [a, b], south: [c, d, e]}}",
             "mechanism.weights=users,variance",
-            dict.fromkeys(["places", "without regions"], "rmse rmse_expected rmse_projected"),
+            dict.fromkeys(["places", "without regions"], "rmse rmse_expected rmse_projected avd"),
         ),
     ),
     "pairs": Subject(
@@ -294,7 +294,7 @@ keys: {{names: [search, maps, photos], ranges: [[0, 60], [0, 10], [0, 5]], clip:
         evaluated=(
             "{mechanism: {kind: pairs, epsilon: 4}, keys: {names: [search, maps, photos], range: [0, 60]}}",
             "mechanism.epsilon=1,4",
-            {"frequency": "mse mse_expected coverage", "mean": "reported mse mse_expected coverage"},
+            {"frequency": "mae mse mse_expected coverage", "mean": "reported mae mse mse_expected coverage"},
         ),
     ),
     # Of tests/toy.py, which the package does not know.

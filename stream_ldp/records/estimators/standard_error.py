@@ -62,9 +62,9 @@ _RESOLVED = 0.2
 #: Coefficients of dependence beyond which the weight falls.
 _MANY = 50
 #: Least and largest weight of the bootstrap's error, and the power with which it falls, for two attributes and for
-#: more. On 2,340 instances of generated tables, NLTCS and Adult, no weights are narrower at an equal coverage, nor is
-#: a mean with what independence would leave. Of two attributes of 11 values that nearly copy each other, 0.82 of the
-#: cells were covered with the power 1, and are 0.92.
+#: more. On 2,340 instances of generated tables, NLTCS and Adult, none of 25 other forms was narrower by more than 2 %
+#: at an equal coverage. Of two attributes of 11 values that nearly copy each other, 0.82 of the cells were covered
+#: with the power 1, and are 0.92.
 _OF_PAIRS, _OF_MORE = (0.33, 0.65, 3.0), (0.25, 0.6, 1.0)
 #: Users in the cell of a user, on the mean, over those of independent attributes, from which few cells have all.
 _CONCENTRATED = 4.0

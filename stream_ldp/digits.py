@@ -1,8 +1,13 @@
-"""Numbers with the digits that their errors allow, and probabilities of tests as bounds."""
+"""Numbers with the digits that their errors allow, or that distinguish them, and probabilities of tests as bounds."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 #: Decimals of a number of which no error is known.
 DECIMALS = 4
@@ -26,6 +31,20 @@ def decimals(error: float | None) -> int:
 def shown(number: float | None, error: float | None) -> str:
     """Write a number with the digits that its standard error allows; nothing for one that is not known."""
     return "" if number is None else f"{number:.{decimals(error)}f}"
+
+
+def apart(numbers: Sequence[float]) -> list[str]:
+    """Write different numbers with six digits, and with all of theirs where six are the same for several.
+
+    >>> apart([0.78125, 60.15625, 60.15624]), apart([1_700_000_000, 1_700_000_030])
+    (['0.78125', '60.15625', '60.15624'], ['1700000000', '1700000030'])
+    """
+    short = [f"{number:g}" for number in numbers]
+    times = Counter(short)
+    return [
+        text if times[text] == 1 else repr(float(number)).removesuffix(".0")
+        for text, number in zip(short, numbers, strict=True)
+    ]
 
 
 def shown_p(p: float, *, least: float = _MIN_P) -> str:

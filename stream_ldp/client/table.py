@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from html import escape
 from itertools import groupby, pairwise
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 #: The most bins of a distribution that is shown in brief; one of fewer points is shown whole.
 _MOST_BINS = 12
+
+#: Part of a bin before its upper edge that it leaves out with the edge.
+_EXCLUDED = 1e-6
 
 #: The most rows that a notebook shows of a table.
 _NOTEBOOK_ROWS = 60
@@ -182,8 +185,11 @@ def _brief(answer: Answer, cells: Sequence[Cell]) -> Iterator[Cell]:
         for low, high in pairwise(_round_edges(numbers[0], numbers[-1])):
             # A distribution may end at the last edge but one.
             with suppress(ParameterError):
-                share, *_ = answer.between(low, high, of=[str(attribute)])
-                yield share
+                named, *_ = answer.between(low, high, of=[str(attribute)])
+                # Users at an edge are in the bin that begins there, or at the end of the range, and in no other.
+                end = high if high >= numbers[-1] else high - _EXCLUDED * (high - low)
+                share, *_ = answer.between(low, end, of=[str(attribute)])
+                yield replace(share, labels=named.labels, names=named.names)
 
 
 def _round_edges(least: float, largest: float) -> list[float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from pydantic import Field, model_validator
 
 from stream_ldp.collection.labels import Labels, labels_of
 from stream_ldp.collection.located import suggestion
+from stream_ldp.digits import apart
 from stream_ldp.errors import ParameterError
 from stream_ldp.filtering.filtered import FilteredEstimate, columns
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
@@ -250,6 +252,22 @@ class Distribution(MessagePart):
             deviations=tuple(tuple(each) for each in components(fitted.covariance).round(_ERROR_DIGITS).tolist()),
         )
 
+    def by_number(self) -> Iterator[tuple[float, float, float | None]]:
+        """Iterate over the different numbers, with the share of users at or around each, and its standard error.
+
+        A peak at a point of the grid is one number with it: of two cells with the same labels the log keeps one.
+        """
+        errors = self.standard_error or (None,) * len(self.points)
+        up_to = np.pad(np.reshape(self.deviations, (len(self.deviations), -1)), ((0, 0), (1, 1)))
+        for number, places in groupby(range(len(self.points)), key=self.points.__getitem__):
+            first, *others = places
+            if not others:
+                yield number, self.probability[first], errors[first]
+                continue
+            moved = up_to[:, others[-1] + 1] - up_to[:, first]
+            error = float(np.linalg.norm(moved)) if self.deviations else None
+            yield number, sum(self.probability[first : others[-1] + 1]), error
+
     @cached_property
     def curve(self) -> Curve:
         """The share of users below each number."""
@@ -322,9 +340,9 @@ class Numbers(MessagePart):
                 names=(name,),
                 group=f"quantiles of {attribute}",
             )
-        errors = self.distribution.standard_error or (None,) * len(self.distribution.points)
-        for point, part, error in zip(self.distribution.points, self.distribution.probability, errors, strict=True):
-            yield Cell(labels=_labels("probability", f"{point:g}"), estimate=part, standard_error=error)
+        numbers, shares, of_shares = zip(*self.distribution.by_number(), strict=True)
+        for text, part, error in zip(apart(numbers), shares, of_shares, strict=True):
+            yield Cell(labels=_labels("probability", text), estimate=part, standard_error=error)
 
     def labelled(self, labels: Labels, attribute: str) -> Self:  # noqa: ARG002
         """Return it as it is: numbers have no labels."""
@@ -346,7 +364,7 @@ class Numbers(MessagePart):
                 f"{attribute!r} is from {least:g} to {largest:g}, and no number from {low:g} to {high:g}"
             )
         low, high = max(low, least), min(high, largest)
-        curve, name = self.distribution.curve, f"{low:g} to {high:g}"
+        curve, name = self.distribution.curve, " to ".join(apart((low, high)))
         share, error = curve.share(low, high)
         yield Cell(
             labels=_labels("share", name), estimate=share, standard_error=error, names=(name,), group=attribute

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from stream_ldp.collection.labels import Labels, labels_of
 from stream_ldp.collection.located import suggestion
-from stream_ldp.digits import shown_p
+from stream_ldp.digits import apart, shown_p
 from stream_ldp.errors import ParameterError
 from stream_ldp.filtering.filtered import FilteredEstimate
 from stream_ldp.message_part import Finite, MessagePart, SolverState, StateField
@@ -362,7 +362,7 @@ class Estimate(AnswerMessage):
             numbers={names.index(name): (numbers[name], *given) for name, given in ends.items()},
             kept=[names.index(name) for name in of],
         ).shares()
-        texts = {name: f"{low:g} to {high:g}" for name, (low, high) in ends.items()}
+        texts = {name: " to ".join(apart(given)) for name, given in ends.items()}
         values = product(*(self.axes[names.index(name)].values for name in of))
         for value, share, error in zip(values, shares.ravel().tolist(), errors.ravel().tolist(), strict=True):
             yield Cell(

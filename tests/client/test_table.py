@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -18,12 +19,15 @@ from stream_ldp.client.table import Table, table_of
 from stream_ldp.errors import ParameterError
 from stream_ldp.extras import MissingExtra
 from stream_ldp.kinds import KINDS
+from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.pipeline.answer import AnswerMessage, RegionPart, RegionState
 from stream_ldp.records.distribution import Axis
 from tests.client.examples import estimate_of, of_minute
 from tests.client.rankings import result_of
+from tests.marginals.examples import TEXT as SAMPLED
 from tests.marginals.examples import collection_of as sampled_collection
-from tests.marginals.examples import marginals_of
+from tests.marginals.examples import marginals_of, rows_of, users
+from tests.questions.examples import solved, sums_of
 from tests.strings.examples import collection_of as strings_collection
 from tests.strings.examples import ranking_of
 
@@ -54,6 +58,19 @@ def test_rows_have_the_parts_of_the_regions_where_several_count() -> None:
     )
     rows = table_of([estimate_of().with_sources(parts)]).rows
     assert {row["regions"] for row in rows} == {"eu: 12,000 reports, whole; us: cut-off"}
+
+
+def test_users_at_the_edge_of_a_bin_are_in_one_bin() -> None:
+    text = SAMPLED.format(mechanism="epsilon: 4", window="").replace("range: [0, 100]", "range: [0, 100], step: 1")
+    collection = SampledCollection.parse(text)
+    people = users(8_000)
+    people["1"] = np.repeat([40, 20], [7_200, 800])
+    answer = solved(collection, (1.0, sums_of(collection, rows_of(collection, people))))
+    rows = [row for row in table_of([answer], of="age", brief=True).rows if row["quantity"] == "share"]
+    shares = {row["value"]: row["estimate"] for row in rows}
+    assert sum(shares.values()) == pytest.approx(1.0, abs=1e-9)
+    assert shares["40 to 50"] == pytest.approx(0.9, abs=0.05)
+    assert shares["20 to 30"] == pytest.approx(0.1, abs=0.05)
 
 
 def test_a_ranking_has_a_row_for_each_item() -> None:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from stream_ldp.collection import CollectionError
 from stream_ldp.errors import ParameterError
 from stream_ldp.filtering.filtered import FilteredEstimate
-from stream_ldp.marginals.answer import Frequencies, Marginals, Mean, Numbers
+from stream_ldp.marginals.answer import Distribution, Frequencies, Marginals, Mean, Numbers
 from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.questions.permanent import assumption
@@ -38,6 +38,25 @@ def test_as_many_numbers_are_learnt_as_there_are() -> None:
         Frequencies(values=("a", "b"), raw=(0.5, 0.5), standard_error=(0.1, 0.1), projected=(0.5, 0.5), learnt=learnt)
     with pytest.raises(ValidationError, match="3 numbers are learnt of one mean"):
         Numbers(range=(0.0, 1.0), mean=Mean(raw=0.5, standard_error=0.1, projected=0.5), learnt=learnt)
+
+
+def test_a_peak_at_a_point_of_the_grid_is_one_cell_with_it_and_a_close_one_another() -> None:
+    points = (0.0, 50.0, 50.0, 50.00001, 100.0)
+    numbers = Numbers(
+        range=(0.0, 100.0),
+        mean=Mean(raw=50.0, standard_error=0.1, projected=50.0),
+        distribution=Distribution(
+            points=points,
+            exact=(False, False, True, True, False),
+            probability=(0.1, 0.2, 0.3, 0.15, 0.25),
+            standard_error=(0.01,) * 5,
+            deviations=((0.01, 0.03, 0.06, 0.0),),
+        ),
+    )
+    _, *cells = numbers.cells("age")
+    assert [cell.labels["value"] for cell in cells] == ["0", "50", "50.00001", "100"]
+    assert [cell.estimate for cell in cells] == pytest.approx([0.1, 0.5, 0.15, 0.25])
+    assert cells[1].standard_error == pytest.approx(0.05)
 
 
 def test_a_judgement_has_the_answers_about_each_attribute_and_the_privacy() -> None:

@@ -273,6 +273,7 @@ async def test_a_simulation_shows_the_report_of_one_user(page: Page) -> None:
         server.show(of_minute(1))
         await page.goto(server.url)
         report = page.locator("figure").filter(has_text="One simulated user")
+        await report.locator("dt").first.wait_for()
         assert await report.locator("dt").all_text_contents() == ["One user's true record", "What left the machine"]
         assert await report.locator("dd").all_text_contents() == ["bathing no", "0110"]
 

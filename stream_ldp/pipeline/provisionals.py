@@ -1,9 +1,10 @@
 """The provisional answers of one series: which open windows get one, and when.
 
-A round of them begins when `every` has passed since the last one and reports have come. It goes through the windows
-with new reports, earliest first, until the round's allowance of time is spent: the rest is skipped, and its turn
-comes in a later round. So solves that take long for `every` leave their collection time for its finals, and each
-other time to run.
+A round of them begins when about `every` has passed since the last one and reports have come: with the flush that is
+nearest to that time. By a clock of its own, a round could come just before each flush, and its reports would wait for
+another `every`. It goes through the windows with new reports, earliest first, until the round's allowance of time is
+spent: the rest is skipped, and its turn comes in a later round. So solves that take long for `every` leave their
+collection time for its finals, and each other time to run.
 """
 
 from __future__ import annotations
@@ -12,10 +13,15 @@ import math
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from stream_ldp.pipeline.statistics.sending import FLUSH_SECONDS
+
 if TYPE_CHECKING:
     from stream_ldp.collection import Series
     from stream_ldp.pipeline.merging import Merge
     from stream_ldp.pipeline.window_task import WindowTask
+
+#: Part of the time between two steady flushes by which a round may begin before or after its time, to be with one.
+_SLACK = 0.25
 
 #: Share of the time that the solves of provisional answers of one series may take.
 SHARE = 0.5
@@ -63,6 +69,7 @@ class Provisionals:
         self.seconds = math.inf
         self._merge = merge
         self._every_s = series.every_ms / 1_000
+        self._slack_s = _SLACK * min(self._every_s, FLUSH_SECONDS)
         self._allowance = Allowance(share=SHARE, period_s=self._every_s, now=now)
         self._next_at = now
         self._round: deque[int] = deque()
@@ -73,17 +80,17 @@ class Provisionals:
 
     @property
     def due_at(self) -> float | None:
-        """The time at which `next` has to be called again; None before reports come."""
+        """The time at which `next` has to be called again at the latest; None before reports come."""
         waiting = self._round or self._left_out or self._merge.has_changed(self.series)
-        return self._next_at if waiting else None
+        return self._next_at + self._slack_s if waiting else None
 
     def next(self, *, now: float) -> WindowTask[Any, Any] | None:
         """Return the task to be answered next; None if nothing is to be answered now.
 
-        Call `answer` when its answer is published, and then this again.
+        Call it when reports have come. Call `answer` when its answer is published, and then this again.
         """
         if not self._round:
-            if self.due_at is None or now < self.due_at:
+            if self.due_at is None or now < self._next_at - self._slack_s:
                 return None
             self._begin(now)
         while self._round:

@@ -49,8 +49,24 @@ def test_windows_with_new_reports_are_answered_once_every_so_often_earliest_firs
     report(merge, 1, reports=2)
     assert answered(provisionals, now=10.0) == [1]
     report(merge, 0, reports=2)
-    assert (answered(provisionals, now=10.0), provisionals.due_at) == ([], 10.0 + EVERY_S)
+    assert (answered(provisionals, now=10.0), provisionals.due_at) == ([], 10.0 + 1.25 * EVERY_S)
     assert answered(provisionals, now=10.0 + EVERY_S) == [0]
+
+
+def test_a_round_begins_with_the_flush_that_is_nearest_to_its_time() -> None:
+    merge, provisionals = begun(0)
+    assert answered(provisionals, now=0.0) == [0]
+    # A window has closed in between, whose flush brought reports to this one as well.
+    report(merge, 0, reports=2)
+    assert answered(provisionals, now=0.5 * EVERY_S) == []
+    # The steady flushes come a little later than `every`, and the round waits for them.
+    for number in (1, 2, 3):
+        report(merge, 0, reports=2 + number)
+        assert answered(provisionals, now=1.02 * number * EVERY_S) == [0]
+        assert provisionals.due_at is None
+    report(merge, 0, reports=9)
+    assert answered(provisionals, now=3.7 * EVERY_S) == []
+    assert answered(provisionals, now=3.9 * EVERY_S) == [0]
 
 
 def test_a_record_that_brings_no_reports_brings_no_answer() -> None:

@@ -45,6 +45,7 @@ OPTIONAL = {
     "pandas": "analysis",
     "pyarrow": "analysis",
     "confluent_kafka": "demo",
+    "uvloop": "gateway",
 }
 #: What is taken to be allowed where brokers do not say.
 READ = frozenset({Operation.READ})

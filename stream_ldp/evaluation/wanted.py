@@ -49,7 +49,7 @@ def users_for(
     population: see `stream_ldp.evaluation.prediction.predictions`.
     """
     known = {(each.series, each.users): each.metrics for each in found}
-    most = _MOST if population is None else _MOST_DRAWN
+    least, most = collection.floor, _MOST if population is None else _MOST_DRAWN
 
     def predict(users: int) -> None:
         for each in predictions(collection, evaluation, users=[users], population=population):
@@ -67,13 +67,14 @@ def users_for(
                 for (of, users), metrics in known.items()
                 if of == series and metric in metrics
             }
-            place = min(max(_crossing(heights), 0.0), math.log(most))
+            # What fewer users than that answer is withheld.
+            place = min(max(_crossing(heights), math.log(least)), math.log(most))
             if min(abs(place - each) for each in heights) < _STAYS:
                 break
             predict(round(math.exp(place)))
         users = round(float(f"{math.exp(place):.1e}"))
         reached = min(heights[each] for each in heights) <= 0.0
-        answers.append(UsersFor(series, metric, wanted, max(users, 1) if reached else None))
+        answers.append(UsersFor(series, metric, wanted, max(users, least) if reached else None))
     return answers[::-1]
 
 

@@ -90,5 +90,5 @@ EVALUATION = Evaluation(
         "mse": Metric("the mean squared error of these", falls=1.0),
     },
     assumed=_assumed,
-    assumes="their keys fill three slots of five on average, and numbers are spread as a bell",
+    assumes="they hold three fifths as many keys as `padding` on average, and numbers are spread as a bell",
 )

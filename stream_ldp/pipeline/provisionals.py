@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.window_task import WindowTask
 
 #: Part of the time between two steady flushes by which a round may begin before or after its time, to be with one.
-_SLACK = 0.25
+_SLACK = 0.1
 
 #: Share of the time that the solves of provisional answers of one series may take.
 SHARE = 0.5

@@ -99,6 +99,6 @@ EVALUATION = Evaluation(
         "reported": Metric("how many strings are reported in all", falls=None),
     },
     assumed=_assumed,
-    assumes="they have some of 2,000 strings of all lengths and random letters, whose frequencies fall as one over "
-    "their rank, as Zipf's law has it",
+    assumes="they have strings of all lengths and random letters, 2,000 different ones where there are as many, "
+    "whose frequencies fall as one over their rank, as Zipf's law has it",
 )

@@ -49,7 +49,7 @@ def test_windows_with_new_reports_are_answered_once_every_so_often_earliest_firs
     report(merge, 1, reports=2)
     assert answered(provisionals, now=10.0) == [1]
     report(merge, 0, reports=2)
-    assert (answered(provisionals, now=10.0), provisionals.due_at) == ([], 10.0 + 1.25 * EVERY_S)
+    assert (answered(provisionals, now=10.0), provisionals.due_at) == ([], 10.0 + 1.1 * EVERY_S)
     assert answered(provisionals, now=10.0 + EVERY_S) == [0]
 
 
@@ -66,7 +66,7 @@ def test_a_round_begins_with_the_flush_that_is_nearest_to_its_time() -> None:
         assert provisionals.due_at is None
     report(merge, 0, reports=9)
     assert answered(provisionals, now=3.7 * EVERY_S) == []
-    assert answered(provisionals, now=3.9 * EVERY_S) == [0]
+    assert answered(provisionals, now=4.0 * EVERY_S) == [0]
 
 
 def test_a_record_that_brings_no_reports_brings_no_answer() -> None:

@@ -31,7 +31,7 @@ from stream_ldp.kafka.unreadable import faults_of
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.rejection import Reason, Rejected
-from stream_ldp.pipeline.statistics.sending import FLUSH_RECORDS, PATIENCE, flush_seconds, look_seconds
+from stream_ldp.pipeline.statistics.sending import LOOK_RECORDS, PATIENCE, flush_seconds, look_seconds
 from stream_ldp.service.dead_letters import dead_letter, refused_of
 from stream_ldp.service.joining import Joining
 from stream_ldp.service.ownership import Ownership
@@ -172,8 +172,8 @@ class Ingest(Service):
         # That it owns no partition although there are enough for all members of its group; empty if it is not so.
         self._unused = ""
         self._look_seconds, self._flush_seconds = look_seconds(collection.series), flush_seconds(collection.series)
-        # Records that have been counted since the last flush.
-        self._unflushed = 0
+        # Records that have been counted since the last look.
+        self._counted = 0
         self._rejections = RejectionLog(collection.name)
         self._outage_seconds = settings.outage_seconds
         self._running = False
@@ -319,7 +319,8 @@ class Ingest(Service):
         if flooded or self._clock() >= self._decided_at + self._look_seconds:
             self._decided_at = self._clock()
             self._ownership.gather(seconds=self._look_seconds - FETCH_SECONDS, period=self._look_seconds)
-            if flooded or self._is_flush_due():
+            due, self._counted = flooded or self._is_flush_due(), 0
+            if due:
                 await self._flush()
                 self._rest_ms = self._may_rest_ms()
 
@@ -327,7 +328,7 @@ class Ingest(Service):
         """Decide whether to flush now: what comes steadily gathers until somebody can see it."""
         return (
             self._unchanged > 0
-            or self._unflushed >= FLUSH_RECORDS
+            or self._counted >= LOOK_RECORDS
             or self._clock() >= self._flushed_at + self._flush_seconds - self._look_seconds / 2
             or any(owned.state.hurries for owned in self._ownership.partitions.values())
         )
@@ -359,7 +360,7 @@ class Ingest(Service):
             return
         owned = self._ownership.partitions[partition]
         state = owned.state
-        self._unflushed += len(records)
+        self._counted += len(records)
         values = [record.value or b"" for record in records]
         unreadable = {index: Rejected(Reason.UNREADABLE_RECORD, fault) for index, fault in faults_of(records).items()}
         if self._rounds is not None:
@@ -489,7 +490,7 @@ class Ingest(Service):
     async def _flush(self) -> None:
         """Write the changes, in the order that the head of this module explains."""
         self._flushed_at = self._clock()
-        self._waiting_bytes = self._unflushed = 0
+        self._waiting_bytes = 0
         partitions = self._ownership.partitions
         changes = {
             partition: changed

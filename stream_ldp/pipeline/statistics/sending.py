@@ -22,9 +22,9 @@ LOOKS = 4
 #: read and merged: under a light load that is most of what a worker does. After a kill, as much is read again.
 FLUSH_SECONDS = 2.0
 
-#: Records after which a look flushes without waiting longer: to count so many takes as long as a flush. So under a
+#: Records since the last look with which every look flushes: to count so many takes as long as a flush. So under a
 #: heavy load answers are as fresh as the looks allow, and little is read again after a kill.
-FLUSH_RECORDS = 10_000
+LOOK_RECORDS = 2_500
 
 #: Bytes of a partial beside its statistic: its key and header name the collection, the pane and the writer.
 RECORD_BYTES = 300

@@ -13,7 +13,7 @@ from aiokafka.structs import OffsetAndMetadata
 
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.rejection import Reason
-from stream_ldp.pipeline.statistics.sending import LEAST_FLUSH_SECONDS
+from stream_ldp.pipeline.statistics.sending import LEAST_FLUSH_SECONDS, LOOK_RECORDS
 from stream_ldp.pipeline.windows import closes_at, pane_of
 from stream_ldp.service.ingest import (
     CHECK_SECONDS,
@@ -207,6 +207,20 @@ async def test_what_comes_steadily_is_flushed_once_in_every_and_what_closes_a_wi
     gaps = [(after - before, closes) for (before, _), (after, closes) in pairwise(flushed[2:])]
     assert min(gap for gap, closes in gaps if not closes) > 0.5
     assert [gap < 0.35 for gap, closes in gaps if closes] == [True]
+
+
+async def test_under_a_heavy_load_each_look_flushes(ingest: Ingest, kafka_in_memory: MemoryKafka) -> None:
+    memory = kafka_in_memory
+    memory.turn_seconds = LEAST_FLUSH_SECONDS / 5
+    flushed = []
+    while memory.seconds < 1_003.0:
+        for _ in range(LOOK_RECORDS // 5):
+            memory.report()
+        memory.done.clear()
+        await ingest.turn()
+        if "commit" in [what for what, _ in memory.done]:
+            flushed.append(memory.seconds)
+    assert max(after - before for before, after in pairwise(flushed[2:])) < 1.5 * LEAST_FLUSH_SECONDS
 
 
 async def test_a_worker_whose_commit_is_refused_closes_nothing_and_counts_again_from_the_last_commit(

@@ -24,7 +24,7 @@ FLUSH_SECONDS = 2.0
 
 #: Records since the last look with which every look flushes: to count so many takes as long as a flush. So under a
 #: heavy load answers are as fresh as the looks allow, and little is read again after a kill.
-LOOK_RECORDS = 2_500
+LOOK_RECORDS = 1_000
 
 #: Bytes of a partial beside its statistic: its key and header name the collection, the pane and the writer.
 RECORD_BYTES = 300

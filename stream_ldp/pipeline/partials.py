@@ -247,8 +247,8 @@ class Watermark:
 class CutOff:
     """A decision of the merge to close windows without a region that is behind: a record on the log like all others.
 
-    Partials of the region that come after it on the log are late for the panes that it closes. So whoever folds the
-    log again leaves out the same ones.
+    Partials of the region that come after it on the log are late for the panes that it closes. So a reader that folds
+    the log again leaves out the same ones.
 
     collection, fingerprint: name and fingerprint of the collection, the latter in hexadecimal.
     region: the region that is left out.

@@ -137,7 +137,7 @@ class Merger(Service):
             self._tell(name, error)
 
     def _tell(self, name: str, error: Exception) -> None:
-        """Hand a failure to whoever looks after the collection alone; without anybody, it ends the worker."""
+        """Hand a failure to what serves the collection alone; without anybody, it ends the worker."""
         merged = self._collections.get(name)
         if merged is None:
             return  # It has been dismissed meanwhile.
@@ -179,7 +179,7 @@ class Merger(Service):
             if owned is not None and self._partition_of(name) == entry.partition:
                 try:
                     await owned.apply(entry)
-                except Exception as error:  # noqa: BLE001  whoever looks after the collection decides
+                except Exception as error:  # noqa: BLE001  what serves the collection decides
                     self._tell(name, error)
 
     async def on_stop(self) -> None:

@@ -20,7 +20,7 @@ class Superseded(StreamLDPError, RuntimeError):
 class RegisteredWriter:
     """A writer that looks at the registry whenever it has taken its topic.
 
-    Whoever changes a collection takes its answers topic before the change is registered: see
+    A change of a collection takes its answers topic before the change is registered: see
     `stream_ldp.service.pausing`. So a worker that has been frozen meanwhile is shut out, and when it takes the topic
     again, it finds the change.
 

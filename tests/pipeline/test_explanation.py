@@ -12,6 +12,7 @@ from stream_ldp.pipeline.cells import Cell
 from stream_ldp.pipeline.explanation import sentences
 from stream_ldp.pipeline.judgement import Judgement, Look
 from tests.client.examples import estimate_of
+from tests.marginals.examples import collection_of, marginals_of
 from tests.pipeline.test_rows import ANSWERS
 
 
@@ -92,3 +93,9 @@ def test_reports_that_do_not_look_honest_are_not_to_be_relied_on() -> None:
     assert sentences(estimate_of(plausibility=test))[1].endswith(
         "These reports do not look honest: do not rely on it."
     )
+
+
+def test_a_mean_is_not_called_a_value() -> None:
+    what, *_ = sentences(marginals_of(collection_of()))
+    assert "is value meat: about 60" in what
+    assert "; age: mean is about 38" in what

@@ -352,7 +352,7 @@ def _in_miniature(
             least = min(inquiry.padding, most_padding)
             paddings, real_paddings = range(least, least + 1), {inquiry.padding}
         else:
-            # Whoever writes rounds may choose the padding after a phase about sizes.
+            # A writer of rounds may choose the padding after a phase about sizes.
             real_paddings |= {largest_padding(method.domain)}
     lacks = (False, True) if may_ask_for_missing(method, inquiry.phase) else (False,)
     for oracle, epsilon in _kinds(method, inquiry, real_paddings):

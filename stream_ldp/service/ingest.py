@@ -172,7 +172,7 @@ class Ingest(Service):
         # That it owns no partition although there are enough for all members of its group; empty if it is not so.
         self._unused = ""
         self._look_seconds, self._flush_seconds = look_seconds(collection.series), flush_seconds(collection.series)
-        # Records that have been counted since the last look.
+        # Records of reports since the last look.
         self._counted = 0
         self._rejections = RejectionLog(collection.name)
         self._outage_seconds = settings.outage_seconds

@@ -159,7 +159,7 @@ class Pem(StringMethod):
             scores = supports.frequency / supports.absent_error
             best = np.argsort(-scores, kind="stable")[: _KEPT * k]
             best = best[scores[best] >= _MIN_SCORE]
-            # What has ended is judged by all who tell it whole, once: each group by itself would lose some of them.
+            # What has ended is judged by all who report it whole, once: each group by itself would lose some of them.
             strings = extended[best[whole[best]]]
             found.append(np.pad(strings, ((0, 0), (0, self.attribute.length - length)), constant_values=END))
             beginnings = extended[best[~whole[best]]]

@@ -245,8 +245,8 @@ def w_event_of(collection: Collection) -> WEvent:
 def load_solver(collection: Collection) -> None:
     """Import all that the first solve of a collection would import.
 
-    That takes more than a second of a processor, and a minute of a busy machine: so long its first answer would wait,
-    and the thread that solves would compete with the event loop. It is as slow here: run it on a thread of its own.
+    That takes more than a second of processor time, a minute on a busy machine. The first answer would wait as long,
+    and the solving thread would compete with the event loop. It is as slow here: run it on a thread of its own.
     """
     kind = kind_of(collection)
     for name in (kind.solve.__module__, kind.leverages.__module__, *kind.libraries(collection)):

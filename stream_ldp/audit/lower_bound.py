@@ -4,7 +4,7 @@ A fair coin decides which of two histories a user has; a rule looks at the user'
 abstains. If the reports are epsilon-private, a guess is right with probability at most e^epsilon / (1 + e^epsilon),
 whatever the reports and the rule. So a lower confidence bound on the probability of a right guess (Clopper and
 Pearson, 1934) gives one on epsilon. The rule is found on one half of the users, and its guesses are counted on the
-other half: so it does not depend on what is counted, and the bound holds for any rule.
+other half. So the bound holds for any rule.
 """
 
 from __future__ import annotations

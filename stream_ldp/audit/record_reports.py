@@ -1,8 +1,8 @@
 """Whether `perturb` sends what its parts draw, and a client's permanent words are all different.
 
 Epsilon of records is enumerated from the two stages of a mechanism, one symbol after another. That is the epsilon of
-what users send only if `perturb`, from the record to the packed row, sends just what the stages draw: for one user
-and for several in a call, with permanent words and without. The reports of a small mechanism are enumerated for that.
+the reports only if `perturb`, from the record to the packed row, sends just what the stages draw: for one user and
+for several in a call, with permanent words and without. The reports of a small mechanism are enumerated for that.
 Those of the mechanism itself, which may be too wide, are compared draw for draw with what its stages make of the same
 words.
 """

@@ -197,8 +197,8 @@ async def _clocks(
     bounds: of partitions, as they were found after the time `asked_ms` here.
 
     Returns:
-        The newest time that a broker gave, or None where no broker gives times; the time here just after that record
-        came; and the least time from `asked_ms` here to that of a record which was written later, or None.
+        The newest time of any broker, None where brokers give no times; the time here just after that record came;
+        and the least time from `asked_ms` to the time of a later record, or None.
     """
     clocks = [clock async for clock in _times(settings, bounds)]
     later = await bounds_of(settings, list(bounds)) if bounds else {}

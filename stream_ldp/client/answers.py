@@ -95,7 +95,7 @@ class Answers(Sequence["Answer"]):
         """Return their numbers as a table, for pandas, Parquet, CSV or JSON.
 
         level: probability with which an interval from `low` to `high` holds the true number.
-        of: attributes whose marginal distribution is wanted, or the only one; none for all that the answers say.
+        of: attributes whose marginal distribution is wanted, or the only one; none for all attributes of the answers.
             Answers of estimates that do not have them are left out if others do.
         given: attributes for each of whose values the distribution of `of` is wanted.
         between: two numbers: the shares of users between them, and their means, are wanted, of all attributes that
@@ -105,7 +105,7 @@ class Answers(Sequence["Answer"]):
         brief: whether the many points of a distribution are put together to a few bins of round numbers.
 
         Raises:
-            ParameterError: the level is not between 0 and 1, or none of the answers has such a distribution.
+            ParameterError: the level is not between 0 and 1, or no answer has such a distribution.
         """
         return table_of(self.found, level=level, of=of, given=given, between=between, within=within, brief=brief)
 
@@ -125,8 +125,8 @@ async def fetch_answers(
 
     collection: a collection of any kind, or its name.
     series: names of the series wanted, which are those of its estimates; None for all.
-    provisional: return answers that a later one replaces, too: of windows that are still open, which are on a topic
-        of their own, and those of the earlier phases of an epoch.
+    provisional: whether to return answers that a later one replaces, too: answers of open windows, which have their
+        own topic, and answers of the earlier phases of an epoch.
     last: number of the newest answers of each series to return; None for all that the topic still has.
     since, until: return answers of windows that begin at this time or later, and end at that one or earlier.
     on_unreadable: called for each record that is not an answer, which is then passed over; None to raise it.

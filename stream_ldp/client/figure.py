@@ -28,7 +28,7 @@ def figure_of(
     """Draw the largest cells of the last answer, in all answers of its series.
 
     level: probability with which an interval holds the true number.
-    of, given: attributes whose distributions are drawn; none for all that the answers say.
+    of, given: attributes whose distributions are drawn; none for all of the answers.
 
     Raises:
         MissingExtra: matplotlib is not installed.

@@ -37,8 +37,8 @@ START_TIMEOUT_SECONDS = 15.0
 class Outbox:
     """An outbox sends batches and keeps each until it is acknowledged. Its `async with` block is its connection.
 
-    A batch that is not acknowledged in time is lost. With the first one that is lost the outbox gives up: the batches
-    on their way are abandoned, what comes later is not sent, and all of it counts as lost. So the reports that were
+    A batch that is not acknowledged in time is lost. At the first lost batch, the outbox gives up: it abandons the
+    batches on their way, sends nothing that comes later, and counts all of these as lost. So the reports that were
     handed over are those that were acknowledged and those that a DeliveryError counts, and no others.
 
     Nothing that the brokers store shows whose batches they are. So the producer is not idempotent, and what it writes

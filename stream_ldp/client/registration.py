@@ -35,7 +35,7 @@ class RegistrationCheck:
     """A registration check refuses to go on with a collection file whose reports no worker would count.
 
     The meaning of a name is permanent, so a file that is the registered one need not be compared again. A client may
-    be there before the collection is registered, or may not be allowed to read the registry: it goes on, with a
+    start before the collection is registered, or may lack permission to read the registry. It then goes on with a
     warning, and looks again before it spends more.
     """
 

@@ -55,9 +55,9 @@ class Reporter(Sender):
     Each is made from the set that is held at that moment, and a user who comes late reports to the rounds that are
     still open. Privacy does not depend on what the service asks: the collection's own method perturbs a report at the
     collection's own epsilon. The ledger refuses a second report to the same phase of an epoch, also after a restart.
-    Rounds that the collection never asks are logged, counted in `refused`, and get no report. When the budget does
-    not pay for a round, it is passed over with a warning; a cheaper one may still get a report, and where it is the
-    budget of a day that is spent, one of the next day. When the budget pays for none, reporting ends: `report` and
+    Rounds that the collection never asks are logged, counted in `refused`, and get no report. A round that the budget
+    does not cover is passed over with a warning. A cheaper round may still get a report, and so may a round of the
+    next day where only the budget of the day is spent. When the budget pays for none, reporting ends: `report` and
     `stopped` raise BudgetExceeded. The end of the block does not, since nothing was lost. Anything else that ends
     reporting is raised by `report`, by `stopped` and by the end of the block.
 
@@ -67,14 +67,14 @@ class Reporter(Sender):
     A report is counted in the ledger before it leaves, and stays counted when it is lost on its way or the call is
     cancelled. A report beyond the ledger's terms is refused.
 
-    A collection file that differs from the registered one in what a report means raises WrongCollection at the
-    beginning of the block, before anything is spent or sent; so does the next report, if the collection is registered
-    later.
+    If the meaning of a report differs between this collection file and the registered one, the block raises
+    WrongCollection at its beginning, before anything is spent or sent. If the collection is registered later, the
+    next report raises it.
 
-    Nothing is lost silently. When a batch is not acknowledged within `delivery_timeout`, nothing more is sent: the
-    next call raises DeliveryError before it takes or counts anything, and so does every later one and the end of the
-    `async with` block. All reports that were taken are either in `acknowledged` or among those that the error counts.
-    Make a new reporter to go on.
+    Nothing is lost silently. When a batch is not acknowledged within `delivery_timeout`, nothing more is sent. Every
+    later call raises DeliveryError before it takes or counts anything, and so does the end of the `async with` block.
+    All reports that were taken are either in `acknowledged` or among those that the error counts. Make a new reporter
+    to go on.
     """
 
     def __init__(
@@ -212,10 +212,10 @@ class Reporter(Sender):
             larger than the collection's `set_size`, each item is reported on less often.
 
         Returns:
-            A receipt for the user: what leaves, what it reveals at most, and what is left of the budget. None where
-            it is not reported: where the collection asks a sample of its users, or users take turns, most are not
-            asked at a time, and then nothing is sent, and nothing charged. Nor is it where the user has had the turn,
-            which the ledger remembers. None where rounds are answered later: see `receipt`.
+            A receipt for the user: what leaves, what it reveals at most, and what is left of the budget. None if the
+            user is not asked: where the collection samples its users, or users take turns, most are not asked at a
+            time. Then nothing is sent and nothing charged. Nor is it where the user has had the turn, which the
+            ledger remembers. None where rounds are answered later: see `receipt`.
 
         Raises:
             ValueError: the record does not fit the collection, there is no secret, or there are several records in a
@@ -307,9 +307,9 @@ class Reporter(Sender):
         With their ledgers, each report is counted in its user's before it leaves, and a user whose terms do not allow
         it is left out. Without, what they spend is not counted here, which is logged as a warning.
 
-        records: one of each user: a DataFrame or another table, or a sequence of records, as `encode_many` takes
-            them, of which none may lack a value; or what is encoded already, as for `report_series`. Of a collection
-            of item sets, a set of names of each user.
+        records: one of each user, none of them without a value: a DataFrame or another table, or a sequence of
+            records, as `encode_many` takes them; or encoded records, as for `report_series`. Of a collection of item
+            sets, a set of names of each user.
         secrets: the secret of each user, in the order of the records. None draws every permanent response afresh,
             for this call, which is right only for users who report through nothing else: the noise of two such
             reports averages out.
@@ -317,8 +317,8 @@ class Reporter(Sender):
         on_refused: called with the place of each user, from 0 on, whose report is not sent since their terms do not
             allow it or their ledger cannot be used. None to raise the first of these, once all others are taken,
             or once all others have answered the round.
-        on_receipt: called with the place of each user whose report is counted and about to leave, and with its
-            receipt, which is for that user's eyes; there are none without ledgers.
+        on_receipt: called for each report that is counted and about to leave, with the user's position in `records`
+            and the receipt, which only that user may see; never called without ledgers.
         epochs: number of epochs whose rounds are answered; math.inf to go on forever.
         on_round: called after every round with it and the number of users who reported.
 

@@ -132,7 +132,7 @@ class RoundFeed:
     def _open_since_ms(self) -> int:
         """Return a time at or before the one at which the first round that may be open was published.
 
-        A round is published after the window before its own has ended: within the last window. One window more makes
-        up for clocks that differ. Older rounds, of which the topic may hold weeks, need not be read.
+        A round is published after the previous window has ended: within the last window. One window more makes up for
+        clocks that differ. The topic may hold rounds of weeks; older ones need not be read.
         """
         return self._clock() - 2 * self._schedule.size_ms

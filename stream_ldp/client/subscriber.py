@@ -46,8 +46,8 @@ class Subscriber(Generic[AnswerT]):
     windows. The answers of open windows are on a topic of their own, which fewer may read. Left out is what is out of
     date: every answer, final or not, of a window that is not newer than that of the last final answer of its series.
 
-    Synthetic records are on a topic of their own, some thousands in a `SyntheticChunk`: every chunk of a window is
-    handed out once, in order, also if a worker has published it again after a crash.
+    Synthetic records have their own topic, with some thousands in a `SyntheticChunk`. Every chunk of a window is
+    handed out once, in order, even if a worker has published it again after a crash.
 
     Iteration raises UnreadableAnswer for a record that is not an answer; the next step continues after that record.
     """

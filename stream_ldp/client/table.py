@@ -146,15 +146,15 @@ def table_of(
     """Return the numbers of some answers as a table.
 
     level: probability with which an interval from `low` to `high` holds the true number.
-    of, given: attributes whose distributions are wanted, or the only one; none for all that the answers say.
-        Answers that have no such distribution are left out if others have it.
+    of, given: attributes whose distributions are wanted, or the only one; none for all of the answers. Answers that
+        have no such distribution are left out if others have it.
     between: two numbers: the shares of users between them, and their means, are wanted.
     within: two numbers for each of some attributes: the share of users of whom all are between theirs is wanted, for
         each value of `of`.
     brief: whether the many points of a distribution are put together to a few bins of round numbers.
 
     Raises:
-        ParameterError: the level is not between 0 and 1, or none of the answers has such a distribution.
+        ParameterError: the level is not between 0 and 1, or no answer has such a distribution.
     """
     selection = Selection(of=_names(of), given=_names(given), between=between, within=within)
     rows: list[dict[str, Any]] = []

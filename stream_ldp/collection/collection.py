@@ -206,14 +206,14 @@ class Window(Part):
     max_age: how far it may lie behind.
     memory: weight of a window relative to the next one, in (0, 0.99]: exponential forgetting; by default, no
         window has a memory of those before.
-    time_precision: what clients round event times down to, from the beginning of their pane, so that the offset of
-        a client's clock does not show; by default a tenth of a pane, and at most a minute. Windows close up to so
-        much later.
+    time_precision: clients round event times down to multiples of it, from the beginning of their pane, so that the
+        offset of a client's clock does not show; by default a tenth of a pane, and at most a minute. Windows close up
+        to so much later.
     reports_per_user: sum m^2 / sum m over users with m reports each in what an estimate looks at; 1 if nobody
         reports twice. Estimates, errors and tests allow for the permanent noise that a user's reports share.
-    period: time after which windows are of the same sort again, such as 24h or 7d where day and night, or weekdays,
-        have other users: answers then learn from the window one period before; by default, from the last. With
-        `auto`, a period of up to 56 windows is found from the finals, when they have repeated twice.
+    period: length of a cycle of the users, such as 24h for day and night or 7d for the week. Priors then come from
+        the window one period earlier; by default, from the previous window. With `auto`, a period of up to 56 windows
+        is found from the finals, when they have repeated twice.
     returning: share of a window's users who report in the other windows too, in [0, 1]. A temporal prior allows for
         the permanent noise that their windows share. If it is not known, leave it out, which counts as 1: of noise
         that may be permanent, nothing is then taken to average out.
@@ -375,17 +375,16 @@ class Collection(Part):
     collection: its name, whose meaning is permanent, and which is part of the names of its topics.
     title, question: its subject, and what users were asked, as people read them. They change no report, and may be
         written at any time.
-    labels: what people read in place of values, by attribute and value, such as
-        `{mobility: {full: Needs help at every step}}`; of item sets by `item`, of key-value data by `key`, and of
-        places by `place` and `region`. They change no report, and may be written at any time.
+    labels: text that people read in place of a value, by attribute and value, such as `{mobility: {full: Needs help
+        at every step}}`; of item sets by `item`, of key-value data by `key`, and of places by `place` and `region`.
+        They change no report, and may be written at any time.
     window: the event-time windows, each of which has an answer.
-    min_reports: the fewest users whose answers anything that is published is made of: a window, and in it each
-        attribute, view, region and epsilon, or question; `DEFAULT_MIN_REPORTS` by default, 1 for no floor. Where
-        reports are linked, the users are counted; elsewhere, `reports_per_user` says how many there are.
-    delta: chance that the epsilon which finals state for readers who trust the service does not hold; 10^-8 by
-        default.
-    rows: whether each final is published as flat rows as well, one a cell, on a topic of their own; `connect` for
-        rows that bring the schema of Kafka Connect with them.
+    min_reports: the fewest users behind anything that is published: a window, and in it each attribute, view, region
+        and epsilon, or question; `DEFAULT_MIN_REPORTS` by default, 1 for no floor. Where reports are linked, the
+        users are counted; elsewhere, `reports_per_user` says how many there are.
+    delta: the delta of the (epsilon, delta) that finals state for readers who trust the service; 10^-8 by default.
+    rows: whether each final is also published as flat rows, one for each cell, on their own topic; `connect` for rows
+        that carry their Kafka Connect schema.
     rotate: w, number of windows, of item sets of epochs, in which each user reports once; by default, users may
         report in all.
 
@@ -458,7 +457,7 @@ class Collection(Part):
         period_ms: the file's, or that found from the finals; None where the last window is the prior.
 
         Returns:
-            None where answers learn from the last. Of item sets, it is that of the last phase of an epoch.
+            None where the previous window is the prior. Of item sets, it is that of the last phase of an epoch.
         """
         return None if period_ms is None else window_ms - period_ms + self.turn_ms - self.window.size_ms
 
@@ -471,8 +470,8 @@ class Collection(Part):
     def returning(self) -> float | None:
         """Share of a window's users whose permanent noise is in previous windows, too; None if it is not known.
 
-        Where users take turns, nobody is in two of w windows that follow each other, and everybody is again in the
-        next w: of all that windows far apart have in common, it is one w-th.
+        Where users take turns, no user is in two of w consecutive windows, and each is in one of the next w. So two
+        windows that are further apart share one w-th of the users that they would share otherwise.
         """
         return self.window.returning if self.rotate is None else 1.0 / self.rotate
 

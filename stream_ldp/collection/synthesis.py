@@ -45,8 +45,8 @@ class SynthesisSpec(Part):
     records: how many.
     seed: determines them, together with the reports of a window.
     method: how their attributes may depend on each other.
-    stop: `paper` makes them as LoPub is published, of reports of all attributes: from pairs that LREMH estimates with
-        its published rule, and what has more attributes straight from the reports.
+    stop: `paper` follows LoPub as published, with reports of all attributes: LREMH with its published stopping rule
+        estimates the pairs, and joints of more attributes come straight from the reports.
     """
 
     records: int = Field(ge=1)
@@ -72,8 +72,8 @@ class Joint(Protocol):
 class SynthesizingCollection(CollectionOfRecords):
     """A collection whose estimates are enough to make records of.
 
-    marginals: estimates the distributions that records are made from: of the collection, given the task about its
-        `whole`, the previous final of each estimate (`earlier`, by name), and what the spec says to `stop`.
+    marginals: estimates the distributions that records are drawn from. It takes the collection, the task about its
+        `whole`, the previous final of each estimate (`earlier`, by name), and the `stop` of the spec.
     synthesis: the synthetic records that are published with each final; without it, there are none.
 
     Raises (from `load` and `parse`):

@@ -48,9 +48,9 @@ class Repeat(NamedTuple):
 class Score(NamedTuple):
     """The metrics of one series over some repeats.
 
-    metrics: mean of each, with its standard deviation over the repeats (n - 1; 0 for a single one) behind it, as
-        NAME_sd, but for an epsilon; of a word, the most frequent one. Of a metric that begins with rmse, the root of
-        the mean square.
+    metrics: the mean of each metric, followed by its standard deviation over the repeats (n - 1; 0 for a single one)
+        as NAME_sd, except for an epsilon; of a word, the most frequent one. Of a metric that begins with rmse, the
+        root of the mean square.
     seconds: mean.
     """
 

@@ -15,7 +15,7 @@ CollectionT = TypeVar("CollectionT")
 class Measured(NamedTuple):
     """The answer of one series, compared with the truth of the users who reported.
 
-    metrics: by name; those whose name begins with rmse are averaged as squares. A word is one that the answer says.
+    metrics: by name; those whose name begins with rmse are averaged as squares. A word is one that the answer states.
     seconds: that the answer took.
     """
 
@@ -68,8 +68,8 @@ class Metric(NamedTuple):
     """What a plan needs of a metric that it predicts.
 
     words: what it is.
-    falls: the power of the number of users with which it falls where the noise of reports decides; below 0 of one
-        that rises, and None where no power is known.
+    falls: a, where the error falls as N^-a with the number of users N while the noise of reports dominates; below 0
+        if it rises, None if no such power is known.
     best: its value where nothing is missed: 0 of an error.
     by: what is measured in place of it where a series has that: its expectation by a formula that holds for any
         users, which needs no repeats.
@@ -130,8 +130,8 @@ class Evaluation:
     taken: selects users of a population by their numbers.
     windows: measures users who report in one window after another, given `windows`, `returning` and `drift`; None if
         windows are not compared.
-    asked: lets the users of a trial report, and returns a function that asks about a series, or about all that
-        synthetic records are made of; None if there are none.
+    asked: lets the users of a trial report, and returns a function that asks about a series, or about the marginals
+        of synthetic records; None if there are none.
     predicting: fills in what a document leaves to the attribute that is predicted from synthetic records.
     predicts: the metrics that plans predict, by their names; the first that a series has is the one for which a
         number of users is searched for.

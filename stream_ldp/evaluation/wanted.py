@@ -1,7 +1,8 @@
 """How many users a wanted error takes, by the errors that a plan predicts.
 
-Between two numbers of users that are predicted, the logarithm of an error is taken to be a line of the logarithm of
-the number; beyond them, errors fall as one over its root. The number that is found is predicted too, until it stays.
+Between two predicted numbers of users, the logarithm of an error is interpolated linearly in the logarithm of the
+number. Beyond them, errors fall as one over the root of the number. The number that is found is predicted too, until
+it stays.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Numbers that move while others stay: what windows say of one of them, or of a group, apart from the rest.
+"""Numbers that move while others stay: evidence of windows about one number, or a group, apart from the rest.
 
 The local level model of `local_level` has one drift for all numbers. If few of them move, the others hold it down,
 and the few lag further behind from window to window, with errors that know nothing of it. What betrays them is that
-they are missed on the same side again and again. So each number has a score, which windows leave to each other: a sum
-of its standardised innovations z_k = (y_k - m_k) / sd_k, which are independent where the model is right. Older
+they are missed on the same side again and again. So each number has a score, which each window passes to the next: a
+sum of its standardised innovations z_k = (y_k - m_k) / sd_k, which are independent where the model is right. Older
 windows count less, as in the tracking signal of Trigg (1964),
 
     h_k' = phi h_k + (1 - phi^2)^(1/2) z_k.
@@ -14,8 +14,8 @@ l ((1 + phi) / (1 - phi))^(1/2), from which its lag follows.
 For each number, and for each group of numbers, two hypotheses are weighed: that nothing moves, so that scores are
 normal with variance 1, and that something does, with variance 1 + g. The excess of the squares above 1 is added, as
 far as the second is believed, to the variance of the prediction (the multi-process model of Harrison and Stevens,
-1976, collapsed). The same is done with the z_k of a group alone, of which a jump is believed at longer odds, since it
-is what one window says.
+1976, collapsed). The same is done with the z_k of a group alone. A jump is believed at longer odds there, since one
+window is all the evidence.
 """
 
 from __future__ import annotations

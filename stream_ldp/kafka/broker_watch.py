@@ -4,8 +4,8 @@ All parts of a worker retry by themselves for as long as the setting `outage` sa
 own errors. The watch is what alerts people: it asks on a connection of its own, every second.
 
 It connects with what the other clients were given at their start. They do not read their files again. So when a
-password or an authority has changed, the watch finds the brokers as closed as they do, and finds out whether what the
-files hold by now opens them: then a restart helps, and nothing else.
+password or an authority has changed, the watch is refused as they are. It then tries what the files hold by now: if
+that is accepted, a restart helps, and nothing else does.
 """
 
 from __future__ import annotations

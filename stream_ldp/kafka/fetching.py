@@ -6,8 +6,8 @@ aiokafka has no setting for any of this, and makes these objects by their names 
   aiokafka expands as many batches as there are records wanted.
 * What cannot be parsed is an error of its own partition. aiokafka drops what it has parsed before, of other
   partitions too, and does not say where the failure is.
-* A consumer may say when it wants more. aiokafka asks again as soon as it has handed over what has come: under an
-  even load nearly every record is fetched by itself, and each fetch takes as long as a hundred records do.
+* A consumer may say when it wants more. aiokafka fetches again as soon as it has handed over the records: under an
+  even load nearly every record is fetched by itself, and a fetch takes as long as a hundred records do.
 * Offsets may be asked for beside the fetch that waits for records. In aiokafka they wait behind it.
 * Brokers wait for records the longer the more partitions there are, and hardly after a place has changed.
 * A response that makes no sense, such as one that was damaged on its way, is asked for again. In aiokafka it ends the

@@ -30,8 +30,8 @@ class RoundLog:
     then reads this log to its end finds the round: however often reports are read, the same ones have a round. It
     begins with the newest rounds, and reads the others once, when one that is wanted is not among them.
 
-    Many may ask at once. A read takes up to half a second, since the broker answers behind the fetch that waits for
-    records; if each who asked had one of their own, twenty strangers would keep all others of a gateway waiting.
+    Many may ask at once. A read takes up to half a second, since the broker answers after the fetch that waits for
+    records. If each request had its own read, twenty strangers would keep all other clients of a gateway waiting.
     """
 
     def __init__(

@@ -1,8 +1,9 @@
 """Read past records that aiokafka fails to parse, at which it would stop for good.
 
-The batches from the place of the failure on are fetched twice more, over two connections. What comes alike over both
-is what the log has, and is parsed record by record: what cannot be read comes as an `UnreadableRecord`, which says
-why, and all other records come as always. What comes in two ways was damaged on its way, and is fetched again.
+The batches from the place of the failure on are fetched twice more, over two connections. Bytes that are the same
+over both are what the log has. They are parsed record by record: a record that cannot be read becomes an
+`UnreadableRecord` with its reason, and all other records come as always. What comes in two ways was damaged on its
+way, and is fetched again.
 """
 
 from __future__ import annotations

@@ -250,8 +250,8 @@ def _make_user(secret_file: Path, ledger_file: Path, *, is_absolute: bool, terms
     """Make a new user, with the lock of the ledger.
 
     The secret gets its name last, so a secret without a ledger is always that of a user whose ledger is lost. A start
-    that was killed before has left the secret that it drew, and perhaps a ledger that is sealed with it, in which
-    nothing can be spent yet: both are taken over.
+    that was killed has left the secret that it drew, and perhaps a ledger sealed with it, from which nothing can have
+    been spent: both are taken over.
     """
     drawn = drawn_secret(secret_file)
     if ledger_file.exists() and (drawn is None or not FileStore(ledger_file, secret=drawn).is_unspent()):

@@ -1,8 +1,7 @@
 """The file of a user's secret: load it, or create it.
 
-A new secret is drawn into a draft, and kept by giving the draft the file's name. So it never has two names, and what
-a start that was killed has drawn is found again by the next one, which goes on with it: a ledger may have been sealed
-with it by then.
+A new secret is drawn into a draft, and kept by giving the draft the file's name. So it never has two names, and the
+next start finds a secret that a killed one has drawn, and goes on with it: a ledger may be sealed with it by then.
 """
 
 from __future__ import annotations

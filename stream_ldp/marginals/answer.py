@@ -134,7 +134,7 @@ class Frequencies(MessagePart):
         return None if self.dropped else (np.array(self.raw), np.array(self.standard_error), None)
 
     def with_past(self, learnt: FilteredEstimate | None) -> Self:
-        """Return it with what it and previous windows say."""
+        """Return it with the estimate of it and previous windows."""
         return self.model_copy(update={"learnt": learnt})
 
 
@@ -179,7 +179,7 @@ class Outputs(MessagePart):
 
     @property
     def learnt(self) -> None:
-        """What it and previous windows say: nothing."""
+        """The estimate of it and previous windows: none."""
         return
 
     @property

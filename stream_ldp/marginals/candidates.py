@@ -69,8 +69,8 @@ class CandidateEstimate:
 def equations(questions: Sequence[Cohort], candidates: Sequence[str], *, others: bool) -> NDArray[np.float64]:
     """Return the share of the users with each candidate that falls into each bucket of each cohort.
 
-    others: whether there are users with none of the candidates, who are taken to fall into all buckets alike.
-        A user falls into a bucket by any of the hashes.
+    others: whether there are users without any of the candidates, who are assumed to fall into all buckets equally. A
+        user falls into a bucket by any of the hashes.
 
     Returns:
         float64, shape (cohorts, buckets, candidates), or with one more column for the others.
@@ -131,8 +131,8 @@ def _too_many(questions: Sequence[Cohort], candidates: Sequence[str], *, most: i
 def covariance(joint: NDArray[np.float64], oracle: BucketOracle, *, reports: float) -> NDArray[np.float64]:
     """Return the covariance of the estimated shares of the buckets of one cohort, shape (buckets, buckets).
 
-    joint: shares of the users who fall into both of two buckets, and on the diagonal of those who fall into one,
-        float64, shape (buckets, buckets); without several hashes, nobody falls into two.
+    joint: share of the users who fall into both of two buckets and, on the diagonal, into one, float64, shape
+        (buckets, buckets); with a single hash, nobody falls into two.
     """
     shares = joint.diagonal()
     p, q = oracle.support

@@ -52,7 +52,7 @@ class FrequencyEstimate:
     raw: unbiased.
     standard_error: of each, with the sampling of users.
     projected: the likeliest distribution; see `likely_distribution`.
-    others: the share of users with none of the candidates, projected; None where values are in a list.
+    others: the share of users without any of the candidates, projected; None where values are in a list.
     kept: whether each has an estimate, bool; where there are more candidates than can be distinguished, those that do
         not stand out have none, and numbers of 0.
     """

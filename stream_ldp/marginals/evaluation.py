@@ -164,7 +164,7 @@ def _errors(
 def _expected(questions: QuestionSet[AttributeQuestion], *, of: int, people: Table) -> float | None:
     """Return the expected squared error of an attribute's raw estimates, mean over its values.
 
-    There is none of candidates, of which some may have no estimate.
+    There is none for candidates, since some may have no estimate.
     """
     if _attribute(questions, of).candidates is not None:
         return None

@@ -1,4 +1,4 @@
-"""The questions which numbers a user has, and what the answers say of their means and distributions."""
+"""Questions about a user's numbers, and estimates of means and distributions from the answers."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class _MeanQuestion(AttributeQuestion):
         """See `AttributeQuestion.estimate`.
 
         The estimate is the mean of the unbiased estimates from all reports. Its variance is their second moment, less
-        the squared mean, over the number of reports; the mean is not taken to be beyond the range, or else the error
-        of a few equal answers would be 0.
+        the squared mean, over the number of reports; the mean is clipped to the range, or else the error of a few
+        equal answers would be 0.
         """
         (given,) = answers
         first, second = self.moments(given, of=of)

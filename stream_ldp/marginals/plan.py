@@ -41,10 +41,10 @@ class AttributePlan:
     share: the share of users who are asked.
     epsilon: in nats, of a report.
     table: of oracle channel, P(output | value) with the digits that a collection file needs; None for others.
-    errors: of a value with frequency 1 / k, with the sampling of users, or the largest of a mean, for the number at
-        which noise is largest, in units of the attribute.
-    distribution: errors of the distribution of numbers that are spread as a bell, by what they are of: shares of
-        users in parts of the range, and quantiles in units of the attribute; none where no distribution is estimated.
+    errors: standard error of a value with frequency 1 / k, including the sampling of users; of a mean, the largest,
+        for the number at which noise is largest, in units of the attribute.
+    distribution: errors for bell-shaped numbers, by name: of shares of users in parts of the range, and of quantiles
+        in units of the attribute; empty where no distribution is estimated.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The interface of questions about single attributes: how they are asked, and what their answers say."""
+"""The interface of questions about single attributes: how they are asked, and what is estimated from the answers."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class AttributeQuestion(Question):
     """A question about attributes each of which is estimated by itself.
 
-    Where several questions are about an attribute, such as those of its cohorts, they are of one class, and the first
-    answers for all: `about` are the share of users who are asked, and the question, of each.
+    Where several questions are about an attribute, such as those of its cohorts, they have one class, and the first
+    estimates for all: `about` holds for each the share of users who are asked, and the question.
     """
 
     @property

@@ -47,8 +47,8 @@ class SampledSpec(OracleSpec):
     kind: `sampled`.
     ask: what a question is about: `attributes`, one each.
     oracle: perturbs values; `auto` takes the one of least mean variance.
-    mean: perturbs numbers: `auto`, a square wave, which says most of their distribution; `minimax`, the response of
-        least worst-case variance of the mean; harmony-mean; or mean-est for all numbers of a user at once.
+    mean: perturbs numbers: `auto`, a square wave, which is best for their distribution; `minimax`, the response with
+        the least worst-case variance of the mean; harmony-mean; or mean-est for all numbers of a user at once.
     """
 
     kind: Literal["sampled"]

@@ -55,7 +55,7 @@ def filtered_estimate(
 def _before(
     task: WindowTask[WindowSeries, Marginals], attribute: str, found: Frequencies | Numbers | Outputs
 ) -> FilteredEstimate | None:
-    """Find what the previous final says of the same values; a worker may have had other candidates then."""
+    """Find the previous final's estimates of the same values; a worker may have had other candidates then."""
     before = task.earlier
     if before is None:
         return None

@@ -1,4 +1,4 @@
-"""The question which value of a list a user has, and what the answers say of the frequencies."""
+"""The question which value of a list a user has, and frequencies estimated from the answers."""
 
 from __future__ import annotations
 

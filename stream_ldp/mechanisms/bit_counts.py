@@ -2,14 +2,15 @@
 
 In an attribute of r values, an honest report has one bit that is 1 with probability q*, and r - 1 bits that are 1
 with p* (Chu, Long and Liu, 2022, eqs. 8 and 9), whichever value is the user's. So the number of its set bits has a
-distribution that nobody's data can change. Reports whose numbers are distributed otherwise were not made by this
-mechanism, but by an attacker who crafts them (Cao, Jia and Gong, 2021; Li et al., 2025, detect by the same number),
-or by a broken client.
+distribution that nobody's data can change. If the numbers are distributed otherwise, this mechanism did not make the
+reports: an attacker crafts them (Cao, Jia and Gong, 2021; Li et al., 2025, use the same number to detect it), or a
+client is broken.
 
-The tests cannot find reports whose numbers of set bits are distributed as those of honest ones. At any share of the
-users, an attacker is not flagged who draws that number from the honest distribution and sets a target bit first, or
-who runs the honest mechanism on a false value; no test of reports alone can distinguish the latter from a user who
-has that value. `python -m tests.benchmarks.poisoning` prints what each attack gains and what is flagged.
+The tests cannot find reports whose numbers of set bits are distributed as those of honest ones. Two attackers are
+never flagged, whatever their share of the users: one who draws that number from the honest distribution and sets a
+target bit first, and one who runs the honest mechanism on a false value. No test of reports alone can distinguish the
+latter from a user who has that value. `python -m tests.benchmarks.poisoning` prints what each attack gains and what
+is flagged.
 """
 
 from __future__ import annotations

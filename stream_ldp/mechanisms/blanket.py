@@ -1,8 +1,8 @@
 """The privacy blanket of a report: the part that its user does not decide, and how well it hides another report.
 
-With a chance that all inputs have in common, a report is drawn from a distribution that depends on no input, the
-blanket (Balle, Bell, Gascon and Nissim, 2019, "The privacy blanket of the shuffle model"). Of reports in random
-order, those of the blanket hide each other's users, whatever the rest of them hold.
+With a probability that all inputs share, a report is drawn from a distribution that depends on no input, the blanket
+(Balle, Bell, Gascon and Nissim, 2019, "The privacy blanket of the shuffle model"). In random order, the reports of
+the blanket hide each other's users, whatever the other reports hold.
 """
 
 from __future__ import annotations
@@ -56,9 +56,8 @@ class Blanket:
     """The blanket of a report, seen from two inputs that it should hide from each other.
 
     share: gamma, the chance that a report is made of the blanket, whatever the input.
-    outcomes: all that a report of the blanket may be, as (chance, one, other): a report like it is `one` times as
-        likely with the first input as it is in the blanket, and `other` times with the second. To exchange both
-        inputs changes nothing.
+    outcomes: all reports of the blanket, as (probability, one, other): such a report is `one` times as likely with
+        the first input as in the blanket, and `other` times with the second. To exchange both inputs changes nothing.
     """
 
     share: float
@@ -131,9 +130,9 @@ class Blanket:
         of the positive part of the sum of n independent Z, divided by n `share` (Balle et al., 2019, lemma 5.3). It
         holds for any two inputs, and whatever the n - 1 other users hold, even if their reports are known.
 
-        The distribution of the sum is that of a grid: each Z is divided among both neighbours of its place, so that
-        its mean stays, and the mean of a convex function can only grow. It is weighted by an exponential, so that the
-        sums that matter are not far out. Then it is transformed (Koskela, Jalko, Prediger and Honkela, 2021, "Tight
+        The distribution of the sum is computed on a grid: each Z is split between its two neighbours so that its mean
+        stays. So the mean of a convex function can only grow. It is weighted by an exponential, so that the sums that
+        matter are not far out. Then it is transformed (Koskela, Jalko, Prediger and Honkela, 2021, "Tight
         differential privacy for discrete-valued mechanisms and for the subsampled Gaussian mechanism using FFT").
         What lies beyond the grid and the errors of the transforms are bounded and added.
 

@@ -165,8 +165,8 @@ class DirectResponse(FrequencyOracle):
 def kept_or_other(values: NDArray[np.int64], *, choices: int, kept: int, entropy: Entropy) -> NDArray[np.int64]:
     """Keep each value with the probability kept / 2^32, or else name one of the others, uniformly; int64, shape (n,).
 
-    Another value is drawn for every user, and used by those who do not keep theirs: a draw that only they make would
-    take time, by which a process on the same machine could distinguish them. They use the first draws, in order.
+    Every user draws another value, and only those who do not keep theirs use it: if only these drew, a process on the
+    same machine could distinguish them by the time it takes. They use the first draws, in order.
     """
     keep = entropy.below(np.broadcast_to(np.uint32(kept), values.shape))
     drawn = entropy.integers(np.full(len(values), choices - 1))

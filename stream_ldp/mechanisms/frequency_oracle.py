@@ -103,7 +103,7 @@ class FrequencyOracle(BucketOracle, ValueRandomizer):
     Users with a set of values report through an oracle too. Most oracles pad the set with dummies to l slots and
     perturb the value of one slot that is drawn; some perturb the whole set.
 
-    named: the words by which a collection file asks for it; none where only a method takes it.
+    named: its names in a collection file; none where only a method uses it.
     size: number of values that are estimated, 0 to size - 1. Larger values are dummies.
     """
 
@@ -114,7 +114,7 @@ class FrequencyOracle(BucketOracle, ValueRandomizer):
 
     @classmethod
     def forms(cls, size: int, *, epsilon: float) -> Iterable[Self]:
-        """Return what a file that names it may mean, of which the form of least mean variance is taken.
+        """Return the forms that its name in a file may stand for; the one with the least mean variance is used.
 
         epsilon: of a report, in nats.
 

@@ -1,7 +1,7 @@
 """k-RR of hashed values: each attribute's value is hashed to a few buckets first, so that changes cost little.
 
 It is LOLOHA (Arcolezi, Pinzon, Palamidessi and Gambs, 2023) for records: a user has one permanent hash of each
-attribute, k-RR names its bucket once, permanently, and what was named is perturbed again for each report.
+attribute, k-RR perturbs the bucket once, permanently, and each report perturbs that response again.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class HashedKRR(Mechanism):
 
     @property
     def decisions(self) -> tuple[range, ...]:
-        """See `Mechanism.decisions`: those of the cohort and of all buckets, of which the value uses one."""
+        """See `Mechanism.decisions`: those of the cohort and of all buckets; the value uses one of these."""
         ends = np.cumsum(self.words).tolist()
         return tuple(range(end - count, end) for end, count in zip(ends, self.words, strict=True))
 
@@ -315,7 +315,7 @@ class HashedKRR(Mechanism):
 def hashes(size: int, buckets: int) -> NDArray[np.int64]:
     """Return the bucket of each value in each cohort, int64, shape (cohorts, size); see `HashedKRR`.
 
-    buckets: g, a prime. Cohorts are in the order of their numbers, of which the highest digit is 1.
+    buckets: g, a prime. Cohorts are in the order of their numbers, whose highest digit is 1.
     """
     digits = _digits(size, buckets)
     places = buckets ** np.arange(digits)

@@ -34,7 +34,7 @@ def symbol_hashes(
 ) -> NDArray[np.uint64]:
     """Hash symbols at a position: SplitMix64's mixing function of (seed · 2^32 + position · 2^16 + symbol).
 
-    The function's last step is left out: it changes none of the highest 31 bits, and a hash has at most 8.
+    The function's last step is left out: it leaves the highest 31 bits as they are, and a hash has at most 8.
 
     seeds: below 2^32, shape (n,).
     position, symbols: below 2^16; a symbol for each seed, or one for all.

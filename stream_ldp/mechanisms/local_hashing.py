@@ -44,11 +44,11 @@ def cohort_oracle(name: str, *, epsilon: float) -> FrequencyOracle:
 def loloha_oracle(*, epsilon: float, per_report: float, buckets: int | None) -> RepeatedResponse:
     """Return LOLOHA's response to the bucket of a cohort.
 
-    epsilon: of all reports of one bucket for ever, in nats.
+    epsilon: lifetime bound of all reports of one bucket, in nats.
     per_report: of one report, in nats, which is less.
-    buckets: g; None for the number of least variance, q (1 - q) / (p - q)^2 of a rare value, with q = 1 / g and p the
-        probability that a report names the bucket (Arcolezi et al., 2023, equation 5). Their fresh noise is that of
-        two buckets for any g; here it is as little as `per_report` allows.
+    buckets: g; None for the minimum-variance number, by q (1 - q) / (p - q)^2 of a rare value, with q = 1 / g and p
+        the probability that a report names the bucket (Arcolezi et al., 2023, equation 5). Their fresh noise is that
+        of two buckets for any g; here it is as little as `per_report` allows.
 
     Raises:
         ParameterError: one report may cost as much as all, or an epsilon is beyond the resolution of probabilities.

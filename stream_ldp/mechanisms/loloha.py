@@ -113,10 +113,10 @@ class LolohaResponse(HadamardResponse):
     """An oracle that sends a random row of the Hadamard matrix, and a value's sign in it, perturbed twice.
 
     It is LOLOHA with two hashes (BiLOLOHA; Arcolezi, Pinzon, Palamidessi and Gambs, 2023), the hash being the sign in
-    a row. A user who reports again keeps the row, and the first perturbation of each of the two
-    signs, for ever, and perturbs that afresh. So repeated reports of one sign lose no more than `lifetime`, and a
-    value that changes has at most two signs to lose. Among many users each report is, by itself, a Hadamard response
-    of one sign at `epsilon`, and is counted as such.
+    a row. A user keeps the row and the first perturbation of each of the two signs permanently, and perturbs the
+    latter afresh for each report. So repeated reports of one sign lose no more than `lifetime`, and a value that
+    changes has at most two signs to lose. Among many users each report is, by itself, a Hadamard response of one sign
+    at `epsilon`, and is counted as such.
 
     size: number of values.
     epsilon: of one report, in nats. The argument is an upper bound; the field is the realised loss.

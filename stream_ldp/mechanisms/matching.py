@@ -20,9 +20,9 @@ def matched_share(
 ) -> float:
     """Simulate two periods of linked reports, and return the share of users who are matched across them.
 
-    An attacker who reads the reports looks, for each user of the first period, for the user of the second whose
-    permanent bits are likeliest the same: the one with the largest likelihood ratio of both numbers of ones of each
-    bit, as if bits were independent. Users' values are uniform, which is the worst case for a reader.
+    For each user of the first period, an attacker who reads the reports looks for the user of the second whose
+    permanent bits are most likely the same: the one with the largest likelihood ratio of the two counts of ones of
+    each bit, as if bits were independent. Users' values are uniform, which is the worst case for a reader.
 
     sizes: number of values of each attribute.
     f, p, q: the noise, as `RRLDP` has it; p is below q.

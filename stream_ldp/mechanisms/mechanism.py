@@ -331,9 +331,9 @@ class Mechanism(ABC):
     def design_effect(self, *, reports_per_user: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
         """Bound from above how much the variance of counts grows because users report more than once.
 
-        reports_per_user: sum m^2 / sum m for users with m reports each in what is checked: how many reports the user
-            of an average report has sent; or several such numbers. Reports do not say, but the operator of the
-            clients has their interval.
+        reports_per_user: sum m^2 / sum m for users with m of the checked reports each: the number of reports of the
+            average report's user; or several such numbers. Reports do not say, but the operator of the clients has
+            their interval.
 
         The reports of a user share the permanent response and are otherwise independent. For a function h of a
         report, m reports have variance m Var h + m (m - 1) Var E[h | permanent response]. The last is at most

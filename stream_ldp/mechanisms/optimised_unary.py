@@ -20,9 +20,9 @@ from stream_ldp.mechanisms.unary import MAX_SIZE, UnaryResponse
 class OptimisedUnaryResponse(UnaryResponse):
     """An oracle that sends the own bit as 1 with p = 1/2, and any other with q = 1 / (e^epsilon + 1).
 
-    Optimised unary encoding (Wang, Blocki, Li and Jha, 2017, section 4.3). Of all unary encodings it has the least
-    noise in a rare value, 4 e^epsilon / (e^epsilon - 1)^2 by the number of reports: zeros, of which there are many,
-    are kept as often as epsilon allows. A user always repeats one report; a second noise for each report would have
+    Optimised unary encoding (Wang, Blocki, Li and Jha, 2017, section 4.3). It has the least noise of all unary
+    encodings for a rare value, 4 e^epsilon / (e^epsilon - 1)^2 over the number of reports: it keeps zeros, which are
+    the many, as often as epsilon allows. A user always repeats one report; a second noise for each report would have
     to be proved anew, and is not offered. A dummy's code is all zeros.
 
     size: number of values, and of bits of a report.

@@ -1,12 +1,12 @@
 """Piecewise response: a number on a grid is sent as an outcome near its own, or as any other.
 
-Where only the mean matters, the grid of least worst-case variance is uneven. From point t_i, the outcomes i to
-i + w - 1 are likelier by k than the others, and outcome u stands for the estimate y_u, so that t_{i+1} - t_i =
-k (y_{i+w} - y_i), and the variance of the estimate grows from one point to the next by k (y_{i+w}^2 - y_i^2) -
-(t_{i+1}^2 - t_i^2). It is the same from all points if y_i + y_{i+w} = t_i + t_{i+1}. These equations are linear
-in y, and of their solutions with t_m = 1 the one of least variance is that of least weighted squares. Its variance is
-at most 1.03 times the least of any channel from 17 points to 121 estimates up to epsilon 4, as a linear programme
-finds it; that of the best mixture of an even grid with a coin is 1.04 to 1.24 times as large.
+Where only the mean matters, the grid of least worst-case variance is uneven. From point t_i, the outcomes i to i + w
+- 1 are likelier by k than the others, and outcome u stands for the estimate y_u, so that t_{i+1} - t_i = k (y_{i+w} -
+y_i), and the variance of the estimate grows from one point to the next by k (y_{i+w}^2 - y_i^2) - (t_{i+1}^2 -
+t_i^2). It is the same from all points if y_i + y_{i+w} = t_i + t_{i+1}. These equations are linear in y. Their
+minimum-variance solution with t_m = 1 is that of least weighted squares. Its variance is at most 1.03 times the least
+of any channel from 17 points to 121 estimates up to epsilon 4, as a linear programme finds it; that of the best
+mixture of an even grid with a coin is 1.04 to 1.24 times as large.
 """
 
 from __future__ import annotations
@@ -152,8 +152,8 @@ class PiecewiseResponse(Randomizer):
         """The unbiased estimate of a user's number from each outcome, shape (counters,).
 
         From a point to the next, the mean estimate rises as it has to if outcome i + w stands for so much more than
-        outcome i. What the first w outcomes stand for is free, but for their mean: it is chosen for the least
-        variance where numbers are spread evenly, on a grid that is the same from both ends.
+        outcome i. The estimates of the first w outcomes are free except for their mean. They are chosen for the least
+        variance where numbers are spread evenly, on a grid that is symmetric.
         """
         p, m, w = self.kept / RESOLUTION, self.steps, self.width
         rises = np.zeros(-(-self.counters // w) * w)

@@ -91,10 +91,10 @@ def compared(
 def total_score(total: float, *, least: float, largest: float, variance: float) -> float:
     """Score how far a sum of independent bits is from where honest ones have their mean.
 
-    Honest sums exceed a score of +-x no likelier than a standard normal variable does, for every number of bits: with
-    a distance d from the means and a variance V, the chance is at most t = 2 exp(-d^2 / (2 V + 2 d / 3)) by
-    Bernstein's inequality (Boucheron, Lugosi and Massart, 2013, Corollary 2.11). The score is the one that a normal
-    variable exceeds with this chance.
+    Honest sums exceed a score of +-x at most as often as a standard normal variable, for every number of bits: with a
+    distance d from the means and a variance V, the chance is at most t = 2 exp(-d^2 / (2 V + 2 d / 3)) by Bernstein's
+    inequality (Boucheron, Lugosi and Massart, 2013, Corollary 2.11). The score is the one that a normal variable
+    exceeds with this chance.
 
     least, largest: the least and the largest mean that honest reports can have.
     variance: the largest that their sum can have.

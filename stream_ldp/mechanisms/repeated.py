@@ -78,8 +78,8 @@ def fresh_chance(kept: int, *, size: int, epsilon: float) -> int:
 class ShownThroughNoise(Part, ABC):
     """The privacy loss of reports that show permanent responses through fresh noise, as a ledger keeps it.
 
-    It is stored as chances, in units of 2^-32, and not asked of the mechanism again: a release may round them in
-    another way, and must not change what was spent.
+    It is stored as probabilities in units of 2^-32, and the mechanism is not asked again: another release may round
+    them otherwise, which must not change what was spent.
     """
 
     @abstractmethod

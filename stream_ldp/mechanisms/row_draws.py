@@ -20,9 +20,9 @@ def check_draws(draws: NDArray[np.int64]) -> PlausibilityTest:
 
     draws: how often each row was drawn, int64, shape (m,).
 
-    An honest report draws its rows uniformly, whatever its user holds, so nobody's data can change their
-    distribution; reports that push an item come from the rows in which that item has the sign they send. The test
-    cannot find reports with uniform rows and crafted signs. Neighbouring rows are pooled where reports are few.
+    An honest report draws its rows uniformly, whatever its user holds, so data cannot change their distribution.
+    Reports that push an item come from rows in which the item has the sign that they send. The test cannot find
+    reports with uniform rows and crafted signs. Neighbouring rows are pooled where reports are few.
     """
     return compared([even_cells(draws)])
 

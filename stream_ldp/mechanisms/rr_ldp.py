@@ -82,8 +82,8 @@ class RRLDP(Mechanism):
     `epsilon` are those of the rounded probabilities.
 
     Raises:
-        ParameterError: a parameter is out of its range, or one of p, q is given without the other; unless it is about
-            the sizes, it is a `Misplaced`, which names the parameter.
+        ParameterError: a parameter is out of its range, or one of p, q is given without the other; a `Misplaced`
+            names the parameter, unless the error is about the sizes.
     """
 
     title: ClassVar[str] = "RR-LDP"

@@ -42,9 +42,9 @@ class SetHadamardResponse(FrequencyOracle):
     shares; for one value it is a `HadamardResponse`.
 
     Hashes are linear in the bits of an item's number, so that 1 / g is exact for sets of one and two items only. An
-    item whose number is the exclusive or of three items of a set is supported a little more or less often: 3 of 0, 1
-    and 2, or 0 of 1, 2 and 3. If all users hold the same set, the measured error of such an item's frequency was 0.06
-    (64 items, l = 4, t = 3) and 0.1 (l = 7, t = 4). Among 1,024 items with l = 20 it was 0.001.
+    item whose number is the exclusive or of three items of a set, such as 3 for 0, 1 and 2, is supported slightly
+    more or less often. If all users hold the same set, the measured error of such an item's frequency was 0.06 (64
+    items, l = 4, t = 3) and 0.1 (l = 7, t = 4). Among 1,024 items with l = 20 it was 0.001.
 
     size: number of values.
     slots: l.

@@ -102,8 +102,9 @@ def _errors(of_one: float, populations: Sequence[int]) -> tuple[ErrorPlan, ...]:
 def leverages(collection: PairsCollection) -> tuple[Leverage, ...]:
     """Return what one crafted answer can do to the share of users who hold a key; see `Kind.leverages`.
 
-    It adds most if it supports both ends of the key, or one where they exclude each other, and takes most away if it
-    supports none; each end counts for as many users as there are slots. A mean has no other bound than its range.
+    A report adds most if it supports both ends of the key, or one where they exclude each other, and takes most away
+    if it supports neither; each end counts for as many users as there are slots. A mean has no other bound than its
+    range.
     """
     question = collection.question
     p, q = question.randomizer.support

@@ -104,8 +104,8 @@ def pairs_of(answers: Answers[PairsQuestion]) -> Pairs:
 
     Let L and H be the shares of the answers that drew the low and the high end of a key, of one of so many slots. Its
     frequency is slots (L + H), and its mean is H / (L + H) of the range. The error of the mean is to the first order.
-    A key whose frequency is not above 0 by 2.58 standard errors has no mean: nobody may hold it, and the error of a
-    quotient by less than that is not to the first order.
+    A key whose frequency is not above 0 by 2.58 standard errors has no mean: perhaps nobody holds it, and the
+    first-order error of a quotient is wrong for a smaller denominator.
     """
     question, oracle = answers.question, answers.question.randomizer
     slots, count = question.padding, len(question.keys)

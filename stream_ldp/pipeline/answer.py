@@ -152,8 +152,8 @@ class Published(MessagePart):
     def among(cls, reports: str, *, epsilon: float, delta: float, once: str = "once", hidden: str) -> Self:
         """State it with its conditions.
 
-        reports: the number of reports that hide one another, in words; all have to be honest, since those that
-            somebody has made up are known to their author, and hide nobody.
+        reports: the number of reports that hide each other, in words. All have to be honest: reports that an attacker
+            has made up hide nobody from the attacker.
         once: how often a user reports.
         hidden: what cannot be distinguished.
         """

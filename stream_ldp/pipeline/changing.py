@@ -2,7 +2,7 @@
 
 Today's two ways are to refuse a value that has changed, and to charge each value that is reported. Where values are
 hashed to g buckets, each bucket is charged (LOLOHA; Arcolezi et al., 2023), so that all values together cost at most
-g times what one does, with a larger error. Where a user reports of d values whether each is the user's (dBitFlip;
+g times as much as one, with a larger error. Where a user reports of d values whether each is the user's (dBitFlip;
 Ding et al., 2017), all values cost at most d + 1 times what one does.
 """
 
@@ -225,7 +225,7 @@ def _hashed_variance(of: ChangingValues, buckets: int, *, more: float = 1.0) -> 
 
 
 def best_buckets(of: ChangingValues) -> int:
-    """Return the number of buckets of least variance at the epsilons of one value."""
+    """Return the minimum-variance number of buckets at the epsilons of one value."""
     return min(of.choices, key=lambda buckets: _hashed_variance(of, buckets))
 
 

@@ -1,10 +1,9 @@
 """What a collection may have closed without a source partition that nobody has counted yet.
 
 A merge waits for a partition from the first watermark record on that names it, or names a topic with so many
-partitions. A worker that takes the partition over first writes such a record, and reads the log afterwards: all that
-was closed without the partition was closed by watermarks that are on the log by then. So its watermark begins there,
-and what comes for those panes is late. Were it counted, its window might have been answered already, and it would
-vanish.
+partitions. A worker that takes the partition over writes such a record first, and then reads the log: the watermarks
+that closed panes without the partition are on the log by then. So its watermark begins there, and what comes for
+those panes is late. Were it counted, its window might have been answered already, and it would vanish.
 """
 
 from __future__ import annotations

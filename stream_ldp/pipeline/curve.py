@@ -47,8 +47,8 @@ class Curve:
         """Make the curve of a distribution over ascending points.
 
         deviations: of the shares up to and with each point but the last, shape (components, points - 1).
-        exact: whether the users of a point have this very number; those of others spread evenly over the cell around
-            it, up to the middles between it and the next others. Without it, none are.
+        exact: whether the users of a point have exactly this number. Users of other points spread evenly over the
+            cell around it, up to the middles between it and its neighbours that are not exact. Without it, none are.
         """
         numbers, given = np.asarray(points), np.reshape(np.asarray(deviations), (-1, len(points) - 1))
         jumps = np.asarray(exact, dtype=np.bool_) if len(exact) else np.zeros(len(numbers), dtype=np.bool_)

@@ -265,8 +265,8 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     takes: decides which files with such a mechanism are of this kind, where another kind has it too; None for the
         rest of them.
     reports: perturbs what users hold, a `Reports`.
-    charges: describes what reports of one user show, and at what price, for the user's ledger, of the same table: as
-        AttributeReports, or as the PhaseReport of one report to a round, which it takes as `asked`.
+    charges: describes for the user's ledger what the user's reports show and what they cost: as AttributeReports, or
+        as the PhaseReport of one report to a round, which it takes as `asked`.
     claims: returns what is claimed of a collection's privacy, to be enumerated and attacked.
     per_turn: returns the most that all reports of a user in one window, or epoch, cost in nats, if their noise is all
         fresh, whatever the user holds.
@@ -282,8 +282,8 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     published: bounds what readers of final answers alone could learn of a user.
     leverages: says what one crafted report can do to the raw numbers of each series.
     changing: lists the attributes with values whose answers users repeat, of which a plan says what changes cost.
-    totals: sums what is true of some users over them, cell by cell: with a table of the users as the kind's reporters
-        take it, by the target of an answer and the key of a cell; cells with a total of 0 may be missing.
+    totals: sums the truth over some users, cell by cell: given their table as the kind's reporters take it, by the
+        target of an answer and the key of a cell; cells with a total of 0 may be missing.
     for_budget: finds the collection that spends a given budget, in nats: `lifetime`, and `per_report` or None; raises
         ParameterError. None where the file itself gives epsilon.
     for_finals: finds the collection that is best after some final answers, and says what it is; raises

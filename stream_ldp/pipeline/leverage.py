@@ -27,9 +27,9 @@ class Leverage:
 
     series: name of the series.
     about: what the numbers are about, such as an attribute; empty for all numbers of the series.
-    of_one: the largest difference of what one report adds to the sum that a number is the mean of, and what an honest
-        report adds on average; in units of the number.
-    asked: share of the users whose reports the number is the mean of; all liars may say that they are among them.
+    of_one: the most by which one report's summand of a mean differs from that of an honest report on average, in
+        units of the mean.
+    asked: share of the users over whose reports the number is a mean; all liars may claim to be among them.
     counts: whether the numbers are counts of reports, and not means.
     """
 

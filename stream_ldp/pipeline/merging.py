@@ -359,11 +359,11 @@ class Merge:
         return None if start is None else (start, None)
 
     def _silence(self, series: Series, *, before: int | None) -> tuple[int, int] | None:
-        """Return the bounds of windows in which nobody reported, and of which that has yet to be said.
+        """Return the bounds of windows without reports whose finals have yet to say so.
 
-        It is said at once of the first such window after one with reports, and of all others together when there is
-        a window with reports after them: so a collection to which nobody reports says nothing more. Of the window of
-        a later phase it is said if a final has asked that phase.
+        The first such window after one with reports is decided at once, all others together when a window with
+        reports follows. So nothing more is published for a collection without reports. The window of a later phase is
+        decided if a final has asked that phase.
 
         before: start of the next window that holds reports and is closed; None if there is none.
         """
@@ -435,9 +435,9 @@ class Merge:
         )
 
     def _sources_of(self, start_ms: int, end_ms: int, *, of: tuple[str, ...] | None) -> tuple[RegionPart, ...] | None:
-        """Say what each region has counted of a statistic from one pane to another; None where there are no regions.
+        """Return what each region has counted of a statistic from one pane to another; None without regions.
 
-        If any has counted fewer reports than the file asks for users of an answer, no number of reports is told.
+        If any region has counted fewer reports than `min_reports`, the parts have no numbers of reports.
         """
         names = self._watermarks.names
         if names == ("",):

@@ -201,8 +201,8 @@ class Watermark:
     generation: that of the ownership that committed it.
     time_ms: event time, in milliseconds; None for no promise yet: no window is to be closed without the partition.
     topic: the reports topic as it was when the partition was taken over for the first time.
-    file: digest of the collection's file, where there are several regions: each is changed by itself, and a merge
-        takes no promise about other windows, or other questions, than its own.
+    file: digest of the collection's file, where there are several regions. Regions change their files separately, and
+        a merge accepts no promise about other windows or questions than its own.
     """
 
     collection: str

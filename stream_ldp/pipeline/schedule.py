@@ -38,6 +38,6 @@ class Schedule:
         return (epoch * self.stride + phase - 1) * self.size_ms
 
     def epoch_at(self, window_ms: int, phase: int) -> int | None:
-        """Return the epoch of which the window that begins at `window_ms` asks a phase; None if there is none."""
+        """Return the epoch whose `phase` the window at `window_ms` asks; None if no epoch asks it there."""
         epoch, rest = divmod(window_ms // self.size_ms - (phase - 1), self.stride)
         return epoch if rest == 0 else None

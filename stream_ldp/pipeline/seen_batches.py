@@ -1,9 +1,9 @@
 """The batches that a pane has counted, by hashes of their ids, so that a copy is not counted again.
 
 A hash has 8 bytes where an id has 16, and a table of numbers holds it in 13 to 27, where a set of ids takes 100 bytes
-each. Two ids that have one hash by chance cost the later batch, which is taken for a copy: among n batches of a pane
-and partition that happens with a probability of at most n^2 / 2^65. It is 1.1e-5 for the 20 million that
-`max_batches` allows, and 2.7e-8 for a million. The hash is keyed, so chosen ids do no better.
+each. If two ids have the same hash by chance, the later batch is taken for a copy and lost: among n batches of a pane
+and partition with a probability of at most n^2 / 2^65. It is 1.1e-5 for the 20 million that `max_batches` allows, and
+2.7e-8 for a million. The hash is keyed, so chosen ids do no better.
 """
 
 from __future__ import annotations

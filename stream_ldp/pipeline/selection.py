@@ -20,7 +20,7 @@ class Selection:
     """A selection of cells.
 
     of, given: attributes whose distribution is wanted, for each combination of values of the given ones; none for all
-        that an answer says.
+        of an answer.
     between: two numbers: the share of users between them is wanted, and their mean, for each attribute or those of
         `of`.
     within: two numbers for each of some attributes: the share of users of whom all are between theirs is wanted, for

@@ -1,9 +1,8 @@
 """The order in which the solves of several collections get their turn.
 
-A solve cannot be interrupted, and takes from a millisecond to hours. So there are lanes for solves of like length,
-each with places of its own, and a solve that runs longer than its lane allows moves to the next: nobody waits behind
-one that takes more than ten times as long. Within a lane finals come before provisional answers, and collections take
-turns.
+A solve cannot be interrupted, and takes from a millisecond to hours. So solves of similar length share a lane with
+its own places, and a solve that runs longer than its lane allows moves to the next: no solve waits behind one that
+takes more than ten times as long. Within a lane finals come before provisional answers, and collections take turns.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a final answer leaves to the solve of the next one, in a header of its record.
 
-The value of the record is for readers of the answer, and has none of the state. It is written, replicated, compacted
-and deleted with the value, so that no reader of the log can find the one without the other.
+The value of the record is for readers of the answer, and does not contain the state. It is written, replicated,
+compacted and deleted with the value, so that no reader of the log can find the one without the other.
 """
 
 from __future__ import annotations

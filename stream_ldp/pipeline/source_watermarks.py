@@ -149,11 +149,11 @@ class SourceWatermarks:
         )
 
     def advance(self, record: Watermark, *, offset: int) -> tuple[int | None, int] | None:
-        """Take note of a watermark.
+        """Record a watermark.
 
         Returns:
-            The event time that the generation had reached before, None if it had none, and that which it has reached
-            now; None if it has not moved.
+            The event times that the generation had reached before, None for none, and has reached now; None instead
+            of both if it has not moved.
         """
         marks = self._marks[record.partition]
         before = marks.get(record.generation)

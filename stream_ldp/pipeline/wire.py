@@ -222,8 +222,8 @@ def _checksums(records: Sequence[bytes]) -> NDArray[np.uint32]:
 class _Parts(NamedTuple):
     """The headers and the bodies of records, each long enough for a header.
 
-    together: all bytes, uint8, shape (records, length), if the records are of one length, as those of one producer
-        often are: to cut these takes a sixth of the time of cutting record by record. None if they are not.
+    together: all bytes, uint8, shape (records, length), if the records have one length, as those of one producer
+        often do: cutting these takes a sixth of the time of cutting record by record. None if they are not.
     """
 
     records: Sequence[bytes]

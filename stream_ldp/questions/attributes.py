@@ -119,13 +119,15 @@ class AskedAttribute(Part):
         if self.step is None:
             return self
         if self.range is None:
-            raise Misplaced(f"attribute {self.name!r} is no number with a `range`, and has no step", "step")
+            raise Misplaced(
+                f"attribute {self.name!r} is not a number with a `range`, so it cannot have a step", "step"
+            )
         if not 0.0 < self.step < math.inf:
             raise Misplaced(f"the step of {self.name!r} is a number above 0, such as 1; got {self.step:g}", "step")
         (least, largest), steps = self.range, (self.range[1] - self.range[0]) / self.step
         if steps > MAX_STEPS + _OFF:
             raise Misplaced(
-                f"the range of {self.name!r} has {steps:,.0f} steps, and answers tell at most {MAX_STEPS} apart: "
+                f"the range of {self.name!r} has {steps:,.0f} steps, and answers distinguish at most {MAX_STEPS}: "
                 "leave `step` out, or take a longer one",
                 "step",
             )
@@ -140,7 +142,9 @@ class AskedAttribute(Part):
 
     def _check_quantiles(self) -> None:
         if self.range is None:
-            raise Misplaced(f"attribute {self.name!r} is no number with a `range`, and has no quantiles", "quantiles")
+            raise Misplaced(
+                f"attribute {self.name!r} is not a number with a `range`, so it cannot have quantiles", "quantiles"
+            )
         for each in self.quantiles:
             if not 0.0 < each < 1.0:
                 raise Misplaced(

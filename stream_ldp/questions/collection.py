@@ -33,7 +33,7 @@ class CollectionOfQuestions(CollectionOfRecords):
         raise NotImplementedError
 
     def checked_questions(self, *place: str) -> QuestionSet[Question]:
-        """Return the questions, of which each is known to be possible.
+        """Return the questions, each checked to be possible.
 
         place: that in the file of what is too much to be asked.
 

@@ -29,7 +29,7 @@ def reports(
     """Perturb records; see `stream_ldp.pipeline.kind.Reports`.
 
     Each report answers the one question that the user's secret determines, or that is drawn for it where its noise is
-    fresh; what the record says beside it does not leave this machine, not even with noise.
+    fresh. The rest of the record does not leave this machine, not even with noise.
     """
     questions = collection.questions
     if secrets is not None and memoises:

@@ -222,9 +222,9 @@ class Estimate(AnswerMessage):
     reports: Count = Field(description="reports counted in the window, each once")
     effective_reports: Finite = Field(
         ge=0,
-        description="number of reports of different users, all of one window, that would say as much: with memory, "
-        "Kish's effective number over the windows remembered; with reports_per_user, less for their permanent noise; "
-        "where reports are linked, of all that the window's users have sent in the period",
+        description="number of reports of different users, all of one window, that would carry the same information: "
+        "with memory, Kish's effective number over the windows remembered; with reports_per_user, less for their "
+        "permanent noise; where reports are linked, of all that the window's users have sent in the period",
     )
     axes: tuple[Axis, ...]
     probability: Cells = Field(

@@ -198,8 +198,8 @@ class JointCollection(SynthesizingCollection):
             raise Misplaced("linked needs stop certificate", "synthesis", "stop")
         if not self.mechanism.links:
             raise Misplaced(
-                "linked needs rr-ldp with p and q: without them all reports of a user are one, and nothing is gained "
-                "by linking them; of k-rr with per_report, it is not known what several reveal together",
+                "linked needs rr-ldp with p and q: without them all reports of a user are the same, and linking "
+                "gains nothing; for k-rr with per_report, no bound is known for several reports together",
                 "linked",
             )
         for index, estimate in enumerate(self.estimates):

@@ -30,9 +30,9 @@ class DerivedDistribution:
     of: the attributes, one an axis.
     given: those that are given, whose axes come first.
     probability: float64; sums to 1 over the axes of `of`, and is NaN where the given values have no probability.
-    standard_error: of each probability, same shape. Where attributes are summed over, the errors of the cells depend
-        on each other in a way that an estimate does not say, and this is an upper bound: the sum of the errors of the
-        cells, or of all other cells if that is less.
+    standard_error: of each probability, same shape. Where attributes are summed over, the errors of the cells are
+        correlated in a way that an estimate does not contain, and this is an upper bound: the sum of the errors of
+        the cells, or of all other cells if that is less.
     bound: whether it is such an upper bound.
     """
 

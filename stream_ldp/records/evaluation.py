@@ -97,8 +97,8 @@ def measure_windows(
 ) -> Iterator[Measured]:
     """Estimate window after window, as many users in each as the trial has, and measure each estimate.
 
-    Distances are to the users of a window, or of its last hop, and means over the last three quarters of the windows:
-    avd of the estimate, before_avd of the previous final as it was, and alone_avd of the estimate from the window's
+    Distances are to the truth of a window, or of its last hop, averaged over the last three quarters of the windows:
+    avd of the estimate, before_avd of the unchanged previous final, and alone_avd of the estimate from the window's
     own reports. Coverage is that of the users whose reports an answer is made of.
 
     windows: number of windows, at least 2; of hops, where windows overlap.

@@ -1,9 +1,9 @@
 """Numbers among the attributes of a joint distribution, and the shares of users whose numbers are in ranges.
 
 The joint distribution is of cells, each a part of the range, and the distribution of each number is known more finely
-than that. Within a cell, users are spread as each number alone is, and depend on each other as the cells around do:
-the ratio of the joint to the product of its margins is interpolated between the middles of cells. Then it is fitted
-to the cells and to the numbers (iterative proportional fitting; Deming and Stephan, 1940).
+than that. Within a cell, each number is spread as its own distribution is, and the dependence is that of the cells
+around: the ratio of the joint to the product of its margins is interpolated between the middles of cells. Then it is
+fitted to the cells and to the numbers (iterative proportional fitting; Deming and Stephan, 1940).
 """
 
 from __future__ import annotations

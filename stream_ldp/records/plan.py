@@ -104,8 +104,8 @@ class Plan(AnyPlan):
     day: privacy loss, between any two records, of the first day of such a user; of one report where it has less.
     budgets: how long each of `BUDGETS` lasts for such a user.
     linked: what the pseudonyms of its reports reveal, in words; None where they have none.
-    matched: share of the users whose reports of two periods are known to be one user's by the permanent noise, of 400
-        who report in all windows, see `matched_share`; None without pseudonyms.
+    matched: share of 400 users, who report in all windows, whose reports of two periods can be matched by the
+        permanent noise, see `matched_share`; None without pseudonyms.
     """
 
     bits: int
@@ -284,8 +284,8 @@ def cell_error(
         s(pi) = pi (q* - 2 p* q* + p*^2) / (q* - p*)^2 + (1 - pi) p* (1 - p*) / (q* - p*)^2,
 
     its variance is (prod s(1 / r) - c^2) / N for a cell, with c = 1 / cells, of N reports with evenly spread values
-    (Wang et al., 2017, have the case of one attribute). Estimators that know that shares are not negative and add up
-    to one do better where this error is large: use it to see whether any signal is to be expected.
+    (Wang et al., 2017, have the case of one attribute). Estimators constrained to shares that are not negative and
+    add up to one do better where this error is large: use it to see whether any signal is to be expected.
 
     Where each user's reports are averaged first, T is a mean, whose variance is that of the permanent response and a
     part of the rest; N is then the number of users.

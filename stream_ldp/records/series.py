@@ -50,8 +50,8 @@ class EstimateSpec(JointSpec):
     among: attributes, those of the estimate and more, whose pairs are all evidence of one hidden factor that makes
         them dependent. Where it can be seen, the estimate is shrunk towards what it makes of its own attributes. By
         default, the estimate learns from its own attributes alone.
-    prior: what the reports of a window are held against: what they say themselves (`window`), or the estimate of the
-        previous window as well (`temporal`); by default `temporal` where it is possible.
+    prior: where the prior of a window comes from: its own reports (`window`), or the estimate of the previous window
+        as well (`temporal`); by default `temporal` where it is possible.
     every_ms: time between two provisional estimates of an open window, in milliseconds.
     """
 

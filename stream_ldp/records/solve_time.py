@@ -1,8 +1,8 @@
 """The time to solve an estimate of records: measured on samples of the sizes that are asked about.
 
 A sample is drawn of a population whose attributes depend on each other, and solved as a first window and as a later
-one. What would take too long is extrapolated: an evaluation of the EM map goes through the distinct rows of the
-reports, so a solve of n reports takes about
+one. Solves that would take too long are extrapolated: an evaluation of the EM map goes through the distinct rows of
+the reports, so a solve of n reports takes about
 
     a + b min(w n, p) seconds,
 

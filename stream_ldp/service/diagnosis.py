@@ -67,8 +67,8 @@ class Facts:
     newest_ms: the broker's time of the newest record that was read, in milliseconds since 1970-01-01 UTC; None if
         there is none.
     now_ms: the time of this machine just after that record was read, likewise.
-    ahead_ms: the least time from that of this machine, before the cluster was asked, to the broker's time of a record
-        that was written after it; None if none was written. The brokers' clock is at most as far ahead.
+    ahead_ms: the least difference from the time here, before the cluster was asked, to the broker's time of a record
+        that was written afterwards; None if none was written. The brokers' clock is at most as far ahead.
     heard: event time, in milliseconds, of the furthest watermark of each region on the partials topic, by the name of
         the collection and of the region; empty where nothing is merged from several.
     missing: the extra that brings a package that is not installed, by package.

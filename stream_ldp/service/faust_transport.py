@@ -42,8 +42,8 @@ _RECORDS = "stream-ldp-records"
 class _WorkerThread(WorkerThread):
     """The thread of the consumer, for whose end a stop does not wait without limit.
 
-    The stop waits on the event loop of the process, which then turns for nobody: what the thread still needs of it
-    would never come, and a worker that stops would hang. The consumer has left its group before.
+    The stop blocks the event loop of the process: what the thread still needs of it would never come, and a stopping
+    worker would hang. The consumer has left its group before.
     """
 
     def __init__(self, service: Any, **options: Any) -> None:

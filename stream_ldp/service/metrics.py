@@ -172,7 +172,7 @@ class MergeMetrics:
         )
         self.region_lag = create.gauge(
             "region_lag_seconds",
-            "Event time by which a region is behind the furthest one; not there for one that was never heard of.",
+            "Event time by which a region is behind the furthest one; absent for one that has never reported.",
             "region",
         )
         self.region_cut_off = create.gauge(

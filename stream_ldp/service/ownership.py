@@ -419,8 +419,8 @@ class Ownership:
     async def ends(self) -> dict[TopicPartition, int]:
         """Return the end offsets of the owned partitions.
 
-        Those whose logs are not what has been read of them any more are begun anew at the next turn: they end before
-        it, or have grown beyond it since, and what is there then has been appended later.
+        Partitions whose log no longer holds what has been read begin anew at the next turn: the log ends before that
+        offset, or has grown beyond it since, and what is there now was appended later.
 
         Raises:
             KafkaError: the brokers cannot be asked.

@@ -43,8 +43,8 @@ async def paused(
 ) -> AsyncIterator[None]:
     """Let nobody count or merge a collection within an `async with` block, which has to register it anew.
 
-    When the block begins, no member of the group that counts subscribes to its reports, and none can write its finals
-    that has not seen that it is paused: see `stream_ldp.service.roster`. If it cannot begin, the collection is served
+    When the block begins, no member of the counting group subscribes to its reports, and no worker can write its
+    finals before it has seen the pause: see `stream_ldp.service.roster`. If it cannot begin, the collection is served
     as before. If it fails, the collection stays paused, since nobody can say what has been registered.
 
     known: what it is registered as.

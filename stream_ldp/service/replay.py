@@ -315,5 +315,5 @@ def _require(topic: str, settings: Settings, existing: Container[str]) -> None:
 
 
 def _document(answer: Answer) -> Any:
-    """Return what an answer says, and what it leaves to the next one."""
+    """Return the content of an answer, and the state that it passes to the next one."""
     return json.loads(with_state(answer.to_bytes(), answer.headers))

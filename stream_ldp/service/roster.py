@@ -6,7 +6,7 @@ group subscribes (see `stream_ldp.service.pausing`). A worker that has not heard
 beside the new one:
 
 * it is a member of the group and subscribes to them, so the change waits for it; or
-* it is none any more, since it has been frozen, and its commits are refused; or
+* it has been frozen and is no longer a member, and its commits are refused; or
 * it joins later, and reads the registry to its end between the assignment of partitions and the first record.
 
 Finals are kept apart by the fence of their topic, in the same way (`stream_ldp.service.registered_writer`).

@@ -262,7 +262,7 @@ class ItemCollection(Collection):
         return Schedule(size_ms=self.window.size_ms, phases=len(self.method.phases), epochs=self.epochs)
 
     def wanted(self, target: str) -> int:
-        """Return how many of the most frequent are to be found: items, or itemsets, as the target of answers says.
+        """Return how many of the most frequent are to be found: items, or itemsets, by the target of the answers.
 
         Of sizes, all classes are.
         """

@@ -30,7 +30,7 @@ def published_of_phases(
     """State what readers of an epoch's final answers so far could learn of a user: that of each phase, added up.
 
     The sums of a phase do not depend on the order of its reports, and what the next phase asks follows from them. As
-    `published_among` says, permanent noise is hidden by none of the others where users return.
+    in `published_among`, no other report hides permanent noise where users return.
 
     reports_per_phase: of each phase that has been answered.
     epochs: how many, each with so many reports.

@@ -95,8 +95,8 @@ class StringCollection(CollectionOfRecords):
         """Convert a record, which holds the string under its name, to the string's symbols.
 
         Raises:
-            DataError: the string is missing, another key is there, or it is none of the collection's. The message
-                never repeats it.
+            DataError: the string is missing, there is another key, or the collection does not take the string. The
+                message never repeats it.
         """
         (symbols,) = encode_record(record, self.attributes, collection=self.name)
         encoded: tuple[int, ...] = symbols

@@ -38,8 +38,8 @@ def _measure(trial: Trial[StringCollection]) -> Iterator[Measured]:
 
     found is the number of reported strings that are among the k truly most frequent ones, and recall the share of
     these. reported is the number of all strings of the ranking, false that of the others, and nobodys that of strings
-    which nobody has; expected is the most of these that the ranking says to expect. covered is the share of the
-    reported strings whose true frequency is within two standard errors, 1 if there are none.
+    which nobody has; expected is the ranking's bound on the latter. covered is the share of the reported strings
+    whose true frequency is within two standard errors, 1 if there are none.
     """
     collection, people, entropy = trial.collection, trial.people, SeededEntropy(trial.noise)
     method, k = collection.method, collection.mechanism_spec.k

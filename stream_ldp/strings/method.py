@@ -153,8 +153,8 @@ class TriedStrings:
     """Strings that may be frequent.
 
     symbols: shape (n, length).
-    every: counts of the reports that support each of the whole strings out of which they were chosen, by answers that
-        have not chosen these; none if there are no such strings.
+    every: for each of the whole strings from which they were chosen, the count of supporting reports, of answers that
+        did not take part in the choice; none if there are no such strings.
     """
 
     symbols: NDArray[np.integer]
@@ -250,8 +250,8 @@ def select_reported(
     """Return the k most frequent strings of those that stand out of the noise.
 
     A string is reported if it is `MIN_SCORE` standard errors above 0, and if at most `MAX_FALSE` of the candidates
-    are expected to look as frequent although nobody has them (Bonferroni's bound on the number of false ones). Of
-    those that are tried again, what is left after they are shrunk towards others has to stand out too.
+    that nobody has are expected to look as frequent (Bonferroni's bound on the number of false ones). Of those that
+    are tried again, what is left after they are shrunk towards others has to stand out too.
 
     symbols: of the strings, shape (n, length).
     supports: of the strings.

@@ -1,9 +1,10 @@
 """The prior of strings from previous windows: which may be frequent, and how frequent they were.
 
-A window tries the strings that it finds itself and those that previous windows have found. What all windows say of
-a string is put together, that of the window whose noise has chosen it too, and shrunk towards what all candidates
-suggest when it is reported: what is then known of its share does not depend on how it was chosen. A user always
-repeats one answer, so all of the noise of a user who returns is permanent, and only new users say anything new.
+A window tries the strings that it finds itself and those that previous windows have found. The evidence of all
+windows about a string is combined, including the window whose noise has chosen it, and shrunk towards the prior of
+all candidates when it is reported: the posterior of its share then does not depend on how it was chosen. A user
+always repeats one answer, so all of the noise of a user who returns is permanent, and only new users say anything
+new.
 """
 
 from __future__ import annotations

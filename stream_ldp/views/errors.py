@@ -55,8 +55,8 @@ class Errors(NamedTuple):
 
     standard_error: of each cell, of the shape of the joint.
     deviations: of repeated estimates from their mean, over the root of their number, shape (repeats, ...): the
-        covariance of two cells is the sum over the repeats of the products of theirs. What nobody has reported is not
-        in it, and goes into the standard errors alone.
+        covariance of two cells is the sum of their products over the repeats. What nobody has reported is not in it,
+        and goes into the standard errors alone.
     """
 
     standard_error: NDArray[np.float64]

@@ -1,8 +1,8 @@
 """Factors: what the dependences of all pairs of attributes have in common.
 
 Attributes may depend on each other because all depend on a few hidden quantities, such as how ill a user is. The
-dependences of all pairs are then those of a few factors: a positive semidefinite matrix of low rank, of which each
-pair is a block. A fit of such a matrix has far fewer unknowns than the pairs have cells, and so far less noise.
+dependences of all pairs are then those of a few factors: a positive semidefinite matrix of low rank, with a block for
+each pair. A fit of such a matrix has far fewer unknowns than the pairs have cells, and so far less noise.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 Margins and pairs are combined over the views by inverse variance. The dependence of a pair is its difference from the
 product of its margins. It is shrunk towards that of the factors of all pairs, as far as all pairs show it to be noise
-(empirical Bayes; Robbins, 1956): the noise of a wide table is more than most dependence. Pairs are then put on the
-simplex (norm-sub; Wang et al., 2020) and fitted to their margins, and any further joint distribution is that of the
-most entropy with these pairs (iterative proportional fitting; Deming and Stephan, 1940).
+(empirical Bayes; Robbins, 1956): the noise of a wide table exceeds most dependence. Pairs are then put on the simplex
+(norm-sub; Wang et al., 2020) and fitted to their margins, and any further joint distribution is the one of maximum
+entropy with these pairs (iterative proportional fitting; Deming and Stephan, 1940).
 """
 
 from __future__ import annotations

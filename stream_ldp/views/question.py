@@ -69,7 +69,7 @@ class ViewQuestion(Question):
 
 @dataclass(frozen=True, kw_only=True)
 class NumberAlone(NumberQuestion):
-    """The question which number a user has, of which the shares of its cells follow.
+    """The question which number a user has, answered by the cell of its grid.
 
     edges: of the cells, ascending.
     """

@@ -202,8 +202,8 @@ class ViewsSpec(Part):
         """Return the number of values of each attribute; of a number, that of its cells.
 
         Raises:
-            Misplaced: an attribute is any text, or is a number and has something that views do not report of one; or
-                the spec is about numbers, and there is none.
+            Misplaced: an attribute is any text, or is a number with a setting that views do not support; or the spec
+                is about numbers, and there are none.
         """
         for place, attribute in enumerate(attributes):
             _check_attribute(attribute, place)

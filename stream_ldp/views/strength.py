@@ -1,9 +1,9 @@
 """How strong the dependence of each pair of attributes is, learnt from all pairs.
 
-The dependence of one pair is mostly noise, and looks stronger than it is. What all pairs show together says how much:
-the mean squares of their dependences are taken to come from one distribution, a mixture of independence and of some
-strengths, whose weights are the likeliest ones (empirical Bayes; Robbins, 1956). So pairs of attributes of which
-hardly any depend on each other are shrunk to independence, and strong ones among strong ones are left as they are.
+The dependence of one pair is mostly noise, and looks stronger than it is. All pairs together show how much: the mean
+squares of their dependences are taken to come from one distribution, a mixture of independence and of some strengths,
+whose weights are the likeliest ones (empirical Bayes; Robbins, 1956). So pairs of attributes of which hardly any
+depend on each other are shrunk to independence, and strong ones among strong ones are left as they are.
 """
 
 from __future__ import annotations

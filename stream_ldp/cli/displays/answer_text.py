@@ -134,7 +134,8 @@ class AnswerText:
         )
 
     def document(self) -> dict[str, Any]:
-        """Return what the JSON of the answer says of the truth besides; nothing where none is known."""
+        """Return what the JSON of the answer adds about the truth; nothing where there is no truth to compare
+        with."""
         if self.truth is None:
             return {}
         found: dict[str, Any] = {}

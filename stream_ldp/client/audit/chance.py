@@ -21,8 +21,8 @@ _WIDTHS = (1, 2, 4, 8)
 def id_problems(ids: Sequence[bytes]) -> Iterator[str]:
     """Yield what shows that ids, in the order in which they were made, are not drawn at random.
 
-    An id that comes again; a byte or a difference of consecutive bytes that is not uniform (chi-squared tests of 256
-    values); or words that rise too often or too seldom, as those of a counter or a clock do.
+    It looks for ids that repeat, for bytes and differences of consecutive bytes that are not uniform (chi-squared
+    tests of 256 values), and for words that rise too often or too seldom, as a counter or a clock does.
     """
     lengths = {len(each) for each in ids}
     if len(lengths) > 1:

@@ -1,8 +1,8 @@
 """The audit of a reporter's answers to rounds: all that leaves it, for users with sets of every size.
 
 The reporters run unchanged, on a broker in memory whose time passes while they wait. Their randomness comes from a
-source that answers the same request alike, so that what is seen of two users with different sets can be compared
-exactly: to which phases they report, when, how often, and how much.
+source that answers equal requests equally. So two users with different sets can be compared exactly: to which phases
+they report, when, how often, and how much.
 """
 
 from __future__ import annotations

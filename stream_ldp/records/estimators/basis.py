@@ -1,4 +1,4 @@
-"""An orthonormal basis of functions of a record, about each of which the reports inform separately.
+"""An orthonormal basis of functions of a record, in which the reports' information is diagonal.
 
 Under a product of marginals P0 the reports of the attributes are independent too, so their information about a
 joint distribution P has product form: it is diagonal in products phi_k of one function of each attribute, the
@@ -7,9 +7,9 @@ d_k = sum_w P_w phi_k(w), and the means u_k of phi_k's score over N reports esti
 
     E u_k = lambda_k d_k,    Var u_k = lambda_k / N under P0,
 
-where lambda_k in [0, 1] is the share of a true record's information that a report retains. The first function of
-each attribute is the constant 1. The order of a product is the number of its other factors: 1 for what marginals say,
-2 for what pairs of attributes add, and so on (the orthogonal decomposition of Lancaster, 1969).
+where lambda_k in [0, 1] is the share of a true record's information that a report retains. The first function of each
+attribute is the constant 1. The order of a product is the number of its other factors: 1 for marginals, 2 for what
+pairs of attributes add, and so on (the orthogonal decomposition of Lancaster, 1969).
 """
 
 from __future__ import annotations

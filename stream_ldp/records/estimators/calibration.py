@@ -11,8 +11,8 @@ not linear in the reports, such as how dependence changes their information, rem
 
 Reports that are many times the cells reach u* with nearly equal weights. Where they are few, the scores of some
 coefficients are the same in all reports but for what others are, and no weights change one without the other. So the
-tolerance is as large as it has to be for weights that are nearly equal, and larger for coefficients of which the
-estimate takes less from the reports: c_k is c over what is resolved of them.
+tolerance is just large enough for weights that are nearly equal, and larger for coefficients that the reports resolve
+less: c_k is c over the share that they resolve.
 """
 
 from __future__ import annotations

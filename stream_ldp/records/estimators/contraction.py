@@ -128,7 +128,7 @@ class PatternTable:
 
 
 class NamedValues:
-    """Rows of one attribute of which each supports a single value: no product with a row for each value is formed."""
+    """Rows of one attribute that support a single value each: no product with a row for each value is formed."""
 
     def __init__(self, patterns: Patterns, named: NDArray[np.intp], counts: FloatArray) -> None:
         self._patterns, self._named = patterns, named

@@ -77,8 +77,8 @@ class Evidence:
     def in_basis(self, attribute: AttributeBasis, moments: Moments) -> Evidence:
         """Return the same evidence of v, whose expected errors are those of the coefficients in another basis.
 
-        The coefficients of an attribute whose variance is v in the basis of its centre C have the variance
-        v Var_C phi_k in another one: more, if phi_k is large at a value that is rarer there than in C.
+        Coefficients of an attribute with variance v in the basis of its centre C have the variance v Var_C phi_k in
+        another basis: more, if phi_k is large at a value that is rarer there than in C.
 
         attribute: the other basis of the evidence's one attribute.
         moments: moments of its functions but the constant, shape (size - 1,).
@@ -177,7 +177,7 @@ class Evidence:
 
         none: probability that v is 0.
 
-        With prior variance v, the posterior draws a coefficient to the centre by the share
+        With prior variance v, the posterior shrinks a coefficient towards the centre by the share
 
             A(v) = (1 - lambda) / (1 - lambda + N lambda a),    a = v + 1 / N,
 
@@ -263,7 +263,7 @@ def _variances(reports: float, ceiling: float) -> FloatArray:
 
 
 def _residuals(moments: Moments, retained: FloatArray, centre: FloatArray) -> FloatArray:
-    """Compute N r_k^2 of every coefficient, of which the centre has `centre`."""
+    """Compute N r_k^2 of every coefficient about `centre`, the centre's coefficients."""
     N, means, squares = moments
     # A report's product with itself enters as its expectation lambda_k, not as its observed value: otherwise one
     # report of two rare values would look like strong dependence (false alarms in 26 % of samples instead of 5 %

@@ -65,8 +65,8 @@ class Likelihood:
 
         supports: the support of each attribute.
 
-        Rows that no report can have say nothing about any value and are left out: two bits set in an attribute that
-        never sets a false one, or none in one that always sets the true one.
+        Rows that no report can have carry no information and are left out: two bits set in an attribute that never
+        sets a false one, or none in one that always sets the true one.
 
         Raises:
             ValueError: the rows do not have one bit for each value.

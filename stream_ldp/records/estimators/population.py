@@ -1,10 +1,10 @@
 """Windows whose reports say little beside what is known of the population, such as those of a night.
 
 No weights make forty reports say what a hundred windows have said (calibration.py). So where previous windows are
-worth many times a window's reports, the estimate is not made of these, but of what is known of the population: its
-joint P, of which each coefficient (basis.py) has the variance v, as in a Dirichlet distribution worth 1 / v users.
-The joint of N users who are drawn from the population has the variance v + 1 / N about P. Their reports, with lambda
-retained on the mean, draw it to themselves with the gain N lambda / (N lambda + s), where
+worth many times a window's reports, the estimate starts from the posterior of the population: a joint P whose
+coefficients (basis.py) have the variance v, as in a Dirichlet distribution worth 1 / v users. The joint of N users
+who are drawn from the population has the variance v + 1 / N about P. The window's reports, with lambda retained on
+the mean, move it with the gain N lambda / (N lambda + s), where
 
     s = (1 - lambda) / (v + 1 / N).
 
@@ -99,7 +99,7 @@ def updated(window: Problem, population: Population, joint: FloatArray) -> Popul
 def standard_error(window: Problem, population: Population, joint: FloatArray) -> FloatArray:
     """Compute the standard error of each cell of the estimated joint of the users who reported.
 
-    It is that of a Dirichlet distribution with the variance that the reports leave, v being as large as errors say.
+    It is that of a Dirichlet distribution with the variance that the reports leave, with v from the standard errors.
     """
     N, lost = window.prior.moments.reports, 1.0 - _usual(window)
     open_ = population.variance / _NARROWER + 1.0 / N

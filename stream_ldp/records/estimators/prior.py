@@ -371,7 +371,7 @@ class _Pair(NamedTuple):
         return self.likelihood.reports * self.retained
 
     def evidence_of(self, values: Sequence[FloatArray]) -> Evidence:
-        """Return the evidence about the joint that a factor makes, of which each value has so much."""
+        """Return the evidence about the joint that a factor makes, from the evidence about each value."""
         return _dependence(self.basis, self.moments, _with_dependence(self.basis, np.outer(*values)))
 
 

@@ -16,7 +16,7 @@ function of the other, a cell is empty, or has all users U_w of the rarer of its
 A cell may have more users than the reports show, and more noise with them: one that the prior has shrunk towards
 nearly nothing would have no error. So it is taken for half of its own error larger.
 
-Such an error allows for any dependence that the reports leave open, and where they show nothing, that is much: over
+Such an error allows for any dependence that the reports leave open, which is much where they show nothing: over
 tables from independent to nearly deterministic, errors were three times as wide as the distances. The other extreme
 is what a parametric bootstrap shows (Efron and Tibshirani, 1993): of reports drawn from the estimate, how far their
 estimates are from it. To first order that is the noise that passes the shrinkage, and what shrinking takes away,
@@ -26,9 +26,9 @@ estimates are from it. To first order that is the noise that passes the shrinkag
 with R_w the ratio of noise. b_w is the part of the estimate's difference from the prior's centre that the reports do
 not resolve, twice over, since the estimate is itself shrunk. It is too small: what an estimate has lost, it does not
 show. No interval can be narrow for independent attributes and cover all dependence (Low, 1997), so errors are a
-geometric mean of both. The second has the more weight, the more the reports resolve of the dependence. It has nearly
-none where the dependence has one coefficient, since there is nothing to narrow, or hundreds: few of them are then
-resolved, and a strong dependence may be spread over the rest. Only the first is taken where the dependence is so
+geometric mean of both. The second has the more weight, the more the reports resolve of the dependence. It has almost
+no effect where the dependence has one coefficient, since there is nothing to narrow, or hundreds: few of them are
+then resolved, and a strong dependence may be spread over the rest. Only the first is taken where the dependence is so
 strong that an attribute may be a function of the others, or few cells have all users: coefficients are then off
 together.
 

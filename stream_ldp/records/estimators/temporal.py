@@ -1,7 +1,7 @@
 """The posterior of a joint distribution: a prior from previous windows, and the reports of this one.
 
 The coefficients d_k of the population's joint (basis.py) follow the local level model of
-`stream_ldp.filtering.local_level`, of which the window's own estimates and their noise are
+`stream_ldp.filtering.local_level`. The window's own estimates and their noise are
 
     y_k = u_k / lambda_k,    R_k = (1 - lambda_k) / (N lambda_k).
 
@@ -10,9 +10,9 @@ pi_k thus never averages out:
 
     Var p_k = pi_k R_k,    Var e_k = (1 - pi_k) R_k + (1 - r) / N.
 
-A window leaves the mean m_k to the next one, as a joint distribution of which cells may be negative. No prior draws
-it, and no cell of it is moved to 0: what that does to one window's noise would stay in all that follow, and cells
-that are 0 would never come to be.
+A window leaves the mean m_k to the next one, as a joint distribution of which cells may be negative. No prior shrinks
+it, and no cell of it is moved to 0: the bias in one window would stay in all later ones, and a cell at 0 would never
+rise again.
 
 The window's joint is then estimated from its own reports. They are weighted to agree with the previous windows in
 each coefficient, as far as so many reports can (calibration.py). Prior, centre and errors are learnt from these as

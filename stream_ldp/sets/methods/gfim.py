@@ -87,9 +87,9 @@ class GFIM:
     name: the kind.
     domain, k, k_max, finalists: number of items, heavy hitters and candidates, and |E|; k <= finalists <= k_max.
     epsilon: cost of an epoch to a user, nats.
-    set_size: l, number of slots that a set is padded to in phase 1, and at most in others. None if it is not known:
-        phase 1 then samples one item of a set of any size, and determines only the order of the candidates; later
-        phases pad sets to all candidates.
+    set_size: l, number of slots that a set is padded to in phase 1, and at most in others. None if unknown: phase 1
+        then samples one item of a set of any size, and determines only the order of the candidates; later phases pad
+        sets to all candidates.
     split: how phases 1 to 3 share epsilon or the users.
     combine: how the estimates of two phases are combined.
     hash_bits: t of the Hadamard responses, 1 for sampling SH; None for the oracle of minimum variance.

@@ -115,8 +115,8 @@ class SVSM(Wrapped[Method]):
     def _guessed(self, items: RankingEstimate) -> NDArray[np.int64]:
         """Guess itemsets, int64, shape (c, s), as the candidates of an `Inquiry`.
 
-        The frequency of an item counts as its mean if, before its estimate, all in [0, 1] were as likely: of those
-        that noise moves beyond 1, triples would otherwise come before pairs of more items.
+        The frequency of an item counts as its posterior mean under a flat prior on [0, 1]: noise moves some beyond 1,
+        and their triples would otherwise come before pairs of more items.
         """
         best = most_frequent(items, len(items.items))
         error = np.clip(best.standard_error, _SMALLEST, _LARGEST)
@@ -140,8 +140,8 @@ def few_held(epsilon: float) -> float:
 def likeliest(frequency: NDArray[np.float64], *, sizes: Sequence[int]) -> Iterator[tuple[float, tuple[int, ...]]]:
     """Iterate over itemsets in the order of the products of their items' frequencies.
 
-    An itemset is next when all that are better are out: of those not yet out, only the ones that differ from one of
-    them by the next item of one place can be the best.
+    An itemset comes when all better ones have come: the best of the rest differs from one that has come by the next
+    item in one place.
 
     frequency: of each item, falling, shape (c,).
     sizes: numbers of items of an itemset.

@@ -1,9 +1,9 @@
 """What sets larger than the padding have cost the estimates of a phase.
 
 Of a set of s items, a phase with l slots counts each with weight min(1, l / s), so that what larger sets hold is
-counted too low. Three things show it: a later phase that asks about fewer items, of which the same sets hold fewer
-(`Losses`); how many candidates sets hold, where a phase asks (svim.py); and where neither does, what is usual. None
-of them shows all, so that the rest is a doubt: a standard deviation, as a share of each frequency.
+counted too low. Three things show it: a later phase that asks about fewer items, since the same sets hold fewer of
+these (`Losses`); how many candidates sets hold, where a phase asks (svim.py); and otherwise, usual losses. None of
+them shows all, so that the rest is a doubt: a standard deviation, as a share of each frequency.
 """
 
 from __future__ import annotations
@@ -148,8 +148,8 @@ class Losses:
         """Undo what larger sets have cost the earlier estimate, as far as the later one shows.
 
         The error grows by the doubt about c and by how much single items differ from it. What is usually lost makes
-        the estimate. Where no item is clear it is all that is known, and far more may be lost: the doubt is that of a
-        prior with the same scale and a long tail.
+        the estimate. Where no item is clear this is all the information, and far more may be lost: the prior then has
+        the same scale and a long tail.
         """
         x, s_x = self.before.frequency, self.before.standard_error
         if not np.isfinite(s_x).all():

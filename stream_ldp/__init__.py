@@ -29,47 +29,11 @@ imports that it needs.
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import import_module
 from typing import Any
 
-#: The public names of each module. Beside them are the collection and the answer of each kind, in
-#: `stream_ldp.kinds`. Type checkers read all of them in `__init__.pyi`, which `python -m tests.test_public` writes.
-_PUBLIC = {
-    "client.answers": "Answers fetch_answers query",
-    "client.errors": "DeliveryError ForeignAnswers MissingTopic UnreadableAnswer WrongCollection",
-    "client.reporter": "Reporter",
-    "client.subscriber": "Subscriber",
-    "client.synchronous": "SyncReporter SyncSubscriber",
-    "collection": "CollectionError",
-    "errors": "DataError ParameterError StreamLDPError",
-    "extras": "MissingExtra",
-    "kafka.connection": "BrokerUnreachable",
-    "kafka.settings": "Settings",
-    "kafka.settings_sources": "SettingsError",
-    "kinds": "load_collection parse_collection",
-    "audit.enumeration": "Enumeration",
-    "ledger.ledger": "AlreadyReported",
-    "ledger.ledger_file": "LooserTerms PrivacyLedger load_or_create_user",
-    "ledger.secret": "SecretError load_or_create_secret",
-    "ledger.store": "LedgerError",
-    "ledger.user_database": "UserDatabase",
-    "ledger.terms": "Assumption BudgetExceeded DayBudgetExceeded LinkingRefused ReportRefused SpanBudgetExceeded "
-    "Terms TooManyValues",
-    "synthesis.chunk": "SyntheticChunk",
-}
+from stream_ldp.deferred import names_of_stub
 
-
-_PLACES = {name: f"{__name__}.{module}" for module, names in _PUBLIC.items() for name in names.split()}
-
-
-@cache
-def _places() -> dict[str, str]:
-    """Return the module of each public name."""
-    from stream_ldp.kinds import KINDS  # noqa: PLC0415  which loads every kind
-
-    of_kinds = {each for kind in KINDS.values() for each in (kind.collection, kind.answer)}
-    return _PLACES | {of_kind.__name__: of_kind.__module__ for of_kind in of_kinds}
+_named, _names = names_of_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:
@@ -79,13 +43,8 @@ def __getattr__(name: str) -> Any:
 
         return metadata.version("stream-ldp")
     if name == "__all__":
-        return sorted(["__version__", *_places()])
-    # Other names are asked for as well, such as those of modules.
-    module = _PLACES.get(name) or (_places().get(name) if name[:1].isupper() else None)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(module), name)
-    return found
+        return sorted(["__version__", *_names()])
+    return _named(name)
 
 
 def __dir__() -> list[str]:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +39,31 @@ def imported(found: Any) -> Any:
 def deferred(place: str) -> Any:
     """Return a `Deferred` for a field of any type, whose reader imports the object, such as those of a `Kind`."""
     return Deferred(place)
+
+
+def names_of_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the `__getattr__` and `__dir__` (PEP 562) of a package that imports each name at its first use.
+
+    Its stub, which type checkers read, is their only list: a line `from module import Name as Name` for each.
+
+    package, file: its `__name__` and `__file__`.
+    """
+
+    @cache
+    def places() -> dict[str, str]:
+        lines = Path(file).with_suffix(".pyi").read_text(encoding="utf-8").splitlines()
+        found = (re.fullmatch(r"from (\S+) import (\w+) as \2", line) for line in lines)
+        return {each[2]: each[1] for each in found if each}
+
+    def get(name: str) -> Any:
+        # Other names are asked for as well, such as those of modules.
+        if name not in places():
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        found = getattr(import_module(places()[name]), name)
+        setattr(import_module(package), name, found)
+        return found
+
+    def listed() -> list[str]:
+        return sorted(places())
+
+    return get, listed

@@ -56,7 +56,7 @@ def kind_of(collection: Collection) -> Kind[Any, Any, Any]:
         TypeError: no kind in the table has such collections.
     """
     for kind in KINDS.values():
-        if kind.collection is type(collection):
+        if kind.has(collection):
             return kind
     raise TypeError(f"a {type(collection).__name__} is of no kind in the table")
 
@@ -175,7 +175,10 @@ def _kind_by_mechanism(root: Any, document: Mapping[str, Any], *, source: str) -
         raise CollectionError(
             [f"{place}: mechanism.kind: expected {_one_of(known)}, got {named!r}{meant(named, known)}"]
         )
-    kind, shown = known[named], _kind_by_keys(document)
+    kind = known[named]
+    if document.keys() <= set(keys_of(kind.collection)):
+        return kind  # and the keys of other kinds need not be loaded
+    shown = _kind_by_keys(document)
     if shown is not None and shown is not kind and not _own_keys(kind, document):
         keys = " and ".join(_own_keys(shown, document))
         raise CollectionError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 
@@ -85,6 +86,14 @@ print([name for name in sys.modules if name.startswith("sklearn") or (name in la
 def test_a_collection_that_is_estimated_without_a_lasso_does_not_wait_for_it() -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT_LASSO], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_kind_lists_the_mechanisms_of_its_collections() -> None:
+    for kind in KINDS.values():
+        (field,) = (each for each in kind.collection.model_fields.values() if each.alias == "mechanism")
+        specs = get_args(field.annotation) or (field.annotation,)
+        words = dict.fromkeys(word for spec in specs for word in get_args(spec.model_fields["kind"].annotation))
+        assert list(kind.mechanisms) == list(words), kind.name
 
 
 SETS = """\

@@ -23,12 +23,12 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, WrapValidator
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator
 
 from stream_ldp.collection.turns import Turn
 from stream_ldp.ledger.reports import AttributeReport, PhaseReport
@@ -42,8 +42,8 @@ from stream_ldp.ledger.terms import (
     Terms,
     TooManyValues,
 )
-from stream_ldp.mechanisms import ReportCost
 from stream_ldp.mechanisms.privacy_loss import round_up
+from stream_ldp.mechanisms.report_cost import ReportCost, cost_of
 
 _DAY_MS = 86_400_000
 
@@ -63,8 +63,6 @@ MOST_LOSSES = 4_096
 
 #: Costs that are remembered, more than the attributes of a collection.
 MOST_COSTS = 1_024
-
-_COSTS: TypeAdapter[ReportCost] = TypeAdapter(ReportCost, config=ConfigDict(defer_build=True))
 
 
 class AlreadyReported(ReportRefused):
@@ -139,12 +137,12 @@ class _Part(BaseModel):
 
 @lru_cache(maxsize=MOST_COSTS)
 def _cost_of(parameters: tuple[tuple[str, Any], ...]) -> ReportCost:
-    return _COSTS.validate_python(dict(parameters))
+    return cost_of(dict(parameters))
 
 
-def _shared_cost(given: object, validate: Callable[[object], ReportCost]) -> ReportCost:
+def _shared_cost(given: Any) -> Any:
     """Make each cost once for all accounts that have it: to check its parameters takes longer than all the rest."""
-    return _cost_of(tuple(given.items())) if isinstance(given, dict) else validate(given)
+    return _cost_of(tuple(given.items())) if isinstance(given, dict) else given
 
 
 class Account(_Part):
@@ -159,7 +157,7 @@ class Account(_Part):
     collection: str
     attribute: str
     responses: str
-    mechanism: Annotated[ReportCost, WrapValidator(_shared_cost)]
+    mechanism: Annotated[ReportCost, PlainValidator(_shared_cost)]
     tags: tuple[str, ...] = ()
     memoised: int = Field(default=0, ge=0)
     fresh: int = Field(default=0, ge=0)

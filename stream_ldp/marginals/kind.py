@@ -5,11 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.deferred import deferred
-from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.pipeline.kind import Kind, always
-from stream_ldp.questions.charges import charges
-from stream_ldp.questions.layout import QuestionLayout
-from stream_ldp.questions.reports import reports
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,13 +22,13 @@ def specified(file: Mapping[str, Any], meaning: str) -> SpecifiedClient:
 
 SAMPLED = Kind(
     name="sampled",
-    collection=SampledCollection,
+    collection=deferred("stream_ldp.marginals.collection:SampledCollection"),
     mechanisms=("sampled",),
-    charges=charges,
+    charges=deferred("stream_ldp.questions.charges:charges"),
     claims=deferred("stream_ldp.questions.audited:subject"),
     per_turn=lambda collection: collection.questions.epsilon,
     specified=specified,
-    layout=QuestionLayout,
+    layout=deferred("stream_ldp.questions.layout:QuestionLayout"),
     solve=deferred("stream_ldp.marginals.solve:solve"),
     answer=deferred("stream_ldp.marginals.answer:Marginals"),
     summary=deferred("stream_ldp.marginals.plan:summary"),
@@ -41,7 +37,7 @@ SAMPLED = Kind(
     leverages=deferred("stream_ldp.marginals.plan:leverages"),
     evaluation=deferred("stream_ldp.marginals.evaluation:EVALUATION"),
     changing=deferred("stream_ldp.marginals.plan:changing"),
-    reports=reports,
+    reports=deferred("stream_ldp.questions.reports:reports"),
     totals=deferred("stream_ldp.marginals.truth:totals"),
     libraries=always("scipy.linalg", "scipy.special"),
 )

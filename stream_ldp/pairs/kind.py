@@ -5,11 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.deferred import deferred
-from stream_ldp.pairs.collection import PairsCollection
 from stream_ldp.pipeline.kind import Kind, always
-from stream_ldp.questions.charges import charges
-from stream_ldp.questions.layout import QuestionLayout
-from stream_ldp.questions.reports import reports
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,13 +22,13 @@ def specified(file: Mapping[str, Any], meaning: str) -> SpecifiedClient:
 
 PAIRS = Kind(
     name="pairs",
-    collection=PairsCollection,
+    collection=deferred("stream_ldp.pairs.collection:PairsCollection"),
     mechanisms=("pairs",),
-    charges=charges,
+    charges=deferred("stream_ldp.questions.charges:charges"),
     claims=deferred("stream_ldp.questions.audited:subject"),
     per_turn=lambda collection: collection.questions.epsilon,
     specified=specified,
-    layout=QuestionLayout,
+    layout=deferred("stream_ldp.questions.layout:QuestionLayout"),
     solve=deferred("stream_ldp.pairs.solve:solve"),
     answer=deferred("stream_ldp.pairs.answer:PairEstimates"),
     summary=deferred("stream_ldp.pairs.plan:summary"),
@@ -40,7 +36,7 @@ PAIRS = Kind(
     published=deferred("stream_ldp.questions.published:published"),
     leverages=deferred("stream_ldp.pairs.plan:leverages"),
     evaluation=deferred("stream_ldp.pairs.evaluation:EVALUATION"),
-    reports=reports,
+    reports=deferred("stream_ldp.questions.reports:reports"),
     totals=deferred("stream_ldp.pairs.truth:totals"),
     libraries=always("scipy.linalg", "scipy.special"),
 )

@@ -6,10 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from stream_ldp.collection import Collection
-from stream_ldp.deferred import imported
-from stream_ldp.pipeline.answer import AnswerT
-from stream_ldp.pipeline.fewest_users import fewest_users
-from stream_ldp.pipeline.window_task import SeriesT
+from stream_ldp.deferred import Deferred, deferred, imported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,11 +17,12 @@ if TYPE_CHECKING:
 
     from stream_ldp.audit.audited import AuditSubject
     from stream_ldp.audit.wire.client import Specified
+    from stream_ldp.collection.collection import Series
     from stream_ldp.evaluation.trial import Evaluation
     from stream_ldp.ledger.reports import AttributeReport, PhaseReport
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.pipeline.alternative import Alternative
-    from stream_ldp.pipeline.answer import Published
+    from stream_ldp.pipeline.answer import Answer, Published
     from stream_ldp.pipeline.cells import Totals
     from stream_ldp.pipeline.changing import ChangingValues
     from stream_ldp.pipeline.content_type import Headers
@@ -36,6 +34,9 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.synthetic import SyntheticRecords
     from stream_ldp.pipeline.window_task import WindowTask
 
+#: By name, since a client that reports needs no answers.
+AnswerT = TypeVar("AnswerT", bound="Answer")
+SeriesT = TypeVar("SeriesT", bound="Series")
 CollectionT = TypeVar("CollectionT", bound=Collection)
 CollectionT_contra = TypeVar("CollectionT_contra", bound=Collection, contravariant=True)
 
@@ -245,6 +246,9 @@ def always(*libraries: str) -> Callable[[Collection], tuple[str, ...]]:
 _special = always("scipy.special")
 
 
+_fewest_users = deferred("stream_ldp.pipeline.fewest_users:fewest_users")
+
+
 def _never(collection: Collection) -> bool:  # noqa: ARG001
     return False
 
@@ -331,7 +335,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     is_large: Callable[[CollectionT], bool] = _never
     solve_times: SolveTimes[CollectionT] | None = None
     fit: Callable[[AnswerT], Iteration] | None = None
-    users: Callable[[CollectionT, WindowTask[SeriesT, AnswerT]], int] = fewest_users
+    users: Callable[[CollectionT, WindowTask[SeriesT, AnswerT]], int] = _fewest_users
     libraries: Callable[[CollectionT], tuple[str, ...]] = _special
     narrowed_to: Callable[[CollectionT, Sequence[str], str | None], CollectionT] | None = None
 
@@ -339,6 +343,14 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     def reports_at_once(self) -> Reports[CollectionT] | None:
         """What perturbs what users hold, where they report it whenever they like; None where they answer rounds."""
         return self.reports if self.rounds is None else None
+
+    def has(self, collection: Collection) -> bool:
+        """Decide whether a collection is of this kind, without importing the class of its collections."""
+        given = type(collection)
+        return object.__getattribute__(self, "collection") in (
+            given,
+            Deferred(f"{given.__module__}:{given.__qualname__}"),
+        )
 
     def __getattribute__(self, name: str) -> Any:
         return imported(object.__getattribute__(self, name))

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from stream_ldp.deferred import deferred
 from stream_ldp.pipeline.kind import Kind, always
-from stream_ldp.places.charges import charges
-from stream_ldp.places.collection import PlaceCollection, PlaceSpec
-from stream_ldp.places.reports import reports
-from stream_ldp.questions.layout import QuestionLayout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,21 +22,21 @@ def specified(file: Mapping[str, Any], meaning: str) -> SpecifiedClient:
 
 PLACES = Kind(
     name="places",
-    collection=PlaceCollection,
+    collection=deferred("stream_ldp.places.collection:PlaceCollection"),
     mechanisms=("places",),
-    charges=charges,
+    charges=deferred("stream_ldp.places.charges:charges"),
     claims=deferred("stream_ldp.places.audited:subject"),
     per_turn=lambda collection: max(collection.mechanism_spec.epsilon),
     specified=specified,
-    layout=QuestionLayout,
+    layout=deferred("stream_ldp.questions.layout:QuestionLayout"),
     solve=deferred("stream_ldp.places.solve:solve"),
     answer=deferred("stream_ldp.places.answer:PlaceCounts"),
-    vocabulary={"PlaceCounts.weights": get_args(PlaceSpec.model_fields["weights"].annotation)},
+    vocabulary={"PlaceCounts.weights": ("users", "variance")},
     summary=deferred("stream_ldp.places.plan:summary"),
     plan=deferred("stream_ldp.places.plan:plan"),
     published=deferred("stream_ldp.places.published:published"),
     leverages=deferred("stream_ldp.places.plan:leverages"),
-    reports=reports,
+    reports=deferred("stream_ldp.places.reports:reports"),
     totals=deferred("stream_ldp.places.truth:totals"),
     libraries=always("scipy.linalg", "scipy.special"),
     evaluation=deferred("stream_ldp.places.evaluation:EVALUATION"),

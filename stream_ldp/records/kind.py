@@ -6,17 +6,13 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.deferred import deferred
-from stream_ldp.mechanisms import MECHANISMS
 from stream_ldp.pipeline.kind import Kind
-from stream_ldp.records.charges import charges
-from stream_ldp.records.collection import JointCollection, narrowed_to
-from stream_ldp.records.layout import JointLayout
-from stream_ldp.records.reports import reports
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from stream_ldp.audit.wire.client import SpecifiedClient
+    from stream_ldp.records.collection import JointCollection
 
 
 def libraries(collection: JointCollection) -> tuple[str, ...]:
@@ -34,13 +30,13 @@ def specified(file: Mapping[str, Any], meaning: str) -> SpecifiedClient:  # noqa
 
 RECORDS = Kind(
     name="records",
-    collection=JointCollection,
-    mechanisms=tuple(MECHANISMS),
-    charges=charges,
+    collection=deferred("stream_ldp.records.collection:JointCollection"),
+    mechanisms=("rr-ldp", "k-rr", "k-subset", "hashed-k-rr"),
+    charges=deferred("stream_ldp.records.charges:charges"),
     claims=deferred("stream_ldp.records.audited:subject"),
     per_turn=lambda collection: collection.mechanism.privacy_loss(reports=1).epsilon,
     specified=specified,
-    layout=JointLayout,
+    layout=deferred("stream_ldp.records.layout:JointLayout"),
     solve=deferred("stream_ldp.records.solve:solve"),
     answer=deferred("stream_ldp.records.answer:Estimate"),
     vocabulary=deferred("stream_ldp.records.estimators:VOCABULARY"),
@@ -50,7 +46,7 @@ RECORDS = Kind(
     published=deferred("stream_ldp.records.published:published"),
     leverages=deferred("stream_ldp.records.plan:leverages"),
     changing=deferred("stream_ldp.records.plan:changing"),
-    reports=reports,
+    reports=deferred("stream_ldp.records.reports:reports"),
     totals=deferred("stream_ldp.records.truth:totals"),
     for_budget=deferred("stream_ldp.records.plan:for_budget"),
     is_large=deferred("stream_ldp.records.solve_time:is_large"),
@@ -58,7 +54,7 @@ RECORDS = Kind(
     fit=attrgetter("fit"),
     users=deferred("stream_ldp.records.solve:users"),
     libraries=libraries,
-    narrowed_to=narrowed_to,
+    narrowed_to=deferred("stream_ldp.records.collection:narrowed_to"),
     synthetic=deferred("stream_ldp.synthesis.kind:SYNTHETIC"),
     evaluation=deferred("stream_ldp.records.evaluation:EVALUATION"),
 )

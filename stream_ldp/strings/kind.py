@@ -6,11 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from stream_ldp.deferred import deferred
 from stream_ldp.pipeline.kind import Kind
-from stream_ldp.strings.charges import charges
-from stream_ldp.strings.collection import StringCollection
-from stream_ldp.strings.layout import StringLayout
-from stream_ldp.strings.reports import reports
-from stream_ldp.strings.spec import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,21 +22,21 @@ def specified(file: Mapping[str, Any], meaning: str) -> SpecifiedClient:
 
 STRINGS = Kind(
     name="strings",
-    collection=StringCollection,
+    collection=deferred("stream_ldp.strings.collection:StringCollection"),
     mechanisms=("strings",),
-    charges=charges,
+    charges=deferred("stream_ldp.strings.charges:charges"),
     claims=deferred("stream_ldp.strings.audited:subject"),
     per_turn=lambda collection: collection.method.questions.epsilon,
     specified=specified,
-    layout=StringLayout,
+    layout=deferred("stream_ldp.strings.layout:StringLayout"),
     solve=deferred("stream_ldp.strings.solve:solve"),
     answer=deferred("stream_ldp.strings.answer:StringRanking"),
-    vocabulary={"StringRanking.method": tuple(METHODS)},
+    vocabulary=deferred("stream_ldp.strings.spec:VOCABULARY"),
     summary=deferred("stream_ldp.strings.plan:summary"),
     plan=deferred("stream_ldp.strings.plan:plan"),
     published=deferred("stream_ldp.strings.published:published"),
     leverages=deferred("stream_ldp.strings.plan:leverages"),
-    reports=reports,
+    reports=deferred("stream_ldp.strings.reports:reports"),
     totals=deferred("stream_ldp.strings.truth:totals"),
     evaluation=deferred("stream_ldp.strings.evaluation:EVALUATION"),
 )

@@ -20,6 +20,8 @@ MAX_K = 512
 #: Every method that finds strings, by its name in a collection file.
 METHODS: dict[str, type[StringMethod]] = {each.name: each for each in (Pem, RapporUnknown)}
 
+VOCABULARY = {"StringRanking.method": tuple(METHODS)}
+
 
 class StringSpec(Part):
     """The method of a collection of strings as its file writes it.

@@ -7,10 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from stream_ldp.deferred import deferred
 from stream_ldp.pipeline.kind import Kind, always
-from stream_ldp.questions.charges import charges
-from stream_ldp.questions.layout import QuestionLayout
-from stream_ldp.questions.reports import reports
-from stream_ldp.views.collection import ViewsCollection, narrowed_to
 
 if TYPE_CHECKING:
     from stream_ldp.audit.wire.client import SpecifiedClient
@@ -34,14 +30,14 @@ def specified(file: Mapping[str, Any], meaning: str) -> SpecifiedClient:
 
 VIEWS = Kind(
     name="views",
-    collection=ViewsCollection,
+    collection=deferred("stream_ldp.views.collection:ViewsCollection"),
     mechanisms=("sampled",),
     takes=is_of_views,
-    charges=charges,
+    charges=deferred("stream_ldp.questions.charges:charges"),
     claims=deferred("stream_ldp.questions.audited:subject"),
     per_turn=lambda collection: collection.questions.epsilon,
     specified=specified,
-    layout=QuestionLayout,
+    layout=deferred("stream_ldp.questions.layout:QuestionLayout"),
     solve=deferred("stream_ldp.views.solve:solve"),
     answer=deferred("stream_ldp.records.answer:Estimate"),
     vocabulary={"Fit.method": ("views",), "Fit.stop": ("sweeps",)},
@@ -49,11 +45,11 @@ VIEWS = Kind(
     plan=deferred("stream_ldp.views.plan:plan"),
     published=deferred("stream_ldp.questions.published:published"),
     leverages=deferred("stream_ldp.views.plan:leverages"),
-    reports=reports,
+    reports=deferred("stream_ldp.questions.reports:reports"),
     totals=deferred("stream_ldp.records.truth:totals"),
     for_finals=deferred("stream_ldp.views.dependence:for_finals"),
     libraries=always("scipy.linalg", "scipy.special"),
-    narrowed_to=narrowed_to,
+    narrowed_to=deferred("stream_ldp.views.collection:narrowed_to"),
     synthetic=deferred("stream_ldp.synthesis.kind:SYNTHETIC"),
     evaluation=deferred("stream_ldp.views.evaluation:EVALUATION"),
 )

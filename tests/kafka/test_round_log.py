@@ -15,7 +15,7 @@ from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.memory import MemoryBroker, connected
 from stream_ldp.kafka.round_log import RoundLog
 from stream_ldp.kafka.settings import Settings
-from stream_ldp.sets.kind import ROUNDS
+from stream_ldp.sets.asking import ROUNDS
 from stream_ldp.sets.rounds import Round
 from tests.client.items import films
 from tests.service.epochs import FILMS, ItemDeployment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stream_ldp.pipeline.merging import Merge
-from stream_ldp.sets.kind import ROUNDS
+from stream_ldp.sets.asking import ROUNDS
 from stream_ldp.sets.rounds import Round, RoundRefused
 from tests.sets.examples import answers, batch, collection_of, decided, flush, learned, round_of
 

@@ -47,6 +47,10 @@ MAX_LAYOUTS = 16
 #: with the newest one. Written with each flush, they are a third of what a merge reads under a light load.
 ANNOUNCE_MS = 5_000
 
+#: Milliseconds of event time between two advances of a silent partition that closes only what nobody waits for: each is
+#: a commit, a watermark, and a commit of the merge. A rebuild begins no further back, and no alert takes it for a fault.
+SILENT_MS = 600_000
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Counted:
@@ -172,6 +176,8 @@ class SourcePartition:
         self._watermark = NEVER if self._checkpoint.watermark_ms is None else self._checkpoint.watermark_ms
         self._watermark_of_data = self._watermark
         self._watermark_if_idle = NEVER
+        # Watermark from which on there is nothing to say of a silent partition: see `_next_close_ms`.
+        self._all_said_ms = self._all_said(self._watermark)
         #: The latest time at which the broker has appended one of the records before `position`; see `Checkpoint`.
         self.appended_ms = self._checkpoint.appended_ms
 
@@ -248,8 +254,27 @@ class SourcePartition:
             return math.inf if self._watermark >= self._last_close_ms else 0.0
         if window.idle_timeout_ms is None:
             return math.inf
+        return max(0.0, self._next_close_ms - self._watermark_of_data + window.idle_timeout_ms - self._silent_ms)
+
+    @property
+    def _next_close_ms(self) -> int:
+        """The watermark to which time advances the partition next.
+
+        It closes the next pane, or some minutes of them once silence has been said of the last window with reports and
+        of the one after: nobody hears of later ones before somebody reports. Other regions may wait for them.
+        """
+        window = self._collection.window
         next_ms = closes_at(self.panes_closed * window.pane_ms, window)
-        return max(0.0, next_ms - self._watermark_of_data + window.idle_timeout_ms - self._silent_ms)
+        if self._panes or self._watermark < self._all_said_ms or self._region:
+            return next_ms
+        return max(next_ms, self._watermark + SILENT_MS)
+
+    def _all_said(self, closed_ms: int) -> int:
+        """Return the watermark that closes all windows of a pane which one closes, and a next one of each series."""
+        window = self._collection.window
+        # A phase that an answer asks for is that of the next window.
+        longest_ms = max(each.period_ms(window) or window.size_ms for each in self._collection.series)
+        return closed_ms + window.size_ms - window.pane_ms + longest_ms
 
     @property
     def panes_closed(self) -> int:
@@ -406,7 +431,8 @@ class SourcePartition:
             # No time closes later windows: were the collection served again, what came meanwhile would be late.
             target = max(target, self._last_close_ms)
         elif self._watermark_of_data != NEVER and window.idle_timeout_ms is not None:
-            target = max(target, self._watermark_of_data + int(self._silent_ms) - window.idle_timeout_ms)
+            time_ms = self._watermark_of_data + int(self._silent_ms) - window.idle_timeout_ms
+            target = max(target, time_ms if time_ms >= self._next_close_ms else NEVER)
         # An advance that closes no pane is not worth a commit.
         if panes_closed(target, window) > panes_closed(self._watermark, window):
             self._watermark_if_idle = target
@@ -457,6 +483,7 @@ class SourcePartition:
                 self._panes[partial.pane_ms].note_sent(partial.of, partial.segment, end=partial.end)
         for start in closing:
             del self._panes[start]
+            self._all_said_ms = max(self._all_said_ms, self._all_said(closes_at(start, window)))
         saved, place = self._save() if saving else ((), self._place())
         moved = self.watermark_ms != self._checkpoint.watermark_ms
         announced = moved and (

@@ -191,6 +191,39 @@ def test_an_idle_step_that_closes_no_pane_is_not_committed() -> None:
     assert idle_watermark(started(NOW + 2_000), 5_000, NOW + 12_000) == NOW + 12_000
 
 
+def silent_advances(state: SourcePartition, *, seconds: int) -> list[int]:
+    """Let seconds of silence pass, and return the watermarks that are written, in seconds after NOW."""
+    found = (idle_watermark(state, 1_000, None) for _ in range(seconds))
+    return [(time_ms - NOW) // 1_000 for time_ms in found if time_ms is not None]
+
+
+def test_nothing_is_written_of_windows_of_which_nobody_hears() -> None:
+    """The window of NOW and the next one are said to close; later ones when somebody reports again."""
+    state = started(NOW)
+    assert silent_advances(state, seconds=1_300) == [2, 12, 22, 622, 1_222]
+    state.count([1], [NOW + 1_300_000], [batch(NOW + 1_300_000, batch_id=1)])
+    assert silent_advances(state, seconds=40) == [1_300, 1_302, 1_312, 1_322]
+
+
+def test_a_silent_partition_follows_others_whatever_it_has_said() -> None:
+    state = started(NOW)
+    silent_advances(state, seconds=100)
+    assert idle_watermark(state, 1_000, NOW + 90_000) == NOW + 90_000
+
+
+def test_the_last_sliding_window_and_the_next_one_are_closed_by_time() -> None:
+    sliding = JointCollection.parse(TEXT.replace("size: 10s", "size: 30s, hop: 10s"))
+    state = started(NOW, collection=sliding)
+    assert silent_advances(state, seconds=300) == [2, 12, 22, 32, 42]
+
+
+def test_a_silent_partition_of_a_region_closes_each_pane_for_those_that_wait_for_it() -> None:
+    state = SourcePartition(SURVEY, LAYOUT, partition=0, region="eu")
+    state.count([0], [NOW], [batch(NOW)])
+    state.take_changes()
+    assert silent_advances(state, seconds=117) == [0, *range(2, 117, 10)]
+
+
 @pytest.mark.parametrize("silent_ms", [0.0, 4_000.0, 14_999.0])
 def test_a_partition_rests_until_time_closes_its_next_pane(silent_ms: float) -> None:
     """As the last windows: that of NOW + 2 s closes after 15 s of silence, the next one 10 s later."""

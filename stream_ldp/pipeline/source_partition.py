@@ -47,8 +47,8 @@ MAX_LAYOUTS = 16
 #: with the newest one. Written with each flush, they are a third of what a merge reads under a light load.
 ANNOUNCE_MS = 5_000
 
-#: Milliseconds of event time between two advances of a silent partition that closes only what nobody waits for: each is
-#: a commit, a watermark, and a commit of the merge. A rebuild begins no further back, and no alert takes it for a fault.
+#: Milliseconds of event time between two advances of a silent partition that close only what nobody waits for. Each
+#: costs two commits and a watermark. A rebuild begins no further back, and no alert takes it for a fault.
 SILENT_MS = 600_000
 
 
@@ -260,8 +260,8 @@ class SourcePartition:
     def _next_close_ms(self) -> int:
         """The watermark to which time advances the partition next.
 
-        It closes the next pane, or some minutes of them once silence has been said of the last window with reports and
-        of the one after: nobody hears of later ones before somebody reports. Other regions may wait for them.
+        It closes the next pane; or some minutes of them, once the last windows with reports and the next one are
+        closed: nobody hears of later ones before somebody reports. Other regions may wait for each.
         """
         window = self._collection.window
         next_ms = closes_at(self.panes_closed * window.pane_ms, window)

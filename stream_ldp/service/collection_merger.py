@@ -37,7 +37,7 @@ from stream_ldp.pipeline.rows import published_rows
 from stream_ldp.service.dead_letters import unread_letter
 from stream_ldp.service.finals import Finals
 from stream_ldp.service.holding import Holding
-from stream_ldp.service.standstill import LOOK_SECONDS, Standstill
+from stream_ldp.service.standstill import Standstill
 from stream_ldp.service.windows_log import partials_log
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class CollectionMerger:
         self._holding = Holding(
             self.merge, self._quarantine, cluster=self._cluster, settings=settings, metrics=metrics.merge
         )
-        self._standstill = Standstill(self.merge, cluster=self._cluster, settings=settings)
+        self._standstill = Standstill(self.merge, settings=settings)
         # Since when the final that is due next is being solved and published.
         self._due_since: float | None = None
         self._rebuilt = False
@@ -167,6 +167,11 @@ class CollectionMerger:
         if late > LATE_SECONDS:
             found.append(f"{name}: a final answer has been due for {late:.0f} s")
         return found
+
+    @property
+    def standstill(self) -> Standstill | None:
+        """What compares its windows with what workers have counted; None while they are rebuilt."""
+        return self._standstill if self._rebuilt else None
 
     async def apply(self, entry: LogEntry) -> None:
         """Apply one record of the partials topic; one that cannot be read is passed over, and dead-lettered.
@@ -208,7 +213,6 @@ class CollectionMerger:
     async def _turn(self, provisionals: list[Provisionals]) -> None:
         """Do what is to be done next, or wait until there is something."""
         self._wake.clear()
-        await self._patiently(self._standstill.look)
         await self._look_at_regions()
         held = await self._holding.look()
         if held and not self._quarantine.holding(self.merge):
@@ -231,7 +235,7 @@ class CollectionMerger:
             if not held:
                 await self._tidy_up()
             now = time.monotonic()
-            waits = [COMMIT_SECONDS if self._moved else LOOK_SECONDS]
+            waits = [COMMIT_SECONDS] if self._moved else []
             if self._region_waits:
                 waits.append(REGION_SECONDS)
             waits += [
@@ -240,7 +244,7 @@ class CollectionMerger:
             if held:
                 waits.append(self._holding.release_seconds)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), min(waits))
+                await asyncio.wait_for(self._wake.wait(), min(waits, default=None))
 
     async def _look_at_regions(self) -> None:
         """Let windows go on without regions that they have waited for long enough: the record says so to all."""

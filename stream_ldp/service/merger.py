@@ -13,6 +13,7 @@ from mode import Service
 from stream_ldp.pipeline import partials
 from stream_ldp.service.collection_merger import CollectionMerger
 from stream_ldp.service.solver import Solver
+from stream_ldp.service.standstill import LOOK_SECONDS, look
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -129,6 +130,14 @@ class Merger(Service):
         )
         log.info("%s: merges its windows", name, extra={"collection": name})
         self._running[name] = self.add_future(self._run(name, owned))
+
+    @Service.task
+    async def _watch(self) -> None:
+        """Look now and then at whether a collection has not got what workers have counted."""
+        while not self.should_stop:
+            await self.sleep(LOOK_SECONDS)
+            found = [each.standstill for each in self._owned.values() if each.standstill is not None]
+            await look(found, cluster=self._cluster, settings=self._settings)
 
     async def _run(self, name: str, owned: CollectionMerger) -> None:
         try:

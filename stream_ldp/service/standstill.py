@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from aiokafka import TopicPartition
+from aiokafka.errors import KafkaError
 
-from stream_ldp.pipeline.source_checkpoint import Checkpoint
+from stream_ldp.kafka.cluster import ClusterError
+from stream_ldp.pipeline.source_checkpoint import Checkpoint, ForeignCommit
 from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS, panes_closed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from stream_ldp.kafka.cluster import Cluster
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.merging import Merge
 
-#: Seconds between two looks at what has been committed: each is a request for each collection.
+log = logging.getLogger(__name__)
+
+#: Seconds between two looks at what has been committed.
 LOOK_SECONDS = 30.0
+
+#: Collections of one request, whose answer is read in some milliseconds. Each by itself takes three times as long.
+TOGETHER = 32
 
 #: Seconds that a watermark may take from its commit to the merge, which is two round trips to the brokers. A worker
 #: that dies in between leaves it to the next owner, which comes after the session of the group.
@@ -29,26 +38,21 @@ LATE_SECONDS = 60.0
 class Standstill:
     """Whether all partitions have passed the end of a window, and the merge has not got their watermarks."""
 
-    def __init__(
-        self, merge: Merge, *, cluster: Cluster, settings: Settings, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, merge: Merge, *, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
         """Begin without a look.
 
         clock: monotonic time, in seconds.
         """
         self._merge = merge
-        self._cluster = cluster
         self._clock = clock
-        name = merge.collection.name
-        self._group, self._topic = settings.group_names.ingest, settings.topic_names.reports(name)
-        self._looked_at = -LOOK_SECONDS
+        self._topic = settings.topic_names.reports(merge.collection.name)
         self._since: float | None = None
         # End of the last pane that all partitions have passed, in milliseconds.
         self._passed_ms = 0
 
     @property
     def problems(self) -> list[str]:
-        """That the merge stands still, and since when, as `look` has found; empty if it does not."""
+        """That the merge stands still, and since when, as `compare` has found; empty if it does not."""
         late = 0.0 if self._since is None else self._clock() - self._since
         if late < LATE_SECONDS:
             return []
@@ -58,17 +62,18 @@ class Standstill:
             "on from the log"
         ]
 
-    async def look(self) -> None:
-        """Compare, if that has not been done for LOOK_SECONDS.
+    @property
+    def places(self) -> list[TopicPartition]:
+        """The partitions of its reports."""
+        return [TopicPartition(self._topic, number) for number in range(self._merge.partitions)]
+
+    def compare(self, commits: Mapping[TopicPartition, tuple[int, str]]) -> None:
+        """Compare what workers have committed, offset and metadata, with what the merge has.
 
         Raises:
-            KafkaError, ClusterError: the brokers cannot be asked.
+            ForeignCommit: something else has committed for the group.
         """
-        if self._clock() < self._looked_at + LOOK_SECONDS:
-            return
-        self._looked_at = self._clock()
-        partitions = [TopicPartition(self._topic, number) for number in range(self._merge.partitions)]
-        commits = await self._cluster.commits(self._group, partitions, of_known=True)
+        partitions = self.places
         checkpoints = [Checkpoint.parse(*commits[place]) for place in partitions if place in commits]
         passed = [checkpoint.watermark_ms for checkpoint in checkpoints if checkpoint.watermark_ms is not None]
         behind = bool(passed) and len(passed) == len(partitions) and self._closes_more(min(passed))
@@ -82,6 +87,22 @@ class Standstill:
         # Without other regions, which may be behind: these are the commits of this one.
         known, window = self._merge.regions.home.time_ms, self._merge.collection.window
         return known is None or panes_closed(watermark_ms, window) > panes_closed(known, window)
+
+
+async def look(standstills: Sequence[Standstill], *, cluster: Cluster, settings: Settings) -> None:
+    """Compare all of them, but for those about which brokers do not answer now."""
+    for first in range(0, len(standstills), TOGETHER):
+        some = standstills[first : first + TOGETHER]
+        places = [place for each in some for place in each.places]
+        try:
+            commits = await cluster.commits(settings.group_names.ingest, places, of_known=True)
+        except (KafkaError, ClusterError) as error:
+            log.debug("what has been committed is not compared: %r", error)
+            continue
+        for each in some:
+            # Who counts the collection asks for the same commits, and says what is wrong with them.
+            with contextlib.suppress(ForeignCommit):
+                each.compare(commits)
 
 
 def _written(time_ms: int) -> str:

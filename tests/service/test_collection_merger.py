@@ -236,6 +236,29 @@ async def test_a_window_without_reports_is_said_counted_and_logged_and_the_next_
     assert "small/bathing-mobility: nobody reported in 1970-01-01T00:00:02Z/1970-01-01T00:00:04Z" in caplog.text
 
 
+async def test_a_merger_to_which_nothing_comes_commits_and_then_waits_without_end(
+    merger: Merger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 300 such collections, each look at nothing would be ten a second."""
+    waits: list[float | None] = []
+    waits_for = asyncio.wait_for
+
+    async def wait_for(waited: Any, timeout: float | None) -> Any:  # noqa: ASYNC109  the parameter of asyncio
+        waits.append(timeout)
+        return await waits_for(waited, timeout)
+
+    await rebuilt(merger)
+    monkeypatch.setattr(collection_merger, "COMMIT_SECONDS", 0.01)
+    monkeypatch.setattr(asyncio, "wait_for", wait_for)
+    await tell(merger, SMALL, windows=1)
+    async with asyncio.timeout(SOON):
+        while merger._owned["small"].committed is None or waits[-1:] != [None]:
+            await asyncio.sleep(0.001)
+        await read(merger, SMALL, watermark(SMALL.window.size_ms, collection=SMALL))
+        while waits[-2:] != [0.01, None]:
+            await asyncio.sleep(0.001)
+
+
 async def records_of_a_restart(windows: int, metrics: Metrics) -> int:
     """Return the number of records that a merger reads when it starts after so many windows, and one open one."""
     spec, size_ms = SMALL.estimates[0], SMALL.window.size_ms

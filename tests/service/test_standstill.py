@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from aiokafka import TopicPartition
+from aiokafka.errors import NodeNotReadyError
 
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.pipeline.merging import Merge
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
-from stream_ldp.service.standstill import LATE_SECONDS, LOOK_SECONDS, Standstill
+from stream_ldp.service.standstill import LATE_SECONDS, LOOK_SECONDS, TOGETHER, Standstill, look
 from tests.pipeline.test_merging import watermark
-from tests.service.mergers import SMALL, ReportsTopics
+from tests.service.mergers import SMALL, WIDE, ReportsTopics
 
 if TYPE_CHECKING:
     from stream_ldp.kafka.cluster import Cluster
@@ -29,9 +30,7 @@ class Watched:
         self.merge = Merge(SMALL, partitions=partitions)
         self.cluster = ReportsTopics()
         self.settings = Settings.load()
-        self.standstill = Standstill(
-            self.merge, cluster=cast("Cluster", self.cluster), settings=self.settings, clock=lambda: self.seconds
-        )
+        self.standstill = Standstill(self.merge, settings=self.settings, clock=lambda: self.seconds)
 
     async def commit(self, partition: int, watermark_ms: int | None) -> None:
         checkpoint = Checkpoint(generation=1, offset=0, position=0, watermark_ms=watermark_ms, watermark_generation=1)
@@ -43,7 +42,7 @@ class Watched:
         """Look now and then for so long, and return the problems then."""
         until = self.seconds + seconds
         while self.seconds < until:
-            await self.standstill.look()
+            await look([self.standstill], cluster=cast("Cluster", self.cluster), settings=self.settings)
             self.seconds += LOOK_SECONDS
         return self.standstill.problems
 
@@ -85,3 +84,30 @@ async def test_a_merge_that_follows_is_asked_about_now_and_then_and_has_no_probl
         await watched.commit(partition, CLOSED_MS)
         watched.merge.apply(watermark(CLOSED_MS, partition=partition, collection=SMALL))
     assert await watched.after(2 * LATE_SECONDS) == []
+
+
+class Refusing(ReportsTopics):
+    """A cluster that says nothing of a topic."""
+
+    def __init__(self, *, refused: str) -> None:
+        super().__init__()
+        self.refused = refused
+        self.asked: list[int] = []
+
+    async def commits(self, group: str, places: list[TopicPartition], **_: object) -> dict[TopicPartition, Any]:  # type: ignore[override]
+        self.asked.append(len(places))
+        if any(place.topic == self.refused for place in places):
+            raise NodeNotReadyError
+        return await super().commits(group, places)
+
+
+async def test_many_collections_are_asked_about_together_and_none_hides_all_others() -> None:
+    settings, clock = Settings.load(), iter(range(0, 10_000, 1_000))
+    cluster = Refusing(refused=settings.topic_names.reports(WIDE.name))
+    refused = [Standstill(Merge(WIDE, partitions=2), settings=settings) for _ in range(TOGETHER)]
+    last = Standstill(Merge(SMALL, partitions=1), settings=settings, clock=lambda: next(clock))
+    checkpoint = Checkpoint(generation=1, offset=0, position=0, watermark_ms=CLOSED_MS, watermark_generation=1)
+    await cluster.commit(settings.group_names.ingest, {last.places[0]: (0, checkpoint.metadata())})
+    await look([*refused, last], cluster=cast("Cluster", cluster), settings=settings)
+    assert cluster.asked == [2 * TOGETHER, 1]
+    assert len(last.problems) == 1

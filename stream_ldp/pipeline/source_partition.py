@@ -257,6 +257,16 @@ class SourcePartition:
         return max(0.0, self._next_close_ms - self._watermark_of_data + window.idle_timeout_ms - self._silent_ms)
 
     @property
+    def settled_ms(self) -> float:
+        """Milliseconds in which neither reports nor silence close a pane; 0 if they may now."""
+        if self.appended_ms is None:
+            return 0.0
+        window = self._collection.window
+        # No report counts as one of a later time than its own on the log.
+        until_ms = closes_at(self.panes_closed * window.pane_ms, window) - self.appended_ms - self._silent_ms
+        return max(0.0, min(until_ms, self.rests_ms))
+
+    @property
     def _next_close_ms(self) -> int:
         """The watermark to which time advances the partition next.
 

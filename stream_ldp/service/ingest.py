@@ -172,8 +172,8 @@ class Ingest(Service):
         # That it owns no partition although there are enough for all members of its group; empty if it is not so.
         self._unused = ""
         self._look_seconds, self._flush_seconds = look_seconds(collection.series), flush_seconds(collection.series)
-        # Records of reports since the last look.
-        self._counted = 0
+        # Seconds from the last look to the next one, and records of reports since the last look.
+        self._until_look, self._counted = self._look_seconds, 0
         self._rejections = RejectionLog(collection.name)
         self._outage_seconds = settings.outage_seconds
         self._running = False
@@ -288,8 +288,8 @@ class Ingest(Service):
         """Milliseconds that a turn waits for records at most: a look must not wait for those that do not come."""
         if self._rest_ms > POLL_MS:
             return math.ceil(self._rest_ms)
-        left_ms = round(1_000 * (self._decided_at + self._look_seconds - self._clock()))
-        return min(max(1, left_ms), POLL_MS)
+        left_ms = max(1, round(1_000 * (self._decided_at + self._until_look - self._clock())))
+        return left_ms if self._until_look > self._look_seconds else min(left_ms, POLL_MS)
 
     async def _process(self, fetched: Mapping[TopicPartition, Sequence[Any]], passed_ms: float) -> None:
         """Do all of a turn that waits for brokers, which ends by itself when an outage lasts too long."""
@@ -316,13 +316,46 @@ class Ingest(Service):
         flooded = self._waiting_bytes > self._max_waiting_bytes
         if flooded:
             self._note_flood()
-        if flooded or self._clock() >= self._decided_at + self._look_seconds:
-            self._decided_at = self._clock()
-            self._ownership.gather(seconds=self._look_seconds - FETCH_SECONDS, period=self._look_seconds)
-            due, self._counted = flooded or self._is_flush_due(), 0
+        now = self._clock()
+        if flooded or now >= self._decided_at + self._until_look:
+            # As many as come in a usual time between two looks.
+            self._counted = round(
+                self._counted * self._look_seconds / max(now - self._decided_at, self._look_seconds)
+            )
+            self._decided_at = now
+            due = flooded or self._is_flush_due()
+            self._until_look = self._seconds_until_look(due=due, idle=bool(idle))
+            self._ownership.gather(seconds=self._until_look - FETCH_SECONDS, period=self._until_look)
+            self._counted = 0
             if due:
                 await self._flush()
                 self._rest_ms = self._may_rest_ms()
+
+    def _seconds_until_look(self, *, due: bool, idle: bool) -> float:
+        """Return the seconds until the next look: until the next flush, if nothing can be due before.
+
+        due: whether this look flushes.
+        idle: whether some partition is idle, which may follow those of other workers.
+        """
+        states = [owned.state for owned in self._ownership.partitions.values()]
+        quiet = (
+            states
+            and not self._ownership.waiting
+            and not self._unchanged
+            and not (idle and self._others)
+            and self._counted < LOOK_RECORDS
+            and (due or not any(state.hurries for state in states))
+            and len({state.panes_closed for state in states}) == 1
+        )
+        if not quiet:
+            return self._look_seconds
+        # What has come since the last look may have waited for as long.
+        settled_seconds = min(state.settled_ms for state in states) / 1_000 - self._until_look
+        flush_at = (self._decided_at if due else self._flushed_at) + self._flush_seconds
+        looks = min(
+            int(settled_seconds / self._look_seconds), round((flush_at - self._decided_at) / self._look_seconds)
+        )
+        return max(1, looks) * self._look_seconds
 
     def _is_flush_due(self) -> bool:
         """Decide whether to flush now: what comes steadily gathers until somebody can see it."""

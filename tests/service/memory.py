@@ -82,6 +82,7 @@ class MemoryKafka:
         self.assigned = set(self.all)
         self.stale: dict[TopicPartition, list[Any]] = {}
         self.waits_ms: list[int] = []
+        self.periods: list[tuple[int, float]] = []
 
     # The parts of a worker on it.
 
@@ -209,7 +210,7 @@ class MemoryKafka:
         return set(range(self.partitions))
 
     def gather(self, *, seconds: float, period: float) -> None:
-        pass
+        self.periods.append((self.now_ms(), period))
 
     async def getmany(self, *_: TopicPartition, timeout_ms: int, max_records: int) -> dict[TopicPartition, list[Any]]:
         nothing = not any(len(self.log[each]) > self.place[each] for each in self.assigned)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -195,7 +196,7 @@ async def test_what_comes_steadily_is_flushed_once_in_every_and_what_closes_a_wi
     """Two looks come in an `every` of 0.5 s: nobody would see the flush at the first one."""
     memory = kafka_in_memory
     memory.turn_seconds = 0.04
-    flushed: list[tuple[float, bool]] = []
+    flushed: list[tuple[float, float]] = []
     closes_ms, closed_ms = closes_at(pane_of(memory.now_ms(), COLLECTION.window), COLLECTION.window), 0
     while memory.seconds < 1_004.0:
         for partition in range(2):
@@ -204,10 +205,37 @@ async def test_what_comes_steadily_is_flushed_once_in_every_and_what_closes_a_wi
         await ingest.turn()
         if "commit" in [what for what, _ in memory.done]:
             before_ms, closed_ms = closed_ms, memory.committed().watermark_ms or 0
-            flushed.append((memory.seconds, before_ms < closes_ms <= closed_ms))
-    gaps = [(after - before, closes) for (before, _), (after, closes) in pairwise(flushed[2:])]
-    assert min(gap for gap, closes in gaps if not closes) > 0.5
-    assert [gap < 0.35 for gap, closes in gaps if closes] == [True]
+            late_ms = memory.now_ms() - closes_ms if before_ms < closes_ms <= closed_ms else math.inf
+            flushed.append((memory.seconds, late_ms))
+    gaps = [(after - before, late_ms) for (before, _), (after, late_ms) in pairwise(flushed[2:])]
+    assert min(gap for gap, late_ms in gaps if late_ms == math.inf) > 0.5
+    assert [late_ms < 350 for _, late_ms in gaps if late_ms < math.inf] == [True]
+
+
+async def test_a_light_load_is_fetched_once_for_each_flush_until_a_window_may_close(
+    ingest: Ingest, kafka_in_memory: MemoryKafka
+) -> None:
+    """A fetch takes as long as a hundred records. Nobody waits for those that come between flushes."""
+    memory, every = kafka_in_memory, 2 * LEAST_FLUSH_SECONDS
+    memory.turn_seconds = 0.01
+    closes_ms = closes_at(pane_of(memory.now_ms(), COLLECTION.window), COLLECTION.window)
+    while memory.seconds < 1_006.0:
+        for partition in range(2):
+            memory.report(partition=partition)
+        await ingest.turn()
+    periods = [(at_ms, period) for at_ms, period in memory.periods if at_ms > memory.now_ms() - 4_000]
+    assert {period for _, period in periods} == {LEAST_FLUSH_SECONDS, every}
+    near = [(closes_ms - at_ms) % COLLECTION.window.size_ms / 1_000 for at_ms, period in periods if period < every]
+    assert max(near) < 2 * every, "only when a window may close"
+    late = [(at_ms + 1_000 * period - closes_ms) % COLLECTION.window.size_ms for at_ms, period in periods]
+    assert min(late) < 1_000 * LEAST_FLUSH_SECONDS, "a look comes soon after it"
+    memory.periods.clear()
+    until = memory.seconds + 1.0
+    while memory.seconds < until:
+        for _ in range(LOOK_RECORDS // 10):
+            memory.report()
+        await ingest.turn()
+    assert {period for _, period in memory.periods[1:]} == {LEAST_FLUSH_SECONDS}, "of a heavy load, each look flushes"
 
 
 async def test_under_a_heavy_load_each_look_flushes(ingest: Ingest, kafka_in_memory: MemoryKafka) -> None:

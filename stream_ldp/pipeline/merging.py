@@ -21,7 +21,7 @@ from stream_ldp.pipeline.partials import CutOff, Partial, PartialError, Watermar
 from stream_ldp.pipeline.region_watermarks import ForeignSource, RegionWatermarks
 from stream_ldp.pipeline.topic_identity import TopicIdentity
 from stream_ldp.pipeline.undecided import UndecidedWindows
-from stream_ldp.pipeline.window_task import WindowTask
+from stream_ldp.pipeline.window_task import Scratch, WindowTask
 from stream_ldp.pipeline.windows import FIRST_MS, LAST_MS, closes_at, panes_of, windows_of
 from stream_ldp.pipeline.wire import MAX_REPORTS
 
@@ -45,6 +45,9 @@ _MAX_REPORTS = 2**40
 #: Most windows that `refresh` looks at in one call, and most panes that `forget` drops: some milliseconds of work, so
 #: that after a long outage the caller's event loop goes on turning.
 _WINDOWS_PER_CALL, _PANES_PER_CALL = 500, 500
+
+#: Windows of a series whose solves leave something to the next: the one that closes, and the one after it.
+_SCRATCHES = 2
 
 
 class _Held(NamedTuple):
@@ -84,6 +87,8 @@ class Merge:
         self._stale: dict[int, None] = {}
         # By series: panes whose reports changed since `changed` looked.
         self._changed: dict[str, set[int]] = {series.name: set() for series in self._series}
+        # By series and window, those asked for last at the end.
+        self._scratches: dict[tuple[str, int], Scratch] = {}
 
     @property
     def fingerprint(self) -> str:
@@ -262,6 +267,7 @@ class Merge:
         """
         changed = self._finals.add(answer, offset=offset)
         self._undecided.decide(answer.series, answer.window.end_ms)
+        self._scratches.pop((answer.series, answer.window.start_ms), None)
         # What a window asks can depend on finals of the previous window, and on no others: see `Series.follows`.
         size_ms = self.collection.window.size_ms
         self._stale |= dict.fromkeys(each.window.start_ms + size_ms for each in changed)
@@ -432,7 +438,15 @@ class Merge:
             ),
             before=before,
             sources=self._sources_of(window_ms, window_ms + self.collection.window.size_ms, of=of),
+            scratch=self._scratch_of(window_ms, series),
         )
+
+    def _scratch_of(self, window_ms: int, series: Series) -> Scratch:
+        scratch = self._scratches.pop((series.name, window_ms), None) or Scratch()
+        self._scratches[series.name, window_ms] = scratch
+        for oldest in list(self._scratches)[: -_SCRATCHES * len(self._series)]:
+            del self._scratches[oldest]
+        return scratch
 
     def _sources_of(self, start_ms: int, end_ms: int, *, of: tuple[str, ...] | None) -> tuple[RegionPart, ...] | None:
         """Return what each region has counted of a statistic from one pane to another; None without regions.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from stream_ldp.collection import AUTO_PERIOD, Series
 from stream_ldp.pipeline.answer import AnswerT
@@ -18,6 +18,16 @@ SeriesT = TypeVar("SeriesT", bound=Series)
 StatisticT = TypeVar("StatisticT", bound="Statistic")
 
 
+@dataclass(eq=False, slots=True)
+class Scratch:
+    """What a solve leaves to the next one of the same window: in memory alone, and no answer depends on it.
+
+    left: an immutable value, replaced as a whole: a solve that nobody waits for any more may run beside the next.
+    """
+
+    left: Any = None
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WindowTask(Generic[SeriesT, AnswerT]):
     """All that the answer to one window depends on.
@@ -30,6 +40,7 @@ class WindowTask(Generic[SeriesT, AnswerT]):
     silent_until_ms: end of the last of some windows, of which this is the first, in which nobody reported; None for a
         window with reports.
     sources: what each region has counted; None where there are no regions.
+    scratch: what the last solve of the window has left.
     """
 
     series: SeriesT
@@ -39,6 +50,7 @@ class WindowTask(Generic[SeriesT, AnswerT]):
     before: AnswerT | None
     silent_until_ms: int | None = None
     sources: tuple[RegionPart, ...] | None = None
+    scratch: Scratch = field(default_factory=Scratch, compare=False, repr=False)
 
     @property
     def reports(self) -> int:

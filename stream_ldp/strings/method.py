@@ -153,11 +153,13 @@ class TriedStrings:
     """Strings that may be frequent.
 
     symbols: shape (n, length).
+    supports: counts of the reports that support each of them.
     every: for each of the whole strings from which they were chosen, the count of supporting reports, of answers that
         did not take part in the choice; none if there are no such strings.
     """
 
     symbols: NDArray[np.integer]
+    supports: Supports
     every: Supports
 
     @property
@@ -224,9 +226,7 @@ class StringMethod(ABC):
         found = self.candidates(windows, k=k)
         if found is None:
             return None
-        return select_reported(
-            found.symbols, self.supports(windows, found.symbols), prior=found.prior, candidates=found.tried, k=k
-        )
+        return select_reported(found.symbols, found.supports, prior=found.prior, candidates=found.tried, k=k)
 
     @property
     @abstractmethod

@@ -143,7 +143,8 @@ class RapporUnknown(StringMethod):
             return None
         frequent = [self._frequent(groups, place, most=_KEPT * k) for place in range(self._places)]
         candidates = self._joined(groups, frequent, most=_TRIED * k)
-        return TriedStrings(candidates, every=self.supports(windows, candidates))
+        supports = self.supports(windows, candidates)
+        return TriedStrings(candidates, supports, every=supports)
 
     def supports(self, windows: Windows, symbols: NDArray[np.integer]) -> Supports:
         """See `StringMethod.supports`: by the hashes of all answers."""

@@ -140,7 +140,7 @@ class Pem(StringMethod):
         if not all(any(answers.reports for _, answers in group) for group in groups):
             return None
         beginnings = np.zeros((1, 0), dtype=np.int64)
-        found, tried = [], []
+        found, chosen, tried = [], [], []
         for place, (group, length) in enumerate(zip(groups, self.lengths, strict=True)):
             endings = self._endings(length - beginnings.shape[1])
             ended = (endings == END).any(axis=1)
@@ -162,10 +162,11 @@ class Pem(StringMethod):
             # What has ended is judged by all who report it whole, once: each group by itself would lose some of them.
             strings = extended[best[whole[best]]]
             found.append(np.pad(strings, ((0, 0), (0, self.attribute.length - length)), constant_values=END))
+            chosen.append(supports.taken(best[whole[best]]))
             beginnings = extended[best[~whole[best]]]
             if not len(beginnings):
                 break
-        return TriedStrings(np.concatenate(found), Supports.joined(tried))
+        return TriedStrings(np.concatenate(found), Supports.joined(chosen), every=Supports.joined(tried))
 
     def supports(self, windows: Windows, symbols: NDArray[np.integer]) -> Supports:
         """See `StringMethod.supports`: by all groups with the whole string: a beginning with an end is whole."""
@@ -206,8 +207,7 @@ class Pem(StringMethod):
     def _groups(self, windows: Windows) -> list[Group]:
         """Return the answers of each group."""
         return [
-            [(weight, answers.where(answers.numbers == number)) for weight, answers in windows]
-            for number in range(len(self.lengths))
+            [(weight, answers.asked(number)) for weight, answers in windows] for number in range(len(self.lengths))
         ]
 
     def _endings(self, length: int) -> NDArray[np.int64]:
@@ -218,14 +218,21 @@ class Pem(StringMethod):
 
     def _supports(self, group: Group, beginnings: NDArray[np.integer], endings: NDArray[np.int64]) -> Supports:
         """Count the answers that support each beginning with each ending, the endings of one beginning together."""
-        parts = []
-        for weight, answers in group:
-            counts = np.zeros((len(endings), len(beginnings)), dtype=np.int64)
-            for times, part in answers.parts(most=_CHUNK):
-                (sent,) = unpack(part.rows[0], [self.response.bits])
-                counts += times * _supporting(sent, part.seeds, beginnings, endings, bits=self.response.bits)
-            parts.append((weight, answers.reports, counts.T.reshape(-1)))
+        parts = [
+            (weight, answers.reports, answers.counted(self._counts, beginnings, endings).T.reshape(-1))
+            for weight, answers in group
+        ]
         return Supports.of(parts, one=self._one, zero=self._zero, reports_per_user=self.reports_per_user)
+
+    def _counts(
+        self, answers: StringAnswers, beginnings: NDArray[np.integer], endings: NDArray[np.integer]
+    ) -> NDArray[np.int64]:
+        """Count the answers of one group that support each string, int64, shape (endings, beginnings)."""
+        counts = np.zeros((len(endings), len(beginnings)), dtype=np.int64)
+        for times, part in answers.parts(most=_CHUNK):
+            (sent,) = unpack(part.rows[0], [self.response.bits])
+            counts += times * _supporting(sent, part.seeds, beginnings, endings, bits=self.response.bits)
+        return counts
 
     @property
     def _one(self) -> float:
@@ -247,7 +254,7 @@ def _supporting(
     sent: NDArray[np.int64],
     seeds: NDArray[np.uint32],
     beginnings: NDArray[np.integer],
-    endings: NDArray[np.int64],
+    endings: NDArray[np.integer],
     *,
     bits: int,
 ) -> NDArray[np.int64]:

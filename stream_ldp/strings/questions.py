@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from stream_ldp.mechanisms import Entropy, Randomizer
     from stream_ldp.mechanisms.blanket import Blanket
     from stream_ldp.mechanisms.plausibility import PlausibilityTest
+    from stream_ldp.strings.recount import Count, Recount
 
 #: Most questions: a report says in one byte which one it answers.
 MAX_QUESTIONS = 2**8
@@ -69,17 +70,35 @@ class StringAnswers:
     numbers: of the questions, shape (n,).
     seeds: shape (n,).
     rows: packed rows of each randomizer, uint8, shape (n, its width).
+    recount: what an earlier solve has counted of them; None if there is nothing to keep for a later one.
     """
 
     counts: NDArray[np.int64]
     numbers: NDArray[np.integer]
     seeds: NDArray[np.uint32]
     rows: tuple[NDArray[np.uint8], ...]
+    recount: Recount[StringAnswers] | None = None
 
     @property
     def reports(self) -> int:
         """Number of reports: the answers, as often as they have come."""
         return int(self.counts.sum())
+
+    def asked(self, number: int) -> StringAnswers:
+        """Return the answers to one question."""
+        recount = None if self.recount is None else self.recount.asked(number)
+        return replace(self.where(self.numbers == number), recount=recount)
+
+    def counted(
+        self, count: Count[StringAnswers], beginnings: NDArray[np.integer], endings: NDArray[np.integer]
+    ) -> NDArray[np.int64]:
+        """Return the number of answers that support each string, shape (endings, beginnings).
+
+        count: counts the answers that it is given, all of which are to one question.
+        """
+        if self.recount is None:
+            return count(self, beginnings, endings)
+        return self.recount.counted(count, self, beginnings, endings)
 
     def where(self, wanted: NDArray[np.bool_]) -> StringAnswers:
         """Return some of the answers; bool, shape (n,)."""

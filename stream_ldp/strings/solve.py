@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,15 +14,17 @@ from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.questions.enough_answers import too_few
 from stream_ldp.strings.answer import QuestionReports, RankedString, StringPrivacy, StringRanking
 from stream_ldp.strings.published import published
+from stream_ldp.strings.recount import MAX_KEPT, Left, Recount
 from stream_ldp.strings.temporal import filter_strings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from stream_ldp.pipeline.window_series import WindowSeries
     from stream_ldp.pipeline.window_task import WindowTask
     from stream_ldp.strings.collection import StringCollection
     from stream_ldp.strings.method import FoundStrings
+    from stream_ldp.strings.questions import StringAnswers, StringQuestion, StringQuestions
 
 #: What the privacy of a user who reports more than once rests on.
 ASSUMPTION = "any two strings; a user's string does not change, and every report repeats the same answer"
@@ -36,10 +39,13 @@ def solve(collection: StringCollection, task: WindowTask[WindowSeries, StringRan
     drawn = np.array([questions.draws(each.rows, each.counts.astype(np.int64)) for _, each in windows])
     few = too_few(drawn, collection)
     enough = [(weight, each.where(~few[each.rows[:, 0]])) for weight, each in windows]
+    answers = _recounted(questions, [each for _, each in enough], before=task.scratch.left)
     found, alone, learnt = filter_strings(
-        collection,
-        task,
-        [(weight, questions.answers(each.rows, each.counts.astype(np.int64))) for weight, each in enough],
+        collection, task, [(weight, each) for (weight, _), each in zip(enough, answers, strict=True)]
+    )
+    task.scratch.left = tuple(
+        Left(rows, each.recount.now) if each.recount is not None and each.recount.now else None
+        for (_, rows), each in zip(enough, answers, strict=True)
     )
     plausibility = questions.plausibility(current.rows, counts, reports_per_user=collection.window.reports_per_user)
     return StringRanking(
@@ -65,6 +71,30 @@ def solve(collection: StringCollection, task: WindowTask[WindowSeries, StringRan
             published=published_of_window(task, collection, published, plausibility=plausibility),
         ),
     )
+
+
+def _recounted(
+    questions: StringQuestions[StringQuestion],
+    rows: Sequence[RowCounts],
+    *,
+    before: Sequence[Left | None] | None,
+) -> list[StringAnswers]:
+    """Take the rows of some windows apart, with what the solve before has counted of each."""
+
+    def answers_of(rows: RowCounts) -> StringAnswers:
+        return questions.answers(rows.rows, rows.counts.astype(np.int64))
+
+    found = []
+    for each, left in zip(rows, before or [None] * len(rows), strict=True):
+        every = answers_of(each)
+        fresh = None if left is None else each.since(left.rows)
+        recount = Recount(
+            fresh=every if fresh is None else answers_of(fresh),
+            before={} if left is None or fresh is None else left.counted,
+            most=MAX_KEPT // len(rows),
+        )
+        found.append(replace(every, recount=recount))
+    return found
 
 
 def _ranked(

@@ -16,7 +16,7 @@ import numpy as np
 from stream_ldp.collection import AUTO_PERIOD
 from stream_ldp.filtering.filtered import filter_window, places_among, returning_share
 from stream_ldp.strings.answer import FilteredStrings
-from stream_ldp.strings.method import MIN_SCORE, select_reported
+from stream_ldp.strings.method import MIN_SCORE, Supports, select_reported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,9 +67,10 @@ def filter_strings(
     names = [collection.string.decode(symbol) for symbol in tried.symbols]
     others = sorted(set(() if past is None else past.strings) - set(names))
     encoded = np.array([collection.string.encode(other) for other in others], dtype=np.int64)
-    symbols = np.concatenate([tried.symbols, encoded.reshape(-1, collection.string.length)])
+    encoded = encoded.reshape(-1, collection.string.length)
+    symbols = np.concatenate([tried.symbols, encoded])
     names += others
-    supports = method.supports(windows, symbols)
+    supports = Supports.joined([tried.supports, method.supports(windows, encoded)])
     places = places_among(names, () if past is None else past.strings)
     elapsed = 1 if past is None else max(1, (task.window_ms - past.start_ms) // collection.window.size_ms)
     shares = filter_window(

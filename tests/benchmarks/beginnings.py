@@ -83,7 +83,8 @@ class Remembering(Pem):
                 break
         self.past.clear()
         self.past.update(kept)
-        return TriedStrings(beginnings.reshape(-1, self.attribute.length), every)
+        strings = beginnings.reshape(-1, self.attribute.length)
+        return TriedStrings(strings, self.supports(windows, strings), every)
 
 
 def hits(move: str, *, epsilon: int, windows: int = WINDOWS, users: int = USERS) -> Iterator[dict[str, int]]:

@@ -173,6 +173,22 @@ def test_a_window_is_final_only_once_all_partitions_have_passed_it() -> None:
     assert (due(merge), merge.changed(JOINT)) == ((0, JOINT), [])
 
 
+def test_tasks_of_a_window_share_what_its_solves_leave_until_its_final() -> None:
+    """Of a few windows: a collection of many open ones holds no more in memory than of those that close."""
+    merge = merge_of(*(partial(1, pane_ms=number * MINUTE_MS) for number in range(9)))
+    first = merge.task(0, JOINT, final=False).scratch
+    assert merge.task(0, JOINT, final=True).scratch is first
+    assert merge.task(0, MARGINAL, final=False).scratch is not first
+    assert merge.task(MINUTE_MS, JOINT, final=False).scratch is not first
+    merge.task(0, JOINT, final=False).scratch.left = "counts"
+    decide(merge, 0, JOINT)
+    assert merge.task(0, JOINT, final=False).scratch.left is None
+    for number in range(9):
+        merge.task(number * MINUTE_MS, JOINT, final=False).scratch.left = number
+    assert merge.task(8 * MINUTE_MS, JOINT, final=False).scratch.left == 8
+    assert merge.task(0, JOINT, final=False).scratch.left is None
+
+
 def test_finals_are_due_in_the_order_of_time() -> None:
     merge = merge_of(
         partial(1, spec=MARGINAL, pane_ms=MINUTE_MS),

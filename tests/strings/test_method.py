@@ -82,7 +82,7 @@ def test_intervals_of_the_strings_that_look_most_frequent_of_many_hold_the_truth
         every = supports(counts, reports=20_000)
         best = np.argsort(-counts)[:10]
         looks = every.taken(best)
-        drawn = TriedStrings(best[:, None], every).prior.drawn(looks.frequency, looks.standard_error)
+        drawn = TriedStrings(best[:, None], looks, every).prior.drawn(looks.frequency, looks.standard_error)
         covered.extend(np.abs(drawn.mean - truth[best]) <= 1.96 * drawn.standard_error)
         as_they_look.extend(np.abs(looks.frequency - truth[best]) <= 1.96 * looks.standard_error)
     assert np.mean(covered) >= 0.9

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -76,6 +76,16 @@ class RowCounts(Statistic):
 
     def __add__(self, other: RowCounts) -> RowCounts:
         return RowCounts.sum([self, other], bits=self.bits)
+
+    def since(self, before: RowCounts) -> Self | None:
+        """Return what was added to counts that were these; None if they are no part of these."""
+        every, known = _keys(self.rows), _keys(before.rows)
+        places = np.searchsorted(every, known)
+        if len(known) and (places[-1] == len(every) or (every[places] != known).any()):
+            return None
+        added = self.counts.copy()
+        added[places] = added[places] - before.counts
+        return None if (added < 0).any() else replace(self, counts=added).where(added > 0)
 
     def counts_rows(self, bits: int, *, valid: Callable[[NDArray[np.uint8]], NDArray[np.bool_]] | None) -> bool:
         if bits != self.bits:

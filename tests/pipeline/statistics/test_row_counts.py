@@ -42,6 +42,16 @@ def test_merging_does_not_depend_on_the_order(case: tuple[int, list[list[int]]])
 
 
 @settings(deadline=None)
+@given(reports(parts=2))
+def test_what_was_added_since_is_what_is_added_again(case: tuple[int, list[list[int]]]) -> None:
+    bits, parts = case
+    before, added = (counts_of(part, bits) for part in parts)
+    assert (before + added).since(before) == added
+    lost = before.since(before + added)
+    assert lost is None if added.reports else lost == added
+
+
+@settings(deadline=None)
 @given(reports())
 def test_equal_counts_have_equal_bytes_and_are_read_back_unchanged(case: tuple[int, list[list[int]]]) -> None:
     bits, (rows,) = case

@@ -8,7 +8,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.consumer.fetcher import FetchResult
 
 from stream_ldp.kafka.decompression import MAX_EXPANDED_BYTES, turn_of
 from stream_ldp.kafka.fetching import CannotParse, mend_aiokafka
@@ -109,6 +108,11 @@ class QuickConsumer(SturdyConsumer):
     them, has their topic and partition too, and takes half of the time of a fetch.
     """
 
+    async def start(self) -> None:
+        """Connect."""
+        await super().start()
+        self._fetcher.as_parsed = True
+
     def gather(self, *, seconds: float, period: float) -> None:
         """Let what comes gather at the brokers for so long, and then again and again, unless a partition is behind.
 
@@ -124,17 +128,6 @@ class QuickConsumer(SturdyConsumer):
     def look_every(self, milliseconds: int) -> None:
         """Look as often at what partitions its topics have, from the next look on."""
         self._client._metadata_max_age_ms = milliseconds
-
-    async def getmany(self, *partitions: Any, **options: Any) -> dict[Any, list[Any]]:
-        """Return the next records of each partition, as aiokafka does."""
-        for result in self._fetcher._records.values():
-            if isinstance(result, FetchResult) and result.has_more():
-                result._partition_records._consumer_record = _as_parsed
-        return await super().getmany(*partitions, **options)
-
-
-def _as_parsed(_: Any, record: Any) -> Any:
-    return record
 
 
 def _place(record: ConsumerRecord) -> TopicPartition:

@@ -116,6 +116,10 @@ class _Records(PartitionRecords):  # type: ignore[misc]
         return found
 
 
+def _as_parsed(_: Any, record: Any) -> Any:
+    return record
+
+
 class _Result(FetchResult):  # type: ignore[misc]
     """What a fetch has brought."""
 
@@ -125,6 +129,11 @@ class _Result(FetchResult):  # type: ignore[misc]
     def failed(self) -> bool:
         """Whether what comes next cannot be parsed."""
         return self._partition_records is not None and self._partition_records.failed
+
+    def keep_as_parsed(self) -> None:
+        """Give its records as the parser has made them."""
+        if self._partition_records is not None:
+            self._partition_records._consumer_record = _as_parsed
 
     @property
     def nbytes(self) -> int:
@@ -172,10 +181,12 @@ class _OffsetsAside:
 class _Fetcher(Fetcher):  # type: ignore[misc]
     """A fetcher that outlasts whatever brokers and networks send, and gathers records on request.
 
+    as_parsed: whether records are those of the parser, without a copy that also has their topic and partition.
     wanted_at, period: where no partition is behind, brokers are asked at this time, and every so many seconds after
         it, by the monotonic clock; at once by default.
     """
 
+    as_parsed = False
     wanted_at = -math.inf
     period = 0.0
     _client: Any
@@ -204,6 +215,9 @@ class _Fetcher(Fetcher):  # type: ignore[misc]
         """
         until = time.monotonic() + timeout
         while True:
+            if self.as_parsed:
+                for _, result in self._results:
+                    result.keep_as_parsed()
             drained: dict[TopicPartition, list[Any]] = await super().fetched_records(partitions, 0, max_records)
             for partition in drained.keys() & self._records.keys():
                 # Those that were left out come first next time, however much this partition has.

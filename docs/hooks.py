@@ -317,7 +317,7 @@ def topics() -> str:
             ["cleanup", " and ".join(settings["cleanup.policy"])],
             [
                 "retention",
-                f"{settings['retention.ms'] / 86_400_000:g} days" if "retention.ms" in settings else "for ever",
+                f"{settings['retention.ms'] / 86_400_000:g} days" if "retention.ms" in settings else "unlimited",
             ],
             *(
                 [key, f"{value:,}" if isinstance(value, int) else value]

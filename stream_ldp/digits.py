@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: Decimals of a number of which no error is known.
+#: Decimals of a number without an error.
 DECIMALS = 4
 #: The most decimals of any number in text.
 _MOST = 9

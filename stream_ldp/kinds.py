@@ -211,7 +211,7 @@ def _one_of(mechanisms: Iterable[str]) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
-#: What is known of the last collections, of which a worker has some; not all of them have a hash.
+#: The results for the last collections; a worker has several, and not all are hashable.
 _LEVERAGES: dict[tuple[str, str], tuple[Leverage, ...]] = {}
 _MAX_LEVERAGES = 256
 

@@ -1,4 +1,4 @@
-"""Lines of CSV of which a spreadsheet evaluates nothing."""
+"""Lines of CSV in which a spreadsheet evaluates nothing."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Exact:
     """The results of an enumeration.
 
     title: title of the claims.
-    claims: all claims, each of which has to hold.
+    claims: all claims, which all have to hold.
     changing: a row for each case that no claim covers.
     changes: what may change in them.
     w_event: the claim of any w consecutive windows, where users take turns.

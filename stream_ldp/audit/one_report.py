@@ -1,4 +1,4 @@
-"""The audit of a local randomizer, of which a user sends one report."""
+"""The audit of a local randomizer; a user sends one of its reports."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ _MAX_ENTRIES = 96
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OneReport:
-    """A local randomizer, of which a user sends one report.
+    """A local randomizer; a user sends one of its reports.
 
-    slots: number of slots of which its input is drawn at random; None where it is not drawn.
+    slots: number of slots from which its input is drawn at random; None where it is not drawn.
     """
 
     randomizer: Randomizer
@@ -65,7 +65,7 @@ class OneReport:
         return self._exact(small, "set", realised, oracle.stated_sets(sets, padding=slots))
 
     def _drawn(self, oracle: FrequencyOracle, slots: int) -> Exact:
-        """Enumerate the reports of all sets of a few values, of which one slot is drawn."""
+        """Enumerate the reports of all sets of a few values, with one slot drawn."""
         padding, size = min(slots, _DRAWN[0]), min(oracle.size, _DRAWN[1])
         small = oracle.resized(size, padding=padding, epsilon=oracle.set_epsilon(padding=slots))
         sets = all_sets(size)

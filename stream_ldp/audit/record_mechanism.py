@@ -32,7 +32,7 @@ class Charged(Protocol):
 _CHANGING_REPORTS = (2, 3, 4, 5, 6)
 
 #: Most values of a symbol that are enumerated at full width; so many take ten seconds, and the time grows with the
-#: fourth power. And the most decisions of one, of which all outcomes are played.
+#: fourth power. And the most decisions of a mechanism whose outcomes are all played.
 _MAX_SYMBOL = 32
 _MAX_DECISIONS = 4
 

@@ -187,7 +187,7 @@ def _require_no_members(known: Collection, members: int) -> None:
 
 
 def _first_window(known: Collection, since_ms: int) -> int:
-    """Return the start of the first pane of which nothing is missing if reports are read from a time on."""
+    """Return the start of the first pane that is complete if reports are read from a time on."""
     pane = pane_of(since_ms, known.window)
     return pane if pane == since_ms else pane + known.window.pane_ms
 

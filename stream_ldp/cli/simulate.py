@@ -118,7 +118,7 @@ def simulate(
     collection: Any
     (collection,) = load_collections([file]).values()
     if truth is not None and not truth.parent.is_dir():
-        # Later, reports would have been published of which nothing is known.
+        # Found later, it would leave reports on the topic without their truth.
         fail(f"--truth {truth}: there is no directory {truth.parent}", code=2)
     if seed is not None:
         echo(f"The noise comes from seed {seed} and hides nothing: use it for simulated users only.", err=True)

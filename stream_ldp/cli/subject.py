@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def read_file(path: Path) -> dict[str, Any]:
-    """Read a collection file as data of which every scalar is text, by nothing that collections are read by."""
+    """Read a collection file as data in which every scalar is text, without the code that reads collections."""
     document: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)  # noqa: S506
     return document
 

@@ -1,4 +1,4 @@
-"""What all records have in common: attributes with names, each of which encodes one value."""
+"""What all records have in common: named attributes that each encode one value."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def milliseconds(value: object) -> Any:
 
 
 def shown_duration(duration_ms: int) -> str:
-    """Write a duration as `milliseconds` reads it, in the largest unit of which it is a whole number."""
+    """Write a duration as `milliseconds` reads it, in the largest unit that divides it."""
     unit, length_ms = max(
         (each for each in _UNITS_MS.items() if duration_ms % each[1] == 0), key=lambda each: each[1]
     )
@@ -168,7 +168,7 @@ ONE_CHOICE = (
 #: is 0.24 among 20 answers at epsilon 1, and 0.15 at epsilon 2.
 DEFAULT_MIN_REPORTS = 20
 
-#: Text of which every character is seen, so that no two labels look alike, and none is obeyed by a terminal.
+#: Text without invisible characters, so that no two labels look alike, and none is obeyed by a terminal.
 Label = Annotated[str, Field(min_length=1, max_length=200, pattern=rf"^[^{UNSEEN}]+$")]
 
 
@@ -282,7 +282,7 @@ class Window(Part):
 
     @property
     def pane_ms(self) -> int:
-        """Length of a pane, the stretch of time of which windows are made: the hop, in milliseconds."""
+        """Length of a pane, in milliseconds: the hop. Windows consist of panes."""
         return self.hop_ms or self.size_ms
 
     @property
@@ -378,7 +378,7 @@ class Collection(Part):
     labels: text that people read in place of a value, by attribute and value, such as `{mobility: {full: Needs help
         at every step}}`; of item sets by `item`, of key-value data by `key`, and of places by `place` and `region`.
         They change no report, and may be written at any time.
-    window: the event-time windows, each of which has an answer.
+    window: the event-time windows, each with an answer.
     min_reports: the fewest users behind anything that is published: a window, and in it each attribute, view, region
         and epsilon, or question; `DEFAULT_MIN_REPORTS` by default, 1 for no floor. Where reports are linked, the
         users are counted; elsewhere, `reports_per_user` says how many there are.

@@ -237,7 +237,7 @@ def _at(source: str, node: yaml.Node) -> str:
 
 
 def _repeated_keys(node: yaml.Node) -> Iterator[yaml.ScalarNode]:
-    """Yield the keys that a mapping holds twice, of which YAML itself would silently keep the last."""
+    """Yield the keys that a mapping holds twice; YAML itself would silently keep the last."""
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, value in node.value:

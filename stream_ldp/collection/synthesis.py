@@ -99,7 +99,7 @@ class SynthesizingCollection(CollectionOfRecords):
         raise NotImplementedError
 
     def counting_all(self) -> Self:
-        """Make a collection with the same reports of which all is counted that records are made from.
+        """Make a collection with the same reports that counts all that records are made from.
 
         Raises:
             ParameterError: its pairs have too many cells.

@@ -25,7 +25,7 @@ class Turn:
 
     fingerprint: of the collection, hexadecimal.
     number: of the window, or of the epoch.
-    every: w, number of turns that follow each other of which a user has one.
+    every: w; a user has one of w consecutive turns.
     """
 
     fingerprint: str

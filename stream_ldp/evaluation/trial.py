@@ -102,7 +102,7 @@ class Assumed(NamedTuple):
 
 
 def once(collection: Any) -> tuple[Any, float]:
-    """Return the collection, each report of which is a user's."""
+    """Return the collection with one report for each user."""
     return collection, 1.0
 
 

@@ -46,7 +46,7 @@ def users_for(
     """Find the number of users of each series.
 
     found: what is predicted of the collection.
-    wanted: an error, or a quality, of which 1 is the best.
+    wanted: an error, or a quality whose best value is 1.
     population: see `stream_ldp.evaluation.prediction.predictions`.
     """
     known = {(each.series, each.users): each.metrics for each in found}

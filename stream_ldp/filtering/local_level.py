@@ -103,12 +103,12 @@ class Drift(NamedTuple):
         known: variance of y_k - m_k without drift.
         steps: what a drift of 1 adds to it.
         evidence: that of earlier windows.
-        forgotten: number of windows by which that is older, each of which takes a part of its weight.
+        forgotten: number of windows by which that is older; each takes a part of its weight.
         """
         likelihood = _log_likelihoods(squares, known, steps)
         remembered = _FORGETTING**forgotten * evidence
         weights = _normalised(remembered + likelihood)
-        # With equal weights, the drifts are those of a population of which nothing is known.
+        # With equal weights, the drifts are those of an unknown population.
         scaled = np.exp(likelihood - likelihood.max())
         expected_fit, any_at_all = float(_normalised(remembered) @ scaled), float(scaled.mean())
         jumped = any_at_all > _ODDS_OF_JUMP * expected_fit
@@ -314,7 +314,7 @@ def filter_known(
     forgotten: int = 1,
     prior: FrequencyPrior | None = None,
 ) -> Updated:
-    """Estimate numbers as `filter_step` does, of which only some have a past; the others are estimated alone.
+    """Estimate numbers as `filter_step` does where only some have a past; the others are estimated alone.
 
     places: the place of each number in `past`, -1 for one that is not there, shape (numbers,).
     """

@@ -26,7 +26,7 @@ _WIDEST = 1.2
 _STEPS = 100
 #: Number of bins into which more estimates than that are counted before the weights are learnt.
 _BINS = 4_000
-#: Floor of a density, of which the logarithm or the inverse is taken.
+#: Floor of a density whose logarithm or inverse is taken.
 _TINY = 1e-300
 #: Least probability of [0, a_k] given an estimate at which the moments of what is left of a normal distribution there
 #: are computed; below, all of it is taken to be at the nearer end.

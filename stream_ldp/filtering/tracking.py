@@ -45,7 +45,7 @@ _ROUNDS = 10
 #: Chance that a group jumps in a given window. With 0.01, what does not move errs up to 10 % more; with 0.001, the
 #: windows after a jump of the dependence of four values alone err a quarter more.
 _CHANCE_OF_JUMP = 0.003
-#: Largest score, in standard deviations, of which the square is one that floats can add up.
+#: Largest score, in standard deviations, whose square floats can still add up.
 _MOST = 1e6
 #: The values of g that are tried: from what hardly differs from chance to 50 standard deviations.
 _EXCESSES = np.geomspace(1.0, 2_500.0, 12)

@@ -88,7 +88,7 @@ class Door:
     """What the gateway asks of those who knock.
 
     limiter: how many requests each client may make.
-    tokens: bearer tokens of which a client must have one; empty to let everyone in.
+    tokens: bearer tokens, one of which a client must have; empty to let everyone in.
     origins: origins of web pages whose scripts may use the gateway, as `origin_of` writes them; "*" for all.
     """
 

@@ -50,7 +50,7 @@ _SHORTEST_MS = 50
 #: to read the answer takes up to 20 us, so hundreds take half a percent of a core. What comes is sent at once.
 _PARTITION_MS, _LONGEST_MS = 4, 5_000
 
-#: A partition of which a response had so many bytes is behind: half of what aiokafka asks for of each.
+#: A partition is behind if a response had so many bytes of it: half of what aiokafka asks for.
 _BEHIND_BYTES = 2**19
 
 

@@ -15,7 +15,7 @@ class JoinedLogs:
     """Joined logs have the records of several logs; where more than one has some, the first log comes first."""
 
     def __init__(self, readers: Sequence[LogReader], *, follow: bool) -> None:
-        """Prepare to read some logs, none of which is open yet.
+        """Prepare to read some logs; none is open yet.
 
         follow: wait for more at their end; otherwise, stop where they ended when they were opened.
         """

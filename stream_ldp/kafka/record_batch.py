@@ -44,8 +44,8 @@ class StoredRecord:
 
     timestamp_ms: milliseconds since 1970-01-01 UTC.
     key, value: as far as they can be read.
-    fault: why the record cannot be read; None if it can. A batch of which no record can be read has one such entry,
-        with the offset of its last record.
+    fault: why the record cannot be read; None if it can. A batch without a readable record has one such entry, with
+        the offset of its last record.
     """
 
     offset: int
@@ -146,7 +146,7 @@ def _records(batch: bytes, end: int) -> Iterator[StoredRecord]:
 
 def _record(record: _Bytes, base: int, first_ms: int, appended_ms: int | None) -> StoredRecord:
     """Read one record, be it with a fault of its own; raises EOFError if not even its offset can be read."""
-    record.take(1)  # attributes, of which there are none
+    record.take(1)  # attributes: there are none
     timestamp_ms = first_ms + record.varint()
     offset = base + record.varint()
     key = value = None

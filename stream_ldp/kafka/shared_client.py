@@ -33,7 +33,7 @@ class SharedClient:
     async def _give_back(self, common: _Common) -> None:
         common.users -= 1
         if not common.users:
-            # Before anything is awaited: whoever comes now must not get a client that is being closed.
+            # Before anything is awaited: a caller that comes now must not get a client that is being closed.
             if self._common is common:
                 self._common = None
             await common.client.close()

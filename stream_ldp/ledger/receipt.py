@@ -67,7 +67,7 @@ class Receipt:
         more = "..." if len(first) > _SHOWN_BYTES else ""
         shown = f"{quantity(len(first), 'byte')}, {first[:_SHOWN_BYTES].hex()}{more}"
         count = len(self.rows)
-        return shown if count == 1 else f"{quantity(count, 'report')}, of which the first is {shown}"
+        return shown if count == 1 else f"{quantity(count, 'report')}, the first with {shown}"
 
 
 def _listed(names: tuple[str, ...]) -> str:

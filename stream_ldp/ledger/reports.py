@@ -99,7 +99,7 @@ def answers_shown(
     tags: Iterable[str | None],
     linked: bool = False,
 ) -> tuple[AttributeReport, ...]:
-    """Describe reports of one user that show permanent answers, all of which are charged to one account.
+    """Describe reports of one user that show permanent answers, all charged to one account.
 
     number: of the question that they answer, or of the epsilon that their user has chosen.
     tags: of the answer that each report shows; None where it was drawn for the report alone.

@@ -154,7 +154,7 @@ class Outputs(MessagePart):
         return self
 
     def cells(self, attribute: str) -> Iterator[Cell]:
-        """Iterate over the shares of the outputs, of which no value of the attribute is true."""
+        """Iterate over the shares of the outputs, for which no value of the attribute is the truth."""
         for number, (share, error) in enumerate(zip(self.share, self.standard_error, strict=True)):
             yield Cell(
                 labels=_labels("output", str(number)),

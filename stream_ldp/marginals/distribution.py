@@ -2,13 +2,13 @@
 
 Expectation maximisation with smoothing (EMS; Li et al., 2020) smooths every distribution alike, however many reports
 there are, and so flattens what stands out. Here the square roots of the probabilities are a priori a random walk, the
-roughness penalty of Good and Gaskins (1971). Each of its steps has a precision of its own, from a gamma
-distribution: steps of a Cauchy distribution, of which few may be large. The precisions are learnt from the reports
-(variational Bayes, as for automatic relevance determination; MacKay, 1994), so a group of users stands out from a
-smooth rest. The curvature of the posterior density at its mode gives the errors (Laplace's approximation).
+roughness penalty of Good and Gaskins (1971). Each of its steps has a precision of its own, from a gamma distribution:
+Cauchy steps, few of them large. The precisions are learnt from the reports (variational Bayes, as for automatic
+relevance determination; MacKay, 1994), so a group of users stands out from a smooth rest. The curvature of the
+posterior density at its mode gives the errors (Laplace's approximation).
 
 A number that many users share is a peak at a single place. It is sought first, while the rest is smooth: later, a
-plateau of many points has taken its users, of which no small step leads back to the peak. The place lies anywhere
+plateau of many points has taken its users, and no small step leads from there to the peak. The place lies anywhere
 between the points of the grid, since how a number is rounded shows where it was. Peaks are kept where the evidence,
 the lower bound of variational Bayes, is larger with them than without.
 """
@@ -47,9 +47,9 @@ _PLACES = 4
 #: whether they are kept; the logarithm of the number of places is 6.2.
 _RISE_OF_PEAK, _PEAKS = 6.0, 8
 
-#: How many times the users of a neighbour a point of the grid has at most, where they spread over the cell around
-#: it: half a cell is rounded to the neighbour with a chance of 1/4 on the mean, so each has 1/8 of its users and the
-#: point 3/4. At an end there is half of the cell, of which the end has 3/4 and the neighbour 1/4.
+#: How many times the users of a neighbour a point of the grid has at most, where they spread over the cell around it:
+#: half a cell is rounded to the neighbour with a chance of 1/4 on the mean, so each has 1/8 of its users and the
+#: point 3/4. At an end there is half of the cell: the end has 3/4 of its users and the neighbour 1/4.
 _SPREAD, _SPREAD_AT_END = 6.0, 3.0
 
 #: Relative size of what keeps a matrix regular where probabilities are 0.

@@ -229,6 +229,6 @@ def cell_leverage(response: PiecewiseResponse, *, cells: int) -> float:
 
 
 def _even_channel(response: PiecewiseResponse, steps: int) -> NDArray[np.float64]:
-    """Return P(outcome | point) of evenly spaced points, each of which is rounded to the response's own grid."""
+    """Return P(outcome | point) of evenly spaced points, each rounded to the response's own grid."""
     points = np.linspace(-1, 1, steps + 1)
     return np.stack([np.interp(points, response.grid, column) for column in response.channel.T], axis=1)

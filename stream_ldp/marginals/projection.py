@@ -17,9 +17,10 @@ from stream_ldp.mechanisms.simplex import on_simplex
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Fewest values of which a distribution of frequencies is learnt: fewer say too little of it. Over ten shapes, four
-#: epsilons, and 1,000 and 20,000 users, the distance of the nearest distribution falls to 0.93 with 8 values, to 0.87
-#: with 12, and to 0.47 with 200; the worst of these settings rises to 1.6 with 8, and to 1.15 with 16.
+#: Fewest values from which a distribution of frequencies is learnt: fewer carry too little information. Over ten
+#: shapes, four epsilons, and 1,000 and 20,000 users, the distance of the nearest distribution falls to 0.93 with 8
+#: values, to 0.87 with 12, and to 0.47 with 200; the worst of these settings rises to 1.6 with 8, and to 1.15 with
+#: 16.
 MIN_LEARNT = 12
 #: Floor of an error: estimates without noise are left as they are.
 _TINY = 1e-12

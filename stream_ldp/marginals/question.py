@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class AttributeQuestion(Question):
-    """A question about attributes each of which is estimated by itself.
+    """A question about attributes that are each estimated by themselves.
 
     Where several questions are about an attribute, such as those of its cohorts, they have one class, and the first
     estimates for all: `about` holds for each the share of users who are asked, and the question.

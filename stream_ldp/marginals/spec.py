@@ -57,7 +57,7 @@ class SampledSpec(OracleSpec):
     mean: Literal["auto", "minimax", "harmony-mean", "mean-est"] = "auto"
 
     def questions(self, attributes: Sequence[AskedAttribute]) -> QuestionSet[AttributeQuestion]:
-        """Return the questions about these attributes, all of which are asked of equally many users.
+        """Return the questions about these attributes, each asked of equally many users.
 
         Raises:
             ParameterError: an oracle is not for an attribute, or the epsilon is beyond the resolution.

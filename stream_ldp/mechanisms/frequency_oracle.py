@@ -168,7 +168,7 @@ class FrequencyOracle(BucketOracle, ValueRandomizer):
     def for_set(cls, size: int, *, padding: int, epsilon: float) -> Iterable[Self]:  # noqa: ARG003  as above
         """Return the oracles of this kind that may be the best for sets of about `padding` values; none by default.
 
-        padding: most values of a set, of which sets may have a few more.
+        padding: most values of a set that count; a set may have a few more.
         epsilon: of a report, for any two sets, in nats.
         """
         return ()

@@ -100,7 +100,7 @@ class HashedKRR(Mechanism):
     """A mechanism that hashes each attribute's value to a bucket, and names the bucket by k-RR with fresh noise.
 
     Hashes are the parallel classes of an affine geometry: write a value as m digits below g, and a cohort as m digits
-    below g of which the highest that is not 0 is 1. The bucket is the sum of the products of their digits, modulo g.
+    below g whose highest digit that is not 0 is 1. The bucket is the sum of the products of their digits, modulo g.
     So any two values share their bucket in as many cohorts: (g^(m-1) - 1) of every (g^m - 1), which is less than one
     in g. There are (g^m - 1) / (g - 1) cohorts, fewer than values, so that few different reports are counted. An
     attribute of at most g values has one cohort, and each value a bucket of its own: that is k-RR.

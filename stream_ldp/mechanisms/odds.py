@@ -10,7 +10,7 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.privacy_loss import PRECISION, likelihood_ratio, round_up
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
 
-#: Responses of which chance and loss are kept: the same are made again for each answer and each batch, and their
+#: Responses whose probability and loss are kept: the same are made again for each answer and each batch, and their
 #: logarithms, to so many digits, take as long as to perturb a thousand reports.
 _KEPT = 1_024
 

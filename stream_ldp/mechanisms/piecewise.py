@@ -32,7 +32,7 @@ from stream_ldp.mechanisms.randomness.entropy import RESOLUTION, Entropy
 #: 0.0275 / n with 128; below, the difference is smaller.
 STEPS = 64
 
-#: Parts of a range, of which the points of an uneven grid are multiples: 2^16 are far finer than any grid, and so
+#: Parts of a range; the points of an uneven grid are multiples of one: 2^16 are far finer than any grid, and so
 #: coarse that the rounding errors of a processor do not show.
 PARTS = 2**16
 

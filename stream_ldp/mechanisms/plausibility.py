@@ -64,7 +64,7 @@ def compared(
 ) -> PlausibilityTest:
     """Test independent multinomial counts, each an (observed, expected) pair with one sum.
 
-    scores: further independent ones, each of which honest reports take beyond +-x no likelier than a standard normal
+    scores: further independent ones; honest reports take each beyond +-x at most as often as a standard normal
         variable, see `total_score`.
     """
     # Not imported above: a program that only reads a collection tests nothing, and need not wait for SciPy.

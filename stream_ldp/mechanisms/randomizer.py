@@ -151,7 +151,7 @@ class Randomizer(ABC):
 
     @property
     def furthest(self) -> tuple[int, int]:
-        """Two inputs of which one report may lose all of epsilon: the first and the last, unless it says others."""
+        """Two inputs between which one report may lose all of epsilon: the first and the last by default."""
         return 0, self.inputs - 1
 
     @property

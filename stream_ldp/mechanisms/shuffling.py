@@ -136,7 +136,7 @@ def _losses(local: float, *, reports: int, delta: float, blanket: Blanket | None
 def _curves(
     local: float, *, reports: int, delta: float, blanket: Blanket | None
 ) -> Sequence[Callable[[float], float]]:
-    """Return bounds of delta as functions of epsilon, each of which holds for every epsilon."""
+    """Return bounds of delta as functions of epsilon; each holds for every epsilon."""
     if not 0.0 < delta < 1.0:
         raise ParameterError(f"delta is a probability, got {delta}")
     counted = min(reports, MAX_REPORTS)

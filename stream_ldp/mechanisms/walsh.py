@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 #: core's second cache for 14 steps. With twice or half as many, 2^20 numbers take a tenth longer.
 _BLOCK = 2**14
 
-#: Length of the products in a block, each of which does four of the log2(length) steps. 32 operations a number take
-#: less than to fetch the number four times, as butterflies do; products of 32 take longer for each step.
-#: Products of up to 2^18 terms stay on the calling thread. In longer ones, the threads of OpenBLAS wait for each
-#: other on a busy machine: up to seconds for 2^20 numbers.
+#: Length of the products in a block; each does four of the log2(length) steps. 32 operations a number take less than
+#: to fetch the number four times, as butterflies do; products of 32 take longer for each step. Products of up to 2^18
+#: terms stay on the calling thread. In longer ones, the threads of OpenBLAS wait for each other on a busy machine: up
+#: to seconds for 2^20 numbers.
 _RADIX = 16
 
 

@@ -64,7 +64,7 @@ class Reader:
 
 
 class Broadcast:
-    """A broadcast has any number of readers, each of which gets the events that come while it listens."""
+    """A broadcast has any number of readers; each gets the events that come while it listens."""
 
     def __init__(self, *, waiting: int = WAITING) -> None:
         """Start without readers.

@@ -95,7 +95,7 @@ class History:
         return self._labels.get(collection, {})
 
     def oldest(self, collection: str) -> int | None:
-        """Return the start of the oldest window of which a final is kept, milliseconds since 1970-01-01 UTC."""
+        """Return the start of the oldest window that still has a final, milliseconds since 1970-01-01 UTC."""
         starts = [finals[0][0] for (name, _), finals in self._finals.items() if name == collection and finals]
         return min(starts, default=None)
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 #: Units of a duration in days, the longest first.
 _UNITS = {"years": 365.0, "days": 1.0, "hours": 1 / 24, "minutes": 1 / 1_440, "seconds": 1 / 86_400}
 
-#: Budgets of a user, in nats, of which a plan says how long they last.
+#: Budgets of a user, in nats, whose duration a plan shows.
 BUDGETS = (1.0, 2.0, 4.0, 8.0)
 
-#: Days that have a budget of their own, of which a plan says how often a user may be asked in them.
+#: Days with a budget of their own; a plan shows how often a user may be asked in them.
 SPANS = (1, 7, 30)
 
 DAY_MS = 86_400_000

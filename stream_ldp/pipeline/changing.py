@@ -41,7 +41,7 @@ class ChangingValues:
     variance: of a share of 1 / k where each value is charged, times the number of answers.
     buckets: g of the collection, or as many as have the least variance where it does not hash.
     bits: d of the collection; None for as many as have the least error, where it asks for no bits.
-    hashed: whether the collection hashes to so many buckets, each of which k-RR perturbs.
+    hashed: whether the collection hashes to so many buckets, perturbed by k-RR.
     choices: the numbers of buckets that a file may have, each with how many values the buckets of each hash have;
         without these, hashes are random.
     """

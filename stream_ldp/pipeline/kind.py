@@ -285,7 +285,7 @@ class Kind(Generic[CollectionT, SeriesT, AnswerT]):
     plan: works out what a collection costs before it runs.
     published: bounds what readers of final answers alone could learn of a user.
     leverages: says what one crafted report can do to the raw numbers of each series.
-    changing: lists the attributes with values whose answers users repeat, of which a plan says what changes cost.
+    changing: lists the attributes with values whose answers users repeat; a plan shows what changes cost.
     totals: sums the truth over some users, cell by cell: given their table as the kind's reporters take it, by the
         target of an answer and the key of a cell; cells with a total of 0 may be missing.
     for_budget: finds the collection that spends a given budget, in nats: `lifetime`, and `per_report` or None; raises

@@ -342,7 +342,7 @@ class Merge:
         start, silent_until_ms, series = min(due, key=lambda each: each[0])
         if silent_until_ms is None:
             return self.task(start, series, final=True)
-        # Nothing is taken from the previous final, unless it is that which asked.
+        # Nothing is taken from the previous final, unless it is the one that asked.
         before = None if series.period_ms(self.collection.window) else self._finals.before(start, series)
         return WindowTask(
             series=series,

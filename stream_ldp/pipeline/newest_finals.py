@@ -93,7 +93,7 @@ class NewestFinals:
         self._collection = collection
         # By series, in the order of their windows.
         self._finals: dict[str, list[Answer]] = {}
-        # By series: the end of the newest windows of which a final says that nobody reported in them.
+        # By series: the end of the newest windows with a final of status `no-reports`.
         self._silent_ms: dict[str, int] = {}
         # By series, the period of its finals, until there is another of them.
         self._periods: dict[str, int | None] = {}

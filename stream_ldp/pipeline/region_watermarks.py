@@ -1,4 +1,4 @@
-"""The watermarks of all regions of one collection, the slowest of which decides what is closed."""
+"""The watermarks of all regions of one collection; the slowest decides what is closed."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ _CONNECT_TYPES: Mapping[str, Mapping[str, Any]] = {
     "truth": {"type": "boolean"},
 }
 
-#: The columns of which a row may have nothing.
+#: The columns that may be empty in a row.
 OPTIONAL = frozenset({"estimate", "standard_error", "interval_low", "interval_high", "raw_estimate"})
 
 #: The schema that rows bring with them for Kafka Connect's JsonConverter, the same of all collections.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class _Questions(Protocol):
-    """The questions of a collection, of which a user answers one."""
+    """The questions of a collection; a user answers one of them."""
 
     @property
     def bits(self) -> int: ...

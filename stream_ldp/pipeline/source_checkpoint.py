@@ -35,7 +35,7 @@ class Checkpoint:
 
     generation: number of the ownership that committed it; it rises from one ownership to the next.
     offset: that of the first report of the oldest open pane; reading begins here after a restart.
-    position: offset before which all is counted and every rejection is reported, neither of which is done twice.
+    position: offset before which all is counted and every rejection is reported, each once.
     watermark_ms: event time, in milliseconds; None before the first batch. It decides what is late after a restart.
     watermark_generation: that of the ownership which advanced the watermark to this time.
     topic: the topic as it was when the partition was taken over for the first time.

@@ -47,7 +47,7 @@ class SourceWatermarks:
         self._marks: dict[int, dict[int, _Mark]] = {partition: {} for partition in range(partitions)}
         # By source partition: the offset of the record that it joined by, until it has a watermark.
         self._joined: dict[int, int] = {}
-        # By source partition, ascending; and those of partitions of which nothing is known yet.
+        # By source partition, ascending; and partitions that are still unknown.
         self._gaps: dict[int, list[_Gap]] = {}
         self._gaps_of_others: list[_Gap] = []
         # By the time up to which the region was left out: the offset of the record.

@@ -37,8 +37,8 @@ class WindowTask(Generic[SeriesT, AnswerT]):
     final: whether the answer will be final.
     windows: (weight, counts to be added up) of the window itself, with weight 1, then of each remembered window.
     before: the final answer that this one starts from; None if there is none.
-    silent_until_ms: end of the last of some windows, of which this is the first, in which nobody reported; None for a
-        window with reports.
+    silent_until_ms: end of the last of several windows without reports that begin with this one; None for a window
+        with reports.
     sources: what each region has counted; None where there are no regions.
     scratch: what the last solve of the window has left.
     """

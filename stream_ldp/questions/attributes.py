@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: Widths of ranges of numbers: beyond them, a variance is 0 or infinite as a number of 64 bits.
 _NARROWEST, _WIDEST = 1e-100, 1e100
 
-#: Most steps of a range: twice those of the grid of a square wave, which tells no more numbers apart.
+#: Most steps of a range: twice those of the grid of a square wave, which distinguishes no more numbers.
 MAX_STEPS = 256
 
 #: Part of a step by which the last may miss the end of the range, for the rounding of decimals.

@@ -41,7 +41,7 @@ def subject(collection: AskingCollection) -> AuditSubject:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Sampled:
-    """The questions of a sampled collection, of which a user answers one, drawn whatever the user holds."""
+    """The questions of a sampled collection; a user answers one, drawn whatever the user holds."""
 
     collection: AskingCollection
 

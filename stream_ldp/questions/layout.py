@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class QuestionLayout(SingleTallyLayout):
-    """The layout of the answers to all questions, of which a pane keeps the sums."""
+    """The layout of the answers to all questions; a pane keeps their sums."""
 
     def __init__(self, collection: HasQuestions) -> None:
         super().__init__(collection.fingerprint, collection.questions)

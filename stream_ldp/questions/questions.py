@@ -66,7 +66,7 @@ class Question(ABC):
 
     @property
     def slots(self) -> int | None:
-        """Number of slots of which a user draws the one that is answered with; None where nothing is drawn."""
+        """Number of slots from which a user draws the one to answer with; None where nothing is drawn."""
         return None
 
     @property

@@ -118,7 +118,7 @@ class Ownership:
         self.partitions: dict[TopicPartition, Owned] = {}
         # At a rebalance, until it is known who owns them next.
         self._given_up: dict[TopicPartition, Owned] = {}
-        # Those of which it has been said that the brokers have lost the end, until they are begun anew.
+        # Partitions whose lost end has been logged, until they begin anew.
         self._cut_noted: set[TopicPartition] = set()
         self.joined = False
         self.lock = asyncio.Lock()
@@ -207,7 +207,7 @@ class Ownership:
         assigned = self._reports.assignment(self._topic)
         self._drop(self.partitions.keys() - assigned)
         new = sorted(assigned - self.partitions.keys())
-        # After the assignment: whoever has changed the collection has waited until no member was left.
+        # After the assignment: a change of the collection has waited until no member was left.
         if not new or not (self._is_current is None or await self._is_current()):
             return
         topic = await self._topic_now(new)

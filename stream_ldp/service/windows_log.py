@@ -89,7 +89,7 @@ class AnswersLog:
 async def partials_log(
     name: str, *, settings: Settings, begin: int = 0, since_ms: int | None = None
 ) -> AsyncIterator[LogEntry]:
-    """Yield the records of the partials topic that are about a collection, or of which it is not known.
+    """Yield the records of the partials topic that are about a collection, or may be.
 
     begin: offset to begin at, or before the oldest record for all.
     since_ms: begin, instead, with the first record of this time or later, milliseconds since 1970-01-01 UTC.

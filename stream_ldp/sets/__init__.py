@@ -1,1 +1,1 @@
-"""Heavy hitters of a population of item sets, found by methods of several phases, each of which asks some users."""
+"""Heavy hitters of a population of item sets, found by methods of several phases, which ask some users each."""

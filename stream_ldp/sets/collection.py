@@ -283,7 +283,7 @@ class ItemCollection(Collection):
     def is_temporal(self) -> bool:
         """Whether the result of one epoch is the prior of the next.
 
-        Users who return with a permanent response would repeat their noise, of which nothing is learnt.
+        Users who return with a permanent response would repeat their noise, which teaches nothing.
         """
         memoised = any(phase.memoised is not None for phase in self.method.phases)
         return self.window.can_learn(self.prior) and not (memoised and self.window.returning != 0.0)

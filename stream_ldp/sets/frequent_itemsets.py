@@ -57,7 +57,7 @@ def _best(
         counts = users[:, following:].sum(axis=0)
         for place in (following + np.argsort(-counts, kind="stable")).tolist():
             held, longer = int(counts[place - following]), (*prefix, place)
-            # Equal counts are distinguished by the items, the first of which are the best.
+            # Equal counts are ordered by the items, first ones first.
             if not held or (len(found) == k and held < found[0][0]):
                 return
             if len(longer) in sizes:

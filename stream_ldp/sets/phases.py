@@ -133,7 +133,8 @@ class RankingEstimate:
     frequency: estimated share of the users who hold each, float64, shape (c,); not clipped to [0, 1], so that noise
         averages out. Sets that are larger than the padding of a phase make it too low.
     standard_error: standard error of each frequency, float64, shape (c,).
-    noise: standard error if nobody holds an item, of which nothing can be lost, shape (c,); None if it is the same.
+    noise: standard error of an item that nobody holds, whose frequency cannot be too low, shape (c,); None if it is
+        the same.
     unseen: the part of the standard error that is a doubt about larger sets, which is the same in every epoch, shape
         (c,); None if there is none.
     """
@@ -213,7 +214,7 @@ def itemsets_of(rows: NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
 
 
 def item_phases(method: Method) -> int:
-    """Return the number of phases that ask about single items, the last of which gives their ranking."""
+    """Return the number of phases that ask about single items; the last gives their ranking."""
     return sum(not phase.sizes for phase in method.phases)
 
 

@@ -51,7 +51,7 @@ class StringAttribute(Part):
         return 1 + (_BYTES if self.alphabet is None else len(self.alphabet))
 
     def encode(self, value: Any) -> tuple[int, ...]:
-        """Convert a string to its symbols, of which there are `length`: letters from 1 on, and then `END`.
+        """Convert a string to its `length` symbols: letters from 1 on, and then `END`.
 
         What is missing, too long, or has a letter outside the alphabet is taken for the empty string.
 

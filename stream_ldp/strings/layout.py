@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class StringLayout(SingleTallyLayout):
-    """The layout of the answers to all questions, of which a pane keeps every one.
+    """The layout of the answers to all questions; a pane keeps every answer.
 
     Which strings they support is asked when the server has some, and a hash with a seed of each user's own has no
     sums.

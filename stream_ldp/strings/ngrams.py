@@ -38,7 +38,7 @@ _GRAMS = 2
 #: Bits of the hash of a string: another string shares its bit with probability 1 / 128.
 _HASH_BITS = 7
 
-#: Most n-grams of a place, each of which has a bit: those of 63 letters.
+#: Most n-grams of a place, with a bit each: those of 63 letters.
 _MAX_GRAMS = 2**12
 
 #: Longest strings: of 32 letters, 16 places make 120 pairs.

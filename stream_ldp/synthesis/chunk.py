@@ -27,8 +27,8 @@ from stream_ldp.synthesis.graph import Structure
 class SyntheticChunk(AnswerMessage):
     """Some of the synthetic records of a window, in order; the message of a records topic.
 
-    Chunk 0, 1, ... of a window follow each other on the topic. Chunks of one number are a series of answers, one a
-    window, each of which is final.
+    Chunk 0, 1, ... of a window follow each other on the topic. Chunks of one number are a series of final answers,
+    one a window.
     """
 
     #: It rises when a field changes its meaning or is removed, but not when an optional field is added.

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 #: Most cells of a clique. The joint of one has to be fitted and drawn from; wider ones only spread the same evidence.
 MAX_CELLS = 5_000
-#: Chance that attributes of which none depends on another have any edge at all; and, where some do depend, that two
-#: that do not have one. The noise of such an edge is what shrinking leaves of it, so a few cost little: with 1 in 20
-#: shared out to all pairs, records of NLTCS at epsilon 1 are as far off as independent ones, and half as far without.
+#: Probability that independent attributes have any edge at all; and, where some do depend, that two that do not have
+#: one. The noise of such an edge is what shrinking leaves of it, so a few cost little: with 1 in 20 shared out to all
+#: pairs, records of NLTCS at epsilon 1 are as far off as independent ones, and half as far without.
 SIGNIFICANCE = 0.05
 #: Least correlation that LoPub takes for a dependence (Ren et al., 2018, section 6).
 _LOPUB_PHI = 0.2

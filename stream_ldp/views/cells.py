@@ -1,4 +1,4 @@
-"""The cells of a number: parts of its range, all of the same width, of which views report the user's.
+"""The cells of a number: parts of its range, all of the same width; views report the user's cell.
 
 Few cells hide what is within them, and of many cells each is mostly noise. The guideline of hybrid-dimensional grids
 (Yang et al., 2020, section 4.5) weighs both for the grid of two numbers that g^2 cells make.

@@ -66,11 +66,11 @@ class Errors(NamedTuple):
 def errors_of(fit: Fit, tables: Sequence[Told], joint: NDArray[np.float64], *, of: Sequence[int]) -> Errors:
     """Return the errors of a joint distribution, with the sampling of users.
 
-    They are those of estimates from repeated answers about the estimated population. The noise of a
-    dependence counts as far as shrinking has left it in. What shrinking may have taken counts as far as the answers
-    leave it open, most of it in the cells that have most users. The dependence of a pair that nobody has reported
-    counts with what is expected of tables of which nothing is known. What three attributes and more have in common
-    beyond their pairs is in no estimate, and counts with what tables with as dependent pairs have.
+    They are those of estimates from repeated answers about the estimated population. The noise of a dependence counts
+    as far as shrinking has left it in. What shrinking may have taken counts as far as the answers leave it open, most
+    of it in the cells that have most users. The dependence of a pair that nobody has reported counts with what is
+    expected of unknown tables. What three attributes and more have in common beyond their pairs is in no estimate,
+    and counts with what tables with as dependent pairs have.
 
     joint: the estimate, with an axis for each of the attributes `of`.
     """
@@ -209,5 +209,5 @@ def _off(fit: Fit, place: int, generator: np.random.Generator) -> NDArray[np.flo
 
 
 def _anything(size: int, generator: np.random.Generator) -> NDArray[np.float64]:
-    """Return distributions of an attribute of which nothing is known, uniform among all, shape (repeats, size)."""
+    """Return distributions of an unknown attribute, uniform among all distributions, shape (repeats, size)."""
     return generator.dirichlet(np.ones(size), _REPEATS)

@@ -9,7 +9,7 @@ from itertools import combinations
 from stream_ldp.mechanisms.rr_loss import rr_parameters
 
 #: Mean AVD between the joint distribution of two attributes and the product of their margins that is expected of
-#: tables of which nothing is known: the tables of surveys and censuses that were looked at have from .02 to .17.
+#: unknown tables: the tables of surveys and censuses that were looked at have from .02 to .17.
 DEPENDENCE = 0.1
 
 #: E |x| of a standard normal x, over 2: the part of a standard error that is expected in half an absolute error.

@@ -3,8 +3,8 @@
 The dependence of a pair is the difference between its table and the product of its margins, in orthonormal contrasts
 of the values (Helmert's). Where values are not all as frequent, its coefficients differ in variance and go together:
 so do the cells of the table, and the margins have noise of their own, which matters more the farther they are from
-uniform. With one variance for all, 6 x 8 independent values of which one has four fifths of the users are found
-dependent in half of the windows.
+uniform. With one variance for all, 6 x 8 independent values, one with four fifths of the users, are found dependent
+in half of the windows.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _POINTS, _REACH = (np.arange(64) + 0.5) / 64, 6.0
 #: What the part of a dependence along the other margin is taken for, in squares of the whole dependence: it may all
 #: lie there, as where the most frequent values go together, and is then the same in all pairs. With 1, intervals of
-#: two attributes of which one decides the other for 90 % of the users cover .01 less.
+#: two attributes, one of them decided by the other for 90 % of the users, cover .01 less.
 _DOUBT = 3.0
 #: Least squared distance of a margin from uniform with which its pairs say more of the other attribute.
 _LEAST_UNLIKE = 1e-9

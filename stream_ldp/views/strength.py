@@ -2,8 +2,8 @@
 
 The dependence of one pair is mostly noise, and looks stronger than it is. All pairs together show how much: the mean
 squares of their dependences are taken to come from one distribution, a mixture of independence and of some strengths,
-whose weights are the likeliest ones (empirical Bayes; Robbins, 1956). So pairs of attributes of which hardly any
-depend on each other are shrunk to independence, and strong ones among strong ones are left as they are.
+whose weights are the likeliest ones (empirical Bayes; Robbins, 1956). So pairs of attributes that hardly ever depend
+on each other are shrunk to independence, and strong ones among strong ones are left as they are.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 #: Strengths of the mixture: squares of a measure of association that is 0 of independent attributes and 1 of two
 #: uniform ones that copy each other (the square of Tschuprow's T, with values weighted as they are frequent).
 _STRENGTHS = np.concatenate([[0.0], np.geomspace(1e-5, 1.0, 16)])
-#: What is known of the weights beforehand: so many pairs, of which this part is independent. With 2 pairs and a half,
-#: independent attributes are up to 4 % farther off; what is gained elsewhere is less than 1 %.
+#: The prior of the weights: so many pairs, and this part of them independent. With 2 pairs and a half, independent
+#: attributes are up to 4 % farther off; what is gained elsewhere is less than 1 %.
 _PAIRS_BEFORE, _INDEPENDENT = 8.0, 0.8
 #: Independent pairs that are added for each pair: the likeliest weights believe chance in one window of two. With
 #: none, what weak pairs of 12 to 17 attributes make of noise is up to a fifth of the error; with 1 / 3, pairs that

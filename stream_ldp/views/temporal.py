@@ -1,9 +1,9 @@
 """The prior of previous windows for a joint distribution that is made of views.
 
 A window gives the margins of its attributes and the tables of their pairs. In orthonormal contrasts of the values
-(Helmert's), of which a pair has the products, the noise of each is the same and that of no two goes together. These
-coefficients are what moves from window to window; the joint is fitted to them as to those of a window alone. A user
-is permanently asked about one view and repeats the answer, so that only new users say anything new.
+(Helmert's), with their products for a pair, the noise has one variance and no correlation. These coefficients are
+what moves from window to window; the joint is fitted to them as to those of a window alone. A user is permanently
+asked about one view and repeats the answer, so that only new users say anything new.
 """
 
 from __future__ import annotations

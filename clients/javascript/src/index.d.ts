@@ -212,7 +212,7 @@ export class Receipt {
   readonly about: readonly string[];
   /** The report, as it leaves. */
   readonly row?: Uint8Array;
-  /** Whether it carries what tells that it is the user's. */
+  /** Whether it carries a pseudonym or seed that links it. */
   readonly linked: boolean;
   /** Nats that it has cost. */
   readonly cost: number;

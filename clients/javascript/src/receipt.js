@@ -14,7 +14,7 @@ export class Receipt {
    * @param {string} parts.collection name
    * @param {string[]} parts.about what is shown with noise, such as names of attributes
    * @param {Uint8Array} [parts.row] the report, as it leaves
-   * @param {boolean} parts.linked whether it carries what tells that it is the user's
+   * @param {boolean} parts.linked whether it carries a pseudonym or seed that links it
    * @param {number} parts.cost nats that it has cost
    * @param {number} parts.spent nats that all reports of the user have cost
    * @param {number} parts.budget nats that they may cost
@@ -43,7 +43,7 @@ export class Receipt {
     const guess = Math.ceil(this.surest * 1000) / 10;
     return (
       `To ${this.collection} left ${what}, with noise, about ${about}.` +
-      (this.linked ? " It tells which reports are yours." : "") +
+      (this.linked ? " It shows which reports are yours." : "") +
       ` It cost ${nats(this.cost, Math.ceil)} nats: the best guess which of two equally likely records is yours is now ` +
       `${guess < 100 ? guess.toFixed(1) : "over 99.9"} % right, and ${left}.`
     );

@@ -562,7 +562,7 @@ test("a page that is visited again goes on with the ledger that it has", async (
   const second = await Ledger.openOrCreate({ store, budget: 8 });
   assert.deepEqual(second.secret, first.secret);
   assert.equal(await second.spent(), await first.spent());
-  assert.equal((await second.terms()).budget, 4, "whoever visits again has not agreed to more");
+  assert.equal((await second.terms()).budget, 4, "a user who visits again has not agreed to more");
   await store.update("user", () => "{}");
   await assert.rejects(Ledger.openOrCreate({ store, budget: 4 }), /is damaged/);
 });

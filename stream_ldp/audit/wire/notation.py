@@ -23,7 +23,7 @@ class Unspecified(ValueError):
 
 
 def number(written: str | float) -> float:
-    """Read a number of a collection file, of which every scalar may be text."""
+    """Read a number of a collection file, where every scalar may be text."""
     if not isinstance(written, str):
         return written
     return int(written) if re.fullmatch(r"-?\d+", written) else float(written)

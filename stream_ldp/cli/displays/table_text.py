@@ -64,7 +64,7 @@ def print_whole(console: Console, drawn: RichTable) -> None:
 
 
 def _width(drawn: RichTable) -> int:
-    """Return the width of a table of which nothing is broken."""
+    """Return the width of a table without line breaks in its cells."""
     return Console(width=10_000).measure(drawn).maximum
 
 

@@ -21,7 +21,7 @@ _INDEX = np.dtype("<u4")
 _VALUES = tuple(np.dtype(f"<i{size}") for size in (1, 2, 4, 8))
 
 #: Most counters of a vector, 32 MB of them: twice as many as the widest oracle has over the largest domain. Without a
-#: limit, twenty bytes could announce 2^32, of which none is written out.
+#: limit, twenty bytes could announce 2^32 that nobody writes out.
 MAX_COUNTERS = 2**22
 
 

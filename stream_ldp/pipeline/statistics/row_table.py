@@ -24,7 +24,7 @@ TABLE_BITS = 16
 
 _HEADER = struct.Struct("<BB")  # bits of a row, bytes of a count
 _COUNTS = tuple(np.dtype(f"<u{size}") for size in (1, 2, 4))
-_LEVEL = 1  # of Zstandard: counts are noise, of which higher levels find no more to leave out
+_LEVEL = 1  # of Zstandard: counts are noise, and higher levels compress them no better
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, slots=True)

@@ -91,7 +91,7 @@ class AttributeBasis:
         return squares
 
     def mean_unshrunk_squares(self, moments: Moments) -> FloatArray:
-        """Compute the mean square of `unshrunk` over the reports of which these are the moments, shape (size,).
+        """Compute the mean square of `unshrunk` over the reports with these moments, shape (size,).
 
         The mean product of the scores of two functions but the constant is 0, since the functions are eigenfunctions
         of the information of the same reports.
@@ -133,7 +133,7 @@ def _eigenfunctions(likelihood: Likelihood, root: FloatArray) -> tuple[FloatArra
     beside_constant = np.eye(len(root)) - constant
     whitened = likelihood.information(root**2) * constant
     # The constant gets eigenvalue -1, and eigh puts the smallest first: with 0, it would be mixed with the functions
-    # of values that nobody has named, of which nothing is retained.
+    # of values that nobody has named; nothing of them is retained.
     values, vectors = np.linalg.eigh(beside_constant @ whitened @ beside_constant - constant)
     return values[1:], vectors[:, 1:]
 
@@ -186,7 +186,7 @@ class ProductBasis:
         """Compute how noisy each cell is, relative to the same cell of independent attributes.
 
         A cell's noise is that of its own users, who may look like others, and of those who may look like them. It is
-        measured as the mean square of the cell's unshrunk estimate over the reports, of which there is at least one.
+        measured as the mean square of the cell's unshrunk estimate over the reports, at least one.
 
         moments: those of the same reports.
         """

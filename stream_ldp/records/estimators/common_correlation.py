@@ -2,7 +2,7 @@
 
 Binary attributes of one table often ask for the same thing in several ways, such as what a person cannot do alone.
 The coefficient of their pairs (basis.py) is a correlation, positive if the second values go with each other. If all
-pairs have about the same one, m, many of them are evidence of it, each of which is mostly noise. With N reports, u /
+pairs have about the same one, m, many of them are evidence of it, although each is mostly noise. With N reports, u /
 lambda estimates each with precision N lambda, so m is estimated by
 
     x / W,    x = sum N u,    W = sum N lambda    over the pairs,

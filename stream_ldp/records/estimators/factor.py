@@ -5,7 +5,7 @@ The coefficients of a pair (basis.py) are then the products of each attribute's 
 
     d_kl = a_k a_l    for function k of one attribute and l of another,
 
-so that many pairs, each of which is mostly noise, are evidence of few loadings a. With N reports, u_kl / lambda_kl
+so that many pairs, although each is mostly noise, are evidence of few loadings a. With N reports, u_kl / lambda_kl
 estimates d_kl with precision N lambda_kl. The loadings are normal with mean 0 and one variance, which is learnt.
 Independent normal distributions are taken for their posterior (variational Bayes; Bishop, 2006, section 10.1). This
 gives a lower bound of the evidence, to hold against that of pairs which have nothing to do with each other.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.mechanisms import Support
 
-#: Floor of a cell: a start with cells of 0 can give a report likelihood 0, of which the logarithm is infinite.
+#: Floor of a cell: a start with cells of 0 can give a report likelihood 0, whose logarithm is infinite.
 _SMALLEST = 1e-100
 
 

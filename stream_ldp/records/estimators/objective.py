@@ -94,8 +94,8 @@ class Objective:
         """Decide whether the objective is lower at the end than at the start.
 
         It is concave, so it changes by no more than the slope at the start says, and no less than that at the end.
-        Nearly always one of them decides, and then the values, each of which takes as long as an evaluation of the
-        EM map, are not computed.
+        Nearly always one of them decides, and then the values, which each take as long as an evaluation of the EM
+        map, are not computed.
         """
         way = end.joint - start.joint
         if end.slope(way) >= 0.0:

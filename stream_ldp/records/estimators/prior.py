@@ -269,7 +269,7 @@ def _dependence(basis: ProductBasis, moments: Moments, centre: FloatArray | None
 
 
 def _ceiling(largest: int) -> float:
-    """Return the largest possible prior variance of a coefficient of attributes, of which one has `largest` values.
+    """Return the largest possible prior variance of a coefficient of attributes whose largest has `largest` values.
 
     The mean square contingency of two attributes is at most min(r) - 1, over (r1 - 1)(r2 - 1) coefficients.
     """
@@ -320,7 +320,7 @@ class _Level:
             usual=usual,
         )
         level = cls.of(likelihood, evidence, evidence.average_strength(independent))
-        # Of three attributes, two of which are independent, these coefficients are some of those of a pair: the third
+        # If two of three attributes are independent, these coefficients are some of those of a pair: the third
         # attribute, and both others together. So their squares add up to no more than a pair's: on the mean, if their
         # variance may as well have any value up to twice as much.
         coefficients = int(np.count_nonzero(basis.order >= 3))
@@ -388,7 +388,7 @@ class _ValuesOfFactor(NamedTuple):
 
 
 class _AllPairs(NamedTuple):
-    """What the reports say of the dependence of all pairs of attributes, of which none is fitted.
+    """Evidence of the reports about the dependence of all pairs of attributes, before any pair is fitted.
 
     moments: of each two functions but the constants, those of all attributes one after another, shape (functions,
         functions); what it says of two functions of one attribute has no meaning.

@@ -10,7 +10,7 @@ pi_k thus never averages out:
 
     Var p_k = pi_k R_k,    Var e_k = (1 - pi_k) R_k + (1 - r) / N.
 
-A window leaves the mean m_k to the next one, as a joint distribution of which cells may be negative. No prior shrinks
+A window leaves the mean m_k to the next one, as a joint distribution whose cells may be negative. No prior shrinks
 it, and no cell of it is moved to 0: the bias in one window would stay in all later ones, and a cell at 0 would never
 rise again.
 
@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from stream_ldp.records.estimators.patterns import FloatArray
     from stream_ldp.records.estimators.problem import Problem
 
-#: Most windows as those of this one that the reports of all are worth. Where a function of which nothing is retained
-#: takes the place of one that is known exactly, it would seem to be known from any number of them.
+#: Most windows like this one that all reports are worth. A function that retains nothing and replaces one that is
+#: known exactly would otherwise seem to be known from any number of windows.
 _MAX_WINDOWS = 1_000
 
 

@@ -218,7 +218,7 @@ class ItemEnumeration:
             return round_up(found)
 
     def differences(self, stated: ItemEnumeration) -> Iterator[str]:
-        """Yield which part of which phase is not as it is stated; nothing if all is."""
+        """Yield the parts of phases that differ from the statement; nothing if none does."""
         for one, other in zip(self.phases, stated.phases, strict=True):
             if one.stages != other.stages:
                 yield f"phase {one.number}: the oracle, or how it draws an item of a set, is not as stated"

@@ -90,7 +90,7 @@ def combined_estimate(
     set_size: int,
     doubting: Callable[[RankingEstimate, NDArray[np.float64]], RankingEstimate] = doubted,
 ) -> Combined:
-    """Combine two estimates for the items of `now`, all of which must be among those of `before`.
+    """Combine two estimates for the items of `now`, which must all be among those of `before`.
 
     now: an estimate from at least one report.
     doubting: how what may be lost in sets larger than the padding adds to the errors.

@@ -70,7 +70,7 @@ class UserSplit:
     rest: float
 
     def phases(self, epsilon: float) -> tuple[Phase, ...]:
-        """Make the phases of an epoch, each of which costs all of `epsilon`."""
+        """Make the phases of an epoch; each costs all of `epsilon`."""
         start = round(RESOLUTION * self.first)
         middle = (start + RESOLUTION) // 2
         return (

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from stream_ldp.sets.phases import RankingEstimate
 
 #: Doubt about a phase about which nothing is reported: a quarter is lost of three quarters that are counted. With
-#: sizes of 1 to 267 or 150 by a power law, of which nine in ten fit, the most frequent items lost 0.05 to 0.45.
+#: sizes of 1 to 267 or 150 by a power law, nine in ten of them fitting, the most frequent items lost 0.05 to 0.45.
 UNTOLD = 1.0 / 3.0
 #: Indices a of the power law of large sets, whose part above s falls as s^-a: from sizes that hardly end to sizes
 #: that nearly all fit.
@@ -36,7 +36,7 @@ _CLEAR = 3.0
 #: ten were .18 to .45. And by how much from that of others as frequent: with sizes of six kinds, by .03 to .09 of the
 #: loss, and twice that of what it is a share of what is counted.
 UNLIKE, _UNLIKE_PEERS = 0.5, 0.2
-#: Standard errors to either side of a 95 % interval, and to the side of which 95 % lies below.
+#: Standard errors to either side of a 95 % interval, and to the upper end of a one-sided one.
 _NOMINAL, _ONE_SIDED = 1.96, 1.645
 #: The most slots that candidates fill in a later phase, as a share of those that all items fill in an earlier one. Of
 #: equally full slots, losses are the same, and neither shows the other.

@@ -1,4 +1,4 @@
-/** Collections of places: each user tells a region and an epsilon, and a place within it with noise (section 19). */
+/** Collections of places: each user reports a region and an epsilon, and a place within it with noise (section 19). */
 
 import { i64 } from "../bytes.js";
 import { CollectionError, DataError } from "../errors.js";

@@ -43,7 +43,7 @@ final class Cost {
     return new Cost(Arrays.asList("loloha", permanent, fresh));
   }
 
-  /** Reads what {@link #data} has written; an unchecked exception tells that it is something else. */
+  /** Reads what {@link #data} has written; an unchecked exception if it is something else. */
   static Cost of(Object data) {
     Cost found = new Cost((List<?>) data);
     if (!(found.nats(1) >= 0)) {

@@ -21,7 +21,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 /**
  * Kafka itself: for backends. It needs {@code org.apache.kafka:kafka-clients}, which is optional.
  *
- * <p>Nothing that the brokers store tells whose batches they are. So the producer is not idempotent, and what it writes
+ * <p>Nothing that the brokers store shows whose batches they are. So the producer is not idempotent, and what it writes
  * again after a failure may be stored twice: workers count a batch id once.
  *
  * <pre>{@code KafkaSender.connect(Map.of("bootstrap.servers", "kafka:9092"))}</pre>
@@ -40,7 +40,7 @@ public final class KafkaSender implements Sender, AutoCloseable {
   private KafkaSender(Map<String, ?> given, String prefix) {
     for (String each : new String[] {"transactional.id", "interceptor.classes"}) {
       if (given.containsKey(each)) {
-        throw new IllegalArgumentException(each + ": nothing that tells whose a batch is may be stored with it");
+        throw new IllegalArgumentException(each + ": nothing that shows whose a batch is may be stored with it");
       }
     }
     settings = new HashMap<>(given);

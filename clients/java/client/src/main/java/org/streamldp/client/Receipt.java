@@ -49,7 +49,7 @@ public final class Receipt {
     return copies;
   }
 
-  /** Whether they carry what tells that they are one user's. */
+  /** Whether they carry a pseudonym or seed that links them. */
   public boolean isLinked() {
     return isLinked;
   }
@@ -89,7 +89,7 @@ public final class Receipt {
     String hex = Bytes.hex(first.length > SHOWN_BYTES ? java.util.Arrays.copyOf(first, SHOWN_BYTES) : first);
     String shown =
         first.length + (first.length == 1 ? " byte, " : " bytes, ") + hex + (first.length > SHOWN_BYTES ? "..." : "");
-    return rows.size() == 1 ? shown : rows.size() + " reports, of which the first is " + shown;
+    return rows.size() == 1 ? shown : rows.size() + " reports, the first with " + shown;
   }
 
   /** Says it in sentences. */
@@ -108,7 +108,7 @@ public final class Receipt {
         collection,
         what(),
         listed(about),
-        isLinked ? " It tells which reports are yours." : "",
+        isLinked ? " It shows which reports are yours." : "",
         Math.ceil(cost * 1000 - 1e-6) / 1000,
         guess < 100 ? String.format(Locale.ROOT, "%.1f", guess) : "over 99.9",
         left);

@@ -83,7 +83,7 @@ public final class Terms {
     return isFresh;
   }
 
-  /** Whether reports may carry what tells that they are one user's, where a collection asks for it. */
+  /** Whether reports may carry a pseudonym or seed that links them, where a collection asks. */
   public boolean isLinked() {
     return isLinked;
   }
@@ -157,7 +157,7 @@ public final class Terms {
       return this;
     }
 
-    /** Sets whether reports may carry what tells that they are one user's. */
+    /** Sets whether reports may carry a pseudonym or seed that links them. */
     public Builder linked(boolean is) {
       isLinked = is;
       return this;

@@ -2,7 +2,7 @@ package org.streamldp.client;
 
 import java.security.SecureRandom;
 
-/** A source of uniform words of 32 bits, of which every random decision is made. */
+/** A source of uniform words of 32 bits, which make every random decision. */
 interface Words {
   /** Returns the next word, from 0 to 2^32 - 1. */
   long next();

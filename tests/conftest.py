@@ -261,6 +261,13 @@ def own_log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
     return caplog
 
 
+@pytest.fixture
+def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let plans predict errors from two samples, where a test is about what a plan says and not about how well."""
+    for name in ("_FEWEST", "_MOST"):
+        monkeypatch.setattr(f"stream_ldp.evaluation.prediction.{name}", 2)
+
+
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """A developer's own environment must not decide a test."""

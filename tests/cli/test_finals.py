@@ -13,6 +13,8 @@ from stream_ldp.cli import app
 from tests.client.examples import write_survey
 from tests.views.examples import TEXT, collection_of, estimated
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 PAIRS = collection_of("epsilon: 4, ask: pairs", estimates="[{name: three, of: [walks, bathes, diet]}]")
 FINAL = estimated(PAIRS, 20_000, name="three")
 

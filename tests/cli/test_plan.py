@@ -19,6 +19,7 @@ from tests.records.examples import TOWNS_TEXT
 from tests.toy import Coins
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_parameters_for_a_wanted_epsilon_can_be_pasted_into_the_file(towns_file: Path) -> None:
     # Few reports, since the solves of many are timed for seconds.
     wanted = ["--lifetime", "12", "--per-report", "3", "--reports", "500"]
@@ -41,13 +42,14 @@ def test_an_unattainable_epsilon_is_refused(towns_file: Path, wanted: list[str])
     assert done.stderr.strip()
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_a_plan_as_json_has_the_text_whose_digest_is_the_fingerprint(tmp_path: Path) -> None:
     """Of each way to be asked, since a client in another language cannot work out any other way what it is asked."""
     for vectors in ("sampled", "views", "strings", "places"):
         vector = json.loads((GOLDEN / f"{vectors}.json").read_text(encoding="utf-8"))[0]
         file = tmp_path / "asked.yaml"
         file.write_text(json.dumps(vector["file"]), encoding="utf-8")
-        done = CliRunner().invoke(app, ["plan", str(file), "--json", "--users", "100000"])
+        done = CliRunner().invoke(app, ["plan", str(file), "--json", "--users", "1000"])
         assert done.exit_code == 0, done.output
         planned = json.loads(done.stdout)
         assert planned["meaning"] == vector["meaning"]
@@ -64,6 +66,7 @@ def test_the_option_for_ever_is_refused_for_an_item_collection(tmp_path: Path) -
     assert "for collections of records" in done.stderr
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_a_pipe_gets_the_whole_plan_however_narrow_the_terminal_was(towns_file: Path) -> None:
     done = CliRunner().invoke(app, ["plan", str(towns_file), "--reports", "500"], env={"COLUMNS": "40"})
     assert "Errors to expect, by reports in a window" in " ".join(done.stdout.split())
@@ -126,12 +129,14 @@ def test_a_table_that_lacks_an_attribute_is_refused(tmp_path: Path) -> None:
     assert "mobility" in done.stderr
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_the_tables_of_a_plan_of_two_attributes_fit_eighty_columns(tmp_path: Path) -> None:
     survey = write_survey(tmp_path / "survey.yaml")
     done = CliRunner().invoke(app, ["plan", str(survey), "--reports", "20000"], env={"COLUMNS": "80"})
     assert max(len(line.rstrip()) for line in done.stdout.splitlines()) <= 80
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_a_collection_of_a_new_kind_is_described_and_planned(coins: Coins, tmp_path: Path) -> None:
     (file := tmp_path / "coins.yaml").write_text(COINS)
     described, planned = (CliRunner().invoke(app, [command, str(file)]).stdout for command in ("check", "plan"))

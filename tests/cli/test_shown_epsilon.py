@@ -26,6 +26,8 @@ from tests.cli.displays.examples import panel
 from tests.client.examples import estimate_of
 from tests.client.rankings import result_of
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 #: Losses of 3.153829..., which rounds up by itself, and of 1.074285..., which does not.
 RECORDS = ["{kind: rr-ldp, f: 0.25, p: 0.25, q: 0.75}", "{kind: rr-ldp, f: 0.5, p: 0.5, q: 0.75}"]
 SETS = [

@@ -14,6 +14,8 @@ from stream_ldp.records import solve_time
 from stream_ldp.records.collection import JointCollection
 from tests.client.examples import write_survey
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 
 @pytest.fixture
 def survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

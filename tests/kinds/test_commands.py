@@ -80,15 +80,16 @@ def test_a_misspelt_key_is_located_with_the_right_one(file: Path, subject: Subje
     assert right.split(":")[0] in result.stderr
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_a_plan_states_the_error_to_expect_as_text_and_as_json(
     file: Path, collection: Any, subject: Subject, kind: Kind[Any, Any, Any]
 ) -> None:
-    text = output("plan", file)
+    text = output("plan", file, "--users", 1_000)
     for part in (f"Collection {collection.name}, fingerprint {collection.fingerprint.hex()}", *subject.planned):
         assert part in text
-    planned = json.loads(output("plan", file, "--json", "--users", 100_000))
+    planned = json.loads(output("plan", file, "--json", "--users", 1_000))
     assert planned["meaning"] == collection.meaning
-    assert json.loads(json.dumps(document(kind.plan(collection, populations=[100_000])))).items() <= planned.items()
+    assert json.loads(json.dumps(document(kind.plan(collection, populations=[1_000])))).items() <= planned.items()
 
 
 @pytest.mark.long
@@ -101,12 +102,13 @@ def test_an_audit_enumerates_what_any_windows_cost(tmp_path: Path, rotated: Any,
     assert row["enumerated"] == pytest.approx(row["claimed"], rel=1e-6)
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_a_plan_says_what_any_windows_cost_and_how_often_a_user_can_be_asked(
     tmp_path: Path, rotated: Any, subject: Subject, kind: Any
 ) -> None:
     path = tmp_path / "rotated.yaml"
     path.write_text(rotated_text(subject), encoding="utf-8")
-    planned = json.loads(output("plan", path, "--json", "--users", 100_000))
+    planned = json.loads(output("plan", path, "--json", "--users", 1_000))
     (turns,) = planned["w_event"]
     (claim,) = w_event_claims(rotated, [], claimed=turns["epsilon"])
     assert (claim.about["windows"], claim.about["turns"]) == (3, 1)

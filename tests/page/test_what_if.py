@@ -16,15 +16,17 @@ from stream_ldp.page.what_if import WhatIf, plan
 from stream_ldp.pipeline.plan import Section
 from tests.schemas.recorded import COLLECTIONS
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 
 @pytest.mark.parametrize("name", KINDS)
 def test_the_page_plans_what_the_command_prints(
     name: str, tmp_path: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = plan(parse_collection(COLLECTIONS[name]), WhatIf(users=100_000))
+    found = plan(parse_collection(COLLECTIONS[name]), WhatIf(users=1_000))
     file = tmp_path / "collection.yaml"
     file.write_text(COLLECTIONS[name])
-    done = CliRunner().invoke(app, ["plan", str(file), "--users", "100000"], env={"COLUMNS": "200"})
+    done = CliRunner().invoke(app, ["plan", str(file), "--users", "1000"], env={"COLUMNS": "200"})
     assert done.exit_code == 0, done.output
     monkeypatch.setenv("COLUMNS", "200")
     capsys.readouterr()

@@ -38,6 +38,7 @@ def test_mechanisms_are_compared_by_what_would_be_published(values: int, f: floa
     assert ("It is better for all estimates" in others["k-rr"].text()) is better
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_its_section_has_the_errors_of_each_estimate_and_says_whose_they_are() -> None:
     collection = JointCollection.parse(TOWNS_TEXT)
     people = np.zeros((50, len(collection.attributes)), dtype=np.int64)
@@ -52,6 +53,7 @@ def test_its_section_has_the_errors_of_each_estimate_and_says_whose_they_are() -
     assert any(line.startswith("Alternative: `kind: k-rr, epsilon: ") for line in lines)
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_errors_of_assumed_users_are_called_so() -> None:
     text = text_of(predicted(JointCollection.parse(TOWNS_TEXT), RECORDS, users=[500]))
     assert "The users are assumed: pairs of their attributes" in text

@@ -36,6 +36,7 @@ def test_of_mechanisms_that_are_as_good_the_one_of_the_shortest_report_is_drafte
         assert drafted.collection.document["mechanism"]["kind"] == "k-rr"
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_many_attributes_are_asked_about_one_by_one() -> None:
     attributes = [guessed(name, 3) for name in "abcd"]
     drafted = draft("survey", attributes, epsilon=2.0, window="60s", users=1_000)
@@ -49,6 +50,7 @@ def test_an_epsilon_that_no_mechanism_has_is_refused() -> None:
         draft("survey", [guessed("a", 2)], epsilon=1e-300, window="60s", users=1_000)
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_any_file_gives_a_collection_its_name() -> None:
     drafted = draft("survey", [guessed("a", 2)], epsilon=2.0, window="60s", users=10).text
     for file in ("People of 2024.csv", "people.csv.gz", "---.csv", "é.csv"):

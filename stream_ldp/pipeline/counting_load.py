@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from stream_ldp.pipeline.plan import Section
 from stream_ldp.pipeline.seen_batches import table_bytes
-from stream_ldp.pipeline.statistics.sending import flush_seconds
+from stream_ldp.pipeline.statistics.groups import groups_of
+from stream_ldp.pipeline.statistics.sending import RECORD_BYTES, flush_seconds
 from stream_ldp.quantity import memory, quantity
 
 if TYPE_CHECKING:
@@ -52,14 +53,19 @@ def counting_loads(collection: Collection, layout: Layout, *, populations: Seque
     flushes = max(1, round(pane_s / flush_seconds(collection.series)))
     found = []
     for reports in populations:
-        loads = [tally.load(reports=reports, flushes=flushes) for tally in layout.tallies().values()]
+        tallies = layout.tallies()
+        loads = {of: tally.load(reports=reports, flushes=flushes) for of, tally in tallies.items()}
+        # All statistics of a group are sent together, and the others by themselves.
+        together = list(groups_of(tallies))
+        alone = loads.keys() - {of for group in together for of in group}
+        records = sum(max(loads[of].records for of in group) for group in [*together, *((of,) for of in alone)])
         found.append(
             CountingLoad(
                 reports=reports,
                 statistics=len(loads),
-                memory=sum(load.memory for load in loads),
+                memory=sum(load.memory for load in loads.values()),
                 ids=table_bytes(reports),
-                sent_per_second=sum(load.sent for load in loads) / pane_s,
+                sent_per_second=(RECORD_BYTES * records + sum(load.sent for load in loads.values())) / pane_s,
             )
         )
     return tuple(found)

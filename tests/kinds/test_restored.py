@@ -1,4 +1,6 @@
-"""Open windows of every kind are saved, and the next worker goes on from them to the same counts."""
+"""Open windows of every kind are saved, and the next worker goes on from them to the same counts; what partials take
+on the log is what a plan says.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
+from stream_ldp.pipeline.counting_load import counting_loads
 from stream_ldp.pipeline.merge_checkpoint import file_digest
 from stream_ldp.pipeline.restoring import Restoring
 from stream_ldp.pipeline.source_partition import SourcePartition
+from stream_ldp.pipeline.statistics.sending import flush_seconds
 from tests.kinds.users import START_MS, epoch_at, report_once
 
 if TYPE_CHECKING:
@@ -70,3 +74,24 @@ async def test_the_next_worker_goes_on_from_saved_windows_to_the_same_counts(
     for state in (after, alone):
         count(state, records)
     assert sent(after) == sent(alone)
+
+
+async def test_partials_take_about_as_many_bytes_as_planned(
+    memory: KafkaInMemory, collection: Any, subject: Subject
+) -> None:
+    await report_once(memory, collection, subject.users(300))
+    state = owner(collection)
+    count(state, memory.batches(collection.name))
+    changes = state.take_changes()
+    assert changes is not None
+    nbytes = reports = 0
+    for record in changes.records:
+        key, value = partials.encode(record, writer="0123abcd")
+        nbytes += len(key) + len(value) + sum(len(name) + len(of) for name, of in record.headers)
+        reports = max(reports, *(int(part.counts.reports) for part in record.parts))
+    # A pane that lasts as long as two flushes are apart.
+    pane_s = flush_seconds(collection.series)
+    window = collection.window.model_copy(update={"size_ms": round(1_000 * pane_s), "hop_ms": None})
+    layout = kind_of(collection).layout(collection)
+    (load,) = counting_loads(collection.model_copy(update={"window": window}), layout, populations=[reports])
+    assert nbytes / 2 <= load.sent_per_second * pane_s <= 2 * nbytes

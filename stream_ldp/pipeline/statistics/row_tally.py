@@ -10,7 +10,7 @@ import numpy as np
 from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.pipeline.statistics.row_counts import RowCounts
 from stream_ldp.pipeline.statistics.row_table import TABLE_BITS, RowTable
-from stream_ldp.pipeline.statistics.sending import RECORD_BYTES, Sending, times_sent
+from stream_ldp.pipeline.statistics.sending import STATISTIC_BYTES, Sending, times_sent
 from stream_ldp.pipeline.statistics.statistic import StatisticLoad, merged
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 SEGMENT_BYTES = 2**18
 
 _COUNT_BYTES = 4
+
+#: Bytes of a table beside its counts, and those that zlib takes to say where the next row is that has a report, where
+#: most rows have none.
+FRAME_BYTES, PLACE_BYTES = 20, 2.2
 
 
 def tally_of_rows(bits: int, *, valid: Callable[[NDArray[np.uint8]], NDArray[np.bool_]] | None = None) -> Tally:
@@ -102,12 +106,13 @@ class TableTally(_RowTally):
         """See `Tally.load`.
 
         The noise of the counts cannot be compressed: with a mean of m, it has log2(2 pi e (m + 1)) / 2 bits each, the
-        entropy of a normal variable of variance m + 1.
+        entropy of a normal variable of variance m + 1. Where most rows have none, each report takes its place.
         """
         counters = len(self._counts)
         bits = math.log2(2 * math.pi * math.e * (reports / counters + 1)) / 2
         times = times_sent(self._counts.nbytes, reports=reports, flushes=flushes)
-        return StatisticLoad(memory=self._counts.nbytes, sent=times * (RECORD_BYTES + math.ceil(counters * bits / 8)))
+        nbytes = STATISTIC_BYTES + FRAME_BYTES + math.ceil(min(counters * bits / 8, PLACE_BYTES * reports))
+        return StatisticLoad(memory=self._counts.nbytes, records=times, sent=times * nbytes)
 
 
 class SegmentTally(_RowTally):
@@ -169,7 +174,10 @@ class SegmentTally(_RowTally):
         """See `Tally.load`: the open segment, which is half full on average, is sent with each flush."""
         size = row_width(self._bits) + _COUNT_BYTES
         held = size * min(reports, self._capacity)
-        return StatisticLoad(memory=held, sent=min(flushes, reports) * (RECORD_BYTES + held // 2) + size * reports)
+        records = min(flushes, reports)
+        return StatisticLoad(
+            memory=held, records=records, sent=records * (STATISTIC_BYTES + held // 2) + size * reports
+        )
 
     def _current(self) -> RowCounts:
         self._open = [np.concatenate(self._open)]

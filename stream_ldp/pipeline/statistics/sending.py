@@ -26,8 +26,9 @@ FLUSH_SECONDS = 2.0
 #: heavy load answers are as fresh as the looks allow, and little is read again after a kill.
 LOOK_RECORDS = 1_000
 
-#: Bytes of a partial beside its statistic: its key and header name the collection, the pane and the writer.
-RECORD_BYTES = 300
+#: Bytes of a record of partials beside its statistics, whose key and header name the collection, the pane and the
+#: writer; and those of the name and the place of each statistic.
+RECORD_BYTES, STATISTIC_BYTES = 280, 25
 
 #: A statistic of at most this many bytes in memory is sent whenever it has changed, a few KB with each flush.
 SMALL_BYTES = 2**16

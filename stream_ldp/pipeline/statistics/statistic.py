@@ -75,10 +75,12 @@ class StatisticLoad:
     """What one statistic of one pane and source partition takes.
 
     memory: bytes in memory.
-    sent: bytes of all its records on the partials topic.
+    records: number of records on the partials topic that have it.
+    sent: bytes that it takes in all of them, beside what each record takes; see `RECORD_BYTES`.
     """
 
     memory: int
+    records: int
     sent: int
 
 

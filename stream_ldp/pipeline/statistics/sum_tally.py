@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 
 from stream_ldp.pipeline.statistics.report_sums import ReportSums
-from stream_ldp.pipeline.statistics.sending import RECORD_BYTES, Sending, times_sent
+from stream_ldp.pipeline.statistics.sending import STATISTIC_BYTES, Sending, times_sent
 from stream_ldp.pipeline.statistics.statistic import StatisticLoad
 
 if TYPE_CHECKING:
@@ -76,7 +76,8 @@ class SumTally:
         """See `Tally.load`: each sum has as many bytes as one of all reports needs."""
         size = next(size for size in (1, 2, 4, 8) if reports < 2 ** (8 * size - 1))
         times = times_sent(self._values.nbytes, reports=reports, flushes=flushes)
-        return StatisticLoad(memory=self._values.nbytes, sent=times * (RECORD_BYTES + size * len(self._values)))
+        nbytes = STATISTIC_BYTES + size * len(self._values)
+        return StatisticLoad(memory=self._values.nbytes, records=times, sent=times * nbytes)
 
     def fits(self, statistic: Statistic) -> bool:
         """Decide whether a statistic has sums of as many counters, which so many reports can have."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.pipeline.statistics import RowTable, Statistic, merged, row_tally, tally_of_rows
 from stream_ldp.pipeline.statistics.row_table import TABLE_BITS
-from stream_ldp.pipeline.statistics.sending import RECORD_BYTES
+from stream_ldp.pipeline.statistics.sending import STATISTIC_BYTES
 from tests.pipeline.statistics.examples import counts_of, packed, reports
 
 
@@ -134,6 +134,6 @@ def test_the_load_of_a_pane_is_about_what_is_sent(bits: int, reports: int, flush
     for flush, part in enumerate(np.array_split(packed_rows, flushes), start=1):
         tally.update(part)
         changed = tally.take_changed(closing=flush == flushes)
-        sent += sum(RECORD_BYTES + len(statistic.to_bytes()) for statistic in changed.values())
+        sent += sum(STATISTIC_BYTES + len(statistic.to_bytes()) for statistic in changed.values())
     load = tally.load(reports=reports, flushes=flushes)
     assert 0.9 * sent <= load.sent <= 2 * sent

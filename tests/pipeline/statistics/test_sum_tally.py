@@ -86,7 +86,7 @@ def test_the_load_of_a_pane_is_about_what_is_sent() -> None:
     for part in np.array_split(rows, 8):
         tally.update(part)
         sent += sum(
-            sending.RECORD_BYTES + len(each.to_bytes()) for each in tally.take_changed(closing=False).values()
+            sending.STATISTIC_BYTES + len(each.to_bytes()) for each in tally.take_changed(closing=False).values()
         )
     load = tally.load(reports=4_000, flushes=8)
     assert load.memory == 8 * oracle.counters

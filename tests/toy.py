@@ -272,23 +272,15 @@ class CoinClient(AskedInTurn):
     """What a client sends, by code that shares no function with the kind."""
 
     def __init__(self, file: Mapping[str, Any]) -> None:
-        self.name, self.truth = file["collection"], float(file["mechanism"]["truth"])
-        self.turns = Turns.of(file)
-        meaning = json.dumps([self.name, "coin", self.truth, *self.turns.entry], separators=(",", ":"))
-        self.fingerprint = hashlib.sha256(meaning.encode()).digest()[:16]
+        self.truth = float(file["mechanism"]["truth"])
+        meaning = [file["collection"], "coin", self.truth, *Turns.of(file).entry]
+        super().__init__(file, json.dumps(meaning, separators=(",", ":")))
 
     def excesses(self) -> Iterator[str]:
         return iter(())
 
     def held(self) -> list[Mapping[str, str]]:
         return [{"side": "tails"}, {"side": "heads"}]
-
-    @property
-    def links(self) -> bool:
-        return False
-
-    def branch(self, secret: bytes) -> int:
-        return 0
 
     def whole_row(
         self, secret: bytes | None, record: Mapping[str, str], *, time_ms: int, words: Any, memoises: bool = True

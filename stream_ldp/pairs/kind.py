@@ -2,23 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from stream_ldp.deferred import deferred
 from stream_ldp.pipeline.kind import Kind, always
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from stream_ldp.audit.wire.client import SpecifiedClient
-
-
-def specified(file: Mapping[str, Any], meaning: str) -> SpecifiedClient:
-    """Return the client that is written from the specification; only audits import it."""
-    from stream_ldp.audit.wire.pairs import Pairs  # noqa: PLC0415
-
-    return Pairs(meaning, file)
-
 
 PAIRS = Kind(
     name="pairs",
@@ -27,7 +12,7 @@ PAIRS = Kind(
     charges=deferred("stream_ldp.questions.charges:charges"),
     claims=deferred("stream_ldp.questions.audited:subject"),
     per_turn=lambda collection: collection.questions.epsilon,
-    specified=specified,
+    specified=deferred("stream_ldp.audit.wire.pairs:Pairs"),
     layout=deferred("stream_ldp.questions.layout:QuestionLayout"),
     solve=deferred("stream_ldp.pairs.solve:solve"),
     answer=deferred("stream_ldp.pairs.answer:PairEstimates"),

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stream_ldp.deferred import deferred
 from stream_ldp.pipeline.kind import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from stream_ldp.audit.wire.client import SpecifiedClient
     from stream_ldp.records.collection import JointCollection
 
 
@@ -21,13 +18,6 @@ def libraries(collection: JointCollection) -> tuple[str, ...]:
     return ("scipy.sparse.linalg", "scipy.special", *(("sklearn.linear_model",) if lasso else ()))
 
 
-def specified(file: Mapping[str, Any], meaning: str) -> SpecifiedClient:  # noqa: ARG001  other kinds need it
-    """Return the client that is written from the specification; only audits import it."""
-    from stream_ldp.audit.wire.records import Records  # noqa: PLC0415
-
-    return Records(file)
-
-
 RECORDS = Kind(
     name="records",
     collection=deferred("stream_ldp.records.collection:JointCollection"),
@@ -35,7 +25,7 @@ RECORDS = Kind(
     charges=deferred("stream_ldp.records.charges:charges"),
     claims=deferred("stream_ldp.records.audited:subject"),
     per_turn=lambda collection: collection.mechanism.privacy_loss(reports=1).epsilon,
-    specified=specified,
+    specified=lambda file, _: deferred("stream_ldp.audit.wire.records:Records")(file),
     layout=deferred("stream_ldp.records.layout:JointLayout"),
     solve=deferred("stream_ldp.records.solve:solve"),
     answer=deferred("stream_ldp.records.answer:Estimate"),

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stream_ldp.deferred import deferred
 from stream_ldp.pipeline.kind import Kind, always
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from stream_ldp.audit.wire.client import Specified
     from stream_ldp.sets.collection import ItemCollection
 
 
@@ -18,13 +15,6 @@ def _per_turn(collection: ItemCollection) -> float:
     from stream_ldp.sets.phases import epoch_epsilon  # noqa: PLC0415  which most kinds do not need
 
     return epoch_epsilon(collection.method)
-
-
-def specified(file: Mapping[str, Any], meaning: str) -> Specified:  # noqa: ARG001  other kinds need it
-    """Return the client that is written from the specification; only audits import it."""
-    from stream_ldp.audit.wire.sets import Sets  # noqa: PLC0415
-
-    return Sets(file)
 
 
 #: Names of the methods.
@@ -38,7 +28,7 @@ SETS = Kind(
     charges=deferred("stream_ldp.sets.charges:charges"),
     claims=deferred("stream_ldp.sets.audit.audited:subject"),
     per_turn=_per_turn,
-    specified=specified,
+    specified=lambda file, _: deferred("stream_ldp.audit.wire.sets:Sets")(file),
     layout=deferred("stream_ldp.sets.layout:PhaseLayout"),
     solve=deferred("stream_ldp.sets.solve:solve"),
     answer=deferred("stream_ldp.sets.answer:Ranking"),

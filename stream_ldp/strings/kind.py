@@ -2,23 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from stream_ldp.deferred import deferred
 from stream_ldp.pipeline.kind import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from stream_ldp.audit.wire.client import SpecifiedClient
-
-
-def specified(file: Mapping[str, Any], meaning: str) -> SpecifiedClient:
-    """Return the client that is written from the specification; only audits import it."""
-    from stream_ldp.audit.wire.strings import Strings  # noqa: PLC0415
-
-    return Strings(meaning, file)
-
 
 STRINGS = Kind(
     name="strings",
@@ -27,7 +12,7 @@ STRINGS = Kind(
     charges=deferred("stream_ldp.strings.charges:charges"),
     claims=deferred("stream_ldp.strings.audited:subject"),
     per_turn=lambda collection: collection.method.questions.epsilon,
-    specified=specified,
+    specified=deferred("stream_ldp.audit.wire.strings:Strings"),
     layout=deferred("stream_ldp.strings.layout:StringLayout"),
     solve=deferred("stream_ldp.strings.solve:solve"),
     answer=deferred("stream_ldp.strings.answer:StringRanking"),

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stream_ldp.deferred import deferred
 from stream_ldp.pipeline.kind import Kind, always
-
-if TYPE_CHECKING:
-    from stream_ldp.audit.wire.client import SpecifiedClient
 
 
 def is_of_views(document: Mapping[str, Any]) -> bool:
@@ -21,13 +18,6 @@ def is_of_views(document: Mapping[str, Any]) -> bool:
     return "estimates" in document or "synthesis" in document or asked != "attributes"
 
 
-def specified(file: Mapping[str, Any], meaning: str) -> SpecifiedClient:
-    """Return the client that is written from the specification; only audits import it."""
-    from stream_ldp.audit.wire.questions import Sampled  # noqa: PLC0415
-
-    return Sampled(meaning, file)
-
-
 VIEWS = Kind(
     name="views",
     collection=deferred("stream_ldp.views.collection:ViewsCollection"),
@@ -36,7 +26,7 @@ VIEWS = Kind(
     charges=deferred("stream_ldp.questions.charges:charges"),
     claims=deferred("stream_ldp.questions.audited:subject"),
     per_turn=lambda collection: collection.questions.epsilon,
-    specified=specified,
+    specified=deferred("stream_ldp.audit.wire.questions:Sampled"),
     layout=deferred("stream_ldp.questions.layout:QuestionLayout"),
     solve=deferred("stream_ldp.views.solve:solve"),
     answer=deferred("stream_ldp.records.answer:Estimate"),

@@ -148,7 +148,7 @@ def test_all_values_are_reported_about_by_as_many_users() -> None:
 def test_a_second_hand_settles_numbers_alike() -> None:
     text = FILE.format(bits=1, attribute="{name: opens, range: [0, 100]}")
     collection = collection_of(attribute="{name: opens, range: [0, 100]}")
-    client = Sampled(collection.meaning, yaml.safe_load(text))
+    client = Sampled(yaml.safe_load(text), collection.meaning)
     for number, value in itertools.product(range(8), (0, 12.5, 55, 100)):
         secret = bytes([number]) * 32
         (row,) = permanent_answers(collection, table_of(collection, [value]), secrets=[secret])

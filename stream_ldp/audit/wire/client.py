@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
-from stream_ldp.audit.wire.notation import Json, Words, duration_ms, keyed, number, word_of
+from stream_ldp.audit.wire.notation import Json, Words, duration_ms, fingerprint_of, keyed, number, word_of
 
 #: What a user holds, as an application gives it to a client.
 Held = Mapping[str, Json]
@@ -120,14 +121,20 @@ class SpecifiedClient(Specified, Protocol):
 
 
 class AskedInTurn:
-    """What is the same of clients whose users are asked in every window, or in turns, and have no pseudonym."""
+    """A client by file and meaning, whose users are asked in every window, or in turns, and have no pseudonym."""
 
-    fingerprint: bytes
-    turns: Turns
+    #: Of most: what is permanent in reports is nothing by which they could be linked.
+    links = False
+    period_ms: int | None = None
 
-    @property
-    def period_ms(self) -> int | None:
-        return None
+    def __init__(self, file: Mapping[str, Json], meaning: str) -> None:
+        self.file = file
+        self.meaning: list[Json] = json.loads(meaning)
+        self.fingerprint = fingerprint_of(meaning)
+        self.turns = Turns.of(file)
+
+    def branch(self, secret: bytes) -> int:  # noqa: ARG002
+        return 0
 
     def asks(self, secret: bytes, time_ms: int) -> bool:
         return self.turns.has(secret, self.fingerprint, time_ms // self.turns.turn_ms)

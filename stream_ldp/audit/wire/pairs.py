@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import math
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 
-from stream_ldp.audit.wire.client import MAX_HELD, AskedInTurn, Held, Turns, more_than, other_turns, without_turns
-from stream_ldp.audit.wire.notation import WHOLE, Json, Unspecified, Words, fingerprint_of, uniform, words_of
+from stream_ldp.audit.wire.client import MAX_HELD, AskedInTurn, Held, more_than, other_turns, without_turns
+from stream_ldp.audit.wire.notation import WHOLE, Json, Unspecified, Words, uniform, words_of
 from stream_ldp.audit.wire.randomizers import answer, bits_of, loss_of
 
 
 class Pairs(AskedInTurn):
     """A collection of key-value data, from its meaning and its file, which says whether numbers are clipped."""
 
-    def __init__(self, meaning: str, file: Mapping[str, Json]) -> None:
-        self.fingerprint = fingerprint_of(meaning)
-        self.meaning: list[Json] = json.loads(meaning)
+    def __init__(self, file: Mapping[str, Json], meaning: str) -> None:
+        super().__init__(file, meaning)
         _, _, self.keys, self.padding, self.kind, self.parameters = without_turns(self.meaning)
         # Of direct, slots without a key have a value each.
         self.dummies = self.parameters[1] if self.kind == "direct" else 0
         if self.dummies:
             self.parameters = [self.parameters[0] + self.dummies, 0, self.parameters[2]]
-        self.turns = Turns.of(file)
-        self.file = file
         self.clip = str(file["keys"].get("clip", "true")).lower() == "true"
 
     def numbers(self, record: Held) -> list[float | None]:
@@ -81,10 +77,6 @@ class Pairs(AskedInTurn):
         answered = answer(self.kind, self.parameters, self.drawn(record, words), words)
         return answered.to_bytes(-(-bits_of(self.kind, self.parameters) // 8), "little")
 
-    @property
-    def links(self) -> bool:
-        return False
-
     def held(self) -> list[Held]:
         """Users with no key, with each key alone at both ends of its range, with all keys, and with some."""
         found: list[Held] = [{}]
@@ -92,9 +84,6 @@ class Pairs(AskedInTurn):
             found += [{name: least}, {name: largest}]
         middle = {name: least + (largest - least) / 4 for name, least, largest in self.keys}
         return [*found, dict(list(middle.items())[: self.padding]), middle]
-
-    def branch(self, secret: bytes) -> int:  # noqa: ARG002
-        return 0
 
     def excesses(self) -> Iterator[str]:
         """Compare the meaning with the file: rules 2 and 3 of section 5."""

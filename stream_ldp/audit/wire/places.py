@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import math
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 
-from stream_ldp.audit.wire.client import MAX_HELD, AskedInTurn, Held, Turns, more_than, other_turns, without_turns
-from stream_ldp.audit.wire.notation import Json, Unspecified, Words, fingerprint_of, words_of
+from stream_ldp.audit.wire.client import MAX_HELD, AskedInTurn, Held, more_than, other_turns, without_turns
+from stream_ldp.audit.wire.notation import Json, Unspecified, Words, words_of
 from stream_ldp.audit.wire.randomizers import answer, bits_of, loss_of
 
 
 class Places(AskedInTurn):
     """A collection of places, from its meaning and its file, which names the regions."""
 
-    def __init__(self, meaning: str, file: Mapping[str, Json]) -> None:
-        self.fingerprint = fingerprint_of(meaning)
-        self.meaning: list[Json] = json.loads(meaning)
+    def __init__(self, file: Mapping[str, Json], meaning: str) -> None:
+        super().__init__(file, meaning)
         _, _, self.places, self.questions = without_turns(self.meaning)
-        self.turns = Turns.of(file)
         self.other: str | None = file.get("other")
         self.epsilons = sorted(float(each) for each in file["mechanism"]["epsilon"])
         self.regions: dict[str, tuple[int, int]] = {}
@@ -76,10 +73,6 @@ class Places(AskedInTurn):
         longest = max(bits_of(each[2], each[3]) for each in self.questions)
         return number.to_bytes(said, "little") + answered.to_bytes(-(-longest // 8), "little")
 
-    @property
-    def links(self) -> bool:
-        return False
-
     def held(self) -> list[Held]:
         """Places at both ends and in the middle of regions, of every size and with every epsilon."""
         found: list[Held] = []
@@ -97,9 +90,6 @@ class Places(AskedInTurn):
         ]
         root, smallest = within[0], within[-1]
         return [*found[: 2 * MAX_HELD], {**smallest, "region": root["region"]}, smallest]
-
-    def branch(self, secret: bytes) -> int:  # noqa: ARG002
-        return 0
 
     def excesses(self) -> Iterator[str]:
         """Compare the meaning with the file: rules 2 and 3 of section 5."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import struct
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +12,6 @@ from stream_ldp.audit.wire.client import (
     MAX_HELD,
     AskedInTurn,
     Held,
-    Turns,
     more_than,
     other_turns,
     question_of,
@@ -25,7 +23,6 @@ from stream_ldp.audit.wire.notation import (
     Json,
     Unspecified,
     Words,
-    fingerprint_of,
     keyed,
     number,
     threshold,
@@ -39,13 +36,10 @@ from stream_ldp.audit.wire.values import Values, text_of, well_formed
 class Sampled(AskedInTurn):
     """A sampled collection, or one of views, from its meaning, and the rest of its file."""
 
-    def __init__(self, meaning: str, file: Mapping[str, Json]) -> None:
-        self.fingerprint = fingerprint_of(meaning)
-        self.meaning: list[Json] = json.loads(meaning)
+    def __init__(self, file: Mapping[str, Json], meaning: str) -> None:
+        super().__init__(file, meaning)
         self.name, _, self.domains, self.questions, self.ends = without_turns(self.meaning)
-        self.turns = Turns.of(file)
         self.attributes = [Values(each) for each in file["attributes"]]
-        self.file = file
 
     def word(self, secret: bytes) -> int:
         return word_of(keyed(secret, "stream-ldp qst 1", self.fingerprint, 4))
@@ -169,10 +163,6 @@ class Sampled(AskedInTurn):
         if fresh_words is not None:
             answered = again(kind, parameters, answered, iter(fresh_words))
         return self._packed(asked, answered)
-
-    @property
-    def links(self) -> bool:
-        return False
 
     def held(self) -> list[Held]:
         """Records with each value of a list, numbers all over a range, and texts that are candidates or are none."""

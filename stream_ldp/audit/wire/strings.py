@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import struct
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,13 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from stream_ldp.audit.wire.client import (
     AskedInTurn,
     Held,
-    Turns,
     more_than,
     other_turns,
     question_of,
     without_turns,
 )
-from stream_ldp.audit.wire.notation import Json, Words, fingerprint_of, keyed, number, packed, words_of
+from stream_ldp.audit.wire.notation import Json, Words, keyed, number, packed, words_of
 from stream_ldp.audit.wire.randomizers import answer, bits_of, loss_of
 from stream_ldp.audit.wire.values import well_formed
 
@@ -39,12 +37,12 @@ def bucket_of(symbols: Sequence[int], seed: int, t: int) -> int:
 class Strings(AskedInTurn):
     """A collection of strings, from its meaning."""
 
-    def __init__(self, meaning: str, file: Mapping[str, Json]) -> None:
-        self.file = file
-        self.fingerprint = fingerprint_of(meaning)
-        self.meaning: list[Json] = json.loads(meaning)
+    #: By the seed.
+    links = True
+
+    def __init__(self, file: Mapping[str, Json], meaning: str) -> None:
+        super().__init__(file, meaning)
         _, _, self.method, (self.name, self.alphabet, self.length), *rest = without_turns(self.meaning)
-        self.turns = Turns.of(file)
         self.randomizers, self.questions, self.ends = rest
 
     def drawn(self, secret: bytes) -> tuple[int, int]:
@@ -92,11 +90,6 @@ class Strings(AskedInTurn):
     def _data(self, number: int, inputs: Sequence[int]) -> bytes:
         """The fingerprint, the question, and the inputs."""
         return self.fingerprint + struct.pack("<H", number) + b"".join(struct.pack("<q", each) for each in inputs)
-
-    @property
-    def links(self) -> bool:
-        """Yes, by the seed."""
-        return True
 
     def held(self) -> list[Held]:
         """Strings of every length that begin and end with different letters."""

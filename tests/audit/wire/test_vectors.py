@@ -80,13 +80,13 @@ def _permanent_rows(collection: Collection, record: dict[str, Any], secrets: lis
 def client_of(vector: dict[str, Any]) -> Sampled | Strings | Places | Pairs:
     match json.loads(vector["meaning"])[1]:
         case "sampled":
-            return Sampled(vector["meaning"], vector["file"])
+            return Sampled(vector["file"], vector["meaning"])
         case "strings":
-            return Strings(vector["meaning"], vector["file"])
+            return Strings(vector["file"], vector["meaning"])
         case "pairs":
-            return Pairs(vector["meaning"], vector["file"])
+            return Pairs(vector["file"], vector["meaning"])
         case _:
-            return Places(vector["meaning"], vector["file"])
+            return Places(vector["file"], vector["meaning"])
 
 
 @pytest.mark.parametrize("name", sorted(vectors("collections")))
@@ -213,7 +213,7 @@ def test_the_examples_of_the_page_are_those_of_its_client() -> None:
     pairs = vectors("pairs")[0]
     shown += [row_of(client_of(pairs), SECRET, {"search": "12.5"}).hex(), pairs["fingerprint"]]
     meaning = collection_of(diets).meaning
-    asking = Sampled(meaning, diets)
+    asking = Sampled(diets, meaning)
     row = asking.row(SECRET, {"diet": "fish", "age": 41, "smokes": "no"}).hex()
     assert f"question is {asking.word(SECRET)}: the user is asked question {asking.question(SECRET)}." in PAGE
     for text in (*shown, asking.fingerprint.hex(), row):

@@ -62,7 +62,6 @@ WITHOUT_TESTS = {
     "synthesis/kind.py": "one declaration of what the other modules have",
     "strings/kind.py": "one declaration of what the other modules have",
     "strings/audited.py": "audit/test_audited.py holds the claims of every kind",
-    "places/charges.py": "tests/kinds holds every kind to what a report costs",
     "questions/plan.py": "tests of the plans of the four kinds that have it",
     "questions/charges.py": "tests/kinds holds every kind to what a report costs",
     "sets/reports.py": "sets/test_sampling.py and sets/test_permanent.py test what it joins",

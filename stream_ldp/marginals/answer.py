@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -458,6 +458,8 @@ class AnswerPrivacy(PrivacyPart):
 class Marginals(AnswerMessage):
     """The marginals of all attributes over one window; the message of a marginals topic."""
 
+    series: ClassVar[str] = "marginals"
+
     window: WindowBounds
     status: StatusField = Status.ANSWERED
     final: bool = Field(description="false while the window is open; final marginals never change")
@@ -466,11 +468,6 @@ class Marginals(AnswerMessage):
     plausibility: PlausibilityField
     liars: LiarsField = ()
     privacy: AnswerPrivacy
-
-    @property
-    def series(self) -> str:
-        """Name of the only series."""
-        return "marginals"
 
     @property
     def look(self) -> Look:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field
 
@@ -64,6 +64,8 @@ class PairPrivacy(PrivacyPart):
 class PairEstimates(AnswerMessage):
     """The frequencies and means of all keys over one window; the message of a pairs topic."""
 
+    series: ClassVar[str] = "pairs"
+
     window: WindowBounds
     status: StatusField = Status.ANSWERED
     final: bool = Field(description="false while the window is open; final estimates never change")
@@ -77,11 +79,6 @@ class PairEstimates(AnswerMessage):
     plausibility: PlausibilityField
     liars: LiarsField = ()
     privacy: PairPrivacy
-
-    @property
-    def series(self) -> str:
-        """Name of the only series."""
-        return "pairs"
 
     @property
     def look(self) -> Look:

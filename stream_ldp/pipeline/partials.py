@@ -17,7 +17,7 @@ import json
 import struct
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -48,8 +48,25 @@ class PartialError(StreamLDPError, ValueError):
     """A record of a partials topic that this release cannot read."""
 
 
+class _Record:
+    """What all records have: their headers."""
+
+    __slots__ = ()
+
+    headers: ClassVar[Headers] = PARTIAL
+
+
+class _Decision(_Record):
+    """What is decided about panes, in a record without partials."""
+
+    __slots__ = ()
+
+    parts: ClassVar[tuple[Partial, ...]] = ()
+    payload: ClassVar[bytes] = b""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Partial:
+class Partial(_Record):
     """The statistic of one pane, from one source partition.
 
     collection, fingerprint: name and fingerprint of the collection, the latter in hexadecimal.
@@ -100,11 +117,6 @@ class Partial:
         }
 
     @property
-    def headers(self) -> Headers:
-        """The headers of its record."""
-        return PARTIAL
-
-    @property
     def payload(self) -> bytes:
         return self.counts.to_bytes()
 
@@ -115,7 +127,7 @@ class Partial:
 
 
 @dataclass(frozen=True, slots=True)
-class PartialGroup:
+class PartialGroup(_Record):
     """Partials of one pane, from one source partition and up to the same offset, that are one record.
 
     A later record of the group replaces it, and so has all of its statistics: see
@@ -177,11 +189,6 @@ class PartialGroup:
         }
 
     @property
-    def headers(self) -> Headers:
-        """The headers of its record."""
-        return PARTIAL
-
-    @property
     def payload(self) -> bytes:
         payloads = [each.payload for each in self.parts]
         return b"".join([part for each in payloads for part in (_LENGTH.pack(len(each)), each)])
@@ -193,7 +200,7 @@ class PartialGroup:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Watermark:
+class Watermark(_Decision):
     """A promise of a source partition's owner: every partial of the panes closed by `time_ms` is on the log.
 
     collection, fingerprint: name and fingerprint of the collection, the latter in hexadecimal.
@@ -214,11 +221,6 @@ class Watermark:
     region: str = ""
     file: str = ""
 
-    @property
-    def parts(self) -> tuple[Partial, ...]:
-        """The partials of its record: none."""
-        return ()
-
     def key(self, *, writer: str) -> list[Any]:  # noqa: ARG002
         return ["watermark", self.collection, place_in_key(self.source), self.generation]
 
@@ -233,18 +235,9 @@ class Watermark:
         known = {"partition": self.partition, "epoch": self.generation, "watermark": self.time_ms, **known}
         return {**known, **({"file": self.file} if self.file else {})}
 
-    @property
-    def headers(self) -> Headers:
-        """The headers of its record."""
-        return PARTIAL
-
-    @property
-    def payload(self) -> bytes:
-        return b""
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CutOff:
+class CutOff(_Decision):
     """A decision of the merge to close windows without a region that is behind: a record on the log like all others.
 
     Partials of the region that come after it on the log are late for the panes that it closes. So a reader that folds
@@ -263,26 +256,12 @@ class CutOff:
     time_ms: int
     passed: tuple[tuple[int, int], ...] = ()
 
-    @property
-    def parts(self) -> tuple[Partial, ...]:
-        """The partials of its record: none."""
-        return ()
-
     def key(self, *, writer: str) -> list[Any]:  # noqa: ARG002
         return ["cut-off", self.collection, self.region, self.time_ms]
 
     @property
     def header(self) -> dict[str, Any]:
         return {"cut_off": self.time_ms, "passed": self.passed}
-
-    @property
-    def headers(self) -> Headers:
-        """The headers of its record."""
-        return PARTIAL
-
-    @property
-    def payload(self) -> bytes:
-        return b""
 
     @property
     def nbytes(self) -> int:

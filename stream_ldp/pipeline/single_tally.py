@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,21 +15,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.pipeline.statistics import Tally
-
-
-class _Questions(Protocol):
-    """The questions of a collection; a user answers one of them."""
-
-    @property
-    def bits(self) -> int: ...
-
-    def valid(self, rows: NDArray[np.uint8]) -> NDArray[np.bool_]: ...
+    from stream_ldp.pipeline.wire import RowFormat
 
 
 class SingleTallyLayout(ABC):
     """The layout of the answers to all questions, a `stream_ldp.pipeline.layout.Layout`."""
 
-    def __init__(self, fingerprint: bytes, questions: _Questions) -> None:
+    def __init__(self, fingerprint: bytes, questions: RowFormat) -> None:
         self.fingerprint = fingerprint
         self.bits = questions.bits
         self._questions = questions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
@@ -52,6 +52,8 @@ class PlacePrivacy(PrivacyPart):
 class PlaceCounts(AnswerMessage):
     """The number of reports from each place over one window; the message of a places topic."""
 
+    series: ClassVar[str] = "places"
+
     window: WindowBounds
     status: StatusField = Status.ANSWERED
     final: bool = Field(description="false while the window is open; final counts never change")
@@ -84,11 +86,6 @@ class PlaceCounts(AnswerMessage):
         if len(lengths) > 1:
             raise ValueError(f"places, counts and errors differ in number: {sorted(lengths)}")
         return self
-
-    @property
-    def series(self) -> str:
-        """Name of the only series."""
-        return "places"
 
     @property
     def look(self) -> Look:

@@ -17,6 +17,8 @@ from stream_ldp.questions.questions import MAX_QUESTIONS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from stream_ldp.questions.questions import Question, QuestionSet, Table
 
 
@@ -54,6 +56,10 @@ class CollectionOfQuestions(CollectionOfRecords):
     def bits(self) -> int:
         """Number of bits of a report."""
         return self.questions.bits
+
+    def chosen(self, table: Table) -> NDArray[np.int64] | None:  # noqa: ARG002
+        """Return the number of the question that each user has chosen, shape (n,); None where chance decides."""
+        return None
 
     @property
     def _columns(self) -> list[tuple[str, str]]:

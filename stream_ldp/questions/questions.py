@@ -372,6 +372,8 @@ class HasQuestions(Protocol):
     @property
     def questions(self) -> QuestionSet[Question]: ...
 
+    def chosen(self, table: Table) -> NDArray[np.int64] | None: ...
+
 
 def _in_order(numbers: NDArray[np.integer]) -> tuple[NDArray[np.intp] | slice, list[tuple[int, slice]]]:
     """Return an order in which equal numbers are together, and the slice of it for each number that occurs.

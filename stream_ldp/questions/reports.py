@@ -28,12 +28,14 @@ def reports(
 ) -> NDArray[np.uint8]:
     """Perturb records; see `stream_ldp.pipeline.kind.Reports`.
 
-    Each report answers the one question that the user's secret determines, or that is drawn for it where its noise is
-    fresh. The rest of the record does not leave this machine, not even with noise.
+    Each report answers the one question that the user has chosen, that the user's secret determines, or that is drawn
+    for it where its noise is fresh. The rest of the record does not leave this machine, not even with noise.
     """
-    questions = collection.questions
+    questions, numbers = collection.questions, collection.chosen(table)
     if secrets is not None and memoises:
-        return questions.instantaneous(permanent_answers(collection, table, secrets=secrets), entropy=entropy)
-    # A question that comes again, such as one of 1,000 cohorts, would narrow down whose the reports are.
-    numbers = questions.numbers(random_words(len(table), entropy=entropy))
+        answers = permanent_answers(collection, table, secrets=secrets, numbers=numbers)
+        return questions.instantaneous(answers, entropy=entropy)
+    if numbers is None:
+        # One that comes again, such as one of 1,000 cohorts, would narrow down whose the reports are.
+        numbers = questions.numbers(random_words(len(table), entropy=entropy))
     return questions.perturb(numbers, table, entropy=entropy)

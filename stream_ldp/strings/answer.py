@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
@@ -97,6 +97,8 @@ class StringPrivacy(PrivacyPart):
 class StringRanking(AnswerMessage):
     """The most frequent strings of one window; the message of a strings topic."""
 
+    series: ClassVar[str] = "strings"
+
     attribute: str = Field(description="name of the string")
     method: str = Field(description="pem or rappor-unknown")
     window: WindowBounds
@@ -116,11 +118,6 @@ class StringRanking(AnswerMessage):
     plausibility: PlausibilityField
     liars: LiarsField = ()
     privacy: StringPrivacy
-
-    @property
-    def series(self) -> str:
-        """Name of the only series."""
-        return "strings"
 
     @property
     def look(self) -> Look:

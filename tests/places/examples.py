@@ -44,13 +44,6 @@ def users(count: int, seed: int = 1) -> Table:
     return table
 
 
-def people_csv(count: int = 30) -> str:
-    """Users as a table in a file."""
-    places, regions, epsilons = "abcde", ("everywhere", "north", "south"), ("0.5", "2")
-    rows = [f"{places[user['0']]},{regions[user['1']]},{epsilons[user['2']]}" for user in users(count)]
-    return "\n".join(["place,region,epsilon", *rows]) + "\n"
-
-
 def rows_of(collection: PlaceCollection, table: Table, seed: int = 2) -> NDArray[np.uint8]:
     return collection.questions.perturb(collection.chosen(table), table, entropy=SeededEntropy(seed))
 

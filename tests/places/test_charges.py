@@ -1,4 +1,4 @@
-"""Reports of places, sent by a reporter to a broker in memory."""
+"""What reports of places cost, sent by a reporter to a broker in memory, and which question they answer."""
 
 from __future__ import annotations
 

@@ -24,11 +24,12 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
-from typing import Annotated, Any
+from functools import cache, cached_property, lru_cache
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator
+from pydantic import ConfigDict, Field, PlainValidator, TypeAdapter
 
 from stream_ldp.collection.turns import Turn
 from stream_ldp.ledger.reports import AttributeReport, PhaseReport
@@ -96,26 +97,28 @@ def _loss(mechanism: ReportCost, responses: int, reports: float) -> Fraction:
 
 
 @lru_cache(maxsize=MOST_LOSSES)
-def _epsilon(records: tuple[tuple[ReportCost, int, int, int], ...], phases: tuple[tuple[float, int], ...]) -> float:
+def _epsilon(
+    records: tuple[tuple[ReportCost, int, int, int, int], ...], phases: tuple[tuple[float, int], ...]
+) -> float:
     """Return the epsilon of a spending; see `Spending.epsilon`.
 
-    records: of each account, the cost of a response, how many are memoised, and in how many reports those and others
-        were shown.
+    records: the cost of a response, how many are memoised, in how many reports those and others were shown, and how
+        many accounts are so.
     phases: of each account of a phase, its price and its reports.
     """
     # For each setting of the noise and number of reports, the permanent responses shown in so many of them.
     shown: Counter[tuple[ReportCost, int]] = Counter()
     apart = Fraction()
-    for mechanism, tags, memoised, fresh in records:
-        shown[mechanism, 1] += fresh
+    for mechanism, tags, memoised, fresh, accounts in records:
+        shown[mechanism, 1] += accounts * fresh
         if distinct := min(tags, memoised):
             if distinct > 1 and not mechanism.is_concave:
                 # Which response was shown how often is not known, and to share reports out evenly may lose less.
-                apart += Fraction(worst_sharing(mechanism, responses=distinct, reports=memoised))
+                apart += accounts * Fraction(worst_sharing(mechanism, responses=distinct, reports=memoised))
                 continue
             times, more = divmod(memoised, distinct)
-            shown[mechanism, times + 1] += more
-            shown[mechanism, times] += distinct - more
+            shown[mechanism, times + 1] += accounts * more
+            shown[mechanism, times] += accounts * (distinct - more)
     losses = (_loss(mechanism, count, times) for (mechanism, times), count in shown.items() if count)
     return round_up(sum((*losses, *(Fraction(price) * reports for price, reports in phases)), apart))
 
@@ -131,8 +134,23 @@ def day_of(time_ms: int) -> int:
     return time_ms // _DAY_MS
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+class _Part:
+    """A part of a book, whose JSON has its fields and no others.
+
+    Dataclasses: to copy a model of pydantic takes as long as all else that is done to it.
+    """
+
+    __slots__ = ()
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", ser_json_inf_nan="strings")
+
+
+_Count = Annotated[int, Field(ge=0)]
+_Positive = Annotated[int, Field(ge=1)]
+#: Nats, as they are in a file.
+_Nats = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+#: What a spending computes of its accounts, once.
+_COMPUTED = ("epsilon", "_values")
 
 
 @lru_cache(maxsize=MOST_COSTS)
@@ -145,6 +163,7 @@ def _shared_cost(given: Any) -> Any:
     return _cost_of(tuple(given.items())) if isinstance(given, dict) else given
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Account(_Part):
     """The account of one attribute of a collection, or of its sets, under one setting of its noise.
 
@@ -159,17 +178,30 @@ class Account(_Part):
     responses: str
     mechanism: Annotated[ReportCost, PlainValidator(_shared_cost)]
     tags: tuple[str, ...] = ()
-    memoised: int = Field(default=0, ge=0)
-    fresh: int = Field(default=0, ge=0)
+    memoised: _Count = 0
+    fresh: _Count = 0
 
     def after(self, report: AttributeReport) -> Account:
         """Return the account with one more report."""
+        tags, memoised, fresh = self.tags, self.memoised, self.fresh
         if report.tag is None:
-            return self.model_copy(update={"fresh": self.fresh + report.times})
-        tags = self.tags if report.tag in self.tags else tuple(sorted((*self.tags, report.tag)))
-        return self.model_copy(update={"tags": tags, "memoised": self.memoised + report.times})
+            fresh += report.times
+        else:
+            memoised += report.times
+            if report.tag not in tags:
+                tags = tuple(sorted((*tags, report.tag)))
+        return Account(  # `replace` takes twice as long, and a charge does little else
+            collection=self.collection,
+            attribute=self.attribute,
+            responses=self.responses,
+            mechanism=report.mechanism,  # equal, and the next report has the same object
+            tags=tags,
+            memoised=memoised,
+            fresh=fresh,
+        )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
 class PhaseAccount(_Part):
     """The account of the reports to one phase of an item collection, at one price.
 
@@ -184,10 +216,10 @@ class PhaseAccount(_Part):
 
     collection: str
     fingerprint: str
-    phase: int = Field(ge=1)
-    epsilon: float = Field(ge=0, allow_inf_nan=False)
+    phase: _Positive
+    epsilon: _Nats
     epochs: tuple[tuple[int, int], ...]
-    reports: int = Field(ge=1)
+    reports: _Positive
 
     def is_over(self, epoch: int) -> bool:
         """Decide whether the user may have reported in the epoch."""
@@ -201,9 +233,10 @@ class PhaseAccount(_Part):
             place = gaps.index(min(gaps))
             ranges[place : place + 2] = [(ranges[place][0], ranges[place + 1][1])]
             del gaps[place]
-        return self.model_copy(update={"epochs": tuple(ranges), "reports": self.reports + 1})
+        return replace(self, epochs=tuple(ranges), reports=self.reports + 1)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Recent(_Part):
     """What was spent in a part of the days that have a budget of their own.
 
@@ -212,9 +245,10 @@ class Recent(_Part):
     """
 
     end_ms: int
-    spent: float = Field(ge=0, allow_inf_nan=False)
+    spent: _Nats
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
 class LastTurn(_Part):
     """The last turn of the user in a collection; see `stream_ldp.collection.turns.Turn`."""
 
@@ -222,6 +256,7 @@ class LastTurn(_Part):
     number: int
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Day(_Part):
     """The spending of one day.
 
@@ -230,9 +265,10 @@ class Day(_Part):
     """
 
     day: int
-    spent: float = Field(ge=0, allow_inf_nan=False)
+    spent: _Nats
 
 
+@dataclass(frozen=True, kw_only=True)
 class Spending(_Part):
     """All that one user's reports to all collections have shown, and what it has cost.
 
@@ -263,9 +299,12 @@ class Spending(_Part):
 
     def _after_shown(self, reports: Iterable[AttributeReport]) -> Spending:
         """Return the spending with more permanent responses that were shown."""
-        accounts = {(account.responses, account.mechanism): account for account in self.accounts}
+        # By the identity of the cost, which takes long to hash.
+        accounts = {(account.responses, id(account.mechanism)): account for account in self.accounts}
         for report in reports:
-            key = (report.responses, report.mechanism)
+            key = report.responses, id(report.mechanism)
+            if key not in accounts:
+                key = next((each for each in accounts if self._is_of(accounts[each], report)), key)
             account = accounts.get(key) or Account(
                 collection=report.collection,
                 attribute=report.attribute,
@@ -274,6 +313,10 @@ class Spending(_Part):
             )
             accounts[key] = account.after(report)
         return self._changed(accounts=tuple(accounts.values()))
+
+    @staticmethod
+    def _is_of(account: Account, report: AttributeReport) -> bool:
+        return account.responses == report.responses and account.mechanism == report.mechanism
 
     def after_turn(self, turn: Turn | None, *, again: bool) -> Spending:
         """Return the spending with a turn taken, from which on the user has no other for `turn.every` windows.
@@ -293,12 +336,12 @@ class Spending(_Part):
             raise TurnTaken(turn, next_number=last + turn.every)
         others = [each for each in self.turns if each.fingerprint != turn.fingerprint]
         taken = LastTurn(fingerprint=turn.fingerprint, number=turn.number)
-        return self.model_copy(update={"turns": (*others, taken)})
+        return self._changed(turns=(*others, taken))
 
-    def _changed(self, **parts: tuple[Account, ...] | tuple[PhaseAccount, ...]) -> Spending:
-        changed = self.model_copy(update=parts)
-        for computed in ("epsilon", "_values"):  # or the copy would have those of the original
-            changed.__dict__.pop(computed, None)
+    def _changed(self, **parts: Any) -> Spending:
+        changed = replace(self, **parts)
+        if not parts.keys() & {"accounts", "phases"}:  # else what follows from them would be that of the original
+            changed.__dict__.update((name, self.__dict__[name]) for name in _COMPUTED if name in self.__dict__)
         return changed
 
     def _after_phase(self, report: PhaseReport) -> Spending:
@@ -335,6 +378,11 @@ class Spending(_Part):
             tags[account.responses] = account.tags if others is None else tuple({*others, *account.tags})
         return {responses: len(of_them) for responses, of_them in tags.items()}
 
+    @property
+    def most_values(self) -> int:
+        """The largest number of different values that are memoised of one attribute; 0 if there are none."""
+        return max(self._values.values(), default=0)
+
     @cached_property
     def epsilon(self) -> float:
         """Epsilon of all reports, in nats, with the whole record or set protected; never rounded down.
@@ -347,10 +395,13 @@ class Spending(_Part):
         log-likelihood ratio of the instantaneous responses is ln[((2-f) e^x + f) / (f e^x + 2-f)]. It is concave and
         0 at 0, so the loss of a sum is at most the sum.
         """
+        costs = {id(each.mechanism): each.mechanism for each in self.accounts}
+        alike = Counter(  # by the identity of a cost, which takes long to hash
+            (id(each.mechanism), self._values.get(each.responses, 0), each.memoised, each.fresh)
+            for each in self.accounts
+        )
         return _epsilon(
-            tuple(
-                (each.mechanism, self.values_of(each.responses), each.memoised, each.fresh) for each in self.accounts
-            ),
+            tuple((costs[cost], *shown, accounts) for (cost, *shown), accounts in alike.items()),
             tuple((each.epsilon, each.reports) for each in self.phases),
         )
 
@@ -358,7 +409,7 @@ class Spending(_Part):
         """Return this spending, with all that was spent since another one charged to a day, too."""
         spent = Day(day=day, spent=_with_cost(since.spent_on(day), self.epsilon, since.epsilon))
         others = [each for each in since.days if each.day != day]
-        return self.model_copy(update={"days": (*others, spent)[-MAX_DAYS:]})
+        return self._changed(days=(*others, spent)[-MAX_DAYS:])
 
     def spent_on(self, day: int) -> float:
         """Return the nats spent on a day."""
@@ -374,14 +425,14 @@ class Spending(_Part):
         span_ms: length of the days that have a budget of their own; 0 if none have, and nothing is remembered.
         """
         if not span_ms:
-            return self.model_copy(update={"recent": ()}) if self.recent else self
+            return self._changed(recent=()) if self.recent else self
         part_ms = span_ms // SPAN_PARTS
         end_ms = (time_ms // part_ms + 1) * part_ms
         kept = {each.end_ms: each.spent for each in since.recent if each.end_ms > time_ms - 2 * span_ms}
         if self.epsilon != since.epsilon:
             kept[end_ms] = _with_cost(kept.get(end_ms, 0.0), self.epsilon, since.epsilon)
         recent = tuple(Recent(end_ms=each, spent=spent) for each, spent in sorted(kept.items()))
-        return self.model_copy(update={"recent": recent})
+        return self._changed(recent=recent)
 
     def spent_in(self, span_ms: int, *, time_ms: int) -> float:
         """Return the nats spent in a span that ends at a time, and after it, never rounded down."""
@@ -392,10 +443,9 @@ class Spending(_Part):
     @property
     def assumption(self) -> Assumption:
         """The assumption about memoised values on which `epsilon` rests; FRESH if there are none."""
-        most = max(self._values.values(), default=0)
-        if most > 1:
+        if self.most_values > 1:
             return Assumption.VALUES
-        return Assumption.CONSTANT if most else Assumption.FRESH
+        return Assumption.CONSTANT if self.most_values else Assumption.FRESH
 
     @property
     def promise(self) -> str:
@@ -423,6 +473,7 @@ def charged(cost: ReportCost, *, values: int, reports: int) -> float:
     return Spending().after(shown).epsilon
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Book(_Part):
     """All that a ledger stores.
 
@@ -430,11 +481,29 @@ class Book(_Part):
     updates: how often a ledger in a file was changed, by which an older copy of it is noticed.
     """
 
-    model_config = ConfigDict(ser_json_inf_nan="strings")
-
     terms: Terms
-    spending: Spending = Field(default_factory=Spending)
-    updates: int = Field(default=0, ge=0)
+    spending: Spending = field(default_factory=Spending)
+    updates: _Count = 0
+
+
+@cache
+def _books() -> TypeAdapter[Book]:
+    """Return what reads and writes books; made when it is first needed."""
+    return TypeAdapter(Book)
+
+
+def book_of(content: bytes) -> Book:
+    """Read a book from its JSON.
+
+    Raises:
+        ValidationError: it is no book of this release.
+    """
+    return _books().validate_json(content)
+
+
+def json_of(book: Book) -> bytes:
+    """Return the JSON of a book."""
+    return _books().dump_json(book)
 
 
 def check_terms(terms: Terms, before: Spending, after: Spending, *, time_ms: int) -> None:
@@ -449,7 +518,7 @@ def check_terms(terms: Terms, before: Spending, after: Spending, *, time_ms: int
         DayBudgetExceeded: they cost more than is left of the day.
         SpanBudgetExceeded: they cost more than is left of the days that have a budget of their own.
     """
-    for account in after.accounts:
+    for account in after.accounts if after.most_values > terms.most_values else ():
         values, most = after.values_of(account.responses), terms.most_values
         if values > most and values > (most := max(most, before.values_of(account.responses))):
             raise TooManyValues(attribute=account.attribute, most=most)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -144,7 +145,7 @@ class PrivacyLedger:
             looser = terms.looser_than(book.terms)
             if looser and not change_terms:
                 raise LooserTerms(looser)
-            return book.model_copy(update={"terms": terms})
+            return replace(book, terms=terms)
 
         self._store.update(replaced)
         self._terms = terms
@@ -191,7 +192,7 @@ class PrivacyLedger:
             # The file's terms: another process may have made them stricter.
             after = made.in_span(book.terms.span_ms, time_ms=time_ms, since=before)
             check_terms(book.terms, before, after, time_ms=time_ms)
-            changed = book.model_copy(update={"spending": after})
+            changed = replace(book, spending=after)
             states.append((before, changed))
             return changed
 

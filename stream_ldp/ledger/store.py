@@ -8,12 +8,13 @@ import hmac
 import os
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from pydantic import ValidationError
 
 from stream_ldp.errors import StreamLDPError
-from stream_ldp.ledger.ledger import Book, Spending
+from stream_ldp.ledger.ledger import Book, Spending, book_of, json_of
 from stream_ldp.ledger.private_file import NotPrivate, read_private, replace_private, write_private
 from stream_ldp.mechanisms import SECRET_BYTES
 from stream_ldp.mechanisms.randomness.user_secret import require_secret
@@ -88,7 +89,7 @@ class Sealed:
 
     def closed(self, book: Book) -> tuple[bytes, bytes]:
         """Return the JSON of a book, and its seal."""
-        content = book.model_dump_json().encode()
+        content = json_of(book)
         return content, self._seal(content)
 
     def opened(self, content: bytes, seal: bytes) -> Book:
@@ -104,7 +105,7 @@ class Sealed:
                 "before"
             )
         try:
-            return Book.model_validate_json(content)
+            return book_of(content)
         except ValidationError as error:
             raise LedgerError(f"{self._place}: written by another release, which must be used to go on") from error
 
@@ -194,7 +195,7 @@ class FileStore(Sealed):
         """
         with locked(self.path):
             book = self.read()
-            self._write(change(book).model_copy(update={"updates": book.updates + 1}))
+            self._write(replace(change(book), updates=book.updates + 1))
 
     @property
     def _newest_path(self) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stream_ldp.ledger.ledger import AlreadyReported, Book
+from stream_ldp.ledger.ledger import AlreadyReported, Book, book_of, json_of
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.terms import Terms
 from stream_ldp.sets.charges import charges
@@ -31,6 +31,5 @@ def test_a_permanent_response_is_charged_in_an_account_of_its_own() -> None:
     assert ledger.spending.epsilon == pytest.approx(epochs_epsilon(collection.method, epochs=2), abs=1e-12)
     with pytest.raises(AlreadyReported):
         report(EPOCH)
-    assert Book.model_validate_json(Book(terms=Terms(), spending=ledger.spending).model_dump_json()).spending == (
-        ledger.spending
-    )
+    book = Book(terms=Terms(), spending=ledger.spending)
+    assert book_of(json_of(book)) == book

@@ -46,11 +46,14 @@ def _charged(collection: JointCollection, users: int) -> Comparison:
     values = np.random.default_rng(1).integers(2, size=(users, len(collection.attributes)))
     perturber = Perturber(collection, entropy=OSEntropy())
 
-    def charged() -> None:
+    async def report() -> None:  # a result of asyncio.run is printed by it, if nowhere to be seen
         reports = counted_rows(perturber, values, range(users), secrets=secrets, ledgers=ledgers, time_ms=_NOW_MS)
-        rows, refused = asyncio.run(reports)
+        rows, refused = await reports
         assert len(rows) == users
         assert not refused
+
+    def charged() -> None:
+        asyncio.run(report())
 
     record = f"{len(collection.attributes)} x 2 values"
     return Comparison(

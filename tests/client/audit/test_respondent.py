@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,10 +70,8 @@ async def test_a_reporter_that_charges_no_permanent_response_is_found(
     def spend_once(self: PrivacyLedger, *arguments: Any, **options: Any) -> Any:
         receipt = original(self, *arguments, **options)
         spending = self.spending
-        accounts = tuple(each.model_copy(update={"memoised": 1}) for each in spending.accounts)
-        self._store.update(
-            lambda book: book.model_copy(update={"spending": spending.model_copy(update={"accounts": accounts})})
-        )
+        accounts = tuple(replace(each, memoised=1) for each in spending.accounts)
+        self._store.update(lambda book: replace(book, spending=replace(spending, accounts=accounts)))
         return receipt
 
     monkeypatch.setattr(PrivacyLedger, "spend", spend_once)

@@ -43,6 +43,7 @@ COLUMNS: Mapping[str, str] = {
     "interval_low": "number",
     "interval_high": "number",
     "raw_estimate": "number",
+    "sources": "text",
 }
 
 #: The columns that distinguish a row from all others: the window, and the cell by what it is about.
@@ -59,7 +60,7 @@ _CONNECT_TYPES: Mapping[str, Mapping[str, Any]] = {
 }
 
 #: The columns that may be empty in a row.
-OPTIONAL = frozenset({"estimate", "standard_error", "interval_low", "interval_high", "raw_estimate"})
+OPTIONAL = frozenset({"estimate", "standard_error", "interval_low", "interval_high", "raw_estimate", "sources"})
 
 #: The schema that rows bring with them for Kafka Connect's JsonConverter, the same of all collections.
 CONNECT_SCHEMA: Mapping[str, Any] = {
@@ -134,7 +135,8 @@ def rows_of(
 
     `cell_labels` is JSON text with what the cell is about, such as {"bathing": "no", "mobility": "some"}, and
     `cell_name` its values alone, as people read them. Where `of` and `given` name attributes, the cells are about
-    them. The interval holds the true number with probability 0.95.
+    them. The interval holds the true number with probability 0.95. `sources` is JSON text with what each region has
+    counted; None where there are no regions.
 
     Raises:
         ValueError: the answer is provisional, so the next one replaces it.
@@ -143,6 +145,8 @@ def rows_of(
     if not answer.final:
         raise ValueError("the rows of a window are those of its final answer, and this one is provisional")
     cells, read = (list(selection.cells(each)) for each in (answer, answer.labelled(labels)))
+    parts = answer.sources
+    sources = None if parts is None else json.dumps([part.model_dump(mode="json") for part in parts])
     for number, (cell, named) in enumerate(zip(cells, read, strict=True)):
         low, high = cell.interval(LEVEL) or (None, None)
         yield Row(
@@ -163,6 +167,7 @@ def rows_of(
                 "interval_low": low,
                 "interval_high": high,
                 "raw_estimate": _number(cell.raw),
+                "sources": sources,
             }
         )
 

@@ -26,6 +26,7 @@ from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.rows import COLUMNS, CONNECT_SCHEMA
 from stream_ldp.pipeline.solver_state import HEADER as STATE_HEADER
 from stream_ldp.schemas.messages import MESSAGES, ROUNDS, message_schema
+from stream_ldp.schemas.openapi import column_schema
 
 ASYNCAPI = "3.0.0"
 
@@ -36,14 +37,6 @@ _COLLECTION = "{collection}"
 
 _TEXT = {"type": "string"}
 _FINGERPRINT = {"type": "string", "pattern": "^[0-9a-f]{32}$", "description": "of the collection, hexadecimal"}
-#: JSON's types of the columns of rows. A number may not be known.
-_ROW_TYPES = {
-    "text": "string",
-    "time": "string",
-    "integer": "integer",
-    "truth": "boolean",
-    "number": ["number", "null"],
-}
 _NUMBER = {"type": "string", "pattern": "^[0-9]+$"}
 #: Version of Kafka's bindings.
 _BINDING = "0.5.0"
@@ -339,7 +332,7 @@ def _binary_messages() -> _Json:
             "headers": _header_schema(ROW),
             "payload": {
                 "type": "object",
-                "properties": {name: {"type": _ROW_TYPES[kind]} for name, kind in COLUMNS.items()},
+                "properties": {name: column_schema(name) for name in COLUMNS},
                 "required": list(COLUMNS),
                 "additionalProperties": False,
             },
@@ -355,7 +348,7 @@ def _binary_messages() -> _Json:
                     "payload": {
                         "type": "object",
                         "properties": {
-                            name: {"type": "integer"} if kind == "time" else {"type": _ROW_TYPES[kind]}
+                            name: {"type": "integer"} if kind == "time" else column_schema(name)
                             for name, kind in COLUMNS.items()
                         },
                         "required": list(COLUMNS),

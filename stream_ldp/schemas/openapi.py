@@ -12,7 +12,7 @@ from stream_ldp.page.answers import LIMIT, MAX_LIMIT, MEDIA
 from stream_ldp.page.what_if import EPSILONS, MOST_USERS, VALUES
 from stream_ldp.pipeline.content_type import BATCH_TYPE
 from stream_ldp.pipeline.rejection import Reason
-from stream_ldp.pipeline.rows import COLUMNS
+from stream_ldp.pipeline.rows import COLUMNS, OPTIONAL
 from stream_ldp.schemas.messages import MESSAGES, ROUNDS, message_schema
 
 OPENAPI = "3.1.0"
@@ -289,9 +289,15 @@ _COLUMN_TYPES: _Json = {
     "text": {"type": "string"},
     "time": {"type": "string", "format": "date-time"},
     "integer": {"type": "integer"},
-    "number": {"type": ["number", "null"]},
+    "number": {"type": "number"},
     "truth": {"type": "boolean"},
 }
+
+
+def column_schema(name: str) -> _Json:
+    """Return the schema of a column of rows, in JSON."""
+    schema = _COLUMN_TYPES[COLUMNS[name]]
+    return {**schema, "type": [schema["type"], "null"]} if name in OPTIONAL else schema
 
 
 def _answers() -> _Json:
@@ -324,7 +330,7 @@ def _answers() -> _Json:
                 "type": "array",
                 "items": {
                     "type": "object",
-                    "properties": {name: _COLUMN_TYPES[kind] for name, kind in COLUMNS.items()},
+                    "properties": {name: column_schema(name) for name in COLUMNS},
                     "required": list(COLUMNS),
                     "additionalProperties": False,
                 },

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from stream_ldp.kinds import KINDS
+from stream_ldp.pipeline.answer import RegionPart, RegionState
 from stream_ldp.pipeline.content_type import CONTENT_TYPE
 from stream_ldp.pipeline.rows import COLUMNS, KEY, published_rows, rows_of
 from tests.client.examples import estimate_of
@@ -75,6 +76,19 @@ def test_a_row_has_the_numbers_of_its_cell() -> None:
         assert row.values["estimate"] == cell.estimate
         assert (row.values["interval_low"], row.values["interval_high"]) == cell.interval()
         assert json.loads(row.values["cell_labels"]) == dict(cell.labels)
+
+
+def test_a_row_says_what_each_region_has_counted() -> None:
+    parts = (
+        RegionPart(region="eu", state=RegionState.WHOLE, reports=3),
+        RegionPart(region="us", state=RegionState.CUT_OFF, reports=None),
+    )
+    assert {row.values["sources"] for row in rows_of(estimate_of())} == {None}
+    (sources,) = {row.values["sources"] for row in rows_of(estimate_of().with_sources(parts))}
+    assert json.loads(sources) == [
+        {"region": "eu", "state": "whole", "reports": 3},
+        {"region": "us", "state": "cut-off", "reports": None},
+    ]
 
 
 def test_no_column_has_a_name_that_sql_reserves() -> None:

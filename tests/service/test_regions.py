@@ -17,6 +17,7 @@ from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import solve
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.answer import RegionState
+from stream_ldp.pipeline.content_type import STAYS
 from stream_ldp.pipeline.merge_checkpoint import file_digest
 from stream_ldp.pipeline.partials import CutOff
 from stream_ldp.pipeline.statistics import RowCounts
@@ -29,9 +30,10 @@ from tests.pipeline.test_merging import partial, watermark
 from tests.service.harness import JointDeployment, batches
 from tests.service.mergers import SMALL, SOON, Installation, rebuilt
 from tests.service.mirror import Mirror
+from tests.service.mirror_maker import MirrorMaker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from stream_ldp.kafka.embedded import EmbeddedKafka
@@ -171,10 +173,10 @@ class Regions:
     def __init__(self, home: JointDeployment, away: JointDeployment) -> None:
         self.home, self.away = home, away
 
-    def worker(self, deployment: JointDeployment) -> WorkerProcess:
-        regions = {"STREAM_LDP_REGIONS": "eu,us=10s"} if deployment is self.home else {}
+    def worker(self, deployment: JointDeployment, *, waits: str = "10s", **environment: str) -> WorkerProcess:
+        regions = {"STREAM_LDP_REGIONS": f"eu,us={waits}"} if deployment is self.home else {}
         region = "eu" if deployment is self.home else "us"
-        return deployment.worker(environment={"STREAM_LDP_REGION": region, **regions})
+        return deployment.worker(environment={"STREAM_LDP_REGION": region, **regions, **environment})
 
     def mirror(self) -> Mirror:
         return Mirror(self.home.names.partials, source=self.away.settings, target=self.home.settings)
@@ -194,6 +196,25 @@ class Regions:
         for window, counts in (await self.away.expected()).items():
             found[window] = found[window] + counts if window in found else counts
         return dict(sorted(found.items()))
+
+    def assert_whole(self, finals: Sequence[Estimate], expected: dict[int, RowCounts]) -> None:
+        """Check that finals are those of all reports of both regions, to the byte."""
+        assert {final.window.start_ms: final.reports for final in finals} == {
+            window: int(counts.reports) for window, counts in expected.items()
+        }
+        before = None
+        for final in finals:
+            assert final.sources is not None
+            assert {part.state for part in final.sources} == {RegionState.WHOLE}
+            task: WindowTask[Any, Any] = WindowTask(
+                series=self.home.collection.estimates[0],
+                window_ms=final.window.start_ms,
+                final=True,
+                windows=((1.0, (expected[final.window.start_ms],)),),
+                before=before,
+            )
+            before = solve(self.home.collection, task)
+            assert final.with_sources(None).to_bytes() == before.to_bytes()
 
 
 @pytest.fixture
@@ -229,22 +250,34 @@ async def test_two_clusters_answer_as_one_although_workers_are_killed_and_the_mi
             await feeding
             expected = await regions.expected()
             finals = await regions.home.finals_of(sum(int(each.reports) for each in expected.values()))
-        assert {final.window.start_ms: final.reports for final in finals} == {
-            window: int(counts.reports) for window, counts in expected.items()
-        }
-        before = None
-        for final in finals:
-            assert final.sources is not None
-            assert {part.state for part in final.sources} == {RegionState.WHOLE}
-            task: WindowTask[Any, Any] = WindowTask(
-                series=regions.home.collection.estimates[0],
-                window_ms=final.window.start_ms,
-                final=True,
-                windows=((1.0, (expected[final.window.start_ms],)),),
-                before=before,
-            )
-            before = solve(regions.home.collection, task)
-            assert final.with_sources(None).to_bytes() == before.to_bytes()
+        regions.assert_whole(finals, expected)
         # The region has counted and merged nothing, and no report has left it.
         assert await regions.away.finals() == []
         assert next_one.process.poll() is None
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+async def test_kafkas_own_mirror_copies_what_the_home_needs_and_nothing_else(
+    regions: Regions, tmp_path: Path
+) -> None:
+    """It is set up as the page says. The quick sibling is above, with a mirror of 30 lines."""
+    async with AsyncExitStack() as stack:
+        workers = [
+            stack.enter_context(regions.worker(each, waits="5m", STREAM_LDP_SAVE_RECORDS="10"))
+            for each in (regions.home, regions.away)
+        ]
+        await asyncio.gather(*(each.ready() for each in workers))
+        async with MirrorMaker(tmp_path, home=regions.home.settings, away=regions.away.settings):
+            await regions.feed(seconds=6.0)
+            expected = await regions.expected()
+            number = sum(int(each.reports) for each in expected.values())
+            finals = await regions.home.finals_of(number, within=240.0)
+        regions.assert_whole(finals, expected)
+    written, copied = [
+        [record for record in await each.records(each.names.partials) if b'"region":"us"' in record.value]
+        for each in (regions.away, regions.home)
+    ]
+    assert any(STAYS in each.headers for each in written)
+    assert copied
+    assert not any(STAYS in each.headers for each in copied)

@@ -22,7 +22,10 @@ DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
 #: Seconds to fetch 46 jars, 44 MB; it takes 4 s to 15 s on a good line.
 FETCH_TIMEOUT_SECONDS = 600.0
 
-_POM = f"""\
+#: The artifact that is a broker.
+BROKER = "kafka_2.13"
+
+_POM = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>stream-ldp</groupId>
@@ -32,26 +35,26 @@ _POM = f"""\
   <dependencies>
     <dependency>
       <groupId>org.apache.kafka</groupId>
-      <artifactId>kafka_2.13</artifactId>
-      <version>{KAFKA_VERSION}</version>
+      <artifactId>{artifact}</artifactId>
+      <version>{kafka}</version>
     </dependency>
     <dependency>
       <groupId>org.apache.logging.log4j</groupId>
       <artifactId>log4j-slf4j-impl</artifactId>
-      <version>{LOG4J_VERSION}</version>
+      <version>{log4j}</version>
     </dependency>
     <dependency>
       <groupId>org.apache.logging.log4j</groupId>
       <artifactId>log4j-core</artifactId>
-      <version>{LOG4J_VERSION}</version>
+      <version>{log4j}</version>
     </dependency>
   </dependencies>
 </project>
 """
 
 
-def fetch_jars() -> Path:
-    """Return the directory of Kafka's jars in the cache, and fetch them if they are not there.
+def fetch_jars(artifact: str = BROKER) -> Path:
+    """Return the directory of the jars of a program of Kafka in the cache, and fetch them if they are not there.
 
     They are fetched beside their place and renamed into it, so that an interrupted fetch never looks like a finished
     one. If two processes fetch at once, the second uses the jars of the first.
@@ -61,7 +64,7 @@ def fetch_jars() -> Path:
         EmbeddedBrokerError: Maven failed; the message holds its last lines.
     """
     cache = _cache_directory()
-    jars = cache / f"kafka-{KAFKA_VERSION}-log4j-{LOG4J_VERSION}"
+    jars = cache / f"{artifact.partition('_')[0]}-{KAFKA_VERSION}-log4j-{LOG4J_VERSION}"
     if jars.is_dir():
         return jars
     maven = shutil.which("mvn")
@@ -71,7 +74,7 @@ def fetch_jars() -> Path:
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fetching-", dir=cache) as scratch:
         pom, fetched = Path(scratch, "pom.xml"), Path(scratch, "jars")
-        pom.write_text(_POM)
+        pom.write_text(_POM.format(artifact=artifact, kafka=KAFKA_VERSION, log4j=LOG4J_VERSION))
         goal = (f"{DEPENDENCY_PLUGIN}:copy-dependencies", f"-DoutputDirectory={fetched}")
         # --strict-checksums: a jar that does not match its checksum is an error, by default only a warning.
         command = (maven, "--batch-mode", "--quiet", "--strict-checksums", "--file", str(pom), *goal)

@@ -237,8 +237,7 @@ class Reporter(Sender):
         """
         if self._secret is None or self._ledger is None:
             raise ValueError(
-                "a report of one user needs the user's secret: "
-                "Reporter(..., secret=load_or_create_secret(path)); "
+                "a report of one user needs the user's secret: Reporter(..., secret=load_or_create_secret(path)); "
                 "for users who report once in their life, use report_many(..., secrets=None)"
             )
         table = self._collection.table(records)

@@ -260,28 +260,22 @@ def filter_step(
     forgotten: see `Drift.learn`.
     prior: the distribution of the numbers, if those here were chosen by their estimates.
     """
-    total = noise.sampling + noise.fresh + noise.permanent
+    alone = Updated(
+        mean=found,
+        standard_error=np.sqrt(noise.sampling + noise.fresh + noise.permanent),
+        reports=0.0,
+        drift=None,
+        jumped=False,
+        level=Level.first(found, noise),
+    )
     if past is None:
-        return Updated(
-            mean=found,
-            standard_error=np.sqrt(total),
-            reports=0.0,
-            drift=None,
-            jumped=False,
-            level=Level.first(found, noise),
-        )
+        return alone
     steps = elapsed * scale
     expected, known = _expected(past, noise, prior)
     drift = Drift.learn((found - expected) ** 2, known, steps, past.evidence, forgotten=forgotten)
     if drift.jumped:
-        return Updated(
-            mean=found,
-            standard_error=np.sqrt(total),
-            reports=0.0,
-            drift=drift.variance,
-            jumped=True,
-            level=Level.first(found, noise, drift.evidence),
-        )
+        level = Level.first(found, noise, drift.evidence)
+        return replace(alone, drift=drift.variance, jumped=True, level=level)
     spread = known + drift.variance * steps
     innovations = (found - expected) / np.sqrt(spread)
     scores = filtered_scores(past.scores, innovations)

@@ -108,8 +108,7 @@ def tables() -> Iterator[str]:
             raw, expected, projected = (each.metrics[name] for name in ("rmse", "rmse_expected", "rmse_projected"))
             yield (
                 f"| {chosen} | {each.regions} | {each.weights} | {raw:.0f} | {expected:.0f} | {projected:.0f} | "
-                f"{projected / everyone.metrics['rmse']:.2f} | "
-                f"{projected / everyone.metrics['rmse_projected']:.2f} |"
+                f"{projected / everyone.metrics['rmse']:.2f} | {projected / everyone.metrics['rmse_projected']:.2f} |"
             )
 
 

@@ -81,10 +81,8 @@ def test_numbers_of_other_units_are_not_compared() -> None:
         look=Look(title="diets"),
     )
     assert sentences(answer)[0] == (
-        "By 9 reports, the largest number of diet is fish: about 60 %, "
-        "between 40 % and 80 %; "
-        "age: mean is about 40.0, between 38.0 and 42.0; "
-        "height: mean is about 40.0, between 38.0 and 42.0; `query` has 1 more group."
+        "By 9 reports, the largest number of diet is fish: about 60 %, between 40 % and 80 %; age: mean is about "
+        "40.0, between 38.0 and 42.0; height: mean is about 40.0, between 38.0 and 42.0; `query` has 1 more group."
     )
 
 

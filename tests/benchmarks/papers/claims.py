@@ -112,10 +112,8 @@ OF_JOINTS = (
         figure="wire.md",
         judged=Verdict.IN_PART,
         why="less than one RAPPOR of the whole record, which nobody would send: the 14 attributes of Adult have "
-        "3.4e12 "
-        "combinations of values. RAPPOR on each attribute, as in LoPub, takes as many bits as its filters have; "
-        "RR-LDP "
-        "takes 146, and k-RR 47",
+        "3.4e12 combinations of values. RAPPOR on each attribute, as in LoPub, takes as many bits as its filters "
+        "have; RR-LDP takes 146, and k-RR 47",
     ),
     Claim(
         says="one-hot codes do not collide, as hashes in a Bloom filter do",
@@ -174,9 +172,8 @@ OF_JOINTS = (
         place="4.5, step 3",
         figure="mechanisms.md",
         judged=Verdict.IN_PART,
-        why="of one attribute (`oracle: rappor, hashes: 2`); of several, one-hot codes take the place of filters, "
-        "as in "
-        "the paper's own experiments",
+        why="of one attribute (`oracle: rappor, hashes: 2`); of several, one-hot codes take the place of filters, as "
+        "in the paper's own experiments",
     ),
     Claim(
         says="with the cells that regression leaves, EM takes less time",
@@ -443,8 +440,7 @@ OF_ITEMS = (
         figure="items-1",
         judged=Verdict.IN_PART,
         why="where k_max is below the size of the sets; with k_max = 30 and sets of 23 items, users send more "
-        "dummies "
-        "than before",
+        "dummies than before",
     ),
     Claim(
         says="with padding, the size of a user's trimmed set stays hidden",
@@ -549,8 +545,7 @@ OF_SURVEY = (
         figure="privacy.md",
         judged=Verdict.IN_PART,
         why="one user's own reports are protected against them. Relatives' reports depend on each other, so each "
-        "shows "
-        "something of the others",
+        "shows something of the others",
     ),
     Claim(
         says="LDP takes the dependence between records into account, and protects more fully than the central model",
@@ -558,8 +553,7 @@ OF_SURVEY = (
         figure="privacy.md",
         judged=Verdict.DOES_NOT,
         why="in the interactive definition, an answer may depend on earlier ones. It bounds what a user's own data "
-        "add, "
-        "and not what relatives' data show of the user",
+        "add, and not what relatives' data show of the user",
     ),
     Claim(
         says="each user can choose privacy by personal needs",
@@ -606,9 +600,8 @@ OF_SURVEY = (
         place="4.1.1",
         figure="survey-table-4",
         judged=Verdict.IN_PART,
-        why="more time; but the error of O-RR does not grow with the number of values, since its buckets are as "
-        "many as "
-        "epsilon is good for",
+        why="more time; but the error of O-RR does not grow with the number of values, since its buckets are as many "
+        "as epsilon is good for",
     ),
     Claim(
         says="RAPPOR-based methods cost the server much, k-RR-based ones little",
@@ -622,9 +615,8 @@ OF_SURVEY = (
         place="table 4",
         figure="survey-table-4",
         judged=Verdict.IN_PART,
-        why="unstable with a random matrix alone; each report is added once, as with every method, and one "
-        "transform of "
-        "as many numbers as values ends a window",
+        why="unstable with a random matrix alone; each report is added once, as with every method, and one transform "
+        "of as many numbers as values ends a window",
     ),
     Claim(
         says="O-RAPPOR and O-RR need no known candidates",
@@ -752,7 +744,6 @@ OF_SURVEY = (
             along(Of("means-by-users", "Harmony-Mean as published", "times_d_error"), _root),
         ),
         why="ten times the users, and the error is divided by about √10 = 3.2; how many are needed for what, is on "
-        "the "
-        "page [how many users](how-many-users.md)",
+        "the page [how many users](how-many-users.md)",
     ),
 )

@@ -78,7 +78,8 @@ DIRECTIONS = (
         "correlations of many attributes within a budget",
         "survey, 5.3",
         "yes",
-        "views (`ask: auto`): each user tells a few attributes at the full epsilon, in place of all at a part of it",
+        "views (`ask: auto`): each user reports a few attributes at the full epsilon, in place of all at a part of "
+        "it",
     ),
     Direction(
         "an inference from margins to the joint with little error",

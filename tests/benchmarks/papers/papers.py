@@ -22,11 +22,9 @@ PAPERS = (
         key="items",
         name="Frequent items",
         cited="Zhu M.-Q., Yang G., Bai Y.-L.: Frequent items mining for local differential privacy protection. "
-        "Computer "
-        "Technology and Development 31(8), 2021",
+        "Computer Technology and Development 31(8), 2021",
         about="GFIM finds the most frequent items of sets, in two phases and two groups of users; LDPMiner is what "
-        "it is "
-        "compared with. `hash_bits: 1` and `combine: paper` ask for the published form of either.",
+        "it is compared with. `hash_bits: 1` and `combine: paper` ask for the published form of either.",
         studies=zhu_yang_bai.STUDIES,
         figures=zhu_yang_bai.FIGURES,
         claims=claims.OF_ITEMS,
@@ -36,10 +34,8 @@ PAPERS = (
         key="survey",
         name="The survey",
         cited="Ye Q.-Q., Meng X.-F., Zhu M.-J., Huo Z.: Survey on local differential privacy. Journal of Software "
-        "29(7), "
-        "2018",
-        about="It compares sixteen mechanisms. The product has them all. Its experiments show RAPPOR for "
-        "frequencies "
+        "29(7), 2018",
+        about="It compares sixteen mechanisms. The product has them all. Its experiments show RAPPOR for frequencies "
         "and Harmony-Mean for means.",
         studies=ye_meng_zhu_huo.STUDIES,
         figures=ye_meng_zhu_huo.FIGURES,

@@ -307,8 +307,7 @@ FIGURES = (
         studies=("chances",),
         about=(
             "Exact, and needs no users. W-RR is k-RR of two values. [Privacy](privacy.md) states what it means: the "
-            "chance with "
-            "which an attacker's best guess between two values is right."
+            "chance with which an attacker's best guess between two values is right."
         ),
         panels=_chances,
     ),
@@ -318,8 +317,7 @@ FIGURES = (
         studies=("strings-by-users",),
         about=(
             "Strings with frequencies that fall exponentially, to 1 / e over ten strings, epsilon 1; from 10,000 "
-            "users on, drawn from "
-            "the same million. Forms are those of figure 5."
+            "users on, drawn from the same million. Forms are those of figure 5."
         ),
         panels=_answers(
             "strings-by-users", lambda at: f"{at:,.0f} users", _STRING_LINES, x="string", y="share of the users"
@@ -343,12 +341,10 @@ FIGURES = (
         studies=("costs",),
         about=(
             "50 strings at epsilon 1. Bytes are those of [the wire format](wire.md): a report, with the cohort or "
-            "the row that it is about, "
-            "and the record on Kafka of one report. The variance is exact, a mean over strings that are all as "
-            "frequent. Times are "
-            "those of 50,000 users at once, on one core. PCE is a collection of places without regions, with one "
-            "sign a report; "
-            "k-Subset is as shipped, too. `as shipped, any text` is for texts that clients need not list."
+            "the row that it is about, and the record on Kafka of one report. The variance is exact, a mean over "
+            "strings that are all as frequent. Times are those of 50,000 users at once, on one core. PCE is a "
+            "collection of places without regions, with one sign a report; k-Subset is as shipped, too. `as shipped, "
+            "any text` is for texts that clients need not list."
         ),
         panels=lambda _: [],
         tables=_cost_table,

@@ -225,10 +225,9 @@ FIGURES = (
             "the relative errors of all items, on Mushroom and Connect. The claims on relative errors are counted by "
             "eq. 2 there; by the product's own metric, GFIM as published would be better at 8 of 21 epsilons and 10 "
             "of 16 k, and not at 13 and 14. As published, both methods begin with one sign by SH, with a variance of "
-            "at least l² however large epsilon is. As shipped, both take the "
-            "minimum-variance response, and weigh phases by inverse variance. The product's choice is the method of "
-            "a file that names none: gfim-users up to epsilon 2, which divides the users instead of epsilon, and "
-            "svim beyond."
+            "at least l² however large epsilon is. As shipped, both take the minimum-variance response, and weigh "
+            "phases by inverse variance. The product's choice is the method of a file that names none: gfim-users up "
+            "to epsilon 2, which divides the users instead of epsilon, and svim beyond."
         ),
         command=True,
     ),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from stream_ldp.mechanisms import RepeatedResponse
 from stream_ldp.questions.oracles import value_oracle
 from stream_ldp.views.covers import affine_plane, greedy_cover
-from stream_ldp.views.expected import DEPENDENCE, expected_avd
+from stream_ldp.views.expected import DEPENDENCE, expected_avd, of_unlike_values
 from stream_ldp.views.variance import marginal_variance
 
 if TYPE_CHECKING:
@@ -37,14 +37,11 @@ _MIXED = (0.1, 0.25, 0.5, 0.75, 0.9)
 #: finely than cells. Of 10^5 users with bimodal numbers at epsilon 0.5, a quarter leave 1.6 times the error.
 _FINE = 0.5
 #: The dependences that designs are chosen for, in parts of the one that is expected: of each design, the largest
-#: ratio counts of its error to that of the best one. Over 144 cases (tests/benchmarks/designs.py), it is at most 1.49
-#: times that of the better of single attributes and pairs, and above 1.1 times in 26. By the expected dependence
-#: alone, it is at most 1.69, and above 1.1 in 33.
-_DEPENDENCES = (0.25, 1.5)
-#: Part by which designs have to be better than single attributes and than pairs: those that ask about both, since
-#: what few users report of pairs takes more from margins than is expected; and larger views, which lose more where
-#: there is less dependence than expected.
-_HANDICAP_MIXED, _HANDICAP_OTHERS = 0.06, 0.08
+#: ratio counts of its error to that of the best one. Pairs of NLTCS are 1.6 times as far from independent as is
+#: expected.
+_DEPENDENCES = (0.0, 0.25, 1.0, 1.75)
+#: Part by which larger views have to be better than others: they lose more with less dependence than is expected.
+_HANDICAP = 0.08
 #: Least number of a view's users for which a design is chosen: with fewer, it may stay below the 20 that are needed.
 _FEWEST = 24
 #: Digits of the weight of a view, which has to come out the same on every machine.
@@ -105,7 +102,10 @@ class Design:
         self, users: float, *, dependence: float = DEPENDENCE, sets: Sequence[Sequence[int]] | None = None
     ) -> float:
         """Return the mean AVD to expect, see `stream_ldp.views.expected.expected_avd`."""
-        return expected_avd(self.sizes, self.information, users=users, dependence=dependence, sets=sets)
+        found = dict(self.information)
+        for of, more in of_unlike_values(self.sizes, found, users=users, dependence=dependence).items():
+            found[of] += more
+        return expected_avd(self.sizes, found, users=users, dependence=dependence, sets=sets)
 
 
 def designed(
@@ -209,8 +209,8 @@ def ranked(
 ) -> list[Design]:
     """Return all designs, that with the least regret first.
 
-    It is the ratio of its expected AVD to the least one, the larger of two: with less dependence than expected, and
-    with more. Designs that leave views with too few users come last.
+    It is the ratio of its expected AVD to the least one, the largest over the dependences that there may be. Designs
+    that leave views with too few users come last.
 
     alone: see `candidates`.
     """
@@ -222,12 +222,11 @@ def ranked(
     def regret(design: Design) -> tuple[float, float]:
         withheld = sum(share for share in design.shares if share * users < _FEWEST)
         worst = max(error / best for error, best in zip(expected[design.name], least, strict=True))
-        return round(withheld, 9), round(worst * (1 + _handicap(design)), 9)
+        return round(withheld, 9), round(worst * (1 + _HANDICAP * _is_large(design)), 9)
 
     return sorted(found, key=regret)
 
 
-def _handicap(design: Design) -> float:
-    if design.name in ("attributes", "pairs"):
-        return 0.0
-    return _HANDICAP_MIXED if len(design.views[0]) == 1 else _HANDICAP_OTHERS
+def _is_large(design: Design) -> bool:
+    """Say whether a design has other views than single attributes and pairs."""
+    return design.name != "attributes" and not design.name.endswith("pairs")

@@ -119,7 +119,7 @@ def _as_measured(
 ) -> NDArray[np.float64]:
     """Return repeated answers about an attribute or a pair with the noise of the fit, which may know more than they.
 
-    information: inverse variance of a cell in one of the answers.
+    information: inverse variance of a contrast in one of the answers.
     """
     middle = fit.margin(of[0]) if len(of) == 1 else fit.pair(of[0], of[1]).probability
     return middle + math.sqrt(information / fit.information(of)) * (repeated - middle)

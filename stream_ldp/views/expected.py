@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from stream_ldp.mechanisms.rr_loss import rr_parameters
+from stream_ldp.views.margins import DOUBT
 
 #: Mean AVD between the joint distribution of two attributes and the product of their margins that is expected of
 #: unknown tables: the tables of surveys and censuses that were looked at have from .02 to .17.
@@ -62,6 +63,35 @@ def _noise(sizes: Sequence[int], information: float) -> float:
         return math.inf
     free = sizes[0] if len(sizes) == 1 else math.sqrt(math.prod(sizes) * math.prod(size - 1 for size in sizes))
     return _HALF_MEAN_ABSOLUTE * free / math.sqrt(information)
+
+
+def of_unlike_values(
+    sizes: Sequence[int],
+    information: Mapping[tuple[int, ...], float],
+    *,
+    users: float,
+    dependence: float = DEPENDENCE,
+) -> dict[tuple[int, ...], float]:
+    """Return what pairs say of each attribute beyond their sums, where the values of the other one are not alike.
+
+    It is the weight that `stream_ldp.views.margins` gives it: as if the square of a cell's dependence were known, and
+    an attribute of r values had the frequencies of floor(r u^2), with u uniform.
+
+    Returns:
+        Inverse variance of a cell of each attribute, for each user.
+    """
+    unlike = [sum((math.sqrt(k + 1) - math.sqrt(k)) ** 2 for k in range(size)) / size - 1 / size for size in sizes]
+    contrasts = [information.get((place,), 0.0) * (1 - 1 / size) for place, size in enumerate(sizes)]
+    found: dict[tuple[int, ...], float] = {}
+    for pair, of_pair in information.items():
+        if len(pair) == 1 or not of_pair or min(sizes[place] for place in pair) < 2:
+            continue
+        cells, free = math.prod(sizes[place] for place in pair), math.prod(sizes[place] - 1 for place in pair)
+        off = DOUBT * 2 * math.pi * dependence**2 / cells / free * users + 1 / (of_pair * (1 - 1 / cells))
+        for place, by in (pair, pair[::-1]):
+            scale = unlike[place] / (sizes[place] - 1) / contrasts[by]
+            found[place,] = found.get((place,), 0.0) + unlike[by] / (off + scale) / (1 - 1 / sizes[place])
+    return found
 
 
 def rr_information(sizes: Sequence[int], *, epsilon: float) -> dict[tuple[int, ...], float]:

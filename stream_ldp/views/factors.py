@@ -18,9 +18,6 @@ from numpy.typing import NDArray
 #: Most values of all attributes together for which factors are looked for: with as many, it takes seconds.
 MAX_VALUES = 500
 
-#: The edge of the noise's eigenvalues, in units of its estimate: with 1, noise passes for factors in one window of
-#: twelve of few attributes; with 1.2, small factors are lost.
-_MARGIN = 1.05
 #: Most steps of the fit, and the relative change at which it ends.
 _STEPS, _CHANGE = 30, 1e-4
 #: Least mean of p (1 - p) over the values of an attribute, so that an attribute of one value does not outweigh all.
@@ -50,8 +47,8 @@ def factors_of(
     Jaakkola, 2003). Of the eigenvalues, those above the edge of the noise's count, each less what noise adds to it:
     sqrt(l^2 - e^2) for an eigenvalue l and the edge e (Gavish and Donoho, 2017).
 
-    dependences: by ascending positions, a table whose rows and columns sum to 0, and the inverse variance of a cell
-        of the table that it was made of.
+    dependences: by ascending positions, a table whose rows and columns sum to 0, and the inverse variance of a
+        contrast of the table that it was made of.
     margins: distribution of each attribute.
     """
     ends = np.cumsum([0, *map(len, margins)])
@@ -71,7 +68,7 @@ def factors_of(
     weights = precision / precision.max()
     # The variance of a coefficient after weighting is weight^2 / precision; r values have r - 1 coefficients.
     coefficients = np.concatenate([np.full(len(margin), 1 - 1 / len(margin)) for margin in margins])
-    edge = 2 * _MARGIN * math.sqrt(float((weights / precision.max() @ coefficients).max()))
+    edge = 2 * math.sqrt(float((weights / precision.max() @ coefficients).max()))
     fitted, rank = np.zeros_like(observed), 0
     for _ in range(_STEPS):
         found, vectors = np.linalg.eigh(fitted + weights * (observed - fitted))

@@ -42,7 +42,7 @@ class Pair:
     """The joint distribution of two attributes.
 
     probability: float64, shape (values of the first, values of the second), with the margins of the fit.
-    information: inverse variance of a cell before it was shrunk.
+    information: inverse variance of a contrast before it was shrunk.
     kept: the part that shrinking has kept of what the factors leave of the dependence, in [0, 1].
     noise: the part of the noise's variance that is left in the dependence, in [0, 1].
     hidden: expected square of what shrinking has taken from a coefficient of the dependence, in units of its noise.
@@ -100,7 +100,7 @@ class Fit:
         return sorted((of[0], of[1]) for of in self._raw if len(of) == 2)
 
     def information(self, of: tuple[int, ...]) -> float:
-        """Return the inverse variance of an unbiased cell of an attribute or a pair; 0 where nobody reported it."""
+        """Return the inverse variance of a contrast of an attribute or a pair; 0 where nobody reported it."""
         return self._raw[of][1] if of in self._raw else 0.0
 
     def margin(self, place: int) -> NDArray[np.float64]:

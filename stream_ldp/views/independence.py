@@ -68,7 +68,7 @@ def _dependence(fit: Fit, pair: tuple[int, int]) -> NDArray[np.float64]:
 
 
 def _alone(tables: Sequence[Told], pair: tuple[int, int]) -> float:
-    """Return the inverse variance of a cell of a pair in the tables, without previous windows."""
+    """Return the inverse variance of a contrast of a pair in the tables, without previous windows."""
     return sum(table.marginal(pair)[1] for table in tables if set(pair) <= set(table.of))
 
 

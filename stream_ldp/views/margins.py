@@ -29,7 +29,7 @@ _POINTS, _REACH = (np.arange(64) + 0.5) / 64, 6.0
 #: What the part of a dependence along the other margin is taken for, in squares of the whole dependence: it may all
 #: lie there, as where the most frequent values go together, and is then the same in all pairs. With 1, intervals of
 #: two attributes, one of them decided by the other for 90 % of the users, cover .01 less.
-_DOUBT = 3.0
+DOUBT = 3.0
 #: Least squared distance of a margin from uniform with which its pairs say more of the other attribute.
 _LEAST_UNLIKE = 1e-9
 
@@ -61,7 +61,7 @@ def margins_of(measured: MarginalTables, *, sizes: Sequence[int]) -> list[Margin
     tables = {of: centred(measured[of][0]) for of in pairs}
     products = {of: np.outer(unlike[of[0]], unlike[of[1]]) for of in pairs}
     found = [shown(tables[of] - products[of], measured[of][1], (first[of[0]], first[of[1]])) for of in pairs]
-    squares = _DOUBT * learnt(found).square * np.array([pair.freedom for pair in found])
+    squares = DOUBT * learnt(found).square * np.array([pair.freedom for pair in found])
     sums = [information * raw for raw, information in known]
     totals = [information for _, information in known]
     hidden = [0.0] * len(sizes)

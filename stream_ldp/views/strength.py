@@ -20,13 +20,8 @@ if TYPE_CHECKING:
 #: Strengths of the mixture: squares of a measure of association that is 0 of independent attributes and 1 of two
 #: uniform ones that copy each other (the square of Tschuprow's T, with values weighted as they are frequent).
 _STRENGTHS = np.concatenate([[0.0], np.geomspace(1e-5, 1.0, 16)])
-#: The prior of the weights: so many pairs, and this part of them independent. With 2 pairs and a half, independent
-#: attributes are up to 4 % farther off; what is gained elsewhere is less than 1 %.
+#: The prior of the weights: so many pairs, and this part of them independent.
 _PAIRS_BEFORE, _INDEPENDENT = 8.0, 0.8
-#: Independent pairs that are added for each pair: the likeliest weights believe chance in one window of two. With
-#: none, what weak pairs of 12 to 17 attributes make of noise is up to a fifth of the error; with 1 / 3, pairs that
-#: depend on each other are up to 2 % farther off.
-_ADDED = 1 / 6
 #: EM steps to the weights: the likelihood is flat at its top, and what further steps add changes no mean.
 _STEPS = 60
 
@@ -87,7 +82,6 @@ def learnt(pairs: Sequence[Shown]) -> Strength:
     before[0] = _INDEPENDENT
     weights = before
     counted = _PAIRS_BEFORE * before
-    counted[0] += _ADDED * len(pairs)
     for _ in range(_STEPS):
         posterior = likelihood * weights
         posterior /= posterior.sum(axis=1, keepdims=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from stream_ldp.mechanisms import FrequencyOracle
 from stream_ldp.questions.answers import gathered
-from stream_ldp.views.variance import contrast_noise, marginal_covariance, marginal_variance
+from stream_ldp.views.variance import contrast_noise, contrast_variance, marginal_covariance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 #: Least sum of the variances of the cells of a number: where nothing is uncertain, nothing is divided by 0.
 _LEAST_VARIANCE = 1e-12
 
-#: Estimated distributions, with the inverse variance of a cell of each, by the ascending positions of the attributes.
+#: Estimated distributions, with the inverse variance of an orthonormal contrast of the cells of each, by the
+#: ascending positions of the attributes. Contrasts are what is uncertain of a distribution, whose cells sum to 1.
 MarginalTables = dict[tuple[int, ...], tuple["NDArray[np.float64]", float]]
 
 
@@ -51,7 +52,7 @@ class Told(Protocol):
     def reports(self) -> float: ...
 
     def marginal(self, of: Sequence[int]) -> tuple[NDArray[np.float64], float]:
-        """Return the marginal of some of the attributes, ascending, and the inverse variance of one of its cells."""
+        """Return the marginal of some of the attributes, ascending, and the inverse variance of a contrast."""
         ...
 
     def covariance(self, probability: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -97,12 +98,12 @@ class ViewTable:
         return
 
     def marginal(self, of: Sequence[int]) -> tuple[NDArray[np.float64], float]:
-        """Return the marginal of some of the attributes, ascending, and the inverse variance of one of its cells."""
+        """Return the marginal of some of the attributes, ascending, and the inverse variance of a contrast."""
         axes = len(self.of)
         dropped = tuple(axis - axes for axis, place in enumerate(self.of) if place not in of)
         found: NDArray[np.float64] = self.frequencies.sum(axis=dropped) if dropped else self.frequencies
         cells = int(np.prod(found.shape[found.ndim - len(of) :]))
-        return found, self.reports / marginal_variance(self.oracle, cells)
+        return found, self.reports / contrast_variance(self.oracle, cells)
 
     def covariance(self, probability: NDArray[np.float64]) -> NDArray[np.float64]:
         """See `Told.covariance`."""
@@ -162,8 +163,8 @@ class NumberTable:
 
     def marginal(self, of: Sequence[int]) -> tuple[NDArray[np.float64], float]:  # noqa: ARG002
         """See `Told.marginal`."""
-        cells = len(self.edges) - 1
-        return self.frequencies, cells / max(float((self.deviations**2).sum()), _LEAST_VARIANCE)
+        contrasts = len(self.edges) - 2
+        return self.frequencies, contrasts / max(float((self.deviations**2).sum()), _LEAST_VARIANCE)
 
     def covariance(self, probability: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: ARG002
         """See `Told.covariance`."""

@@ -154,7 +154,7 @@ def _parts(tables: Sequence[Told], fit: Fit, places: Sequence[int]) -> Iterator[
 
 
 def _measured(fit: Fit, parts: Sequence[_Part], learnt: FilteredEstimate) -> MarginalTables:
-    """Return margins and pairs with these coefficients, and the inverse variance of a cell of each."""
+    """Return margins and pairs with these coefficients, and the inverse variance of a contrast of each."""
     measured: MarginalTables = {}
     estimate, error = np.array(learnt.estimate), np.array(learnt.standard_error)
     start = 0

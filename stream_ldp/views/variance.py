@@ -44,6 +44,14 @@ def contrast_noise(oracle: FrequencyOracle, cells: int) -> float:
     return noise * oracle.size / (oracle.size - 1) if oracle.fixed_total else noise
 
 
+def contrast_variance(oracle: FrequencyOracle, cells: int) -> float:
+    """Return the variance of an orthonormal contrast of a marginal of so many cells, with the sampling of users.
+
+    cells: at least 1, a divisor of the oracle's size.
+    """
+    return contrast_noise(oracle, cells) + 1 / cells
+
+
 def marginal_covariance(oracle: FrequencyOracle, probability: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the covariance of the frequencies in a marginal, with the sampling of users, times the reports.
 

@@ -1,18 +1,27 @@
-"""What `ask: auto` loses to the better of single attributes and of pairs, on tables that depend on each other or not.
+"""What designs lose to the better of single attributes and of pairs, where nobody knows how much attributes depend.
 
 python -m tests.benchmarks.designs draws tables of attributes of several sizes, whose pairs are on average 0, 0.03 and
-0.1 from independent, and 10 windows of 20,000 and 100,000 users of each, at epsilon 0.5, 1, 2 and 4. Answers have
-normal noise with the variance of the oracle. It prints the mean AVD of all pairs of attributes by single attributes,
-by pairs and by `auto`, and how often and by how much the last is above the better of the others. Two minutes.
+0.1 from independent, and 10 windows of 20,000 users of each, at epsilon 0.5, 1 and 2. Answers have normal noise with
+the variance of the oracle. The regret of a design is the largest ratio, over the dependences, of its mean AVD of all
+pairs of attributes to that of the better of single attributes and pairs. It prints that of single attributes, of
+pairs, of those by which a share of the users report single attributes and the others pairs, and of the one that
+`auto` takes; the least of a row is the minimax regret of such designs. Two minutes.
+
+With --data FILE, which may be repeated, users are drawn from a table of yours, whose dependence is one. --users and
+--epsilon, which may be repeated, take others.
 """
 
 from __future__ import annotations
 
+import argparse
+import csv
+import gzip
 from dataclasses import replace
 from itertools import combinations, product
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
@@ -21,8 +30,16 @@ from stream_ldp.views.design import Design, candidates, ranked
 from stream_ldp.views.fitting import Fit
 from stream_ldp.views.tables import ViewTable
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
 SIZES = ((2,) * 12, (2,) * 17, (3, 2, 4), (4, 5, 6, 7, 8), (2, 3, 5, 7, 9, 11), (2, 3, 4, 5, 6, 7, 8, 9, 11))
-DEPENDENCES, EPSILONS, USERS, WINDOWS = (0.0, 0.03, 0.1), (0.5, 1.0, 2.0, 4.0), (20_000, 100_000), 10
+DEPENDENCES, EPSILONS, USERS, WINDOWS = (0.0, 0.05, 0.15), (0.5, 1.0, 2.0), 20_000, 10
+DESIGNS = ("attributes", *(f"attributes {share} + pairs" for share in (0.9, 0.75, 0.5, 0.25, 0.1)), "pairs")
+#: Most values of an attribute of a table of yours: those with more are left out.
+MOST_VALUES = 50
 
 
 def shares(people: NDArray[np.int64], sizes: tuple[int, ...], view: tuple[int, ...]) -> NDArray[np.float64]:
@@ -33,8 +50,9 @@ def shares(people: NDArray[np.int64], sizes: tuple[int, ...], view: tuple[int, .
     return found
 
 
-def distance(design: Design, people: NDArray[np.int64], generator: np.random.Generator) -> float:
+def distance(design: Design, people: NDArray[np.int64]) -> float:
     """Return the mean AVD of all pairs that users report by a design, mean over the windows."""
+    generator = np.random.default_rng(0)
     truths = {view: shares(people, design.sizes, view) for view in design.views}
     pairs = {pair: shares(people, design.sizes, pair) for pair in combinations(range(len(design.sizes)), 2)}
     asked = [
@@ -50,34 +68,64 @@ def distance(design: Design, people: NDArray[np.int64], generator: np.random.Gen
     return float(np.mean(found))
 
 
+def regrets(tables: list[NDArray[np.int64]], sizes: tuple[int, ...], *, epsilon: float) -> tuple[str, list[float]]:
+    """Return the design that `auto` takes, and the regret of each of `DESIGNS` and of that one.
+
+    tables: of the users, by how much their attributes depend on each other.
+    """
+    chosen = ranked(sizes, epsilon=epsilon, users=len(tables[0]))[0]
+    designs = {each.name: each for each in candidates(sizes, epsilon=epsilon, names=DESIGNS)} | {chosen.name: chosen}
+    worst = dict.fromkeys(designs, 0.0)
+    for people in tables:
+        errors = {name: distance(design, people) for name, design in designs.items()}
+        better = min(errors["attributes"], errors["pairs"])
+        worst = {name: max(worst[name], error / better) for name, error in errors.items()}
+    return chosen.name, [worst[name] for name in (*DESIGNS, chosen.name)]
+
+
+def read(path: Path) -> tuple[NDArray[np.int64], tuple[int, ...]]:
+    """Read a table, and the number of values of each attribute."""
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
+        _, *rows = csv.reader(file)
+    columns = [np.unique(column, return_inverse=True) for column in zip(*rows, strict=True)]
+    kept = [(len(values), numbers) for values, numbers in columns if len(values) <= MOST_VALUES]
+    return np.stack([numbers for _, numbers in kept], axis=1), tuple(size for size, _ in kept)
+
+
+def cases(given: list[Path], users: int) -> Iterator[tuple[str, tuple[int, ...], list[NDArray[np.int64]]]]:
+    """Yield the name, the numbers of values, and the tables of each case."""
+    for path in given:
+        people, sizes = read(path)
+        yield path.name, sizes, [people[np.random.default_rng(1).integers(len(people), size=users)]]
+    for sizes in () if given else SIZES:
+        name = ", ".join(map(str, sizes)) if len(set(sizes)) > 1 else f"{len(sizes)} x {sizes[0]}"
+        yield name, sizes, [assumed_records(sizes, users, seed=1, dependence=each) for each in DEPENDENCES]
+
+
 def main() -> None:
     """Print the table."""
-    table = Table("values", "dependence", "epsilon", "users", "attributes", "pairs", "auto", "", "over the better")
-    ratios, generator = [], np.random.default_rng(0)
-    for sizes, dependence in product(SIZES, DEPENDENCES):
-        drawn = assumed_records(sizes, max(USERS), seed=1, dependence=dependence)
-        for epsilon, users in product(EPSILONS, USERS):
-            single, pairs = (candidates(sizes, epsilon=epsilon, names=[name])[0] for name in ("attributes", "pairs"))
-            chosen = ranked(sizes, epsilon=epsilon, users=users)[0]
-            errors = [distance(each, drawn[:users], generator) for each in (single, pairs)]
-            alike = [error for each, error in zip((single, pairs), errors, strict=True) if each.name == chosen.name]
-            errors += alike or [distance(chosen, drawn[:users], generator)]
-            ratios.append(errors[2] / min(errors[:2]))
-            table.add_row(
-                ", ".join(map(str, sizes)) if len(set(sizes)) > 1 else f"{len(sizes)} x {sizes[0]}",
-                f"{dependence:g}",
-                f"{epsilon:g}",
-                f"{users:,}",
-                *(f"{error:.4f}" for error in errors),
-                chosen.name,
-                f"{ratios[-1]:.2f}",
-            )
-    console = Console(width=150)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, action="append", default=[])
+    parser.add_argument("--users", type=int, action="append", default=[])
+    parser.add_argument("--epsilon", type=float, action="append", default=[])
+    given = parser.parse_args()
+    table = Table(
+        "values", "epsilon", "users", *(each.removesuffix(" + pairs") for each in DESIGNS), "least", "auto", ""
+    )
+    least, taken = [], []
+    for users in given.users or [USERS]:
+        for (name, sizes, tables), epsilon in product(cases(given.data, users), given.epsilon or EPSILONS):
+            chosen, (*found, own) = regrets(tables, sizes, epsilon=epsilon)
+            least.append(min(found))
+            taken.append(own)
+            numbers = (f"{each:.2f}" for each in (*found, least[-1]))
+            table.add_row(name, f"{epsilon:g}", f"{users:,}", *numbers, chosen, f"{own:.2f}")
+    console = Console(width=180)
     console.print(table)
-    for most in (1.1, 1.2, 1.3):
-        console.print(f"above {most}: {sum(ratio > most for ratio in ratios)} of {len(ratios)}")
-    mean = np.exp(np.mean(np.log(ratios)))
-    console.print(f"largest {max(ratios):.2f}, geometric mean {mean:.3f}")
+    for name, ratios in (("the least", least), ("auto", taken)):
+        counts = ", ".join(f"above {most}: {sum(each > most for each in ratios)}" for most in (1.1, 1.2, 1.3))
+        mean = np.exp(np.mean(np.log(ratios)))
+        console.print(f"{name}: largest {max(ratios):.2f}, geometric mean {mean:.3f}, {counts} of {len(ratios)}")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from stream_ldp.mechanisms import DirectResponse, FrequencyOracle, HadamardResponse, SeededEntropy, SubsetResponse
-from stream_ldp.views.variance import marginal_covariance, marginal_variance
+from stream_ldp.views.independence import contrasts
+from stream_ldp.views.variance import contrast_variance, marginal_covariance, marginal_variance
 
 ORACLES: list[FrequencyOracle] = [
     DirectResponse(size=12, epsilon=2.0),
@@ -53,3 +54,11 @@ def test_the_variances_of_uniform_marginals_are_those_of_a_cell(oracle: Frequenc
     for cells in (2, oracle.size):
         found = np.diag(marginal_covariance(oracle, np.full(cells, 1 / cells)))
         assert found == pytest.approx(np.full(cells, marginal_variance(oracle, cells)))
+
+
+@pytest.mark.parametrize("oracle", [*ORACLES, DirectResponse(size=2, epsilon=1.0)])
+def test_contrasts_of_uniform_marginals_have_the_variance_of_their_covariance(oracle: FrequencyOracle) -> None:
+    for cells in (2, oracle.size):
+        basis = contrasts(cells)
+        found = np.diag(basis @ marginal_covariance(oracle, np.full(cells, 1 / cells)) @ basis.T)
+        assert found == pytest.approx(np.full(cells - 1, contrast_variance(oracle, cells)))

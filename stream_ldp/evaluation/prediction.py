@@ -59,7 +59,8 @@ def predictions(
         metric falls as `Metric` says, or is left out.
 
     Returns:
-        None of a collection that the kind cannot assume users for.
+        One for each series and number of users with anything to measure: so few may report that no mean is told. None
+        of a collection that the kind cannot assume users for.
     """
     alone, worth = evaluation.once(collection)
     like: Mapping[str, Sequence[str]] = {}
@@ -87,7 +88,7 @@ def predictions(
                 for falls in [evaluation.predicts[name].falls]
                 if (times == 1.0 or falls is not None) and name not in hidden
             }
-            found += [Prediction(each, number, scaled) for each in like.get(series, (series,))]
+            found += [Prediction(each, number, scaled) for each in like.get(series, (series,)) if scaled]
     return found
 
 

@@ -31,8 +31,8 @@ def _measure(trial: Trial[PairsCollection]) -> Iterator[Measured]:
     """Measure the shares of users who hold the keys, and the means of keys that have one, as shares of their range.
 
     mae is the mean absolute error, mse the mean squared error, mse_expected what the standard errors give for it, and
-    coverage the share of the numbers within 1.96 of these; reported is the share of the keys that have a mean; where
-    none has, nothing is missed.
+    coverage the share of the numbers within 1.96 of these; reported is the share of the keys that have a mean, and
+    where none has, there is nothing else to measure.
     """
     collection = trial.collection
     begun = trial.clock()
@@ -59,20 +59,21 @@ def _measure(trial: Trial[PairsCollection]) -> Iterator[Measured]:
     estimated = ~np.isnan(found.mean) & (frequencies > 0)
     means = np.array([column.mean() if len(column) else 0.0 for column in held])
     off = (found.mean - (means - bounds[:, 0]) / (bounds[:, 1] - bounds[:, 0]))[estimated]
-    metrics = {
-        "reported": float(estimated.mean()),
-        "mae": float(np.abs(off).sum()) / max(int(estimated.sum()), 1),
-        "mse": float((off**2).sum()) / max(int(estimated.sum()), 1),
-        "mse_expected": float((found.mean_error[estimated] ** 2).sum()) / max(int(estimated.sum()), 1),
-        "coverage": float((np.abs(off) <= z * found.mean_error[estimated]).mean()) if estimated.any() else 1.0,
-    }
+    metrics = {"reported": float(estimated.mean())}
+    if estimated.any():
+        metrics |= {
+            "mae": float(np.abs(off).mean()),
+            "mse": float((off**2).mean()),
+            "mse_expected": float((found.mean_error[estimated] ** 2).mean()),
+            "coverage": float((np.abs(off) <= z * found.mean_error[estimated]).mean()),
+        }
     yield Measured("mean", metrics, seconds)
 
 
 def _assumed(collection: PairsCollection) -> Assumed:
-    """Draw users whose keys fill some of the slots, some keys oftener, with numbers spread as a bell."""
+    """Draw users whose keys fill some of the slots, by Zipf's law up to a most, with numbers spread as a bell."""
     generator, keys = np.random.default_rng(1), collection.attributes
-    oftener = 1.0 / np.sqrt(1.0 + np.arange(len(keys)))
+    oftener = 1.0 / (1.0 + np.arange(len(keys)))
     shares = np.minimum(_FILLED * collection.padding * oftener / oftener.sum(), _MOST_HELD)
     population = np.empty(_ASSUMED, dtype=[(str(place), "<f8") for place in range(len(keys))])
     for place, (key, share) in enumerate(zip(keys, shares.tolist(), strict=True)):
@@ -90,5 +91,6 @@ EVALUATION = Evaluation(
         "mse": Metric("the mean squared error of these", falls=1.0),
     },
     assumed=_assumed,
-    assumes="they hold three fifths as many keys as `padding` on average, and numbers are spread as a bell",
+    assumes="they hold three fifths as many keys as `padding` on average, the shares of keys fall as one over their "
+    "rank, as Zipf's law has it, and numbers are spread as a bell",
 )

@@ -30,3 +30,9 @@ def test_the_keys_of_assumed_users_fill_three_slots_of_five() -> None:
     for key, column in zip(collection.attributes, numbers.T, strict=True):
         least, largest = key.bounds
         assert least <= np.nanmin(column) <= np.nanmax(column) <= largest
+
+
+def test_means_that_no_key_has_are_not_measured() -> None:
+    """Seeded: at epsilon 0.3, none of 30 users' keys has more than the noise."""
+    found = evaluated(collection_of("epsilon: 0.3, padding: 2"), users(30), repeats=2)
+    assert numbers(found["mean"]) == {"reported": 0.0, "reported_sd": 0.0}

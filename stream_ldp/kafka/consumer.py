@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
+from stream_ldp.kafka.columns import Columns
 from stream_ldp.kafka.decompression import MAX_EXPANDED_BYTES, turn_of
 from stream_ldp.kafka.fetching import CannotParse, mend_aiokafka
-from stream_ldp.kafka.unreadable import read_past
+from stream_ldp.kafka.unreadable import faults_of, read_past
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from aiokafka import ConsumerRecord
 
@@ -48,13 +49,13 @@ class SturdyConsumer(AIOKafkaConsumer):  # type: ignore[misc]
 
     async def getmany(
         self, *partitions: TopicPartition, timeout_ms: int = 0, max_records: int | None = None
-    ) -> dict[TopicPartition, list[Any]]:
+    ) -> dict[TopicPartition, Any]:
         """Return the next records of each partition, as aiokafka does; one may be an `UnreadableRecord`."""
         with turn_of(self._most_expanded):
             found = await self._past(max_records)
             if not found:
                 try:
-                    fetched: dict[TopicPartition, list[Any]] = await super().getmany(
+                    fetched: dict[TopicPartition, Any] = await super().getmany(
                         *partitions, timeout_ms=timeout_ms, max_records=max_records
                     )
                 except CannotParse as error:
@@ -62,7 +63,7 @@ class SturdyConsumer(AIOKafkaConsumer):  # type: ignore[misc]
                     found = await self._past(max_records)
                 else:
                     return fetched
-            return {_place(found[0]): found} if found else {}
+            return {_place(found[0]): self._given(found)} if found else {}
 
     async def getone(self, *partitions: TopicPartition) -> Any:
         """Wait for the next record, and return it, as aiokafka does; it may be an `UnreadableRecord`."""
@@ -79,6 +80,10 @@ class SturdyConsumer(AIOKafkaConsumer):  # type: ignore[misc]
         """Go on at an offset."""
         self._give_up_reading()  # Of another partition, it begins again.
         super().seek(partition, offset)
+
+    def _given(self, records: Sequence[ConsumerRecord]) -> Any:
+        """Return records that are read past a failure as all others are given."""
+        return records
 
     async def _past(self, most: int | None) -> list[ConsumerRecord]:
         """Return the next records that are read past a failure, at most so many, and go on behind them."""
@@ -101,17 +106,16 @@ class SturdyConsumer(AIOKafkaConsumer):  # type: ignore[misc]
         self._reading, self._read_past = None, iter(())
 
 
-class QuickConsumer(SturdyConsumer):
-    """A sturdy consumer that may give records as aiokafka's parser made them.
+class ColumnConsumer(SturdyConsumer):
+    """A sturdy consumer that gives the records of each partition as `Columns`.
 
-    They have an offset, timestamp, key, value and headers. The `ConsumerRecord`, to which aiokafka copies each of
-    them, has their topic and partition too, and takes half of the time of a fetch.
+    The `ConsumerRecord`, to which aiokafka copies each record, takes half of the time of a fetch.
     """
 
     async def start(self) -> None:
         """Connect."""
         await super().start()
-        self._fetcher.as_parsed = True
+        self._fetcher.in_columns = True
 
     def gather(self, *, seconds: float, period: float) -> None:
         """Let what comes gather at the brokers for so long, and then again and again, unless a partition is behind.
@@ -128,6 +132,9 @@ class QuickConsumer(SturdyConsumer):
     def look_every(self, milliseconds: int) -> None:
         """Look as often at what partitions its topics have, from the next look on."""
         self._client._metadata_max_age_ms = milliseconds
+
+    def _given(self, records: Sequence[ConsumerRecord]) -> Any:
+        return Columns.of(records, faults=faults_of(records))
 
 
 def _place(record: ConsumerRecord) -> TopicPartition:

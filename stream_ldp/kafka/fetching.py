@@ -2,6 +2,7 @@
 
 aiokafka has no setting for any of this, and makes these objects by their names in its own modules:
 
+* A consumer may take records as columns; see `columns`.
 * A turn ends where its batches have expanded far enough (see `decompression`), and the next one goes on there.
   aiokafka expands as many batches as there are records wanted.
 * What cannot be parsed is an error of its own partition. aiokafka drops what it has parsed before, of other
@@ -20,8 +21,9 @@ import asyncio
 import contextlib
 import logging
 import math
+import sys
 import time
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from aiokafka.client import ConnectionGroup
@@ -30,12 +32,14 @@ from aiokafka.consumer import fetcher as fetcher_module
 from aiokafka.consumer.fetcher import Fetcher, FetchError, FetchResult, PartitionRecords
 from aiokafka.errors import CorruptRecordException, RecordTooLargeError
 from aiokafka.protocol.offset import OffsetRequest
+from aiokafka.record.memory_records import MemoryRecords
 
 from stream_ldp.errors import StreamLDPError
+from stream_ldp.kafka.columns import BatchesInColumns, Columns
 from stream_ldp.kafka.decompression import limit_aiokafka, turn_under_way
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from aiokafka import TopicPartition
 
@@ -65,18 +69,35 @@ class CannotParse(StreamLDPError, ValueError):
         self.partition = partition
 
 
+class _Fetched:
+    """What has been fetched of a partition: its batches, as aiokafka parses them, and their bytes."""
+
+    __slots__ = ("batches", "data", "has_next", "size_in_bytes")
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.batches = MemoryRecords(data)
+        self.has_next = self.batches.has_next
+        self.size_in_bytes = self.batches.size_in_bytes
+
+
 class _Batches:
     """The batches of a fetch, which seem to end when the turn is spent.
 
     turn: the turn in which they are parsed.
     """
 
-    __slots__ = ("all", "next_batch", "turn")
+    __slots__ = ("_data", "all", "next_batch", "turn")
 
-    def __init__(self, batches: Any) -> None:
-        self.all = batches
-        self.next_batch = batches.next_batch
+    def __init__(self, fetched: _Fetched) -> None:
+        self.all = fetched.batches
+        self.next_batch = self.all.next_batch
         self.turn = turn_under_way()
+        self._data = fetched.data
+
+    def come_in_columns(self, next_offset: Callable[[], int]) -> None:
+        """Let the records of large batches come as columns, from the first batch on; see `BatchesInColumns`."""
+        self.next_batch = BatchesInColumns(self.all.next_batch, self._data, next_offset=next_offset).next_batch
 
     def has_next(self) -> bool:
         # Without a call more than it needs: where each batch has one record, it is a tenth of the time of a fetch.
@@ -89,7 +110,7 @@ class _Records(PartitionRecords):  # type: ignore[misc]
 
     nbytes: their size as fetched.
     ended: whether all have been taken.
-    failed: whether the next batch cannot be parsed. What the parser raised is not kept: it holds what was expanded.
+    in_columns: whether they are given as `Columns`.
     """
 
     _records_iterator: Iterator[Any]
@@ -98,25 +119,68 @@ class _Records(PartitionRecords):  # type: ignore[misc]
         super().__init__(tp, _Batches(records), *options)
         self.nbytes: int = records.size_in_bytes()
         self.ended = False
-        self.failed = False
+        self.in_columns = False
+        # Columns of which a part has been taken, the rest.
+        self._rest: Columns | None = None
+        self._parser_failed = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether what comes next cannot be parsed. The error is not kept: it holds what was expanded."""
+        return self._parser_failed and self._rest is None
+
+    def come_in_columns(self) -> None:
+        """Give records as `Columns` from now on, when none has been taken yet."""
+        if not self.in_columns:
+            self.in_columns = True
+            self._records.come_in_columns(lambda: self.next_fetch_offset)
+            self._consumer_record = _as_it_is
 
     def _unpack_records(self) -> Iterator[Any]:
         try:
             yield from super()._unpack_records()
         except Exception:  # noqa: BLE001  every codec has exceptions of its own
-            self.failed = True
+            self._parser_failed = True
 
-    def take(self, most: int | None) -> list[Any]:
+    def take(self, most: int | None) -> list[Any] | Columns:
         """Return the next records, as many as the turn has room for."""
         self._records.turn = turn_under_way()
-        found = list(islice(self._records_iterator, most))
-        if not self.failed and (most is None or len(found) < most):
+        found: list[Any] | Columns
+        if self.in_columns:
+            parts = self._columns(most)
+            found = Columns.joined(parts) if parts else []
+        else:
+            found = list(islice(self._records_iterator, most))
+        if not self._parser_failed and (most is None or len(found) < most):
             self.ended = not self._records.all.has_next()
             self._records_iterator = self._unpack_records()  # It was the turn that ended this one.
         return found
 
+    def _columns(self, most: int | None) -> Sequence[Columns]:
+        """Take the next records as columns, if there are any."""
+        room = sys.maxsize if most is None else most
+        parts: list[Columns] = []
+        records: list[Any] = []
+        coming = chain([] if self._rest is None else [self._rest], self._records_iterator)
+        self._rest = None
+        for part in coming:
+            if isinstance(part, Columns):
+                if records:
+                    parts.append(Columns.of(records))
+                    records = []
+                some, self._rest = part[:room], part[room:] or None
+                self.next_fetch_offset = some.offset + 1
+                parts.append(some)
+                room -= len(some)
+            else:
+                records.append(part)
+                room -= 1
+            if not room:
+                break
+        return [*parts, *([Columns.of(records)] if records else [])]
 
-def _as_parsed(_: Any, record: Any) -> Any:
+
+def _as_it_is(_: Any, record: Any) -> Any:
     return record
 
 
@@ -130,17 +194,17 @@ class _Result(FetchResult):  # type: ignore[misc]
         """Whether what comes next cannot be parsed."""
         return self._partition_records is not None and self._partition_records.failed
 
-    def keep_as_parsed(self) -> None:
-        """Give its records as the parser has made them."""
-        if self._partition_records is not None:
-            self._partition_records._consumer_record = _as_parsed
-
     @property
     def nbytes(self) -> int:
         """The bytes of the fetch that are left, as fetched; 0 once all has been taken."""
         return 0 if self._partition_records is None else self._partition_records.nbytes
 
-    def getall(self, max_records: int | None = None) -> list[Any]:
+    def come_in_columns(self) -> None:
+        """Give the records as `Columns`."""
+        if self._partition_records is not None:
+            self._partition_records.come_in_columns()
+
+    def getall(self, max_records: int | None = None) -> list[Any] | Columns:
         records = self._partition_records
         if records is None or not self.check_assignment(self._topic_partition):
             return []
@@ -151,7 +215,7 @@ class _Result(FetchResult):  # type: ignore[misc]
         return found
 
     def getone(self) -> Any:
-        found = self.getall(max_records=1)
+        found: Any = self.getall(max_records=1)
         if not found and self.failed:
             self._partition_records = None
             raise CannotParse(self._topic_partition)
@@ -181,12 +245,12 @@ class _OffsetsAside:
 class _Fetcher(Fetcher):  # type: ignore[misc]
     """A fetcher that outlasts whatever brokers and networks send, and gathers records on request.
 
-    as_parsed: whether records are those of the parser, without a copy that also has their topic and partition.
+    in_columns: whether records come as `Columns`.
     wanted_at, period: where no partition is behind, brokers are asked at this time, and every so many seconds after
         it, by the monotonic clock; at once by default.
     """
 
-    as_parsed = False
+    in_columns = False
     wanted_at = -math.inf
     period = 0.0
     _client: Any
@@ -215,9 +279,9 @@ class _Fetcher(Fetcher):  # type: ignore[misc]
         """
         until = time.monotonic() + timeout
         while True:
-            if self.as_parsed:
+            if self.in_columns:
                 for _, result in self._results:
-                    result.keep_as_parsed()
+                    result.come_in_columns()
             drained: dict[TopicPartition, list[Any]] = await super().fetched_records(partitions, 0, max_records)
             for partition in drained.keys() & self._records.keys():
                 # Those that were left out come first next time, however much this partition has.
@@ -299,6 +363,7 @@ class _Fetcher(Fetcher):  # type: ignore[misc]
 def mend_aiokafka() -> None:
     """Let all consumers of this process parse as this module says, and expand batches by `DECODERS`."""
     limit_aiokafka()
+    fetcher_module.MemoryRecords = _Fetched
     fetcher_module.PartitionRecords = _Records
     fetcher_module.FetchResult = _Result
     consumer_module.Fetcher = _Fetcher

@@ -11,6 +11,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from aiokafka.record.util import calc_crc32c
 
@@ -18,18 +19,18 @@ from stream_ldp.kafka.decompression import DECODERS, ExpandsTooFar, turn_under_w
 
 #: Base offset, length of what follows, leader epoch, version, CRC-32C, attributes, offset of the last record relative
 #: to the base, first and largest timestamp, producer's id, epoch and sequence, number of records.
-_HEADER = struct.Struct(">qiibIhiqqqhii")
+HEADER = struct.Struct(">qiibIhiqqqhii")
 #: Bytes of the base offset and the length.
-_OVERHEAD = 12
+OVERHEAD = 12
 #: First byte that the CRC covers: the attributes.
 _CHECKED_FROM = 21
-_VERSION = 2
+VERSION = 2
 
 #: Most bytes of an integer of 64 bits. Without a limit, a megabyte of them would take minutes to be added up.
 _VARINT_BYTES = 10
 
-_CODEC_BITS, _APPEND_TIME_BIT, _TRANSACTION_BIT, _CONTROL_BIT = 0x07, 0x08, 0x10, 0x20
-_CODECS: dict[int, Callable[[bytes], bytes]] = {
+CODEC_BITS, APPEND_TIME_BIT, _TRANSACTION_BIT, _CONTROL_BIT = 0x07, 0x08, 0x10, 0x20
+CODECS: dict[int, Callable[[Any], Any]] = {
     0: lambda data: data,
     1: DECODERS["gzip"],
     2: DECODERS["snappy"],
@@ -59,10 +60,10 @@ class StoredRecord:
 def split(data: bytes) -> list[bytes]:
     """Split a fetch into its batches, without a last one that is cut off."""
     batches, place = [], 0
-    while len(data) >= place + _OVERHEAD:
+    while len(data) >= place + OVERHEAD:
         (length,) = struct.unpack_from(">i", data, place + 8)
-        end = place + _OVERHEAD + length
-        if length < _HEADER.size - _OVERHEAD or end > len(data):
+        end = place + OVERHEAD + length
+        if length < HEADER.size - OVERHEAD or end > len(data):
             break
         batches.append(data[place:end])
         place = end
@@ -94,7 +95,7 @@ class _Transactions:
 
     def abort(self, batch: bytes) -> bool:
         """Decide whether a batch, which is the next one, is part of an aborted transaction or the mark at its end."""
-        base, _, _, _, _, attributes, _, _, _, producer, *_ = _HEADER.unpack_from(batch)
+        base, _, _, _, _, attributes, _, _, _, producer, *_ = HEADER.unpack_from(batch)
         while self._to_come and self._to_come[0][1] <= base:
             self._open.add(self._to_come.pop(0)[0])
         if not attributes & _TRANSACTION_BIT or producer not in self._open:
@@ -105,27 +106,25 @@ class _Transactions:
 
 
 def _records(batch: bytes, end: int) -> Iterator[StoredRecord]:
-    base, _, _, version, crc, attributes, last_delta, first_ms, largest_ms, _, _, _, count = _HEADER.unpack_from(
-        batch
-    )
+    base, _, _, version, crc, attributes, last_delta, first_ms, largest_ms, _, _, _, count = HEADER.unpack_from(batch)
     last = min(base + max(last_delta, 0), end - 1)
 
     def lost(why: str) -> StoredRecord:
         return StoredRecord(offset=last, timestamp_ms=largest_ms, fault=f"offsets {base} to {last}: {why}")
 
-    if version != _VERSION:
-        yield lost(f"the batch has version {version} of the record format, readable is {_VERSION}")
+    if version != VERSION:
+        yield lost(f"the batch has version {version} of the record format, readable is {VERSION}")
         return
     if calc_crc32c(batch[_CHECKED_FROM:]) != crc:
         yield lost("the batch is damaged, its checksum does not match")
         return
     if attributes & _CONTROL_BIT:
         return
-    if (decompress := _CODECS.get(attributes & _CODEC_BITS)) is None:
-        yield lost(f"the batch is compressed with codec {attributes & _CODEC_BITS}, which Kafka does not have")
+    if (decompress := CODECS.get(attributes & CODEC_BITS)) is None:
+        yield lost(f"the batch is compressed with codec {attributes & CODEC_BITS}, which Kafka does not have")
         return
     try:
-        content = _Bytes(decompress(batch[_HEADER.size :]))
+        content = Cursor(decompress(batch[HEADER.size :]))
     except ExpandsTooFar as error:
         yield lost(f"the batch is compressed, and {error}")
         return
@@ -134,8 +133,8 @@ def _records(batch: bytes, end: int) -> Iterator[StoredRecord]:
         return
     for index in range(count):
         try:
-            data = _Bytes(content.take(content.varint()))
-            record = _record(data, base, first_ms, largest_ms if attributes & _APPEND_TIME_BIT else None)
+            data = Cursor(content.take(content.varint()))
+            record = _record(data, base, first_ms, largest_ms if attributes & APPEND_TIME_BIT else None)
         except EOFError:
             record = None
         if record is None or not base <= record.offset <= last:
@@ -144,7 +143,7 @@ def _records(batch: bytes, end: int) -> Iterator[StoredRecord]:
         yield record
 
 
-def _record(record: _Bytes, base: int, first_ms: int, appended_ms: int | None) -> StoredRecord:
+def _record(record: Cursor, base: int, first_ms: int, appended_ms: int | None) -> StoredRecord:
     """Read one record, be it with a fault of its own; raises EOFError if not even its offset can be read."""
     record.take(1)  # attributes: there are none
     timestamp_ms = first_ms + record.varint()
@@ -154,9 +153,7 @@ def _record(record: _Bytes, base: int, first_ms: int, appended_ms: int | None) -
     fault = None
     try:
         key, value = record.nullable(), record.nullable()
-        for _ in range(record.varint()):
-            name = record.take(record.varint())
-            headers.append((name.decode(), record.nullable()))
+        headers.extend(record.headers())
     except UnicodeDecodeError:
         fault = "the name of a header is not UTF-8"
     except EOFError:
@@ -171,19 +168,22 @@ def _record(record: _Bytes, base: int, first_ms: int, appended_ms: int | None) -
     )
 
 
-class _Bytes:
-    """Bytes that are read from the front."""
+class Cursor:
+    """A cursor reads bytes from the front.
+
+    place: number of bytes that have been read.
+    """
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._place = 0
+        self.place = 0
 
     def take(self, length: int) -> bytes:
         """Take so many bytes; raises EOFError where there are fewer, or for a negative number."""
-        place = self._place
+        place = self.place
         if not 0 <= length <= len(self._data) - place:
             raise EOFError
-        self._place += length
+        self.place += length
         return self._data[place : place + length]
 
     def varint(self) -> int:
@@ -195,6 +195,12 @@ class _Bytes:
             if byte < 0x80:
                 return (number >> 1) ^ -(number & 1)
         raise EOFError
+
+    def headers(self) -> Iterator[tuple[str, bytes | None]]:
+        """Take headers, which their number precedes; raises UnicodeDecodeError for a name that is not UTF-8."""
+        for _ in range(self.varint()):
+            name = self.take(self.varint())
+            yield name.decode(), self.nullable()
 
     def nullable(self) -> bytes | None:
         """Take bytes that their length precedes; a length of -1 means none."""

@@ -307,8 +307,8 @@ class SourcePartition:
 
     def count(
         self,
-        offsets: Sequence[int],
-        appended_ms: Sequence[int],
+        offsets: Sequence[int] | NDArray[np.int64],
+        appended_ms: Sequence[int] | NDArray[np.int64],
         records: Sequence[bytes],
         *,
         unreadable: Mapping[int, Rejected] = MappingProxyType({}),

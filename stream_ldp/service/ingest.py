@@ -17,7 +17,7 @@ import asyncio
 import logging
 import math
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aiokafka.errors import KafkaError
 from mode import Service
@@ -27,7 +27,6 @@ from stream_ldp.kafka.patience import WAITED, passes, patiently
 from stream_ldp.kafka.producer import Record
 from stream_ldp.kafka.round_log import RoundLog
 from stream_ldp.kafka.tracing import links_of, span
-from stream_ldp.kafka.unreadable import faults_of
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.rejection import Reason, Rejected
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from aiokafka.admin import AIOKafkaAdminClient
 
     from stream_ldp.collection import Collection
+    from stream_ldp.kafka.columns import Columns
     from stream_ldp.kafka.producer import Producer
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.retirement import Retirement
@@ -291,7 +291,7 @@ class Ingest(Service):
         left_ms = max(1, round(1_000 * (self._decided_at + self._until_look - self._clock())))
         return left_ms if self._until_look > self._look_seconds else min(left_ms, POLL_MS)
 
-    async def _process(self, fetched: Mapping[TopicPartition, Sequence[Any]], passed_ms: float) -> None:
+    async def _process(self, fetched: Mapping[TopicPartition, Columns], passed_ms: float) -> None:
         """Do all of a turn that waits for brokers, which ends by itself when an outage lasts too long."""
         partitions = self._ownership.partitions
         known = partitions.copy()
@@ -301,7 +301,7 @@ class Ingest(Service):
                 # Records that were fetched before a partition was taken over may be of an earlier generation.
                 if partitions.get(partition) is known.get(partition):
                     about = {"collection": self.collection.name, "partition": partition.partition}
-                    with span("count", links=links_of(records), batches=len(records), **about):
+                    with span("count", links=links_of(records.headed), batches=len(records), **about):
                         await self._count(partition, records)
         except (KafkaError, NoCoordinator) as error:
             self._tolerate(error)
@@ -386,26 +386,20 @@ class Ingest(Service):
             rest_ms = min(rest_ms, idle_ms / 2)
         return rest_ms
 
-    async def _count(self, partition: TopicPartition, records: Sequence[Any]) -> None:
+    async def _count(self, partition: TopicPartition, records: Columns) -> None:
         """Count the fetched records if they are the next of their partition."""
-        offsets = [record.offset for record in records]
-        if not await self._ownership.continues(partition, offsets):
+        if not await self._ownership.continues(partition, records.offsets):
             return
         owned = self._ownership.partitions[partition]
         state = owned.state
         self._counted += len(records)
-        values = [record.value or b"" for record in records]
-        unreadable = {index: Rejected(Reason.UNREADABLE_RECORD, fault) for index, fault in faults_of(records).items()}
+        values = records.contents
+        unreadable = {index: Rejected(Reason.UNREADABLE_RECORD, fault) for index, fault in records.faults.items()}
         if self._rounds is not None:
             unknown = [each for each in wire.fingerprints(values) if not state.reads(each)]
             for layout in await self._rounds.layouts(unknown) if unknown else ():
                 state.learn(layout)
-        counted = state.count(
-            offsets,
-            [record.timestamp for record in records],
-            values,
-            unreadable=unreadable,
-        )
+        counted = state.count(records.offsets, records.timestamps_ms, values, unreadable=unreadable)
         name = self.collection.name
         self._metrics.reports_counted.labels(name).inc(counted.reports)
         self._metrics.reports_duplicate.labels(name).inc(counted.duplicates)
@@ -414,8 +408,8 @@ class Ingest(Service):
         for refused, why in refused_of(
             partition.topic,
             partition.partition,
-            offsets,
-            [record.value for record in records] if counted.rejected else (),
+            records.offsets.tolist() if counted.rejected else (),
+            records.values,
             counted.rejected,
         ):
             letter = dead_letter(refused, why, collection=self.collection, topic=self._dead_letters_topic)

@@ -10,14 +10,13 @@ import asyncio
 import contextlib
 import logging
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from aiokafka import TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError, UnknownTopicOrPartitionError
 from aiokafka.structs import OffsetAndMetadata
 
 from stream_ldp.errors import StreamLDPError
-from stream_ldp.kafka.unreadable import fault_of
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
 from stream_ldp.pipeline.source_partition import SourcePartition
@@ -26,8 +25,12 @@ from stream_ldp.service.windows_log import restored_panes
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from stream_ldp.collection import Collection
     from stream_ldp.kafka.cluster import Cluster
+    from stream_ldp.kafka.columns import Columns
     from stream_ldp.kafka.producer import Record
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.layout import Layout
@@ -168,12 +171,8 @@ class Ownership:
         )
         self._metrics.rebalances.labels(self._collection.name).inc()
 
-    async def fetch(self, *, timeout_ms: int, max_records: int) -> dict[TopicPartition, list[Any]]:
-        """Return the next records as soon as there are any, or none after so many milliseconds.
-
-        Each has an offset, a timestamp and a value; one that cannot be read is an `UnreadableRecord`.
-        """
-        fetched: dict[TopicPartition, list[Any]]
+    async def fetch(self, *, timeout_ms: int, max_records: int) -> dict[TopicPartition, Columns]:
+        """Return the next records as soon as there are any, or none after so many milliseconds."""
         try:
             # While the group has no coordinator, aiokafka waits for an assignment without end.
             async with asyncio.timeout(timeout_ms / 1_000 + ASSIGNMENT_SECONDS):
@@ -181,7 +180,7 @@ class Ownership:
         except TimeoutError:
             return {}
         for partition, records in fetched.items():
-            if fault_of(records[0]) is not None and partition in self.partitions:
+            if 0 in records.faults and partition in self.partitions:
                 # It stands for all of its batch, with the offset of the last record.
                 self.partitions[partition].sought = True
         return fetched
@@ -335,7 +334,7 @@ class Ownership:
             {each: max(end[each], end_again[each]) for each in end},
         )
 
-    async def continues(self, partition: TopicPartition, offsets: Sequence[int]) -> bool:
+    async def continues(self, partition: TopicPartition, offsets: Sequence[int] | NDArray[np.int64]) -> bool:
         """Decide whether records with these offsets are the next of a partition that this worker owns.
 
         If they are of an earlier fetch, or some are missing, the partition is read again from its position. A log may

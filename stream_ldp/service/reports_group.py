@@ -22,7 +22,7 @@ from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssigno
 from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment
 from aiokafka.errors import IllegalStateError, KafkaError
 
-from stream_ldp.kafka.consumer import QuickConsumer
+from stream_ldp.kafka.consumer import ColumnConsumer
 from stream_ldp.kafka.decompression import MAX_EXPANDED_REPORTS_BYTES
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from aiokafka import TopicPartition
 
+    from stream_ldp.kafka.columns import Columns
     from stream_ldp.kafka.settings import Settings
 
 #: Default of Kafka for the longest time between two fetches of a live consumer, in milliseconds.
@@ -100,7 +101,7 @@ class _Inbox:
     """
 
     def __init__(self) -> None:
-        self.fetches: dict[TopicPartition, deque[list[Any]]] = {}
+        self.fetches: dict[TopicPartition, deque[Columns]] = {}
         self.error: KafkaError | None = None
         self.woken = False
         self.waiting: asyncio.Future[None] | None = None
@@ -115,7 +116,7 @@ class _Inbox:
         if self.waiting is not None and not self.waiting.done():
             self.waiting.set_result(None)
 
-    def take(self) -> dict[TopicPartition, list[Any]]:
+    def take(self) -> dict[TopicPartition, Columns]:
         """Take what one fetch has brought of each partition; raises the error if there is one."""
         error, self.error, self.woken = self.error, None, False
         if error is not None:
@@ -189,7 +190,7 @@ class ReportsGroup(ConsumerRebalanceListener):  # type: ignore[misc]
                 self._consumer.look_every(max(METADATA_MS, TOPIC_METADATA_MS * len(topics)))
 
     async def _start(self, topics: set[str]) -> None:
-        consumer = QuickConsumer(
+        consumer = ColumnConsumer(
             **self._settings.client_options(),
             group_id=self._settings.group_names.ingest,
             partition_assignment_strategy=(Assignor,),
@@ -247,7 +248,7 @@ class ReportsGroup(ConsumerRebalanceListener):  # type: ignore[misc]
                 self._assigned_of.setdefault(each.topic, set()).add(each)
         return self._assigned_of.get(topic, set())
 
-    async def fetch(self, topic: str, *, timeout_ms: int, max_records: int) -> dict[TopicPartition, list[Any]]:
+    async def fetch(self, topic: str, *, timeout_ms: int, max_records: int) -> dict[TopicPartition, Columns]:
         """Return the next records of a topic as soon as there are any, or none after so many milliseconds.
 
         Raises:

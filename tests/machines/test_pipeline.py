@@ -363,11 +363,9 @@ class AdvancesBeforeTheCommit(SourcePartition):
 
 
 class DecidesAgainByItsOwnLimits(SourcePartition):
-    def count(
-        self, offsets: Sequence[int], appended_ms: Sequence[int], records: Sequence[bytes], **unreadable: Any
-    ) -> Counted:
+    def count(self, *columns: Any, **unreadable: Any) -> Counted:
         self._checkpoint = replace(self._checkpoint, limits=(self._limits,))
-        return super().count(offsets, appended_ms, records, **unreadable)
+        return super().count(*columns, **unreadable)
 
 
 class LimitsWhatMayHaveBeenDecided(SourcePartition):
@@ -381,12 +379,10 @@ class LimitsWhatMayHaveBeenDecided(SourcePartition):
 
 
 class CountsCopies(SourcePartition):
-    def count(
-        self, offsets: Sequence[int], appended_ms: Sequence[int], records: Sequence[bytes], **unreadable: Any
-    ) -> Counted:
+    def count(self, *columns: Any, **unreadable: Any) -> Counted:
         for pane in self._panes.values():
             pane._seen = SeenBatches()
-        return super().count(offsets, appended_ms, records, **unreadable)
+        return super().count(*columns, **unreadable)
 
 
 class ForgetsTheBatches(Restoring):

@@ -127,6 +127,19 @@ def test_decoding_many_batches_at_once_gives_what_decoding_each_gives(some: list
     ]
 
 
+def test_records_of_one_length_are_decoded_together_as_one_by_one() -> None:
+    good = [wire.encode(batch_of([number, 3], batch_id=bytes([number]) * 16)) for number in range(5)]
+    spoiled = [good[0][:-1] + b"\xff", *good[1:], b"junk" * (len(good[0]) // 4)]
+    records = wire.EqualRecords(np.frombuffer(b"".join(spoiled), np.uint8).reshape(len(spoiled), -1))
+    assert list(records) == spoiled
+    together, apart = decode(*spoiled), wire.decode(records, formats={FINGERPRINT: AnyRow(bits=BITS)})
+    assert together.batch_ids == apart.batch_ids == [bytes([number]) * 16 for number in range(1, 5)]
+    assert [(at, str(why)) for at, why in together.rejected] == [(at, str(why)) for at, why in apart.rejected]
+    assert np.array_equal(together.rows[0], apart.rows[0])
+    short = wire.EqualRecords(np.zeros((2, 3), dtype=np.uint8))
+    assert [why.reason for _, why in wire.decode(short, formats={}).rejected] == [Reason.TOO_SHORT] * 2
+
+
 def test_a_batch_with_any_one_bit_flipped_is_refused() -> None:
     record = wire.encode(batch_of([0, 1, 2**BITS - 1], batch_id=bytes(range(16)), time_ms=1_760_000_000_000))
     flipped = []

@@ -12,7 +12,9 @@ from aiokafka import TopicPartition
 from aiokafka.structs import OffsetAndMetadata
 
 from stream_ldp.kafka.cluster import Cluster
+from stream_ldp.kafka.columns import Columns
 from stream_ldp.kafka.settings import Settings
+from stream_ldp.kafka.unreadable import faults_of
 from stream_ldp.pipeline import partials
 from stream_ldp.pipeline.quarantine import LogEntry
 from stream_ldp.pipeline.source_checkpoint import Checkpoint
@@ -122,7 +124,7 @@ class MemoryKafka:
             return None
 
         monkeypatch.setattr(reports_group, "LEAD_MS", 1e9)  # a turn fetches once
-        monkeypatch.setattr(reports_group, "QuickConsumer", lambda *_, **__: self)
+        monkeypatch.setattr(reports_group, "ColumnConsumer", lambda *_, **__: self)
         monkeypatch.setattr(joining, "last_merge", no_merge)
         monkeypatch.setattr(joining, "partials_log", self._partials_log)
         monkeypatch.setattr(windows_log, "partials_log", self._partials_log)
@@ -212,7 +214,7 @@ class MemoryKafka:
     def gather(self, *, seconds: float, period: float) -> None:
         self.periods.append((self.now_ms(), period))
 
-    async def getmany(self, *_: TopicPartition, timeout_ms: int, max_records: int) -> dict[TopicPartition, list[Any]]:
+    async def getmany(self, *_: TopicPartition, timeout_ms: int, max_records: int) -> dict[TopicPartition, Columns]:
         nothing = not any(len(self.log[each]) > self.place[each] for each in self.assigned)
         self.seconds += timeout_ms / 1_000 if self.waiting and nothing else self.turn_seconds
         self.waits_ms.append(timeout_ms)
@@ -223,7 +225,7 @@ class MemoryKafka:
                 fetched[partition] = records
                 self.read += [record.offset for record in records]
                 self.place[partition] = records[-1].offset + 1
-        return fetched
+        return {partition: Columns.of(records, faults=faults_of(records)) for partition, records in fetched.items()}
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
         self.place[partition] = offset

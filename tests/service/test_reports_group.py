@@ -88,12 +88,12 @@ class Part:
 @pytest.fixture
 def consumer(monkeypatch: pytest.MonkeyPatch) -> Consumer:
     found = Consumer()
-    monkeypatch.setattr(reports_group, "QuickConsumer", lambda **_: found)
+    monkeypatch.setattr(reports_group, "ColumnConsumer", lambda **_: found)
     monkeypatch.setattr(reports_group, "TOGETHER_SECONDS", 0.0)
     return found
 
 
-async def joined(consumer: Consumer, *topics: str) -> tuple[ReportsGroup, list[Part]]:
+async def joined(consumer: Consumer, *topics: str) -> tuple[Any, list[Part]]:
     group, parts = ReportsGroup(Settings()), [Part() for _ in topics]
     for topic, part in zip(topics, parts, strict=True):
         await group.join(topic, part)

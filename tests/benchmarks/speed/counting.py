@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 from numpy.typing import NDArray
 
+from stream_ldp.kafka.columns import Columns, runs_of
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.source_partition import SourcePartition
 from stream_ldp.records.collection import JointCollection
@@ -30,6 +32,7 @@ def comparisons(scale: float) -> Iterator[Comparison]:
         yield _counting(collection_of((size,) * attributes), users)
     for reports in (50, 1):
         yield _decoding(collection_of((2,) * 16), reports)
+        yield _reading(collection_of((2,) * 16), reports)
 
 
 def collection_of(sizes: tuple[int, ...]) -> JointCollection:
@@ -87,6 +90,29 @@ def _decoding(collection: JointCollection, reports: int) -> Comparison:
         unit="us a batch",
         now=Work(run=turn, units=_RECORDS),
         against={"checksums alone": Work(run=lambda: [zlib.crc32(each) for each in records], units=_RECORDS)},
+    )
+
+
+def _reading(collection: JointCollection, reports: int) -> Comparison:
+    rows, count = rows_of(collection, reports), _RECORDS // 2
+    builder = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, 2**20)
+    for number in range(count):
+        builder.append(number, 0, None, _record(collection, rows, number), [])
+    stored = bytes(builder.build())
+
+    def columns() -> object:
+        found = Columns.joined(runs_of(memoryview(stored)) or ())
+        return found.offsets, found.timestamps_ms, found.values
+
+    def records() -> object:
+        found = list(DefaultRecordBatch(stored))
+        return [each.offset for each in found], [each.timestamp for each in found], [each.value for each in found]
+
+    return Comparison(
+        work=f"reading batches of {reports} from a stored batch, {_shape(collection)} values",
+        unit="us a batch",
+        now=Work(run=columns, units=count),
+        against={"aiokafka's records": Work(run=records, units=count)},
     )
 
 

@@ -33,9 +33,13 @@ class Pieces:
     def piece(self, first: int, length: int) -> NDArray[np.intp]:
         """Return bytes `first` to `first + length - 1` of every row as a number, intp, shape (n,)."""
         if (first, length) not in self._cut:
-            number = self.rows[:, first].astype(np.intp)
-            if length == 2 and first + 1 < self.rows.shape[1]:
-                number |= self.rows[:, first + 1].astype(np.intp) << 8
+            rows = self.rows
+            if length == 2 and rows.shape[1] % 2 == 0 and rows.flags.c_contiguous:
+                number = rows.view("<u2")[:, first // 2].astype(np.intp)
+            else:
+                number = rows[:, first].astype(np.intp)
+                if length == 2 and first + 1 < rows.shape[1]:
+                    number |= rows[:, first + 1].astype(np.intp) << 8
             self._cut[first, length] = number
         return self._cut[first, length]
 
@@ -57,8 +61,8 @@ class BitSelection:
 
     def of(self, pieces: Pieces) -> NDArray[np.uint8]:
         """Return the selected bits of each row, packed; uint8, shape (n, ceil(selected bits / 8))."""
-        entries = [_union(pieces, tables) for tables in self._entries]
-        packed = np.concatenate([entry[:, None].view(np.uint8) for entry in entries], axis=1)
+        entries = [_union(pieces, tables)[:, None].view(np.uint8) for tables in self._entries]
+        packed = entries[0] if len(entries) == 1 else np.concatenate(entries, axis=1)
         return np.ascontiguousarray(packed[:, : self.width])
 
 

@@ -72,6 +72,11 @@ class TableTally(_RowTally):
             self._counts += np.bincount(patterns, minlength=len(self._counts))
         self._reports += len(rows)
 
+    def add(self, counts: NDArray[np.int64]) -> None:
+        """Add rows that have been counted: the number of each pattern, int64, shape (2^bits,)."""
+        self._counts += counts
+        self._reports += int(counts.sum())
+
     def take_changed(self, *, closing: bool) -> Mapping[int, RowTable]:
         """See `Tally.take_changed`: the table is the only segment."""
         return {0: self.take_whole()} if self.is_due(closing=closing) else {}

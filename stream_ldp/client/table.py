@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from html import escape
 from itertools import groupby, pairwise
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
 #: The most bins of a distribution that is shown in brief; one of fewer points is shown whole.
 _MOST_BINS = 12
 
-#: Part of a bin before its upper edge that it leaves out with the edge.
-_EXCLUDED = 1e-6
+#: Part of a bin that a number may be off an edge, for the rounding of decimals, to be at it.
+_OFF = 1e-9
 
 #: The most rows that a notebook shows of a table.
 _NOTEBOOK_ROWS = 60
@@ -183,13 +182,9 @@ def _brief(answer: Answer, cells: Sequence[Cell]) -> Iterator[Cell]:
             continue
         numbers = [float(cell.labels["value"]) for cell in found]
         for low, high in pairwise(_round_edges(numbers[0], numbers[-1])):
-            # A distribution may end at the last edge but one.
-            with suppress(ParameterError):
-                named, *_ = answer.between(low, high, of=[str(attribute)])
-                # Users at an edge are in the bin that begins there, or at the end of the range, and in no other.
-                end = high if high >= numbers[-1] else high - _EXCLUDED * (high - low)
-                share, *_ = answer.between(low, end, of=[str(attribute)])
-                yield replace(share, labels=named.labels, names=named.names)
+            # Users at an edge are in the bin that begins there, or at the end of the range, and in no other.
+            share, *_ = answer.between(low, high, of=[str(attribute)], below=high < numbers[-1])
+            yield share
 
 
 def _round_edges(least: float, largest: float) -> list[float]:
@@ -197,7 +192,8 @@ def _round_edges(least: float, largest: float) -> list[float]:
     rough = (largest - least) / (_MOST_BINS - 1)
     power = 10.0 ** math.floor(math.log10(rough))
     step = power * next(each for each in (1, 2, 5, 10) if each * power >= rough)
-    first, last = math.floor(least / step), math.floor(largest / step) + 1
+    # A number that rounding has moved from an edge is at it.
+    first, last = math.floor(least / step + _OFF), math.ceil(largest / step - _OFF)
     return [float(f"{number * step:.12g}") for number in range(first, last + 1)]
 
 

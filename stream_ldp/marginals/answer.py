@@ -348,27 +348,35 @@ class Numbers(MessagePart):
         """Return it as it is: numbers have no labels."""
         return self
 
-    def between(self, attribute: str, low: float, high: float) -> Iterator[Cell]:
+    def between(self, attribute: str, low: float, high: float, *, below: bool = False) -> Iterator[Cell]:
         """Iterate over the share of users from one number to another, and their mean.
+
+        One number is a range where it has a `step`, and then there is no mean.
+
+        below: whether users at the second number are left out; the mean is then left out, too.
 
         Raises:
             ParameterError: the answers show a mean only, or the numbers bound no part of the range.
         """
         if self.distribution is None:
             raise ParameterError(f"the answers about {attribute!r} show its mean only: no range follows from them")
-        least, largest = self.range
-        if not low < high:
-            raise ParameterError(f"a range needs two numbers, the smaller one first; got {low:g},{high:g}")
-        if high <= least or low >= largest:
+        (least, largest), stepped = self.range, bool(self.distribution.exact) and all(self.distribution.exact)
+        if not low <= high or (low == high and not stepped):
+            also = "" if low != high else ": one number alone has users only in a range with a `step`"
+            raise ParameterError(f"a range needs two numbers, the smaller one first; got {low:g},{high:g}{also}")
+        within = max(low, least), min(high, largest)
+        if within[0] > within[1] or (within[0] == within[1] and not stepped):
             raise ParameterError(
                 f"{attribute!r} is from {least:g} to {largest:g}, and no number from {low:g} to {high:g}"
             )
-        low, high = max(low, least), min(high, largest)
-        curve, name = self.distribution.curve, " to ".join(apart((low, high)))
-        share, error = curve.share(low, high)
+        low, high = within
+        curve, name = self.distribution.curve, " to ".join(dict.fromkeys(apart(within)))
+        share, error = curve.share(low, high, side="left" if below else "right")
         yield Cell(
             labels=_labels("share", name), estimate=share, standard_error=error, names=(name,), group=attribute
         )
+        if below or low == high:
+            return
         found = curve.mean(low, high)
         if found is not None:
             mean, error = found
@@ -531,7 +539,7 @@ class Marginals(AnswerMessage):
                 raise ParameterError(f"{name!r} is not an attribute of this collection{suggestion(name, known)}")
             yield from self.of(name).cells()
 
-    def between(self, low: float, high: float, *, of: Sequence[str] = ()) -> Iterator[Cell]:
+    def between(self, low: float, high: float, *, of: Sequence[str] = (), below: bool = False) -> Iterator[Cell]:
         """Iterate over the shares of users from one number to another; see `AnswerMessage`."""
         numbers = {
             each.attribute: each.estimate
@@ -546,7 +554,7 @@ class Marginals(AnswerMessage):
         if not numbers:
             raise ParameterError("this answer has no attribute with a `range`")
         for name in of or numbers:
-            for cell in numbers[name].between(name, low, high):
+            for cell in numbers[name].between(name, low, high, below=below):
                 yield replace(cell, labels={"attribute": name, **cell.labels})
 
     def within(self, ranges: Mapping[str, tuple[float, float]], *, of: Sequence[str] = ()) -> Iterator[Cell]:

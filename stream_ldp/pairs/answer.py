@@ -112,7 +112,14 @@ class PairEstimates(AnswerMessage):
         """See `between`."""
         return self.between(0.0, 0.0)
 
-    def between(self, low: float, high: float, *, of: Sequence[str] = ()) -> Iterator[Cell]:  # noqa: ARG002
+    def between(
+        self,
+        low: float,  # noqa: ARG002
+        high: float,  # noqa: ARG002
+        *,
+        of: Sequence[str] = (),  # noqa: ARG002
+        below: bool = False,  # noqa: ARG002
+    ) -> Iterator[Cell]:
         """Refuse: a report says which end of the range a number was rounded to; see `AnswerMessage`."""
         raise ParameterError(
             "the mean of a key's numbers is known, and not how many lie between two: leave out what they lie between"

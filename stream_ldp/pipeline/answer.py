@@ -333,8 +333,17 @@ class AnswerMessage(Message):
         """
         raise ParameterError("answers of this kind have no attributes to choose from: leave them out")
 
-    def between(self, low: float, high: float, *, of: Sequence[str] = ()) -> Iterable[Cell]:  # noqa: ARG002
+    def between(
+        self,
+        low: float,  # noqa: ARG002
+        high: float,  # noqa: ARG002
+        *,
+        of: Sequence[str] = (),  # noqa: ARG002
+        below: bool = False,  # noqa: ARG002
+    ) -> Iterable[Cell]:
         """Return the share of users from one number to another, and their mean, for all attributes or some.
+
+        below: whether users at the second number are left out, and with them the mean.
 
         Raises:
             ParameterError: an attribute is not one of its own, the numbers bound no part of its range, or its kind
@@ -460,7 +469,7 @@ class Answer(Protocol):
 
     def narrowed_to(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterable[Cell]: ...
 
-    def between(self, low: float, high: float, *, of: Sequence[str] = ()) -> Iterable[Cell]: ...
+    def between(self, low: float, high: float, *, of: Sequence[str] = (), below: bool = False) -> Iterable[Cell]: ...
 
     def within(self, ranges: Mapping[str, tuple[float, float]], *, of: Sequence[str] = ()) -> Iterable[Cell]: ...
 

@@ -97,15 +97,22 @@ class Curve:
         return np.append(below[:-1], last), np.concatenate([deviations[:, :-1], of_last], axis=1)
 
     def shares(
-        self, lows: NDArray[np.float64], highs: NDArray[np.float64]
+        self,
+        lows: NDArray[np.float64],
+        highs: NDArray[np.float64],
+        *,
+        side: Literal["left", "right"] = "right",
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the shares of users from some numbers to others, both included, and standard errors, same shape."""
-        (first, before), (last, after) = self.at(lows), self.at(highs, side="right")
+        """Return the shares of users from some numbers to others, and standard errors, same shape.
+
+        side: with "left", the users at the second number do not count.
+        """
+        (first, before), (last, after) = self.at(lows), self.at(highs, side=side)
         return last - first, np.sqrt(((after - before) ** 2).sum(axis=0))
 
-    def share(self, low: float, high: float) -> tuple[float, float]:
-        """Return the share of users from one number to another, both included, and its standard error."""
-        (share,), (error,) = self.shares(np.array([low]), np.array([high]))
+    def share(self, low: float, high: float, *, side: Literal["left", "right"] = "right") -> tuple[float, float]:
+        """Return the share of users from one number to another, and its standard error; see `shares`."""
+        (share,), (error,) = self.shares(np.array([low]), np.array([high]), side=side)
         return float(share), float(error)
 
     def mean(self, low: float, high: float) -> tuple[float, float] | None:

@@ -78,7 +78,7 @@ def _ends(numbers: str, *, text: str) -> tuple[float, float]:
         low, high = (float(part) for part in numbers.split(","))
     except ValueError:
         low = high = math.nan
-    if not low < high:
+    if not low <= high:
         raise ParameterError(f"{text}: expected two numbers, the smaller one first, such as 20,40")
     return low, high
 

@@ -333,7 +333,14 @@ class Estimate(AnswerMessage):
     def narrowed_to(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterator[Cell]:
         return distribution(self.axes, self.joint(), self.standard_errors(), of=of, given=given).cells()
 
-    def between(self, low: float, high: float, *, of: Sequence[str] = ()) -> Iterator[Cell]:
+    def between(
+        self,
+        low: float,
+        high: float,
+        *,
+        of: Sequence[str] = (),
+        below: bool = False,  # noqa: ARG002
+    ) -> Iterator[Cell]:
         for name in of or [number.attribute for number in self.numbers]:
             yield from self.within({name: (low, high)})
         if not self.numbers:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -18,13 +19,12 @@ from pydantic import Field, model_validator
 from stream_ldp.errors import ParameterError
 from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import Probability
+from stream_ldp.pipeline.curve import Curve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
-
-    from stream_ldp.pipeline.curve import Curve
 
 #: Most parts of cells of all numbers together to which the joint is interpolated, and sweeps of its fit: it then
 #: takes milliseconds.
@@ -42,9 +42,9 @@ _DIGITS = 9
 #: Most numbers of a message that say how the errors of cells go together, and those of a number within its cells.
 _MOST_DEVIATIONS, _MOST_WITHIN = 4096, 1024
 
-#: Part of what interpolation moves a share by that counts as its standard deviation: the truth may be half as far
-#: again, or not there at all.
-_INTERPOLATED = 0.5
+#: Standard deviation of what users of a part of a cell have otherwise than interpolation says, in units of the
+#: difference to the cells next to it: 0.2 of normal and bimodal numbers, and 0.4 where numbers have gaps and peaks.
+_WITHIN = 0.25
 
 
 class NumberAxis(MessagePart):
@@ -52,8 +52,12 @@ class NumberAxis(MessagePart):
 
     attribute: str
     cells: tuple[Finite, ...] = Field(description="bounds of the cells, ascending; one more than the axis has values")
-    edges: tuple[Finite, ...] = Field(description="numbers from the least to the largest, with all bounds of cells")
-    below: tuple[Probability, ...] = Field(description="share of users below each edge; linear between two")
+    edges: tuple[Finite, ...] = Field(
+        description="numbers from the least to the largest, with all bounds of cells; twice where many share one"
+    )
+    below: tuple[Probability, ...] = Field(
+        description="share of users below each edge, and of two equal edges at the second as well; linear between two"
+    )
     deviations: tuple[tuple[Finite, ...], ...] = Field(
         default=(),
         description="components of the covariance of these shares within cells, given the joint distribution: 0 at "
@@ -78,17 +82,25 @@ class NumberAxis(MessagePart):
         curve: the distribution of the number alone, whose shares may be others; None if it is not known. It may then
             be even within a cell, or fall to 0 at one of its ends, which is off by u (1 - u) at the part u.
         """
-        edges = cells if curve is None else np.union1d(cells, curve.edges)
         if curve is None:
             edges = np.union1d(cells, (cells[1:] + cells[:-1]) / 2)
+        else:
+            added = np.setdiff1d(cells, curve.edges)
+            edges, (between, of_between) = np.concatenate([curve.edges, added]), curve.at(added)
+            # Of equal edges, the one before a jump stays the first.
+            order = edges.argsort(kind="stable")
+            edges, below = edges[order], np.concatenate([curve.below, between])[order]
+            off = np.concatenate([curve.deviations, of_between], axis=1)[:, order]
+        # Users at a bound are in the upper of two cells, but for the last.
         first, last = np.searchsorted(edges, cells[:-1]), np.searchsorted(edges, cells[1:])
+        last[-1] = len(edges) - 1
         cell = np.clip(np.searchsorted(cells, edges, side="right") - 1, 0, len(margin) - 1)
         low, high = edges[first][cell], edges[last][cell]
         even = (edges - low) / (high - low)
         if curve is None:
             part, off = even, (even * (1 - even))[None]
         else:
-            below, off = curve.at_bounds(edges)
+            # The first of two edges at a bound ends the cell before, of which none are in this one.
             held = (below[last] - below[first])[cell]
             part = np.where(held > _NOBODY, (below - below[first][cell]) / np.maximum(held, _NOBODY), even)
             moved = off - off[:, first][:, cell] - part * (off[:, last] - off[:, first])[:, cell]
@@ -124,27 +136,38 @@ class NumberAxis(MessagePart):
     def parts(self, low: float, high: float, *, finer: int = 1) -> NDArray[np.float64]:
         """Return the part of the users of each cell, or of its `finer` parts, whose number is from low to high."""
         bounds = self._bounds(finer)
-        held = np.diff(self._below(bounds))
+        held, (inside, _) = self.shares(finer=finer), self._inside(low, high, bounds)
         first, last = (np.clip(end, bounds[:-1], bounds[1:]) for end in (low, high))
-        inside = self._below(last) - self._below(first)
         even = (last - first) / np.diff(bounds)
         return np.where(held > _NOBODY, inside / np.maximum(held, _NOBODY), even)
 
     def shares(self, *, finer: int = 1) -> NDArray[np.float64]:
         """Return the share of users in each cell, or in each of its `finer` parts."""
-        return np.diff(self._below(self._bounds(finer)))
+        return np.diff(self.curve.at_bounds(self._bounds(finer))[0])
 
     def moved(self, low: float, high: float) -> NDArray[np.float64]:
         """Return what `parts` may be off by, shape (components, cells)."""
-        cells, held = np.array(self.cells), np.maximum(self.shares(), _NOBODY)
-        ends = [np.clip(end, cells[:-1], cells[1:]) for end in (low, high)]
-        found = [
-            np.interp(ends[1], self.edges, each) - np.interp(ends[0], self.edges, each) for each in self.deviations
-        ]
-        return np.reshape(found, (-1, len(held))) / held
+        _, moved = self._inside(low, high, np.array(self.cells))
+        return moved / np.maximum(self.shares(), _NOBODY)
 
-    def _below(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.interp(numbers, self.edges, self.below)
+    @cached_property
+    def curve(self) -> Curve:
+        """The share of users below each number, with its errors within cells."""
+        found = np.reshape(self.deviations, (-1, len(self.edges)))
+        return Curve(edges=np.array(self.edges), below=np.array(self.below), deviations=found)
+
+    def _inside(
+        self, low: float, high: float, bounds: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the share of users from low to high in each of some cells, and what it may be off by."""
+        ends = np.clip([low, high], bounds[:-1, None], bounds[1:, None]).T
+        (before, off_before), (after, off_after) = (self.curve.at(each) for each in ends)
+        # Users at the larger number count in the cell that has it, and all those at the end in the last one.
+        within = (bounds[:-1] <= high) & (high < bounds[1:])
+        within[-1] = bounds[-2] <= high
+        whole, off_whole = self.curve.at(ends[1], side="right")
+        moved = np.where(within, off_whole, off_after) - off_before
+        return np.where(within, whole, after) - before, moved
 
     def _bounds(self, finer: int) -> NDArray[np.float64]:
         cells = np.array(self.cells)
@@ -172,10 +195,10 @@ class Box:
     def shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the share of users in the ranges for each combination of the kept values, and standard errors."""
         weights = {axis: number.parts(low, high) for axis, (number, low, high) in self.numbers.items()}
-        plain, found = self._summed(self.joint, weights), self._interpolated()
+        found = self._interpolated()
         squares = {axis: part**2 for axis, part in weights.items()}
         rest = np.maximum(self.errors**2 - (self.deviations**2).sum(axis=0), 0.0)
-        variance = self._summed(rest, squares) + (_INTERPOLATED * (found - plain)) ** 2
+        variance = self._summed(rest, squares) + _WITHIN**2 * self._uneven(weights)
         for each in self.deviations:
             variance += self._summed(each, weights) ** 2
         for axis, (number, low, high) in self.numbers.items():
@@ -189,6 +212,30 @@ class Box:
             table = table * _along(weight, axis, table.ndim)
         found: NDArray[np.float64] = _kept(table, self.kept)
         return found.transpose([sorted(self.kept).index(axis) for axis in self.kept])
+
+    def _uneven(self, weights: Mapping[int, NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return the squared share that users of cells move by who are in them as in one next to them.
+
+        A range has a part of such users of the cells at its ends, of whom the share in all other ranges is taken to
+        change within a cell as it does from there to the next ones.
+        """
+        if len({*self.numbers, *self.kept}) == 1:
+            return np.zeros(())
+        found: NDArray[np.float64] = np.zeros([self.joint.shape[axis] for axis in self.kept])
+        for axis, part in weights.items():
+            table = self.joint
+            for other, weight in weights.items():
+                if other != axis:
+                    table = table * _along(weight, other, table.ndim)
+            kept = [axis, *self.kept]
+            table = _kept(table, kept).transpose([sorted(kept).index(each) for each in kept])
+            held = _kept(self.joint, [axis])
+            users = held.reshape([-1] + [1] * len(self.kept))
+            share = table / np.maximum(users, _NOBODY)
+            padded = np.pad(share, [(1, 1)] + [(0, 0)] * len(self.kept), mode="edge")
+            changes = np.diff(padded, axis=0) ** 2
+            found += np.tensordot(part * (1 - part) * held**2, (changes[1:] + changes[:-1]) / 2, axes=1)
+        return found
 
     def _interpolated(self) -> NDArray[np.float64]:
         """Return the shares with the dependence interpolated within cells."""

@@ -13,7 +13,7 @@ from stream_ldp.marginals.answer import Distribution, Frequencies, Marginals, Me
 from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.questions.permanent import assumption
-from tests.marginals.examples import TEXT, collection_of, marginals_of, outputs_of, users
+from tests.marginals.examples import TEXT, collection_of, marginals_of, outputs_of, rows_of, users
 from tests.marginals.test_temporal import windows
 from tests.questions.examples import solved, sums_of
 
@@ -161,7 +161,8 @@ def test_ranges_have_a_share_and_a_mean_with_errors() -> None:
     ("ends", "of", "message"),
     [
         ((40, 20), (), "the smaller one first; got 40,20"),
-        ((20, 20), (), "the smaller one first; got 20,20"),
+        ((20, 20), (), "the smaller one first; got 20,20: one number alone has users only in a range with a `step`"),
+        ((-5, 0), (), "'age' is from 0 to 100, and no number from -5 to 0"),
         ((float("nan"), 20), (), "the smaller one first"),
         ((120, 140), (), "'age' is from 0 to 100, and no number from 120 to 140"),
         ((20, 40), ("diet",), "'diet' is no number of this answer, whose numbers are age"),
@@ -170,6 +171,21 @@ def test_ranges_have_a_share_and_a_mean_with_errors() -> None:
 def test_ranges_that_bound_nothing_are_refused(ends: tuple[float, float], of: tuple[str, ...], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         list(numbers_of().between(*ends, of=of))
+
+
+def test_one_number_is_a_range_of_whole_steps() -> None:
+    text = TEXT.format(mechanism="epsilon: 4", window="").replace("range: [0, 100]", "range: [0, 100], step: 1")
+    collection = SampledCollection.parse(text)
+    people = users(8_000)
+    people["1"] = np.repeat([40.0, 0.0], [6_000, 2_000])
+    marginals = solved(collection, (1.0, sums_of(collection, rows_of(collection, people))))
+    for ends, share in (((40, 40), 0.75), ((0, 0), 0.25), ((-5, 0), 0.25), ((99, 99), 0.0)):
+        (cell,) = marginals.between(*ends)
+        assert cell.labels["value"] == str(ends[1])
+        assert cell.estimate == pytest.approx(share, abs=0.05)
+    assert next(iter(marginals.between(0, 40, below=True))).estimate == pytest.approx(0.25, abs=0.05)
+    with pytest.raises(ParameterError, match="no number from 101 to 101"):
+        list(marginals.between(101, 101))
 
 
 def test_a_range_by_name_is_that_of_the_attribute() -> None:

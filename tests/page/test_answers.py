@@ -101,7 +101,7 @@ async def test_csv_and_parquet_have_the_same_rows_as_json(client: aiohttp.Client
         ("format=xml", "format is one of json, csv, parquet"),
         ("limit=0", "limit is a number from 1 to 1000"),
         ("given=bathing", "given needs of"),
-        ("between=20,20", "between: 20,20: expected two numbers, the smaller one first, such as 20,40"),
+        ("between=20,10", "between: 20,10: expected two numbers, the smaller one first, such as 20,40"),
         ("between=1,2&of=mobility&given=bathing", "leave out `given`"),
         ("between=20,40", "this answer has no numbers with a `range`"),
         ("of=mobilty", "'mobilty' is not an attribute of this estimate; did you mean 'mobility'?"),

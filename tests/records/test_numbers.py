@@ -74,6 +74,23 @@ def test_interpolated_dependence_is_nearer_than_even_cells() -> None:
     assert error > 0
 
 
+@pytest.mark.parametrize("correlation", [0.3, 0.8, -0.95])
+def test_ranges_that_cut_cells_are_as_far_off_as_their_errors(correlation: float) -> None:
+    """The cells are exact, so all that is unknown is how users depend on each other within one."""
+    numbers, random = people(correlation), np.random.default_rng(5)
+    missed, errors = [], []
+    for low in random.random((40, 2)) * 0.5:
+        share, error = box_of(numbers, tuple(low), tuple(low + 0.5)).shares()
+        missed.append(float(share) - ((numbers >= low) & (numbers <= low + 0.5)).all(axis=1).mean())
+        errors.append(float(error))
+    assert 0.3 < np.linalg.norm(missed) / np.linalg.norm(errors) < 1.5
+    assert (np.abs(missed) < 1.96 * np.array(errors) + 1e-3).mean() > 0.9
+
+
+def test_ranges_of_whole_cells_are_as_exact_as_the_cells() -> None:
+    assert box_of(people(0.8), (0.25, 0.0), (0.75, 0.5)).shares()[1] == pytest.approx(0.0, abs=1e-9)
+
+
 def test_errors_of_cells_add_up_as_their_covariance_says() -> None:
     numbers, moved = people(0.3), np.zeros((1, 4, 4))
     moved[0, 1, 1], moved[0, 2, 2] = 0.01, -0.01
@@ -103,6 +120,16 @@ def test_an_axis_has_the_shares_of_its_cells() -> None:
     axis = NumberAxis.of("x", CELLS, margin, curve_of(people(0.0)[:, 0]))
     assert axis.shares() == pytest.approx(margin, abs=1e-8)
     assert axis.shares(finer=8).reshape(4, 8).sum(axis=1) == pytest.approx(margin, abs=1e-8)
+
+
+def test_users_who_share_a_number_are_in_the_ranges_that_have_it() -> None:
+    """A half has 0.4 and a quarter 0.5, the bound of two cells; all others are spread evenly."""
+    curve = Curve.of([0.0, 0.4, 0.5, 1.0], [0.125, 0.5, 0.25, 0.125], [[0.01] * 3], exact=[False, True, True, False])
+    margin = np.diff(curve.at_bounds(CELLS)[0])
+    axis = NumberAxis.of("x", CELLS, margin, curve)
+    for ends in ((0.0, 1.0), (0.3, 0.4), (0.41, 0.49), (0.4, 0.5), (0.45, 0.5), (0.5, 0.9), (0.51, 0.9), (0.25, 0.5)):
+        assert axis.parts(*ends) @ margin == pytest.approx(curve.share(*ends)[0], abs=1e-6)
+        assert axis.parts(*ends, finer=8) @ axis.shares(finer=8) == pytest.approx(curve.share(*ends)[0], abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import json
 import logging
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -18,6 +17,7 @@ import pytest
 
 from stream_ldp.cli.logs import LOUD, begin_log
 from stream_ldp.kafka.settings import LogFormat, LogLevel, Settings
+from tests.forked import Forked
 
 OURS = logging.getLogger("stream_ldp.service.somewhere")
 
@@ -136,9 +136,8 @@ def test_a_line_of_the_log_commands_no_terminal_and_begins_no_other_line() -> No
 
 def test_what_ends_a_process_that_logs_in_json_is_json_too(tmp_path: Path) -> None:
     (file := tmp_path / "survey.yaml").write_text("collection: Care\n")
-    program = [sys.executable, "-m", "stream_ldp", "worker", str(file), "--log-format", "json"]
-    done = subprocess.run(program, capture_output=True, text=True, check=False)
-    last = json.loads(done.stderr.splitlines()[-1])
-    assert done.returncode == 1
+    words = ["-m", "stream_ldp", "worker", str(file), "--log-format", "json"]
+    assert Forked(words, output=tmp_path / "log", environment=os.environ).wait(60) == 1
+    last = json.loads((tmp_path / "log").read_text(encoding="utf-8").splitlines()[-1])
     assert last["level"] == "CRITICAL"
     assert "survey.yaml:1:13: collection: use at most 63 lower-case letters" in last["message"]

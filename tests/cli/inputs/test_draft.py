@@ -20,7 +20,7 @@ def guessed(name: str, values: int) -> Guess:
     return Guess(keys={"name": name, "values": listed}, cells=values, why="listed")
 
 
-@pytest.mark.parametrize("epsilon", [1.0, pytest.param(4.0, marks=pytest.mark.long), 8.0])
+@pytest.mark.parametrize("epsilon", [1.0, *(pytest.param(each, marks=pytest.mark.long) for each in (4.0, 8.0))])
 def test_no_mechanism_of_the_same_epsilon_has_a_smaller_error_than_the_drafted_one(epsilon: float) -> None:
     drafted = draft("survey", [guessed("a", 2), guessed("b", 5)], epsilon=epsilon, window="60s", users=1_000)
     assert isinstance(drafted.collection, JointCollection)

@@ -32,7 +32,8 @@ def learn(
         (INDEPENDENT, 0.5, WITH_RESPONSE),
         # Values so rare that a lone report of two of them would prove anything.
         (np.outer([0.985, 0.01, 0.005], [0.99, 0.004, 0.003, 0.003]), 0.02, PERMANENT_ONLY),
-        (np.multiply.outer(INDEPENDENT, [0.2, 0.8]), 0.3, PERMANENT_ONLY),
+        # As two attributes, of which it takes the most time.
+        pytest.param(np.multiply.outer(INDEPENDENT, [0.2, 0.8]), 0.3, PERMANENT_ONLY, marks=pytest.mark.long),
     ],
 )
 def test_independence_is_rejected_no_more_often_than_the_level_says(

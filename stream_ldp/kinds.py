@@ -11,12 +11,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from stream_ldp.collection import CollectionError
-from stream_ldp.collection.located import keys_of, meant, parse_document, parse_model, place_of, read_text
+from stream_ldp.collection.located import has_key, keys_of, meant, parse_document, parse_model, place_of, read_text
 from stream_ldp.deferred import deferred, imported
 from stream_ldp.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from stream_ldp.collection import Collection
@@ -143,8 +143,47 @@ def collection_of_document(document: Mapping[str, Any], *, source: str) -> Colle
 
 def _parsed(root: Any, document: Mapping[str, Any], *, source: str) -> Collection:
     kind = kind_of_document(root, document, source=source)
-    collection: Collection = parse_model(kind.collection, root, document, source=source)
+    collection: Collection = parse_model(
+        kind.collection,
+        root,
+        document,
+        source=source,
+        elsewhere=lambda path: _kinds_with(path, kind, document),
+    )
     return collection
+
+
+def _kinds_with(path: Sequence[str | int], kind: Kind[Any, Any, Any], document: Mapping[str, Any]) -> str:
+    """Say which kinds have a key of a part of a file that its own kind has not; empty if none has.
+
+    Keys of the whole file are left out: by those, the kind of the file is found.
+    """
+    others = [
+        each for each in KINDS.values() if len(path) > 1 and each is not kind and has_key(each.collection, path)
+    ]
+    if not others:
+        return ""
+    words = dict.fromkeys(word for other in others for word in other.mechanisms)
+    mine = document["mechanism"]["kind"] if isinstance(document.get("mechanism"), dict) else ""
+    found = f"unknown key, which collections with `mechanism: {{kind: {' or '.join(words)}}}` have"
+    return f"{found}{_without(kind, document)}" if list(words) == [mine] else found
+
+
+def _without(kind: Kind[Any, Any, Any], document: Mapping[str, Any]) -> str:
+    """Say without which keys a file would be of the kind whose mechanism it names."""
+    mechanism = document["mechanism"]
+    bare = {"mechanism": {"kind": mechanism["kind"]}}
+    keys = [
+        f"mechanism.{key}"
+        for key in mechanism
+        if _takes(kind, {"mechanism": bare["mechanism"] | {key: mechanism[key]}})
+    ]
+    keys += [key for key in document if key != "mechanism" and _takes(kind, bare | {key: document[key]})]
+    return f" without {' and '.join(keys)}" if keys else ""
+
+
+def _takes(kind: Kind[Any, Any, Any], document: Mapping[str, Any]) -> bool:
+    return kind.takes is not None and kind.takes(document)
 
 
 def kind_of_document(root: Any, document: Mapping[str, Any], *, source: str) -> Kind[Any, Any, Any]:

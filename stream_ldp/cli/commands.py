@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from inspect import cleandoc
 from typing import Any, ClassVar, NamedTuple
 
@@ -65,6 +66,13 @@ class _Single(_WithoutTypesOfFlags, TyperCommand):
 
 class _Group(_WithoutTypesOfFlags, TyperGroup):
     """A group of commands within another one."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command; what is like none is a file or a name, as a rule, before which a command is missing."""
+        if args and not get_close_matches(args[0], self.commands):
+            known, likely = " and ".join(self.commands), f"{ctx.command_path} {next(iter(self.commands))} {args[0]}"
+            ctx.fail(f"No such command {args[0]!r}; there are {known}. Did you mean '{likely}'?")
+        return super().resolve_command(ctx, args)
 
 
 class _NotImported(TyperCommand):

@@ -40,7 +40,10 @@ def explain(
             on_unreadable=lambda error: echo(str(error), err=True),
         )
         if not answers:
-            fail(f"{collection}: its topic has no final answer{' of that time' if since else ''} yet")
+            fail(
+                f"{collection}: its topic has no final answer{' of that time' if since else ''} yet\n"
+                f"  -> the answers of open windows: stream-ldp query {collection} --provisional"
+            )
         title, labels = await read_as(known, settings=settings)
         asked = [] if isinstance(known, str) or known.wording is None else [f"Asked: {known.wording}"]
         for answer in answers:

@@ -289,7 +289,8 @@ class ReportOptions:
         try:
             return replace(agreed, **changed)
         except ParameterError as error:
-            fail(f"--budget, --per-day, --assume, --max-values: {error}", code=2)
+            names = ("assume" if name == "assumption" else name.replace("_", "-") for name in self.given)
+            fail(f"{', '.join(f'--{name}' for name in names)}: {error}", code=2)
 
 
 def _report_records(collection: CollectionOfRecords, options: ReportOptions) -> None:

@@ -157,8 +157,17 @@ def parse_document(text: str, *, source: str) -> tuple[yaml.MappingNode, dict[st
     return root, document
 
 
-def parse_model(model: type[Model], root: yaml.MappingNode, document: Mapping[str, Any], *, source: str) -> Model:
+def parse_model(
+    model: type[Model],
+    root: yaml.MappingNode,
+    document: Mapping[str, Any],
+    *,
+    source: str,
+    elsewhere: Callable[[Sequence[str | int]], str] = lambda _: "",
+) -> Model:
     """Return the model that a document describes.
+
+    elsewhere: says what has a key, given with those around it, that is unknown here; empty if nothing has.
 
     Raises:
         CollectionError: something in it is wrong.
@@ -167,7 +176,7 @@ def parse_model(model: type[Model], root: yaml.MappingNode, document: Mapping[st
         return model.model_validate(document)
     except ValidationError as error:
         raise_mistake(error)
-        problems = _first(_causes(error), lambda problem: _located(problem, model, root, source))
+        problems = _first(_causes(error), lambda problem: _located(problem, model, root, source, elsewhere))
         raise CollectionError(problems) from error
 
 
@@ -213,6 +222,15 @@ def meant(name: str, known: Mapping[str, object] | Sequence[str]) -> str:
 def keys_of(model: type[BaseModel]) -> list[str]:
     """Return the keys of a model in a file."""
     return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def has_key(model: type[BaseModel], path: Sequence[str | int]) -> bool:
+    """Decide whether a model has the last key of a path from the root, in what the others name."""
+    keys = [step for step in path if isinstance(step, str)]
+    field = _field(model, keys[0]) if keys else None
+    if field is None or len(keys) == 1:
+        return field is not None
+    return any(has_key(part, keys[1:]) for part in _models_in(field.annotation))
 
 
 def place_of(root: yaml.Node, path: Sequence[str | int], *, source: str) -> str:
@@ -310,7 +328,13 @@ def _spot(problem: Any, model: type[BaseModel]) -> _Spot:
     return _Spot(path=tuple(path), model=model, kind=kind, rivals=rivals)
 
 
-def _located(problem: Any, model: type[BaseModel], root: yaml.Node, source: str) -> str:
+def _located(
+    problem: Any,
+    model: type[BaseModel],
+    root: yaml.Node,
+    source: str,
+    elsewhere: Callable[[Sequence[str | int]], str],
+) -> str:
     """Describe one validation problem in a line: where it is, what is wrong, what would be right."""
     spot = _spot(problem, model)
     node: yaml.Node = root
@@ -326,7 +350,10 @@ def _located(problem: Any, model: type[BaseModel], root: yaml.Node, source: str)
         elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
             node = node.value[step]
     place = ".".join(map(str, spot.path)) or "collection"
-    return f"{_at(source, node)}: {place}: {_advice(problem, spot, given, whole=model)}"
+    advice = _advice(problem, spot, given, whole=model)
+    if advice.startswith("unknown key; known are"):
+        advice = elsewhere(spot.path) or advice
+    return f"{_at(source, node)}: {place}: {advice}"
 
 
 def _advice(problem: Any, spot: _Spot, given: Sequence[str], *, whole: type[BaseModel]) -> str:

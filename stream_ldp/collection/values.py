@@ -21,8 +21,13 @@ _SHOWN = 20
 class MissingValue(DataError):
     """A record lacks a value, and its attribute has none for what is missing."""
 
-    def __init__(self, attribute: str) -> None:
-        super().__init__(f"attribute {attribute!r}: the value is missing")
+    def __init__(self, attribute: str, *, held: Any) -> None:
+        """Say it of an attribute.
+
+        held: what stands in place of the value: None, NaN or an empty text.
+        """
+        what = "" if held is None or held == "" else " (it is NaN)"
+        super().__init__(f"attribute {attribute!r}: the value is missing{what}")
         self.attribute = attribute
 
 
@@ -147,7 +152,7 @@ def encode_value(
     text = text_of(value, what=f"attribute {attribute!r}: the given value")
     if text is None:
         if missing is None:
-            raise MissingValue(attribute)
+            raise MissingValue(attribute, held=value)
         text = missing
     try:
         if bins is None or text in values:

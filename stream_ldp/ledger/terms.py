@@ -182,12 +182,9 @@ class Terms:
     linked: bool = False
 
     def __post_init__(self) -> None:
-        if not all(isinstance(nats, (int, float)) and nats > 0 for nats in (self.budget, self.per_day)):
-            raise ParameterError(
-                f"a budget is a positive number of nats, got {self.budget!r}, and {self.per_day!r} a day"
-            )
-        if not (isinstance(self.per_span, (int, float)) and self.per_span > 0):
-            raise ParameterError(f"a budget is a positive number of nats, got {self.per_span!r} for some days")
+        for of, given in (("a lifetime", self.budget), ("a day", self.per_day), ("some days", self.per_span)):
+            if not (isinstance(given, (int, float)) and given > 0):
+                raise ParameterError(f"a budget of {of} is a positive number of nats, got {given!r}")
         if (self.span_days is not None) != (self.per_span < math.inf):
             raise ParameterError(
                 "a budget of some days has a number of days, span_days, and nats, per_span: give both"

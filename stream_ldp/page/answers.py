@@ -110,6 +110,7 @@ def find(history: History, collection: str, query: Query) -> Found:
     Raises:
         Refused: no answer has what is asked for, or the form cannot be made here.
     """
+    _require_attributes(query.selection, history.attributes.get(collection, ()))
     finals = [final for final in history.finals(collection) if _is_wanted(final, query)]
     page = list(_page(finals, query.limit))
     later = finals[len(page)].window.start_ms if len(page) < len(finals) else None
@@ -138,6 +139,16 @@ def explained(history: History, collection: str, query: Query) -> list[dict[str,
         }
         for final in _page(finals, query.limit)
     ]
+
+
+def _require_attributes(selection: Selection, known: Sequence[str]) -> None:
+    """Require that a selection names attributes of the collection, which need no answers to be known.
+
+    known: none where they are not.
+    """
+    for name in (*selection.of, *selection.given, *(selection.within or ())):
+        if known and name not in known:
+            raise _bad(f"{name!r} is not an attribute of the collection{suggestion(name, known)}")
 
 
 def _is_wanted(final: Any, query: Query) -> bool:

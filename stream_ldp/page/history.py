@@ -36,13 +36,16 @@ class History:
         *,
         finals: int = FINALS,
         labels: Mapping[str, Labels] = MappingProxyType({}),
+        attributes: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> None:
         """Start without answers.
 
         collections: what is known of each collection beforehand, by name; plain data.
         labels: what people read in place of values, by collection.
+        attributes: names of those of each collection; none of one that has none, or whose are not known.
         finals: number of final answers of each series to keep.
         """
+        self.attributes = attributes
         self._collections = collections
         self._labels = labels
         self._most = finals
@@ -56,7 +59,10 @@ class History:
         more: what readers see of each of them besides; plain data.
         """
         listed = {each.name: _known(each) | more for each in collections}
-        return cls(listed, finals=finals, labels={each.name: each.labels for each in collections})
+        attributes = {each.name: [of.name for of in getattr(each, "attributes", ())] for each in collections}
+        return cls(
+            listed, finals=finals, labels={each.name: each.labels for each in collections}, attributes=attributes
+        )
 
     def add(self, answer: Answer) -> bytes | None:
         """Take an answer, and return it as a line of JSON; None if the series already has a final of that window.

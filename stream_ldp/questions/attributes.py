@@ -221,7 +221,7 @@ class AskedAttribute(Part):
             )
         text = self.missing if text is None else text
         if text is None:
-            raise MissingValue(self.name)
+            raise MissingValue(self.name, held=value)
         if self.range is None:
             return well_formed(text)
         least, largest = self.range

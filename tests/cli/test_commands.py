@@ -85,6 +85,12 @@ def test_a_command_that_is_misspelt_is_reported_which_may_be_meant(typed: list[s
     assert f"No such command {typed[-1]!r}. Did you mean {meant!r}?" in run(*typed).stderr
 
 
+def test_a_file_in_place_of_a_command_of_a_group_is_reported_which_may_be_missing() -> None:
+    said = " ".join(run("dead-letters", "survey.yaml").stderr.replace("│", "").split())
+    assert "No such command 'survey.yaml'; there are list and replay." in said
+    assert "dead-letters list survey.yaml'?" in said
+
+
 def test_the_paragraphs_of_help_are_broken_where_the_terminal_ends() -> None:
     shown = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["plan", "--help"]).stdout
     assert "--lifetime finds the parameters that spend so" in shown

@@ -40,3 +40,4 @@ def test_where_there_is_no_answer_that_is_said(command_line: Callable[..., Resul
         done = command_line(explain, "care-survey")
     assert done.exit_code == 1
     assert "its topic has no final answer yet" in done.stderr
+    assert "stream-ldp query care-survey --provisional" in done.stderr

@@ -111,9 +111,11 @@ def test_numbers_beyond_the_bins_belong_to_the_nearest_unless_the_file_says_othe
         collection_of("values: [a, b], clip: false")
 
 
-@pytest.mark.parametrize("value", [None, "", math.nan])
-def test_a_missing_value_is_refused_where_there_is_none_for_it(value: object) -> None:
-    with pytest.raises(MissingValue, match="attribute 'age': the value is missing"):
+@pytest.mark.parametrize(
+    ("value", "said"), [(None, "missing"), ("", "missing"), (math.nan, r"missing \(it is NaN\)")]
+)
+def test_a_missing_value_is_refused_where_there_is_none_for_it(value: object, said: str) -> None:
+    with pytest.raises(MissingValue, match=f"attribute 'age': the value is {said}$"):
         encode_value(value, ["no", "yes"], bins=None, missing=None, attribute="age")
 
 

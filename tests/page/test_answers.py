@@ -115,6 +115,17 @@ async def test_a_query_that_means_nothing_is_refused(client: aiohttp.ClientSessi
     assert detail in refused["detail"]
 
 
+@pytest.mark.parametrize("query", ["between=aeg=1,2&between=mobility=1,2", "of=aeg", "of=mobility&given=aeg"])
+async def test_an_attribute_that_is_unknown_is_refused_before_there_are_answers(query: str) -> None:
+    page = PageServer(History(KNOWN, attributes={"care-survey": ["age", "mobility"]}), host="127.0.0.1", port=0)
+    await page.start()
+    async with aiohttp.ClientSession(page.url) as session, session.get(f"{PATH}?{query}") as response:
+        assert response.status == 400
+        detail = "'aeg' is not an attribute of the collection; did you mean 'age'?"
+        assert await response.json() == {"reason": "bad_query", "detail": detail}
+    await page.stop()
+
+
 async def test_the_share_of_users_between_numbers_is_that_of_the_answer() -> None:
     answer, path = of_workers(), "/v1/collections/work/answers"
     ranges = {"age": (20.0, 40.0), "hours": (35.0, 45.0)}

@@ -49,7 +49,10 @@ def evaluate(
     text: Annotated[
         str | None,
         typer.Option(
-            "--collection", metavar="YAML", help="Text of a collection, in place of its file.", show_default=False
+            "--collection",
+            metavar="YAML",
+            help="Text of a collection, in place of its file; or the path of one.",
+            show_default=False,
         ),
     ] = None,
     data: Annotated[
@@ -197,6 +200,8 @@ def evaluate(
     drawn = None if ways is None else _numbers(ways, int, "--ways", least=1)
     random_sets = Ways(numbers=drawn or _WAYS, sets=sets, most_cells=most_cells, seed=seed)
     apart = 0.0 if label is None else APART
+    if text is not None and text.strip() and not any(mark in text for mark in "\n{") and ": " not in text:
+        file = Path(text)  # no text that gives a key its value
     document, source = (read_text(file), str(file)) if file is not None else (text or "", "--collection")
     varied = read_varied(vary or [])
     found = [

@@ -201,6 +201,15 @@ def test_input_that_cannot_be_evaluated_is_refused_with_the_reason(
     assert message in result.stderr
 
 
+def test_the_option_of_a_text_takes_the_path_of_a_file_as_well(table: Path, tmp_path: Path) -> None:
+    (file := tmp_path / "care.yaml").write_text(JOINT, encoding="utf-8")
+    given = results(table, "--repeats", "1", text=str(file))
+    assert [each | {"seconds": 0} for each in given] == [
+        each | {"seconds": 0} for each in results(table, "--repeats", "1")
+    ]
+    assert "care.yam: there is no such file; did you mean 'care.yaml'?" in run(table, text=str(file)[:-1]).stderr
+
+
 @pytest.mark.parametrize("given", [[], ["care.yaml", "--collection", JOINT]])
 def test_either_a_file_or_its_text_is_given(table: Path, given: list[str]) -> None:
     result = CliRunner().invoke(app, ["evaluate", *given, "--data", str(table)])

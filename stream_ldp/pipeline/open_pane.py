@@ -49,6 +49,12 @@ class OpenPane:
         # By fingerprint and statistic, of a restored pane: offset of the first record that it has not counted.
         self._since: dict[tuple[bytes, tuple[str, ...]], int] = {}
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory of its statistics that are sent whole."""
+        wholes = (tally.whole for tallies in self.tallies.values() for tally in tallies.values())
+        return sum(whole.nbytes for whole in wholes if whole is not None)
+
     @classmethod
     def restored(cls, pane: RestoredPane, *, layouts: Mapping[bytes, Layout]) -> Self:
         """Go on as the pane that was saved.

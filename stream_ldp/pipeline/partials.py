@@ -269,14 +269,18 @@ class CutOff(_Decision):
         return 0
 
 
-def together(partials: Iterable[Partial]) -> Partial | PartialGroup:
+#: A record of partials.
+PartialRecord = Partial | PartialGroup
+
+
+def together(partials: Iterable[Partial]) -> PartialRecord:
     """Make one record of the partials of a group, or of the only one of a segment."""
     found = tuple(partials)
     return found[0] if len(found) == 1 else PartialGroup(found)
 
 
 #: What a merge reads.
-MergeRecord = Partial | PartialGroup | Watermark | CutOff
+MergeRecord = PartialRecord | Watermark | CutOff
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

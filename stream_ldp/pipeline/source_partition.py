@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.layout import Layout
-    from stream_ldp.pipeline.partials import PartialGroup
+    from stream_ldp.pipeline.partials import PartialRecord
     from stream_ldp.pipeline.restoring import RestoredPanes
+    from stream_ldp.pipeline.statistics import Room
     from stream_ldp.pipeline.verdicts import Timed
 
 #: Fingerprints that are kept from one call of `count` to the next: more than there are rounds with open windows, and
@@ -79,7 +80,7 @@ class Changes:
     before its watermark is on the log.
     """
 
-    records: list[Partial | PartialGroup]
+    records: list[PartialRecord]
     checkpoint: Checkpoint
     watermark: Watermark | None
     saved: Sequence[Saved] = ()
@@ -301,6 +302,11 @@ class SourcePartition:
         return closes_at(pane_of(self._watermark_of_data, window) + window.size_ms - window.pane_ms, window)
 
     @property
+    def nbytes(self) -> int:
+        """Bytes in memory of the statistics that are sent whole."""
+        return sum(pane.nbytes for pane in self._panes.values())
+
+    @property
     def open_panes(self) -> int:
         """Number of panes that are open."""
         return len(self._panes)
@@ -447,8 +453,10 @@ class SourcePartition:
         if panes_closed(target, window) > panes_closed(self._watermark, window):
             self._watermark_if_idle = target
 
-    def take_changes(self) -> Changes | None:
+    def take_changes(self, *, room: Room | None = None) -> Changes | None:
         """Return what a flush has to write, or None if there is nothing, and drop the panes that it closes.
+
+        room: what the flush has for large statistics that may wait; unlimited by default.
 
         The first flush of an ownership only claims the partition: it commits the last checkpoint again, with a
         generation of its own. An earlier owner that has not seen later idle advances may still write partials;
@@ -486,7 +494,7 @@ class SourcePartition:
             )
             for start, pane in sorted(self._panes.items())
             for tallies in pane.tallies.values()
-            for changed in take_changed(tallies, closing=saving or start in closing)
+            for changed in take_changed(tallies, closing=saving or start in closing, room=room)
         ]
         if self._save_records is not None:
             for partial in (part for each in records for part in each.parts):

@@ -30,7 +30,14 @@ from stream_ldp.kafka.tracing import links_of, span
 from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.rejection import Reason, Rejected
-from stream_ldp.pipeline.statistics.sending import LOOK_RECORDS, PATIENCE, flush_seconds, look_seconds
+from stream_ldp.pipeline.statistics.sending import (
+    LARGE_BYTES_A_SECOND,
+    LOOK_RECORDS,
+    PATIENCE,
+    Room,
+    flush_seconds,
+    look_seconds,
+)
 from stream_ldp.service.dead_letters import dead_letter, refused_of
 from stream_ldp.service.joining import Joining
 from stream_ldp.service.ownership import Ownership
@@ -49,6 +56,7 @@ if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings
     from stream_ldp.pipeline.retirement import Retirement
     from stream_ldp.pipeline.saved_panes import Saved
+    from stream_ldp.pipeline.source_partition import Changes
     from stream_ldp.service.metrics import Metrics
     from stream_ldp.service.reports_group import ReportsGroup
 
@@ -72,7 +80,7 @@ MAX_RECORDS = 2_000
 #: wait here for the look, and each turn and fetch takes as long as many reports. Brokers answer within it.
 FETCH_SECONDS = 0.025
 
-#: Most bytes of partials in memory, some milliseconds of work, that are encoded on the event loop.
+#: Most bytes of statistics in memory, some milliseconds of work, that are copied or encoded on the event loop.
 INLINE_BYTES = 2**20
 
 #: Bytes of a dead letter beside the refused record itself.
@@ -194,6 +202,8 @@ class Ingest(Service):
         self._seen = 0, 0
         self._progressed_at = clock()
         self._turned_at = self._listened_at = self._checked_at = self._answered_at = clock()
+        # The partition whose large statistics come first in the next flush.
+        self._first: TopicPartition | None = None
         # The last look at whether to flush, and the last flush.
         self._decided_at = self._flushed_at = clock()
 
@@ -516,14 +526,13 @@ class Ingest(Service):
 
     async def _flush(self) -> None:
         """Write the changes, in the order that the head of this module explains."""
-        self._flushed_at = self._clock()
+        since, self._flushed_at = self._flushed_at, self._clock()
         self._waiting_bytes = 0
         partitions = self._ownership.partitions
-        changes = {
-            partition: changed
-            for partition, owned in partitions.items()
-            if (changed := owned.state.take_changes()) is not None
-        }
+        room = Room(nbytes=LARGE_BYTES_A_SECOND * max(self._look_seconds, self._flushed_at - since))
+        # On a thread, since the loop has others; nothing is counted meanwhile.
+        large = sum(owned.state.nbytes for owned in partitions.values()) > INLINE_BYTES
+        changes = await asyncio.to_thread(self._changes, room) if large else self._changes(room)
         if not changes:
             self._unchanged += 1
             return
@@ -557,9 +566,20 @@ class Ingest(Service):
         )
         self._metrics.last_commit.labels(self.collection.name).set_to_current_time()
 
-    async def _encoded(
-        self, found: Sequence[tuple[str, partials.Partial | partials.PartialGroup | Saved]]
-    ) -> list[Record]:
+    def _changes(self, room: Room) -> dict[TopicPartition, Changes]:
+        """Take the changes of the partitions; those whose large statistics get no room come first next time."""
+        owned = sorted(self._ownership.partitions.items())
+        first = next((place for place, (partition, _) in enumerate(owned) if partition == self._first), 0)
+        self._first = None
+        found: dict[TopicPartition, Changes] = {}
+        for partition, each in [*owned[first:], *owned[:first]]:
+            if room.nbytes <= 0 and self._first is None:
+                self._first = partition
+            if (changed := each.state.take_changes(room=room)) is not None:
+                found[partition] = changed
+        return found
+
+    async def _encoded(self, found: Sequence[tuple[str, partials.PartialRecord | Saved]]) -> list[Record]:
         """Encode records, each with the name of its writer; large ones on a thread, since the loop has others."""
 
         def encode() -> list[Record]:
@@ -568,9 +588,7 @@ class Ingest(Service):
         large = sum(record.nbytes for _, record in found) > INLINE_BYTES
         return await asyncio.to_thread(encode) if large else encode()
 
-    def _record(
-        self, writer: str, record: partials.Partial | partials.PartialGroup | partials.Watermark | Saved
-    ) -> Record:
+    def _record(self, writer: str, record: partials.PartialRecord | partials.Watermark | Saved) -> Record:
         key, value = partials.encode(record, writer=writer)
         return Record(
             topic=self._partials_topic,

@@ -329,8 +329,8 @@ def test_thousands_of_histories_lead_to_the_same_answer_as_the_batch(collection:
 
 
 class CommitsTheReadPosition(SourcePartition):
-    def take_changes(self) -> Changes | None:
-        changes = super().take_changes()
+    def take_changes(self, **room: Any) -> Changes | None:
+        changes = super().take_changes(**room)
         if changes is None:
             return None
         return replace(changes, checkpoint=replace(changes.checkpoint, offset=changes.checkpoint.position))

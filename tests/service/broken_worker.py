@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from stream_ldp.collection import Collection
     from stream_ldp.pipeline.answer import Answer
     from stream_ldp.pipeline.source_partition import Changes
+    from stream_ldp.pipeline.statistics import Room
     from stream_ldp.pipeline.window_task import WindowTask
 
 _take_changes = SourcePartition.take_changes
@@ -33,8 +34,8 @@ _BEGAN = time.monotonic()
 _CUT: list[float] = []
 
 
-def _commit_the_read_position(self: SourcePartition) -> Changes | None:
-    changes = _take_changes(self)
+def _commit_the_read_position(self: SourcePartition, *, room: Room | None = None) -> Changes | None:
+    changes = _take_changes(self, room=room)
     if changes is None:
         return None
     return replace(changes, checkpoint=replace(changes.checkpoint, offset=changes.checkpoint.position))

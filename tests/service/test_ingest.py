@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -15,8 +16,10 @@ from aiokafka.structs import OffsetAndMetadata
 from stream_ldp.pipeline import partials, wire
 from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.pipeline.source_partition import SILENT_MS
+from stream_ldp.pipeline.statistics import groups, sending
 from stream_ldp.pipeline.statistics.sending import LEAST_FLUSH_SECONDS, LOOK_RECORDS
 from stream_ldp.pipeline.windows import closes_at, pane_of
+from stream_ldp.service import ingest as ingest_module
 from stream_ldp.service.ingest import (
     CHECK_SECONDS,
     LETTER_BYTES,
@@ -250,6 +253,39 @@ async def test_under_a_heavy_load_each_look_flushes(ingest: Ingest, kafka_in_mem
         if "commit" in [what for what, _ in memory.done]:
             flushed.append(memory.seconds)
     assert max(after - before for before, after in pairwise(flushed[2:])) < 1.5 * LEAST_FLUSH_SECONDS
+
+
+async def test_large_statistics_of_many_partitions_take_turns_but_for_the_last_time(
+    ingest: Ingest, kafka_in_memory: MemoryKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Copied and encoded together, they would take the event loop for longer than a flush may."""
+    for module, name, value in (
+        (sending, "SMALL_BYTES", 0),
+        (groups, "SMALL_BYTES", 0),
+        (ingest_module, "LARGE_BYTES_A_SECOND", 1),
+        (ingest_module, "INLINE_BYTES", 0),
+    ):
+        monkeypatch.setattr(module, name, value)
+    memory = kafka_in_memory
+    written: Counter[tuple[int, int]] = Counter()
+    last: dict[tuple[int, int], float] = {}
+    served = []
+    while memory.seconds < 1_006.0:
+        for partition in range(2):
+            written[partition, pane_of(memory.now_ms(), COLLECTION.window)] += 5
+            memory.report(reports=5, partition=partition)
+        memory.published.clear()
+        await turn(ingest, memory, seconds=0.5)
+        records: list[Any] = [partials.decode(record.value) for record in memory.of_kind("partial")]
+        found = [part for record in records for part in record.parts]
+        last |= {(part.partition, part.pane_ms): part.counts.reports for part in found}
+        served.append({part.partition for part in found})
+    assert max(map(len, served)) == 1
+    assert all(one != other for one, other in pairwise(filter(None, served)))
+    closed = memory.committed().watermark_ms or 0
+    ended = [place for place in written if closes_at(place[1], COLLECTION.window) <= closed]
+    assert len(ended) >= 4
+    assert {place: last[place] for place in ended} == {place: written[place] for place in ended}
 
 
 async def test_a_worker_whose_commit_is_refused_closes_nothing_and_counts_again_from_the_last_commit(

@@ -10,15 +10,15 @@ import numpy as np
 from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.pipeline.statistics.row_counts import RowCounts
 from stream_ldp.pipeline.statistics.row_table import TABLE_BITS, RowTable
-from stream_ldp.pipeline.statistics.sending import STATISTIC_BYTES, Sending, times_sent
-from stream_ldp.pipeline.statistics.statistic import StatisticLoad, merged
+from stream_ldp.pipeline.statistics.sending import STATISTIC_BYTES, times_sent
+from stream_ldp.pipeline.statistics.statistic import StatisticLoad, WholeTally, merged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from stream_ldp.pipeline.statistics.statistic import Statistic, Tally
+    from stream_ldp.pipeline.statistics.statistic import Statistic, Tally, WholeTally
 
 #: Bytes of a segment of wide rows, a quarter of Kafka's default record limit of 1 MB. A flush sends again only the
 #: segments that have changed.
@@ -42,24 +42,22 @@ def tally_of_rows(bits: int, *, valid: Callable[[NDArray[np.uint8]], NDArray[np.
 class _RowTally:
     """What tallies of rows have in common."""
 
-    def __init__(self, bits: int, *, valid: Callable[[NDArray[np.uint8]], NDArray[np.bool_]] | None) -> None:
-        self._bits = bits
-        self._valid = valid
+    _bits: int
+    _valid: Callable[[NDArray[np.uint8]], NDArray[np.bool_]] | None
 
     def fits(self, statistic: Statistic) -> bool:
         """See `Tally.fits`; the rows that occur in a table may also stand one by one."""
         return statistic.counts_rows(self._bits, valid=self._valid)
 
 
-class TableTally(_RowTally):
+class TableTally(_RowTally, WholeTally):
     """Rows of few bits, counted in a table of all of them."""
 
     def __init__(self, bits: int, *, valid: Callable[[NDArray[np.uint8]], NDArray[np.bool_]] | None = None) -> None:
         """Begin without rows; see `tally_of_rows`."""
-        super().__init__(bits, valid=valid)
+        self._bits, self._valid = bits, valid
         self._counts = np.zeros(2**bits, dtype=np.int64)
-        self._reports = 0
-        self._sending = Sending(self._counts.nbytes)
+        super().__init__(self._counts.nbytes)
 
     def update(self, rows: NDArray[np.uint8]) -> None:
         """Count packed rows, uint8, shape (n, ceil(bits / 8))."""
@@ -77,22 +75,7 @@ class TableTally(_RowTally):
         self._counts += counts
         self._reports += int(counts.sum())
 
-    def take_changed(self, *, closing: bool) -> Mapping[int, RowTable]:
-        """See `Tally.take_changed`: the table is the only segment."""
-        return {0: self.take_whole()} if self.is_due(closing=closing) else {}
-
-    @property
-    def nbytes(self) -> int:
-        """See `Tally.nbytes`."""
-        return self._counts.nbytes
-
-    def is_due(self, *, closing: bool) -> bool:
-        """See `Tally.is_due`."""
-        return self._sending.is_due(self._reports, closing=closing)
-
-    def take_whole(self) -> RowTable:
-        """See `Tally.take_whole`."""
-        self._sending.note_sent(self._reports)
+    def _statistic(self) -> RowTable:
         return RowTable.of(self._counts, bits=self._bits)
 
     def restore(self, segments: Mapping[int, Statistic]) -> None:
@@ -129,7 +112,7 @@ class SegmentTally(_RowTally):
 
     def __init__(self, bits: int, *, valid: Callable[[NDArray[np.uint8]], NDArray[np.bool_]] | None = None) -> None:
         """Begin without rows; see `tally_of_rows`."""
-        super().__init__(bits, valid=valid)
+        self._bits, self._valid = bits, valid
         self._capacity = SEGMENT_BYTES // (row_width(bits) + _COUNT_BYTES)
         self._segment = 0
         self._open: list[NDArray[np.uint8]] = []
@@ -148,15 +131,7 @@ class SegmentTally(_RowTally):
                 self._dirty[self._segment] = self._current()
                 self._segment, self._open, self._filled = self._segment + 1, [], 0
 
-    nbytes = None
-
-    def is_due(self, *, closing: bool) -> bool:  # noqa: ARG002
-        """See `Tally.is_due`."""
-        return bool(self._dirty)
-
-    def take_whole(self) -> RowCounts:
-        """See `Tally.take_whole`."""
-        raise TypeError("rows of many bits are sent in segments")
+    whole = None
 
     def take_changed(self, *, closing: bool) -> Mapping[int, RowCounts]:  # noqa: ARG002
         """Return the segments that have changed since the last call, and drop those that are full."""

@@ -1,4 +1,4 @@
-"""The interface of statistics, and that of the tallies that count them."""
+"""The interface of statistics, that of the tallies that count them, and the base of those with one segment."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from stream_ldp.pipeline.statistics.sending import Sending
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,20 +94,8 @@ class Tally(Protocol):
         ...
 
     @property
-    def nbytes(self) -> int | None:
-        """Number of bytes in memory of a statistic of one segment; None if it may have several."""
-        ...
-
-    def is_due(self, *, closing: bool) -> bool:
-        """Decide whether anything has changed that is worth sending; see `take_changed`."""
-        ...
-
-    def take_whole(self) -> Statistic:
-        """Return the only segment, of however many reports, and take it for sent.
-
-        Raises:
-            TypeError: it may have several.
-        """
+    def whole(self) -> WholeTally | None:
+        """Itself, if its statistic has one segment; None if it may have several."""
         ...
 
     def take_changed(self, *, closing: bool) -> Mapping[int, Statistic]:
@@ -133,3 +123,49 @@ class Tally(Protocol):
     def fits(self, statistic: Statistic) -> bool:
         """Decide whether a statistic, of any number of reports below 2^63, can be one that this tally gives."""
         ...
+
+
+class WholeTally(ABC):
+    """A whole tally is sent as one statistic, or not at all.
+
+    nbytes: bytes in memory of the statistic.
+    """
+
+    def __init__(self, nbytes: int) -> None:
+        self.nbytes = nbytes
+        self._reports = 0
+        self._sending = Sending(nbytes)
+
+    @property
+    def whole(self) -> Self:
+        """See `Tally.whole`."""
+        return self
+
+    @abstractmethod
+    def _statistic(self) -> Statistic:
+        """Copy the statistic."""
+
+    def is_due(self, *, closing: bool) -> bool:
+        """Decide whether anything has changed that is worth sending; see `Tally.take_changed`."""
+        return self._sending.is_due(self._reports, closing=closing)
+
+    @property
+    def waits(self) -> int:
+        """How often it has not been sent, although it had changed, since it was sent."""
+        return self._sending.waits
+
+    def note_wait(self) -> None:
+        """Note that it has not been sent this time."""
+        self._sending.note_wait(self._reports)
+
+    def take_whole(self) -> Statistic:
+        """Return the statistic, and take it for sent."""
+        self._sending.note_sent(self._reports)
+        return self._statistic()
+
+    def take_changed(self, *, closing: bool) -> Mapping[int, Statistic]:
+        """See `Tally.take_changed`: the statistic is the only segment."""
+        if self.is_due(closing=closing):
+            return {0: self.take_whole()}
+        self.note_wait()
+        return {}

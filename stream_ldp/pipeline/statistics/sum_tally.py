@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 
 from stream_ldp.pipeline.statistics.report_sums import ReportSums
-from stream_ldp.pipeline.statistics.sending import STATISTIC_BYTES, Sending, times_sent
-from stream_ldp.pipeline.statistics.statistic import StatisticLoad
+from stream_ldp.pipeline.statistics.sending import STATISTIC_BYTES, times_sent
+from stream_ldp.pipeline.statistics.statistic import StatisticLoad, WholeTally
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,39 +29,20 @@ class _Oracle(Protocol):
     def possible(self, sums: NDArray[np.int64], *, reports: NDArray[np.int64]) -> bool: ...
 
 
-class SumTally:
+class SumTally(WholeTally):
     """The sums of the reports to one phase in one pane."""
 
     def __init__(self, oracle: _Oracle) -> None:
         self._oracle = oracle
         self._values = np.zeros(oracle.counters, dtype=np.int64)
-        self._reports = 0
-        self._sending = Sending(self._values.nbytes)
+        super().__init__(self._values.nbytes)
 
     def update(self, rows: NDArray[np.uint8]) -> None:
         """Count packed rows, uint8, shape (n, width), all of them valid."""
         self._oracle.add(rows, to=self._values)
         self._reports += len(rows)
 
-    def take_changed(self, *, closing: bool) -> dict[int, ReportSums]:
-        """Return the sums, as the only segment, if they have changed since the last call and are worth sending.
-
-        closing: whether this is the last call, which must leave out no report.
-        """
-        return {0: self.take_whole()} if self.is_due(closing=closing) else {}
-
-    @property
-    def nbytes(self) -> int:
-        """See `Tally.nbytes`."""
-        return self._values.nbytes
-
-    def is_due(self, *, closing: bool) -> bool:
-        """See `Tally.is_due`."""
-        return self._sending.is_due(self._reports, closing=closing)
-
-    def take_whole(self) -> ReportSums:
-        """See `Tally.take_whole`."""
-        self._sending.note_sent(self._reports)
+    def _statistic(self) -> ReportSums:
         return ReportSums(reports=self._reports, values=self._values.copy())
 
     def restore(self, segments: Mapping[int, Statistic]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -40,10 +41,14 @@ def collection_of(sizes: tuple[int, ...]) -> JointCollection:
     return JointCollection.model_validate(document_of(sizes))
 
 
-def document_of(sizes: tuple[int, ...], *, window: str = "60s") -> dict[str, Any]:
-    """Make the document of such a collection."""
+def document_of(sizes: tuple[int, ...], *, window: str = "60s", every_pair: bool = False) -> dict[str, Any]:
+    """Make the document of such a collection.
+
+    every_pair: whether it has all pairs as estimates.
+    """
     attributes = [{"name": f"a{j}", "values": [str(value) for value in range(k)]} for j, k in enumerate(sizes)]
-    pairs = [(i % len(sizes), j % len(sizes)) for i, j in _PAIRS]
+    attributes_of = combinations(range(len(sizes)), 2) if every_pair else _PAIRS
+    pairs = [(i % len(sizes), j % len(sizes)) for i, j in attributes_of]
     return {
         "collection": "bench",
         "mechanism": {"kind": "rr-ldp", "f": 0.25, "p": 0.25, "q": 0.75},

@@ -13,6 +13,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +39,47 @@ _ASK_SECONDS = 0.005
 #: Seconds that a drain may take.
 _PATIENCE_SECONDS = 120.0
 
-#: Sizes of the attributes, reports in a record, and records that a worker drains for five seconds at least: in the
-#: first of them, it gets its partitions, and solves for the first time.
+
+@dataclass(frozen=True, kw_only=True)
+class _Topic:
+    """A topic to drain.
+
+    sizes: those of the attributes.
+    reports: their number in a record.
+    records: so many that a worker drains them for five seconds at least: in the first of them, it gets its
+        partitions, and solves for the first time.
+    every_pair: whether all pairs are estimates, and not five.
+    """
+
+    sizes: tuple[int, ...] = (2,) * 16
+    reports: int
+    records: int
+    every_pair: bool = False
+    partitions: int = PARTITIONS
+
+    @property
+    def binary(self) -> bool:
+        """Whether a Faust agent counts it as well."""
+        return max(self.sizes) == 2
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The document of its collection."""
+        return document_of(self.sizes, window="1h", every_pair=self.every_pair)
+
+    def __str__(self) -> str:
+        values = "" if self.binary else f" of {len(self.sizes)} x {self.sizes[0]} values"
+        pairs = len(self.document["estimates"])
+        partitions = "" if self.partitions == PARTITIONS else f" on {self.partitions} partitions"
+        return f"batches of {self.reports}{values}, {pairs} pairs{partitions}"
+
+
 _TOPICS = (
-    ((2,) * 16, 50, 1_400_000),
-    ((2,) * 16, 1, 3_000_000),
-    ((2,) * 16, 500, 250_000),
-    ((8,) * 8, 50, 1_200_000),
+    _Topic(reports=50, records=1_400_000),
+    _Topic(reports=1, records=3_000_000),
+    _Topic(reports=500, records=250_000),
+    _Topic(sizes=(8,) * 8, reports=50, records=1_200_000),
+    _Topic(sizes=(8,) * 8, reports=50, records=600_000, every_pair=True, partitions=16),
 )
 
 #: Share of the reports before which a drain is not measured, and number of records that are encoded at a time.
@@ -74,24 +109,16 @@ def rows(scale: float, rounds: int) -> Iterator[dict[str, Any]]:
         MissingTool: there is no Java or Maven, and so no Kafka.
     """
     with EmbeddedKafka() as kafka, tempfile.TemporaryDirectory() as directory:
-        for place, (sizes, reports, records) in enumerate(_TOPICS):
-            some = round(scale * records)
+        for place, topic in enumerate(_TOPICS):
+            some = replace(topic, records=round(scale * topic.records))
             (Path(directory) / str(place)).mkdir()
-            deployment = asyncio.run(
-                _made(Path(directory) / str(place), kafka.bootstrap, sizes, records=some, reports=reports)
-            )
-            binary = sizes == (2,) * 16
-            of = f"batches of {reports}" if binary else f"batches of {reports} of 8 x 8 values"
-            yield from _compared(deployment, some, reports, rounds, of=of, counted=binary)
+            deployment = asyncio.run(_made(Path(directory) / str(place), kafka.bootstrap, some))
+            yield from _compared(deployment, some, rounds)
 
 
-def _compared(
-    deployment: Deployment, records: int, reports: int, rounds: int, *, of: str, counted: bool
-) -> Iterator[dict[str, Any]]:
-    """Compare a worker with its peers.
-
-    counted: whether an agent counts as well, which decodes the reports of 16 binary attributes alone.
-    """
+def _compared(deployment: Deployment, drain: _Topic, rounds: int) -> Iterator[dict[str, Any]]:
+    """Compare a worker with its peers."""
+    records, reports = drain.records, drain.reports
     topic = deployment.names.reports(deployment.collection.name)
 
     def other(how: str, records: int) -> Callable[[], dict[str, float]]:
@@ -103,7 +130,7 @@ def _compared(
         "bare aiokafka getmany": other("bare", records),
         "Faust agent that sums lengths": other("summing-agent", max(1, records // 25)),
     }
-    if counted:
+    if drain.binary:
         ways["Faust agent that counts"] = other("counting-agent", max(1, records // 50))
     found: dict[str, list[dict[str, float]]] = {name: [] for name in ways}
     for _ in range(rounds):
@@ -112,30 +139,31 @@ def _compared(
     for clock, named in (("processor", "processor's time"), ("seconds", "by the clock on the wall")):
         times = {name: [1e6 * each[clock] / each["records"] for each in runs] for name, runs in found.items()}
         yield {
-            "work": f"a whole worker that drains {of}, 5 pairs, {named}",
+            "work": f"a whole worker that drains {drain}, {named}",
             "unit": "us a batch",
             **compared(times.pop("now"), times),
         }
     answers = [answered(deployment, records * reports) for _ in range(rounds)]
     yield {
-        "work": f"/livez of a worker that drains {of}, p99",
+        "work": f"/livez of a worker that drains {drain}, p99",
         "unit": "ms",
         **compared([busy for busy, _ in answers], {"the same worker idle": [idle for _, idle in answers]}),
     }
 
 
-async def _made(
-    directory: Path, bootstrap: str, sizes: tuple[int, ...], *, records: int, reports: int
-) -> JointDeployment:
-    """Create a deployment of attributes of these sizes and five pairs, and fill its reports topic."""
-    deployment = await deployed(directory, bootstrap, document_of(sizes, window="1h"))
-    for first in range(0, records, _ENCODED):
-        some = min(_ENCODED, records - first)
-        await fill(deployment, encoded(deployment, some, reports=reports, first=first))
+async def _made(directory: Path, bootstrap: str, topic: _Topic) -> JointDeployment:
+    """Create a deployment, and fill its reports topic."""
+    deployment = await deployed(directory, bootstrap, topic.document, partitions=topic.partitions)
+    for first in range(0, topic.records, _ENCODED):
+        some = min(_ENCODED, topic.records - first)
+        values = encoded(deployment, some, reports=topic.reports, first=first)
+        await fill(deployment, values, partitions=topic.partitions)
     return deployment
 
 
-async def deployed(directory: Path, bootstrap: str, document: dict[str, Any]) -> JointDeployment:
+async def deployed(
+    directory: Path, bootstrap: str, document: dict[str, Any], *, partitions: int = PARTITIONS
+) -> JointDeployment:
     """Create a deployment of the collection of a document."""
     text = json.dumps(document)  # which is YAML
     return await JointDeployment.create(
@@ -143,7 +171,7 @@ async def deployed(directory: Path, bootstrap: str, document: dict[str, Any]) ->
         brokers=bootstrap,
         prefix=f"bench-{uuid.uuid4().hex[:12]}",
         text=text.replace("{", "{{").replace("}", "}}"),
-        partitions=PARTITIONS,
+        partitions=partitions,
     )
 
 
@@ -164,14 +192,14 @@ def encoded(deployment: JointDeployment, records: int, *, reports: int, first: i
     ]
 
 
-async def fill(deployment: JointDeployment, values: Sequence[bytes]) -> None:
+async def fill(deployment: JointDeployment, values: Sequence[bytes], *, partitions: int = PARTITIONS) -> None:
     """Write records to the partitions of the reports topic in turn."""
     topic = deployment.names.reports(deployment.collection.name)
     producer = AIOKafkaProducer(**deployment.settings.client_options(), acks="all", max_batch_size=2**20)
     await producer.start()
     try:
         stored = min(_STORED, max(1, _STORED_BYTES // max(map(len, values), default=1)))
-        for partition, begin in zip(itertools.cycle(range(PARTITIONS)), range(0, len(values), stored), strict=False):
+        for partition, begin in zip(itertools.cycle(range(partitions)), range(0, len(values), stored), strict=False):
             batch = producer.create_batch()
             for value in values[begin : begin + stored]:
                 batch.append(key=None, value=value, timestamp=None)

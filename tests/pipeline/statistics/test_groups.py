@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.pipeline.statistics import Tally, take_changed, tally_of_rows
+from stream_ldp.pipeline.statistics import Room, Tally, take_changed, tally_of_rows
 from stream_ldp.pipeline.statistics.groups import GROUP_BYTES, groups_of
 
 if TYPE_CHECKING:
@@ -59,3 +59,22 @@ def test_a_large_group_waits_until_it_has_a_tenth_more_reports() -> None:
     assert list(take_changed(tallies, closing=False)) == []
     (closing,) = take_changed(tallies, closing=True)
     assert [segments[0].reports for segments in closing.values()] == [1_050, 1_050]
+
+
+def test_large_groups_beyond_the_room_of_a_flush_wait_and_come_first_in_the_next() -> None:
+    tallies = tallies_of(4, *[16] * 40)
+    rows = np.zeros((1_000, 2), dtype=np.uint8)
+
+    def sent(*, closing: bool = False) -> list[int]:
+        """Count more, flush, and list how many statistics each record has."""
+        for tally in tallies.values():
+            tally.update(rows[:, :1] if tally is tallies["e0",] else rows)
+        found = list(take_changed(tallies, closing=closing, room=Room(nbytes=GROUP_BYTES + 1)))
+        served.extend(of for changed in found for of in changed)
+        return [len(changed) for changed in found]
+
+    served: list[tuple[str, ...]] = []
+    assert sent() == [1, 16, 16], "what is small never waits, and the last has room if any is left"
+    assert sorted(sent()) == [1, 8, 16], "that which has waited comes first"
+    assert set(served) == set(tallies)
+    assert sorted(sent(closing=True)) == [1, 8, 16, 16]

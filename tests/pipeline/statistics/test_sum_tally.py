@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import HadamardResponse, SeededEntropy
-from stream_ldp.pipeline.statistics import ReportSums, SumTally, sending
+from stream_ldp.pipeline.statistics import ReportSums, Statistic, SumTally, sending
 
 
 def of(*values: int, reports: int = 1) -> ReportSums:
@@ -41,7 +41,8 @@ def test_a_tally_does_not_depend_on_how_its_reports_were_batched(cuts: list[tupl
     oracle, rows = oracle_and_rows(16, 60)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sending, "SMALL_BYTES", 10**6 if small else 0)
-        tally, last, first = SumTally(oracle), of(*[0] * oracle.counters, reports=0), 0
+        tally, first = SumTally(oracle), 0
+        last: Statistic = of(*[0] * oracle.counters, reports=0)
         for end, taken in sorted(cuts):
             tally.update(rows[first:end])
             first = end

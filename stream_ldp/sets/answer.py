@@ -36,6 +36,13 @@ if TYPE_CHECKING:
     from stream_ldp.pipeline.cells import CellKey
 
 
+#: What is said of frequencies that are no shares of users.
+_DRAWN = (
+    "set sizes are not known: a frequency is that among items drawn one from each set, below the share of the users "
+    "who hold the item, and only the order counts"
+)
+
+
 def itemset_name(items: Iterable[str]) -> str:
     """Return the name of an itemset in displays and tables, from those of its items."""
     return " + ".join(items)
@@ -49,10 +56,12 @@ class HeavyHitter(MessagePart):
     frequency: float = Field(
         ge=0,
         le=1,
-        description="estimated part of the users who hold it, too low where sets exceed the set size; after "
-        "phase 1 without a set size, and of svim before the last phase, only the order has a meaning",
+        description="estimated part of the users who hold it, too low where sets exceed the set size; its part of "
+        "items drawn one from each set, where the ranking is `drawn`",
     )
-    standard_error: Finite = Field(ge=0)
+    standard_error: Finite | None = Field(
+        ge=0, description="null where the ranking is `drawn`: of the part of the users who hold it, none is known"
+    )
 
 
 class FrequentItemset(MessagePart):
@@ -199,6 +208,11 @@ class Ranking(AnswerMessage):
     sizes: tuple[SetSizes, ...] = Field(
         default=(), description="how large sets are, smallest first; none after any other phase than that about sizes"
     )
+    drawn: bool = Field(
+        default=False,
+        description="whether frequencies are those among items drawn one from each set, whose size is not known, so "
+        "that only their order has a meaning: before the last phases, without a set size",
+    )
     items: tuple[HeavyHitter, ...] = Field(
         description="the k best, most frequent first; none where it is of sizes or itemsets"
     )
@@ -253,7 +267,8 @@ class Ranking(AnswerMessage):
         if self.about == "sizes":
             return Look(title=f"epoch {self.epoch} · sizes of sets · {progress}", names=("set size",))
         if self.about == "items":
-            return Look(title=f"epoch {self.epoch} · {progress}", names=("item",), ranked=True)
+            number = "frequency in draws" if self.drawn else "frequency"
+            return Look(title=f"epoch {self.epoch} · {progress}", names=("item",), number=number, ranked=True)
         return Look(
             title=f"epoch {self.epoch} · itemsets · {progress}",
             names=("itemset",),
@@ -303,6 +318,7 @@ class Ranking(AnswerMessage):
             facts={"epoch": f"{self.epoch}", "phase": f"{self.phase}/{self.phases}"},
             evidence=(
                 *(() if self.complete else (self._prospect,)),
+                *((_DRAWN,) if self.drawn else ()),
                 f"{counts} reports, phase by phase" if earlier else quantity(last, "report"),
             ),
             previous=(previous(f"{quantity(weight, 'report')} of the last phase", periods="epochs"),)
@@ -339,6 +355,7 @@ class Ranking(AnswerMessage):
             items=np.array([candidate.number for candidate in self.candidates], dtype=np.int64),
             frequency=np.array([each.frequency for each in self.candidates], dtype=np.float64),
             standard_error=np.array([each.standard_error for each in self.candidates], dtype=np.float64),
+            drawn=self.drawn,
         )
 
     @property

@@ -137,6 +137,8 @@ class RankingEstimate:
         the same.
     unseen: the part of the standard error that is a doubt about larger sets, which is the same in every epoch, shape
         (c,); None if there is none.
+    drawn: whether each frequency is that of the item among items drawn one from each set, of any size: only the order
+        has a meaning.
     """
 
     items: NDArray[np.int64]
@@ -144,6 +146,7 @@ class RankingEstimate:
     standard_error: NDArray[np.float64]
     noise: NDArray[np.float64] | None = None
     unseen: NDArray[np.float64] | None = None
+    drawn: bool = False
 
     @classmethod
     def of_none(cls) -> Self:

@@ -76,6 +76,7 @@ def solve(collection: ItemCollection, task: WindowTask[PhaseSeries, Ranking]) ->
         reports=sums.reports,
         reports_per_phase=ranking_reports,
         sizes=_sizes(collection, oracle, sums) if asks_sizes and sums.reports else (),
+        drawn=estimate.drawn,
         items=_heavy_hitters(collection, estimate) if phase.number <= items_found else (),
         itemsets=_itemsets(collection, estimate, before) if counts_itemsets and before is not None else (),
         candidates=() if counts_itemsets else _candidates(estimate),
@@ -148,7 +149,12 @@ def _heavy_hitters(collection: ItemCollection, estimate: RankingEstimate) -> tup
     """List the k most frequent items, with frequencies clipped to [0, 1]."""
     k = collection.method.k
     return tuple(
-        HeavyHitter(rank=rank, item=collection.items.name(item), frequency=frequency, standard_error=error)
+        HeavyHitter(
+            rank=rank,
+            item=collection.items.name(item),
+            frequency=frequency,
+            standard_error=None if estimate.drawn else error,
+        )
         for rank, (item, frequency, error) in enumerate(
             zip(
                 estimate.items[:k].tolist(),

@@ -168,3 +168,35 @@ def test_a_window_of_itemsets_without_reports_has_none() -> None:
     )
     found = solve(collection, silent)
     assert (found.reports, found.itemsets, found.next_phase) == (0, (), None)
+
+
+@pytest.mark.parametrize(("kind", "before"), [("svim", 2), ("gfim", 1), ("gfim-users", 1), ("ldpminer", 1)])
+def test_frequencies_of_one_item_drawn_from_each_set_are_named_so_and_have_no_intervals(
+    kind: str, before: int
+) -> None:
+    """Seeded. All hold the same three items, each of which is a third of the draws: 0.33 +- 0.01 would exclude 1."""
+    held = ItemSets.of([[1, 2, 3]] * 6_000)
+    rankings = list(epoch_of(collection_of(kind, options="k_max: 4", epsilon=8), held))
+    for ranking in (type(each).from_bytes(each.to_bytes()) for each in rankings):
+        assert ranking.drawn is (ranking.phase <= before)
+        cells = list(ranking.cells())
+        evidence = " ".join(ranking.judgement().evidence)
+        assert ("drawn one from each set" in evidence) is ranking.drawn
+        if ranking.drawn:
+            assert ranking.look.number == "frequency in draws"
+            assert [cell.interval() for cell in cells] == [None, None]
+            assert ranking.estimate.drawn
+        else:
+            assert ranking.look.number == "frequency"
+            assert all(low <= 1.0 <= high + 0.1 for low, high in filter(None, (cell.interval() for cell in cells)))
+            assert None not in [cell.interval() for cell in cells]
+    sized = list(epoch_of(collection_of(kind, options="k_max: 4, set_size: 3", epsilon=8), held))
+    assert not any(each.drawn for each in sized)
+
+
+def test_a_result_of_which_the_last_phase_has_no_reports_is_still_of_drawn_items() -> None:
+    collection = collection_of("ldpminer", options="k_max: 4", epsilon=8)
+    first = next(epoch_of(collection, ItemSets.of([[1, 2]] * 500)))
+    asked = task(phase=2, window_ms=SIZE_MS)
+    series = collection.series[1]
+    assert solve(collection, replace(asked, series=series, before=first, windows=((1.0, ()),))).drawn

@@ -43,7 +43,9 @@ export const sets = {
       text: `${spread(each.frequency, each.standard_error)}${moved(each.item, index + 1)}`,
     }));
     if (!rows.length) return [figure("Ranking", "No item stands out from the noise.")];
-    const found = [figure("Most frequent items", bars("Most frequent items", rows), { wide: true, note: `The frequency is the share of users who hold the item. ${INTERVALS}`,
+    const found = [figure("Most frequent items", bars("Most frequent items", rows), { wide: true, note: answer.drawn
+      ? "Set sizes are not known: the frequency is that among items drawn one from each set, and only the order counts."
+      : `The frequency is the share of users who hold the item. ${INTERVALS}`,
       data: table("ranking", ["item", "frequency"], answer.items.map((each) => [each.item, spread(each.frequency, each.standard_error)])) })];
     if (tools.past.length > 1) {
       const names = answer.items.slice(0, TRACKS).map((each) => each.item);

@@ -75,9 +75,16 @@ def drawn_together(chosen: RankingEstimate, every: RankingEstimate) -> RankingEs
     return replace(chosen, frequency=drawn.mean, standard_error=error)
 
 
-def first_candidates(every: RankingEstimate, count: int, *, combine: Combine) -> RankingEstimate:
-    """Select the `count` most frequent of all items, as the later phases combine their estimates."""
+def first_candidates(
+    every: RankingEstimate, count: int, *, set_size: int | None, combine: Combine = Combine.VARIANCE
+) -> RankingEstimate:
+    """Select the `count` most frequent of all items, as the later phases combine their estimates.
+
+    set_size: that the reports were made for; None if it is not known, and no later phase combines them.
+    """
     best = most_frequent(every, count)
+    if set_size is None:
+        return replace(best, drawn=True)
     chosen = count < len(every.items)
     return drawn_together(best, every) if chosen and combine is Combine.VARIANCE else best
 
@@ -134,7 +141,8 @@ def _select(estimate: RankingEstimate, items: NDArray[np.int64]) -> RankingEstim
 
 def _take(estimate: RankingEstimate, places: NDArray[np.intp]) -> RankingEstimate:
     """Take the estimates at these places, in this order."""
-    return RankingEstimate(
+    return replace(
+        estimate,
         items=estimate.items[places],
         frequency=estimate.frequency[places],
         standard_error=estimate.standard_error[places],

@@ -134,8 +134,8 @@ class GFIM:
         """Solve as `Method.solve` says; the estimate holds C after phase 1, and E from phase 2."""
         now = phase_estimate(inquiry, self.oracle(inquiry), sums, reports=reports)
         if before is None:
-            combine = Combine.PAPER if self.set_size is None else self.combine
-            return self._narrowed(now, first_candidates(now, self.k_max, combine=combine), phase=2, doubt=UNTOLD)
+            chosen = first_candidates(now, self.k_max, set_size=self.set_size, combine=self.combine)
+            return self._narrowed(now, chosen, phase=2, doubt=UNTOLD)
         doubt = np.full(len(before.items), inquiry.doubt)
         if reports:
             before, doubt = self._combined(before, now, inquiry)

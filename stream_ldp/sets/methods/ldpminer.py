@@ -81,8 +81,7 @@ class LDPMiner:
         """Solve as `Method.solve` says; the estimate holds the candidates."""
         now = phase_estimate(inquiry, self.oracle(inquiry), sums, reports=reports)
         if before is None:
-            combine = Combine.PAPER if self.set_size is None else self.combine
-            candidates = first_candidates(now, self.k_max, combine=combine)
+            candidates = first_candidates(now, self.k_max, set_size=self.set_size, combine=self.combine)
             return candidates, Inquiry(phase=2, candidates=candidates.items, padding=len(candidates.items))
         if not reports:
             return before, None

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms import RESOLUTION, LolohaResponse
-from stream_ldp.sets.methods.combination import Combine, first_candidates, phase_estimate
+from stream_ldp.sets.methods.combination import first_candidates, phase_estimate
 from stream_ldp.sets.methods.larger_sets import UNTOLD, doubted
 from stream_ldp.sets.methods.spec import MAX_EPSILON, MethodSpec, SetSize, require
 from stream_ldp.sets.phases import Inquiry, Phase, Target
@@ -82,7 +82,7 @@ class Loloha:
     ) -> tuple[RankingEstimate, None]:
         """Solve as `Method.solve` says; the estimate holds the k best items."""
         every = phase_estimate(inquiry, self._oracle, sums, reports=reports)
-        found = first_candidates(every, self.k, combine=Combine.VARIANCE)
+        found = first_candidates(every, self.k, set_size=self.set_size)
         # The only phase shows nothing of sets that have more items than slots.
         return doubted(found, UNTOLD if self.set_size < self.domain else 0.0), None
 

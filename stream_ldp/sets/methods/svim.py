@@ -96,9 +96,7 @@ class SVIM:
         oracle = self.oracle(inquiry)
         if inquiry.candidates is None or before is None:
             every = phase_estimate(inquiry, oracle, sums, reports=reports)
-            # Without a set size, frequencies are those of one item drawn from each set, and are not combined.
-            combine = Combine.PAPER if self.set_size is None else Combine.VARIANCE
-            candidates = first_candidates(every, self.k_max, combine=combine)
+            candidates = first_candidates(every, self.k_max, set_size=self.set_size)
             return candidates, Inquiry(phase=2, candidates=candidates.items, padding=1)
         if inquiry.phase == 2:
             return before, padded(inquiry, oracle, sums, reports=reports, most=len(inquiry.candidates))

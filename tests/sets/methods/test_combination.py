@@ -64,7 +64,7 @@ def test_luck_in_the_choice_of_the_best_items_does_not_count(later: float) -> No
     means, covered = [], []
     for _ in range(100):
         every = _estimate(list(range(400)), rng.normal(0.0, 1.0, 400).tolist(), [1.0] * 400)
-        before = first_candidates(every, 20, combine=Combine.VARIANCE)
+        before = first_candidates(every, 20, set_size=4)
         now = _estimate(before.items.tolist(), rng.normal(0.0, later, 20).tolist(), [later] * 20)
         both, _ = combined_estimate(before, now, combine=Combine.VARIANCE, set_size=4)
         assert both.standard_error.max() <= later + 0.3 * both.frequency.max()
@@ -76,8 +76,11 @@ def test_luck_in_the_choice_of_the_best_items_does_not_count(later: float) -> No
 
 def test_candidates_of_the_published_form_keep_their_estimates() -> None:
     every = _estimate(list(range(100)), np.linspace(-1.0, 2.0, 100).tolist(), [1.0] * 100)
-    assert first_candidates(every, 2, combine=Combine.PAPER).frequency.tolist() == [2.0, every.frequency[98]]
-    assert first_candidates(every, 2, combine=Combine.VARIANCE).frequency.max() < 2.0
+    for published in ({"set_size": 4, "combine": Combine.PAPER}, {"set_size": None}):
+        chosen = first_candidates(every, 2, **published)
+        assert chosen.frequency.tolist() == [2.0, every.frequency[98]]
+        assert chosen.drawn is (published["set_size"] is None)
+    assert first_candidates(every, 2, set_size=4).frequency.max() < 2.0
 
 
 def test_the_best_items_come_in_order_and_ties_go_to_the_lower_item() -> None:

@@ -133,14 +133,29 @@ def popular_sets(sizes: NDArray[np.int64], rng: np.random.Generator, *, domain: 
 
 
 def _assumed(collection: ItemCollection) -> Assumed:
-    """Draw users whose sets of popular items are of geometric sizes, one in ten larger than is stated."""
-    domain, largest = collection.items.count, collection.method_spec.known_size or _USUAL_LARGEST
-    rng = np.random.default_rng(1)
-    # Of a geometric distribution from 1, the share (1 - p)^n is above n.
-    sizes = np.minimum(rng.geometric(1.0 - _LARGER ** (1.0 / largest), _ASSUMED), max(domain // 2, 1))
-    sets = popular_sets(sizes.astype(np.int64), rng, domain=domain, exponent=_EXPONENT)
+    """Draw users whose sets of popular items are of geometric sizes, one in ten larger than is stated.
+
+    Of a stated size above half of all items, sets hold nearly as many, and it is what they lack that is drawn.
+    """
+    domain, stated = collection.items.count, collection.method_spec.known_size
+    rng, most, lacked = np.random.default_rng(1), max(domain // 2, 1), domain - (stated or 0)
+    if lacked < domain - most:
+        sizes = lacked - 1 + rng.geometric(2.0 / max(lacked, 2), _ASSUMED)
+    else:
+        # Of a geometric distribution from 1, the share (1 - p)^n is above n.
+        sizes = rng.geometric(1.0 - _LARGER ** (1.0 / (stated or _USUAL_LARGEST)), _ASSUMED)
+    sets = popular_sets(np.minimum(sizes, most).astype(np.int64), rng, domain=domain, exponent=_EXPONENT)
+    if lacked < domain - most:
+        sets = _complement(sets, domain=domain)
     items = rng.permutation(domain)[sets.items]
     return Assumed(collection=collection, like={}, population=ItemSets(sets.offsets, items))
+
+
+def _complement(sets: ItemSets, *, domain: int) -> ItemSets:
+    """Return the sets of all items that each set lacks."""
+    held = np.ones((len(sets), domain), dtype=np.bool_)
+    held[np.repeat(np.arange(len(sets)), sets.sizes), sets.items] = False
+    return ItemSets(np.arange(len(sets) + 1) * domain - sets.offsets, np.nonzero(held)[1])
 
 
 EVALUATION = Evaluation(
@@ -157,5 +172,6 @@ EVALUATION = Evaluation(
     },
     assumed=_assumed,
     assumes="their sets have geometric sizes, one in ten above `set_size`, or above 12 without it, and the "
-    "frequencies of items fall as one over their rank, as Zipf's law has it",
+    "frequencies of items fall as one over their rank, as Zipf's law has it; with a `set_size` above half of all "
+    "items, it is what sets lack that they have in this way",
 )

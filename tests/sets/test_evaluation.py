@@ -12,6 +12,7 @@ from stream_ldp.sets.evaluation import EVALUATION, metrics
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.phases import RankingEstimate
 from tests.evaluation.runs import evaluated
+from tests.sets.examples import collection_of
 
 TRUTH = np.array([0.5, 0.1, 0.8, 0.0])
 
@@ -73,3 +74,14 @@ def test_itemsets_are_measured_beside_the_items() -> None:
     assert [name for name in found if not name.endswith("_sd")] == ["f1", "ncr", "mae", "coverage"]
     assert (found["f1"], found["ncr"]) == (1.0, 1.0)
     assert float(found["mae"]) < 0.05
+
+
+@pytest.mark.parametrize(("stated", "mean", "most"), [(4, 2.3, 15), (24, 22.0, 25), (30, 30.0, 30)])
+def test_assumed_sets_are_as_large_as_is_stated(stated: int, mean: float, most: int) -> None:
+    assert EVALUATION.assumed is not None
+    assumed = EVALUATION.assumed(collection_of(options=f"set_size: {stated}", size=30))
+    assert assumed is not None
+    sets = assumed.population
+    assert float(sets.sizes.mean()) == pytest.approx(mean, rel=0.05)
+    assert int(sets.sizes.max()) <= most
+    assert sets.frequencies(30).sum() == pytest.approx(sets.sizes.mean())

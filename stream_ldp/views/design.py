@@ -40,6 +40,8 @@ _FINE = 0.5
 #: ratio counts of its error to that of the best one. Pairs of NLTCS are 1.6 times as far from independent as is
 #: expected.
 _DEPENDENCES = (0.0, 0.25, 1.0, 1.75)
+#: Those where it is stated, as finals have shown it: shrunk, and of the pairs that they have.
+_STATED = (0.5, 1.0, 1.5)
 #: Part by which larger views have to be better than others: they lose more with less dependence than is expected.
 _HANDICAP = 0.08
 #: Least number of a view's users for which a design is chosen: with fewer, it may stay below the 20 that are needed.
@@ -202,7 +204,7 @@ def ranked(
     *,
     epsilon: float,
     users: int,
-    dependence: float = DEPENDENCE,
+    dependence: float | None = None,
     oracle: str = "auto",
     per_report: float | None = None,
     alone: Sequence[int] = (),
@@ -212,10 +214,12 @@ def ranked(
     It is the ratio of its expected AVD to the least one, the largest over the dependences that there may be. Designs
     that leave views with too few users come last.
 
+    dependence: the one that is stated; None where nothing is known of it.
     alone: see `candidates`.
     """
     found = candidates(sizes, epsilon=epsilon, oracle=oracle, per_report=per_report, alone=alone)
-    supposed = [min(part * dependence, 1.0) for part in _DEPENDENCES]
+    parts, expects = (_DEPENDENCES, DEPENDENCE) if dependence is None else (_STATED, dependence)
+    supposed = [min(part * expects, 1.0) for part in parts]
     expected = {each.name: [each.expected_avd(users, dependence=part) for part in supposed] for each in found}
     least = [min(errors) for errors in zip(*expected.values(), strict=True)]
 

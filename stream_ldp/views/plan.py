@@ -207,7 +207,7 @@ def plan(collection: ViewsCollection, *, populations: Sequence[int] = POPULATION
             design.sizes,
             epsilon=spec.epsilon,
             users=spec.for_users,
-            dependence=dependence,
+            dependence=spec.dependence,
             oracle=spec.oracle,
             per_report=spec.per_report,
             alone=numbers,

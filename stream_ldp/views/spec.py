@@ -16,7 +16,6 @@ from stream_ldp.mechanisms.piecewise import square_wave
 from stream_ldp.questions.questions import QuestionSet
 from stream_ldp.views.cells import MAX_CELLS, MIN_CELLS, ViewAxis, guideline
 from stream_ldp.views.design import MAX_VIEW_CELLS, USERS, Design, candidates, designed, ranked
-from stream_ldp.views.expected import DEPENDENCE
 from stream_ldp.views.question import AnyViewQuestion, NumberAlone, ViewQuestion
 
 if TYPE_CHECKING:
@@ -154,7 +153,7 @@ class ViewsSpec(Part):
                 sizes,
                 epsilon=self.epsilon,
                 users=self.for_users,
-                dependence=self.dependence or DEPENDENCE,
+                dependence=self.dependence,
                 oracle=self.oracle,
                 per_report=self.per_report,
                 alone=numbers_among(attributes),

@@ -4,8 +4,9 @@ python -m tests.benchmarks.designs draws tables of attributes of several sizes, 
 0.1 from independent, and 10 windows of 20,000 users of each, at epsilon 0.5, 1 and 2. Answers have normal noise with
 the variance of the oracle. The regret of a design is the largest ratio, over the dependences, of its mean AVD of all
 pairs of attributes to that of the better of single attributes and pairs. It prints that of single attributes, of
-pairs, of those by which a share of the users report single attributes and the others pairs, and of the one that
-`auto` takes; the least of a row is the minimax regret of such designs. Two minutes.
+pairs, of those by which a share of the users report single attributes and the others pairs, of the one that `auto`
+takes, and of the one that it takes then for the dependence that a window has shown (`plan --finals`). The least of a
+row is the minimax regret of such designs. Two minutes.
 
 With --data FILE, which may be repeated, users are drawn from a table of yours, whose dependence is one. --users and
 --epsilon, which may be repeated, take others.
@@ -50,8 +51,10 @@ def shares(people: NDArray[np.int64], sizes: tuple[int, ...], view: tuple[int, .
     return found
 
 
-def distance(design: Design, people: NDArray[np.int64]) -> float:
-    """Return the mean AVD of all pairs that users report by a design, mean over the windows."""
+def distance(design: Design, people: NDArray[np.int64]) -> tuple[float, float]:
+    """Return the mean AVD of all pairs that users report by a design, mean over the windows, and the last one's
+    dependence.
+    """
     generator = np.random.default_rng(0)
     truths = {view: shares(people, design.sizes, view) for view in design.views}
     pairs = {pair: shares(people, design.sizes, pair) for pair in combinations(range(len(design.sizes)), 2)}
@@ -65,22 +68,29 @@ def distance(design: Design, people: NDArray[np.int64]) -> float:
     for window in range(WINDOWS):
         fit = Fit([replace(each, frequencies=each.frequencies[window]) for each in asked], sizes=design.sizes)
         found += [np.abs(fit.joint(pair).probability - truth).sum() / 2 for pair, truth in pairs.items()]
-    return float(np.mean(found))
+    products = (np.outer(fit.margin(one), fit.margin(other)) for one, other in pairs)
+    shown = [np.abs(fit.joint(pair).probability - each).sum() / 2 for pair, each in zip(pairs, products, strict=True)]
+    return float(np.mean(found)), float(np.mean(shown))
 
 
 def regrets(tables: list[NDArray[np.int64]], sizes: tuple[int, ...], *, epsilon: float) -> tuple[str, list[float]]:
-    """Return the design that `auto` takes, and the regret of each of `DESIGNS` and of that one.
+    """Return the design that `auto` takes, and the regret of each of `DESIGNS`, of that one, and of the next one.
+
+    The next one is chosen for the dependence that a window of the first has shown.
 
     tables: of the users, by how much their attributes depend on each other.
     """
-    chosen = ranked(sizes, epsilon=epsilon, users=len(tables[0]))[0]
-    designs = {each.name: each for each in candidates(sizes, epsilon=epsilon, names=DESIGNS)} | {chosen.name: chosen}
-    worst = dict.fromkeys(designs, 0.0)
+    designs = {each.name: each for each in candidates(sizes, epsilon=epsilon, names=DESIGNS)}
+    first, *_ = ranked(sizes, epsilon=epsilon, users=len(tables[0]))
+    columns = []
     for people in tables:
-        errors = {name: distance(design, people) for name, design in designs.items()}
-        better = min(errors["attributes"], errors["pairs"])
-        worst = {name: max(worst[name], error / better) for name, error in errors.items()}
-    return chosen.name, [worst[name] for name in (*DESIGNS, chosen.name)]
+        found = {name: distance(design, people) for name, design in designs.items()}
+        better = min(found[name][0] for name in ("attributes", "pairs"))
+        own, shown = found.get(first.name) or distance(first, people)
+        second, *_ = ranked(sizes, epsilon=epsilon, users=len(people), dependence=shown) if shown else [first]
+        then, _ = found.get(second.name) or distance(second, people)
+        columns.append([each / better for each in (*(found[name][0] for name in DESIGNS), own, then)])
+    return first.name, np.max(columns, axis=0).tolist()
 
 
 def read(path: Path) -> tuple[NDArray[np.int64], tuple[int, ...]]:
@@ -110,19 +120,27 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, action="append", default=[])
     given = parser.parse_args()
     table = Table(
-        "values", "epsilon", "users", *(each.removesuffix(" + pairs") for each in DESIGNS), "least", "auto", ""
+        "values",
+        "epsilon",
+        "users",
+        *(each.removesuffix(" + pairs") for each in DESIGNS),
+        "least",
+        "auto",
+        "",
+        "then",
     )
-    least, taken = [], []
+    least, taken, later = [], [], []
     for users in given.users or [USERS]:
         for (name, sizes, tables), epsilon in product(cases(given.data, users), given.epsilon or EPSILONS):
-            chosen, (*found, own) = regrets(tables, sizes, epsilon=epsilon)
+            chosen, (*found, own, then) = regrets(tables, sizes, epsilon=epsilon)
             least.append(min(found))
             taken.append(own)
+            later.append(then)
             numbers = (f"{each:.2f}" for each in (*found, least[-1]))
-            table.add_row(name, f"{epsilon:g}", f"{users:,}", *numbers, chosen, f"{own:.2f}")
+            table.add_row(name, f"{epsilon:g}", f"{users:,}", *numbers, chosen, f"{own:.2f}", f"{then:.2f}")
     console = Console(width=180)
     console.print(table)
-    for name, ratios in (("the least", least), ("auto", taken)):
+    for name, ratios in (("the least", least), ("auto", taken), ("then", later)):
         counts = ", ".join(f"above {most}: {sum(each > most for each in ratios)}" for most in (1.1, 1.2, 1.3))
         mean = np.exp(np.mean(np.log(ratios)))
         console.print(f"{name}: largest {max(ratios):.2f}, geometric mean {mean:.3f}, {counts} of {len(ratios)}")

@@ -8,7 +8,7 @@ import pytest
 from stream_ldp.views.design import candidates, designed, ranked
 
 
-def names(sizes: tuple[int, ...], *, epsilon: float, users: int, dependence: float = 0.1) -> list[str]:
+def names(sizes: tuple[int, ...], *, epsilon: float, users: int, dependence: float | None = None) -> list[str]:
     return [each.name for each in ranked(sizes, epsilon=epsilon, users=users, dependence=dependence)]
 
 
@@ -31,6 +31,17 @@ def test_where_dependence_decides_some_users_report_single_attributes_and_the_ot
     for dependence in (0.0, 0.05, 0.15):
         better = min(each.expected_avd(20_000, dependence=dependence) for each in alone)
         assert both.expected_avd(20_000, dependence=dependence) < 1.12 * better
+
+
+@pytest.mark.parametrize("dependence", [0.01, 0.1, 0.4])
+def test_a_stated_dependence_is_relied_on_more(dependence: float) -> None:
+    lost = []
+    for stated in (None, dependence):
+        found = ranked((2, 3, 5, 7, 9, 11), epsilon=2.0, users=20_000, dependence=stated)
+        errors = [each.expected_avd(20_000, dependence=dependence) for each in found]
+        lost.append(errors[0] / min(errors))
+    assert lost[1] < 1.05
+    assert lost[1] <= lost[0]
 
 
 def test_a_larger_view_has_to_be_better_than_pairs_with_less_dependence_too() -> None:

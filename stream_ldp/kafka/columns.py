@@ -164,7 +164,7 @@ class BatchesInColumns:
         batch, begin = self._next_batch(), self._place
         _, length, _, version, *_, count = HEADER.unpack_from(self._data, begin)
         self._place = begin + OVERHEAD + length
-        if version != VERSION or count < LEAST_RECORDS:
+        if version != VERSION or count < LEAST_RECORDS or batch.is_control_batch:
             return batch
         return BatchInColumns(batch, self._data[begin : self._place], next_offset=self._next_offset)
 

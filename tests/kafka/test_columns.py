@@ -153,6 +153,18 @@ def test_checksums_aborted_transactions_and_append_times_are_decided_by_aiokafka
     assert found.failed
 
 
+def test_marks_of_transactions_are_read_by_aiokafka_however_long_they_are() -> None:
+    marks = changed(
+        batch(producer=5, records=[(b"\0\0\0\0", b"", [])] * LEAST_RECORDS),
+        lambda data: data.__setitem__(22, data[22] | 0x20),
+    )
+    data = marks + batch(base=LEAST_RECORDS, producer=5, records=[alike(1)] * LEAST_RECORDS)
+    options: dict[str, Any] = {"most": None, "aborted": [(5, 0)]}
+    found = drained(data, in_columns=True, **options)
+    assert found == drained(data, in_columns=False, **options)
+    assert [offset for offset, _, _ in found.records] == list(range(LEAST_RECORDS, 2 * LEAST_RECORDS))
+
+
 def test_the_parts_of_aiokafka_that_give_columns_are_where_they_were() -> None:
     assert fetcher_module.MemoryRecords is fetching._Fetched
     assert fetcher_module.PartitionRecords is fetching._Records

@@ -205,14 +205,17 @@ async def test_the_share_of_users_between_two_numbers_is_asked_for_on_the_page(p
         await expect(asked.locator(".warning")).to_contain_text("the smaller one first")
 
 
-async def test_a_distribution_has_a_band_and_quantiles_with_their_intervals(page: Page) -> None:
+@pytest.mark.parametrize(("step", "bins"), [("", ["0.00 to 5.47"]), (", step: 1", ["0 to 6", "98 to 100"])])
+async def test_a_distribution_has_a_band_and_quantiles_with_their_intervals(
+    page: Page, step: str, bins: list[str]
+) -> None:
     collection = SampledCollection.parse(
-        """
+        f"""
         collection: ages
-        mechanism: {kind: sampled, epsilon: 2}
-        attributes: [{name: age, range: [0, 100], quantiles: [0.5, 0.9]}]
+        mechanism: {{kind: sampled, epsilon: 2}}
+        attributes: [{{name: age, range: [0, 100], quantiles: [0.5, 0.9]{step}}}]
         min_reports: 1
-        window: {size: 10s}
+        window: {{size: 10s}}
         """
     )
     ages = np.random.default_rng(1).normal(40, 12, 4_000).clip(0, 100)
@@ -228,6 +231,8 @@ async def test_a_distribution_has_a_band_and_quantiles_with_their_intervals(page
         for row, quantile in zip(shown[1:], estimate.quantiles, strict=False):
             numbers = [float(each) for each in re.findall(r"[0-9.]+", row[1])]
             assert numbers == pytest.approx([quantile.value, *quantile.interval], abs=0.06)
+        names = [row[0] for row in shown[3:]]
+        assert [names[0], names[-1]][: len(bins)] == bins
         assert all(" ± " in row[1] for row in shown[3:]), "every part of the range has its error"
         assert sum(float(row[1].split()[0]) for row in shown[3:]) == pytest.approx(1.0, abs=0.01)
         drawn = page.locator("figure").first

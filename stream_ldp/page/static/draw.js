@@ -197,12 +197,13 @@ export function ranges(title, rows) {
   });
 }
 
-// A histogram as steps within the band of the confidence intervals of each part of the range.
+// A histogram as steps within the band of the confidence intervals of each part of the range, a row with its width.
 export function band(title, rows, [least, largest]) {
   const [wide, tall, left, bottom] = [chartWidth(), 200, 46, 24];
   const marks = ticks(0, Math.max(...rows.map((row) => row.value + Z * row.error), 1e-9));
   const top = marks[marks.length - 1];
-  const x = (index) => left + (index / rows.length) * (wide - left - 8);
+  const ends = rows.reduce((before, row) => [...before, before.at(-1) + row.width], [0]);
+  const x = (index) => left + (ends[index] / ends.at(-1)) * (wide - left - 8);
   const y = (value) => tall - bottom - (Math.max(0, value) / top) * (tall - bottom - 12);
   const steps = (value) => rows.flatMap((row, index) => [index, index + 1].map((end) => `${x(end).toFixed(1)},${y(value(row)).toFixed(1)}`));
   const around = [...steps((row) => row.value + Z * row.error), ...steps((row) => row.value - Z * row.error).reverse()];

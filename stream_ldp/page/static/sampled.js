@@ -20,15 +20,19 @@ function frequencies(marginal) {
 }
 
 // Neighbouring points together, with the error of their share: its ends are where the shares below them are known.
-function binned({ points, probability, deviations }, [least, largest]) {
-  const bin = (index) => Math.min(Math.floor(((points[index] - least) / (largest - least)) * BINS), BINS - 1);
+// Of whole steps, each bin has as many but the last, or some would have twice the users of others for no other reason.
+function binned({ points, probability, deviations, exact = [] }, [least, largest]) {
+  const stepped = exact.length > 0 && exact.every(Boolean);
+  const most = Math.ceil(points.length / BINS);
+  const bin = (index) => (stepped ? Math.floor(index / most) : Math.min(Math.floor(((points[index] - least) / (largest - least)) * BINS), BINS - 1));
+  const name = (number) => (stepped ? `${Number(number.toPrecision(6))}` : number.toPrecision(3));
   const bins = [];
   for (let first = 0, last; first < points.length; first = last + 1) {
     last = first;
     while (last + 1 < points.length && bin(last + 1) === bin(first)) last += 1;
     const value = probability.slice(first, last + 1).reduce((a, b) => a + b, 0);
     const error = Math.hypot(...deviations.map((each) => (each[last] ?? 0) - (each[first - 1] ?? 0)));
-    bins.push({ name: first === last ? points[first].toPrecision(3) : `${points[first].toPrecision(3)} to ${points[last].toPrecision(3)}`, value, error });
+    bins.push({ name: first === last ? name(points[first]) : `${name(points[first])} to ${name(points[last])}`, value, error, width: stepped ? last + 1 - first : 1 });
   }
   return bins;
 }

@@ -27,10 +27,11 @@ from stream_ldp.sets.collection import Itemsets
 from stream_ldp.sets.epoch import run_epoch
 from stream_ldp.sets.evaluation import itemset_metrics
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.methods import parse_spec, svim
+from stream_ldp.sets.methods import svim
 from stream_ldp.sets.methods.combination import most_frequent
 from stream_ldp.sets.methods.itemsets import SVSM, likeliest
 from stream_ldp.sets.phases import RankingEstimate, candidates_of
+from tests.sets.methods.examples import method
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,7 +90,7 @@ def read(path: Path) -> ItemSets:
 
 def methods(epsilon: float, *, k: int, domain: int) -> Iterator[tuple[str, Method]]:
     for kind in ("svim", "gfim-users"):
-        items = parse_spec({"kind": kind, "epsilon": epsilon, "k": k}).method(domain=domain)
+        items = method(kind, domain=domain, epsilon=epsilon, k=k)
         if kind == "svim":
             yield "SVSM as published", AsPublished(method=items, itemsets=k, sizes=SIZES, hash_bits=None)
             yield "guesses alone", items
@@ -109,10 +110,10 @@ def measured(sets: ItemSets, *, k: int, repeats: int) -> Iterator[tuple[str, flo
     """Iterate over methods, epsilons and the mean of each measure."""
     domain = int(sets.items.max()) + 1
     for epsilon in EPSILONS:
-        for name, method in methods(epsilon, k=k, domain=domain):
+        for name, form in methods(epsilon, k=k, domain=domain):
             found = []
             for seed in range(repeats):
-                estimate = run_epoch(method, sets, entropy=SeededEntropy(seed))
+                estimate = run_epoch(form, sets, entropy=SeededEntropy(seed))
                 if estimate.items.ndim == 1:
                     estimate = of_products(replace(estimate, frequency=np.clip(estimate.frequency, 0, 1)), k=k)
                 asked = Itemsets(k=k, sizes=SIZES)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pydantic import Field
 
+from stream_ldp.collection import Part
+from stream_ldp.collection.located import parse_values
 from stream_ldp.evaluation.experiment import Experiment
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.evaluation import EVALUATION
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.methods import parse_spec
+from stream_ldp.sets.methods import AnyMethodSpec
 from stream_ldp.sets.sampling import respond
 
 if TYPE_CHECKING:
@@ -22,10 +25,16 @@ if TYPE_CHECKING:
     from stream_ldp.sets.phases import Inquiry, Method
 
 
+class _Document(Part):
+    """A part of a collection file that holds a method alone."""
+
+    mechanism: AnyMethodSpec = Field(discriminator="kind")
+
+
 def method(kind: str, *, domain: int, **options: object) -> Method:
     """Make a method by its kind and options; None is an option that is not given."""
     given = {name: value for name, value in options.items() if value is not None}
-    return parse_spec({"kind": kind, **given}).method(domain=domain)
+    return parse_values(_Document, {"mechanism": {"kind": kind, **given}}).mechanism.method(domain=domain)
 
 
 def build(kind: str, **changes: Any) -> Method:

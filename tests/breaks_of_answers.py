@@ -275,7 +275,9 @@ def _charged_as_the_least(original: Any) -> Any:
         least = collection.mechanism_spec.epsilon[0]
         found = original(collection, table, **options)
         return tuple(
-            dataclasses.replace(each, mechanism=each.mechanism.model_copy(update={"epsilon": least}))
+            dataclasses.replace(
+                each, mechanisms=tuple(cost.model_copy(update={"epsilon": least}) for cost in each.mechanisms)
+            )
             for each in found
         )
 
@@ -314,7 +316,7 @@ def _one_answer_of_all_buckets(original: Any) -> Any:
 
     def charges(collection: Any, table: Any, *, tag_key: Any, **options: Any) -> Any:
         found = original(collection, table, tag_key=tag_key, **options)
-        return tuple(each if each.tag is None else dataclasses.replace(each, tag="0" * 16) for each in found)
+        return tuple(each if each.tags is None else dataclasses.replace(each, tags=("0" * 16,)) for each in found)
 
     return charges
 

@@ -27,7 +27,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property, lru_cache
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import ConfigDict, Field, PlainValidator, TypeAdapter
 
@@ -102,8 +102,8 @@ def _epsilon(
 ) -> float:
     """Return the epsilon of a spending; see `Spending.epsilon`.
 
-    records: the cost of a response, how many are memoised, in how many reports those and others were shown, and how
-        many accounts are so.
+    records: the cost of a response, how many are memoised, in how many reports those and others were shown, and to
+        how many attributes that applies.
     phases: of each account of a phase, its price and its reports.
     """
     # For each setting of the noise and number of reports, the permanent responses shown in so many of them.
@@ -165,36 +165,54 @@ def _shared_cost(given: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Account(_Part):
-    """The account of one attribute of a collection, or of its sets, under one setting of its noise.
+    """The account of some attributes of a collection that are always reported together, or of its sets.
 
-    responses: see `AttributeReport`; accounts share permanent responses where only p and q differ.
-    tags: of the permanent responses that were memoised, sorted, or their order would show which came first.
+    responses, mechanisms: see `AttributeReport`; accounts share permanent responses where p and q differ, or where
+        one collection has more attributes.
+    tags: of each attribute, those of the permanent responses that were memoised, sorted, or their order would show
+        which came first.
     memoised: number of reports that showed one of them.
-    fresh: number of reports that showed a permanent response drawn for them alone.
+    fresh: number of reports that showed permanent responses drawn for them alone.
     """
 
     collection: str
-    attribute: str
-    responses: str
-    mechanism: Annotated[ReportCost, PlainValidator(_shared_cost)]
-    tags: tuple[str, ...] = ()
+    attributes: tuple[str, ...]
+    responses: tuple[str, ...]
+    mechanisms: tuple[Annotated[ReportCost, PlainValidator(_shared_cost)], ...]
+    tags: tuple[tuple[str, ...], ...]
     memoised: _Count = 0
     fresh: _Count = 0
 
+    @classmethod
+    def of(cls, report: AttributeReport) -> Self:
+        """Return an account without reports of what such a report shows."""
+        return cls(
+            collection=report.collection,
+            attributes=report.attributes,
+            responses=report.responses,
+            mechanisms=report.mechanisms,
+            tags=((),) * len(report.attributes),
+        )
+
+    def is_of(self, report: AttributeReport) -> bool:
+        """Decide whether a report is charged to this account."""
+        return self.responses == report.responses and (
+            self.mechanisms is report.mechanisms or self.mechanisms == report.mechanisms
+        )
+
     def after(self, report: AttributeReport) -> Account:
         """Return the account with one more report."""
-        tags, memoised, fresh = self.tags, self.memoised, self.fresh
-        if report.tag is None:
+        memoised, fresh, tags = self.memoised, self.fresh, self.tags
+        if report.tags is None:
             fresh += report.times
         else:
             memoised += report.times
-            if report.tag not in tags:
-                tags = tuple(sorted((*tags, report.tag)))
-        return Account(  # `replace` takes twice as long, and a charge does little else
-            collection=self.collection,
-            attribute=self.attribute,
-            responses=self.responses,
-            mechanism=report.mechanism,  # equal, and the next report has the same object
+            shown = zip(tags, report.tags, strict=True)
+            tags = tuple(known if tag in known else tuple(sorted((*known, tag))) for known, tag in shown)
+        return replace(
+            self,
+            responses=report.responses,  # these and the costs are equal: the next report has the same objects
+            mechanisms=report.mechanisms,
             tags=tags,
             memoised=memoised,
             fresh=fresh,
@@ -299,24 +317,13 @@ class Spending(_Part):
 
     def _after_shown(self, reports: Iterable[AttributeReport]) -> Spending:
         """Return the spending with more permanent responses that were shown."""
-        # By the identity of the cost, which takes long to hash.
-        accounts = {(account.responses, id(account.mechanism)): account for account in self.accounts}
+        accounts = list(self.accounts)
         for report in reports:
-            key = report.responses, id(report.mechanism)
-            if key not in accounts:
-                key = next((each for each in accounts if self._is_of(accounts[each], report)), key)
-            account = accounts.get(key) or Account(
-                collection=report.collection,
-                attribute=report.attribute,
-                responses=report.responses,
-                mechanism=report.mechanism,
-            )
-            accounts[key] = account.after(report)
-        return self._changed(accounts=tuple(accounts.values()))
-
-    @staticmethod
-    def _is_of(account: Account, report: AttributeReport) -> bool:
-        return account.responses == report.responses and account.mechanism == report.mechanism
+            place = next((place for place, each in enumerate(accounts) if each.is_of(report)), len(accounts))
+            accounts[place : place + 1] = [
+                (accounts[place] if place < len(accounts) else Account.of(report)).after(report)
+            ]
+        return self._changed(accounts=tuple(accounts))
 
     def after_turn(self, turn: Turn | None, *, again: bool) -> Spending:
         """Return the spending with a turn taken, from which on the user has no other for `turn.every` windows.
@@ -374,8 +381,9 @@ class Spending(_Part):
         """The number of different values that are memoised among each set of permanent responses."""
         tags: dict[str, tuple[str, ...]] = {}
         for account in self.accounts:
-            others = tags.get(account.responses)
-            tags[account.responses] = account.tags if others is None else tuple({*others, *account.tags})
+            for responses, shown in zip(account.responses, account.tags, strict=True):
+                others = tags.get(responses)
+                tags[responses] = shown if others is None else tuple({*others, *shown})
         return {responses: len(of_them) for responses, of_them in tags.items()}
 
     @property
@@ -395,15 +403,30 @@ class Spending(_Part):
         log-likelihood ratio of the instantaneous responses is ln[((2-f) e^x + f) / (f e^x + 2-f)]. It is concave and
         0 at 0, so the loss of a sum is at most the sum.
         """
-        costs = {id(each.mechanism): each.mechanism for each in self.accounts}
-        alike = Counter(  # by the identity of a cost, which takes long to hash
-            (id(each.mechanism), self._values.get(each.responses, 0), each.memoised, each.fresh)
-            for each in self.accounts
-        )
+        values = self._values
+        alike = Counter([(cost, values[responses], *shown) for (responses, cost), shown in self._shown().items()])
+        costs = {id(cost): cost for account in self.accounts for cost in account.mechanisms}
         return _epsilon(
-            tuple((costs[cost], *shown, accounts) for (cost, *shown), accounts in alike.items()),
+            tuple((costs[cost], *shown, count) for (cost, *shown), count in alike.items()),
             tuple((each.epsilon, each.reports) for each in self.phases),
         )
+
+    def _shown(self) -> dict[tuple[str, int], tuple[int, int]]:
+        """Return in how many reports each set of responses was shown, of those memoised and of others.
+
+        They are by name and by the identity of what a response costs, one for all costs that are equal: a cost takes
+        long to hash.
+        """
+        same: dict[ReportCost, int] = {}
+        objects = {id(cost): cost for account in self.accounts for cost in account.mechanisms}
+        first = {number: same.setdefault(cost, number) for number, cost in objects.items()}
+        found: dict[tuple[str, int], tuple[int, int]] = {}
+        for account in self.accounts:
+            for responses, cost in zip(account.responses, account.mechanisms, strict=True):
+                key = responses, first[id(cost)]
+                memoised, fresh = found.get(key, (0, 0))
+                found[key] = memoised + account.memoised, fresh + account.fresh
+        return found
 
     def on_day(self, day: int, *, since: Spending) -> Spending:
         """Return this spending, with all that was spent since another one charged to a day, too."""
@@ -466,7 +489,12 @@ def charged(cost: ReportCost, *, values: int, reports: int) -> float:
     """
     shown = [
         AttributeReport(
-            collection="", attribute="", responses="", mechanism=cost, tag=str(min(place, values - 1)), times=1
+            collection="",
+            attributes=("",),
+            responses=("",),
+            mechanisms=(cost,),
+            tags=(str(min(place, values - 1)),),
+            times=1,
         )
         for place in range(reports)
     ]
@@ -519,9 +547,10 @@ def check_terms(terms: Terms, before: Spending, after: Spending, *, time_ms: int
         SpanBudgetExceeded: they cost more than is left of the days that have a budget of their own.
     """
     for account in after.accounts if after.most_values > terms.most_values else ():
-        values, most = after.values_of(account.responses), terms.most_values
-        if values > most and values > (most := max(most, before.values_of(account.responses))):
-            raise TooManyValues(attribute=account.attribute, most=most)
+        for attribute, responses in zip(account.attributes, account.responses, strict=True):
+            values, most = after.values_of(responses), terms.most_values
+            if values > most and values > (most := max(most, before.values_of(responses))):
+                raise TooManyValues(attribute=attribute, most=most)
     spent, would_be = before.epsilon, after.epsilon
     if would_be > max(terms.budget, spent):
         raise BudgetExceeded(cost=would_be - spent, left=max(0.0, terms.budget - spent), budget=terms.budget)

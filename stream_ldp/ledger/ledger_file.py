@@ -201,7 +201,7 @@ class PrivacyLedger:
         spent = book.spending.epsilon
         return Receipt(
             collection=reports[0].collection if reports else "",
-            about=tuple(dict.fromkeys(report.subject for report in reports)),
+            about=tuple(dict.fromkeys(subject for report in reports for subject in report.subjects)),
             linked=linking is not None,
             cost=max(0.0, spent - before.epsilon),
             spent=spent,

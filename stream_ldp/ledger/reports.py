@@ -19,38 +19,36 @@ TAG_WORDS = 2
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AttributeReport:
-    """The part of a report that shows one attribute, without the attribute's value.
+    """The part of a report that shows some attributes, without their values.
 
-    responses: names a set of permanent responses: equal where, and only where, equal values of one user have the
-        same permanent response.
-    tag: names the permanent response that is shown; None where it was drawn for this report alone.
+    responses: names a set of permanent responses to each attribute: equal where, and only where, equal values of one
+        user have the same permanent response.
+    mechanisms: what a response to each of them costs.
+    tags: name the permanent responses that are shown; None where they were drawn for this report alone.
     times: number of reports that show it.
     linked: whether they carry what is the same in all reports of the user for a time, and long enough to be a
         pseudonym.
     """
 
     collection: str
-    attribute: str
-    responses: str
-    mechanism: ReportCost
-    tag: str | None
+    attributes: tuple[str, ...]
+    responses: tuple[str, ...]
+    mechanisms: tuple[ReportCost, ...]
+    tags: tuple[str, ...] | None
     times: int
     linked: bool = False
+    #: The phases that it reports to.
+    phases: ClassVar[tuple[PhaseReport, ...]] = ()
 
     @property
-    def subject(self) -> str:
+    def subjects(self) -> tuple[str, ...]:
         """What it is about, in words."""
-        return self.attribute
+        return self.attributes
 
     @property
     def shown(self) -> tuple[AttributeReport, ...]:
         """The permanent responses that it shows."""
         return (self,)
-
-    @property
-    def phases(self) -> tuple[PhaseReport, ...]:
-        """The phases that it reports to."""
-        return ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,9 +70,9 @@ class PhaseReport:
     linked: ClassVar[bool] = False
 
     @property
-    def subject(self) -> str:
+    def subjects(self) -> tuple[str, ...]:
         """What it is about, in words."""
-        return f"a set, in phase {self.phase}"
+        return (f"a set, in phase {self.phase}",)
 
     @property
     def phases(self) -> tuple[PhaseReport, ...]:
@@ -108,10 +106,10 @@ def answers_shown(
     return tuple(
         AttributeReport(
             collection=collection.name,
-            attribute=attribute,
-            responses=f"{collection.fingerprint.hex()} {number}",
-            mechanism=cost,
-            tag=tag,
+            attributes=(attribute,),
+            responses=(f"{collection.fingerprint.hex()} {number}",),
+            mechanisms=(cost,),
+            tags=None if tag is None else (tag,),
             times=times,
             linked=linked,
         )

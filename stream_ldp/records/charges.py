@@ -23,7 +23,7 @@ def charges(
     secret: bytes,
     tag_key: bytes | None,
 ) -> tuple[AttributeReport, ...]:
-    """Describe what reports of these records of one user show of each attribute.
+    """Describe what reports of these records of one user show of their attributes.
 
     table: value indices as `JointCollection.encode` gives them, shape (n, attributes).
     secret: the user's, which determines the hashes of values.
@@ -37,19 +37,12 @@ def charges(
     return tuple(
         AttributeReport(
             collection=collection.name,
-            attribute=attribute.name,
-            responses=response,
-            mechanism=cost,
-            tag=tag,
+            attributes=collection.names,
+            responses=collection.responses,
+            mechanisms=collection.costs,
+            tags=None if tag_key is None else tuple(collection.tags(tag_key, record)),
             times=times,
             linked=linked,
         )
         for record, times in Counter(tuple(map(int, record)) for record in table).items()
-        for attribute, response, cost, tag in zip(
-            collection.attributes,
-            collection.responses,
-            collection.costs,
-            [None] * len(collection.costs) if tag_key is None else collection.tags(tag_key, record),
-            strict=True,
-        )
     )

@@ -223,6 +223,11 @@ class JointCollection(SynthesizingCollection):
         return self
 
     @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Name of each attribute."""
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Number of values of each attribute."""
         return tuple(len(attribute.values) for attribute in self.attributes)

@@ -29,10 +29,10 @@ def charges(
         shown = (
             AttributeReport(
                 collection=collection.name,
-                attribute="sign of the set",
-                responses=collection.fingerprint.hex(),
-                mechanism=phase.memoised,
-                tag=None if tag_key is None else tag_of(sign_words(collection, sign, key=tag_key)),
+                attributes=("sign of the set",),
+                responses=(collection.fingerprint.hex(),),
+                mechanisms=(phase.memoised,),
+                tags=None if tag_key is None else (tag_of(sign_words(collection, sign, key=tag_key)),),
                 times=1,
             ),
         )

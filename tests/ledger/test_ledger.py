@@ -324,9 +324,8 @@ def test_a_report_without_a_new_value_costs_no_more_than_it_would_alone(
 ) -> None:
     """Unless it shows a new value, which makes those reports dearer that may have been shared out worse."""
     for (collection, _, _), (before, after) in zip(history, itertools.pairwise(after_all(history)), strict=True):
-        if [before.values_of(each.responses) for each in after.accounts] == [
-            after.values_of(each.responses) for each in after.accounts
-        ]:
+        shown = [each for account in after.accounts for each in account.responses]
+        if list(map(before.values_of, shown)) == list(map(after.values_of, shown)):
             assert after.epsilon - before.epsilon <= collection.mechanism.epsilon() + 1e-9
 
 
@@ -386,8 +385,8 @@ def test_a_ledger_tells_neither_a_value_nor_which_came_first() -> None:
     assert b"value-" not in json_of(Book(terms=Terms(), spending=forwards))
     # Without the key, a tag of every value looks like any other number.
     guessed = charges(collection, [(1, 2), (0, 1), (0, 0)], secret=bytes(32), tag_key=bytes(32))
-    tags = {tag for account in forwards.accounts for tag in account.tags}
-    assert tags.isdisjoint(each.tag for each in guessed)
+    tags = {tag for account in forwards.accounts for shown in account.tags for tag in shown}
+    assert tags.isdisjoint(tag for each in guessed for tag in each.tags or ())
     assert isinstance(forwards.accounts[0], Account)
 
 
@@ -706,5 +705,5 @@ def test_a_book_that_was_read_is_charged_to_the_accounts_that_it_has() -> None:
     once = spent(collection_of(2, 3), [(1, 2)])
     read = book_of(json_of(Book(terms=Terms(), spending=once))).spending
     twice = spent(collection_of(2, 3), [(1, 2)], before=read)
-    assert [account.memoised for account in twice.accounts] == [2, 2]
+    assert [account.memoised for account in twice.accounts] == [2]
     assert twice == spent(collection_of(2, 3), [(1, 2)], before=once)

@@ -57,7 +57,9 @@ def test_a_filter_without_second_noise_is_charged_once_for_all_reports() -> None
 
 
 def report(cost: ReportCost, *, times: int) -> AttributeReport:
-    return AttributeReport(collection="urls", attribute="url", responses="r", mechanism=cost, tag="t", times=times)
+    return AttributeReport(
+        collection="urls", attributes=("url",), responses=("r",), mechanisms=(cost,), tags=("t",), times=times
+    )
 
 
 def test_a_report_without_second_noise_is_what_is_repeated() -> None:

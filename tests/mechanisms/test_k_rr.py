@@ -175,7 +175,9 @@ def test_a_ledger_charges_the_exact_loss_of_so_many_fresh_reports() -> None:
         assert spent.epsilon >= FRESH.mechanism.epsilon(reports=reports) - 1e-15
     plain = charges(SURVEY, [values], secret=bytes(32), tag_key=key)
     other = charges(FRESH, [values], secret=bytes(32), tag_key=key)
-    assert {each.responses for each in plain}.isdisjoint(each.responses for each in other)
+    assert {name for each in plain for name in each.responses}.isdisjoint(
+        name for each in other for name in each.responses
+    )
 
 
 def test_at_epsilon_4_a_joint_from_k_rr_is_closer_than_one_from_rr_ldp() -> None:

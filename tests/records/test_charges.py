@@ -40,7 +40,7 @@ def test_responses_that_are_drawn_anew_are_distinguished_from_those_shown_before
     assert new.permanent_words().words(KEY, [0])[:2].tolist() != old.permanent_words().words(KEY, [0])[:2].tolist()
     (first,), (second,) = (charges(each, [(0,)], secret=KEY, tag_key=KEY) for each in (old, new))
     assert first.responses != second.responses
-    assert first.tag != second.tag
+    assert first.tags != second.tags
     both = spent(new, [(0,)], before=spent(old, [(0,)]))
     assert both.assumption is Assumption.CONSTANT
     assert both.epsilon == pytest.approx(old.mechanism.epsilon() + new.mechanism.epsilon(), abs=1e-12)

@@ -135,16 +135,17 @@ def popular_sets(sizes: NDArray[np.int64], rng: np.random.Generator, *, domain: 
 def _assumed(collection: ItemCollection) -> Assumed:
     """Draw users whose sets of popular items are of geometric sizes, one in ten larger than is stated.
 
-    Of a stated size above half of all items, sets hold nearly as many, and it is what they lack that is drawn.
+    Of a stated size above half of all items, sets hold nearly as many. What they lack is drawn then: the share of
+    the users who lack an item is in proportion to its rank.
     """
     domain, stated = collection.items.count, collection.method_spec.known_size
     rng, most, lacked = np.random.default_rng(1), max(domain // 2, 1), domain - (stated or 0)
     if lacked < domain - most:
-        sizes = lacked - 1 + rng.geometric(2.0 / max(lacked, 2), _ASSUMED)
+        sizes, exponent = lacked - 1 + rng.geometric(2.0 / max(lacked, 2), _ASSUMED), -1.0
     else:
         # Of a geometric distribution from 1, the share (1 - p)^n is above n.
-        sizes = rng.geometric(1.0 - _LARGER ** (1.0 / (stated or _USUAL_LARGEST)), _ASSUMED)
-    sets = popular_sets(np.minimum(sizes, most).astype(np.int64), rng, domain=domain, exponent=_EXPONENT)
+        sizes, exponent = rng.geometric(1.0 - _LARGER ** (1.0 / (stated or _USUAL_LARGEST)), _ASSUMED), _EXPONENT
+    sets = popular_sets(np.minimum(sizes, most).astype(np.int64), rng, domain=domain, exponent=exponent)
     if lacked < domain - most:
         sets = _complement(sets, domain=domain)
     items = rng.permutation(domain)[sets.items]
@@ -173,5 +174,5 @@ EVALUATION = Evaluation(
     assumed=_assumed,
     assumes="their sets have geometric sizes, one in ten above `set_size`, or above 12 without it, and the "
     "frequencies of items fall as one over their rank, as Zipf's law has it; with a `set_size` above half of all "
-    "items, it is what sets lack that they have in this way",
+    "items, sets hold nearly as many, and the share that lacks an item rises with its rank",
 )

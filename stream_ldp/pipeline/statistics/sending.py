@@ -43,9 +43,9 @@ GROWTH = 1.1
 PATIENCE = 5
 
 #: Bytes in memory of large statistics that a worker sends of a collection in a second, unless their panes close or
-#: are saved: 96 tables of 16 bits, 3 MB of the partials topic. With 28 pairs of 8 x 8 values on 16 partitions, all
+#: are saved: 80 tables of 16 bits, 2.5 MB of the partials topic. With 28 pairs of 8 x 8 values on 16 partitions, all
 #: that are due would be 12 MB in each flush of a drain. Those that wait come first in the next one.
-LARGE_BYTES_A_SECOND = 48 * 2**20
+LARGE_BYTES_A_SECOND = 40 * 2**20
 
 
 class Sending:

@@ -9,6 +9,7 @@ values nearly copy each other. Below it stands in how many answers one may be a 
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import product
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.evaluation.distance import joint_metrics, joint_of
+from stream_ldp.evaluation.distance import average_variation_distance, joint_metrics, joint_of
 from stream_ldp.mechanisms import RRLDP, SeededEntropy
 from stream_ldp.pipeline.statistics import RowCounts
 from stream_ldp.records.estimators import estimator
@@ -59,8 +60,12 @@ def estimated(
     found = estimator("em", stop="certificate", delta=0.001).estimate(
         rows, sizes=truth.shape, supports=mechanism.supports
     )
-    metrics = joint_metrics(found.joint, found.standard_error, joint_of(people, truth.shape))
-    return metrics | {"may_be_function": float(found.independence.may_be_function)}
+    of_users = joint_of(people, truth.shape)
+    metrics = joint_metrics(found.joint, found.standard_error, of_users)
+    return metrics | {
+        "may_be_function": float(found.independence.may_be_function),
+        "product": average_variation_distance(reduce(np.multiply.outer, found.independence.marginals), of_users),
+    }
 
 
 def main() -> None:

@@ -20,5 +20,5 @@ def test_assumed_users_have_values_texts_and_numbers_in_their_domains() -> None:
     assert set(table["1"].tolist()) == {"maps", "mail"}
     assert table["2"].min() >= 20
     assert table["2"].max() <= 80
-    assert abs(np.mean(table["2"]) - (20 + 60 * 3 / 8)) < 1
+    assert abs(np.mean(table["2"]) - (20 + 60 / 3)) < 1
     assert len(collection.table(table)) == len(table)

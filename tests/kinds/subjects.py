@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -313,6 +313,44 @@ mechanism: {{kind: coin, truth: 0.9}}
         misspelt=("truth:", "truht:"),
         another=("truth: 0.9", "truth: 0.8"),
         evaluated=("{mechanism: {kind: coin}}", "mechanism.truth=0.8,0.9", {"heads": "error"}),
+    ),
+}
+
+
+#: Forms of kinds, of which the suite of all kinds has none: only what a broker is asked about is different.
+FORMS: dict[str, Subject] = {
+    "grids": replace(
+        SUBJECTS["views"],
+        text=f"""\
+collection: work
+mechanism: {{kind: sampled, epsilon: 4, ask: attributes 0.5 + pairs, cells: 2}}
+attributes: [{{name: age, range: [0, 100]}}, {{name: hours, range: [0, 100]}}]
+{WINDOW}
+estimates: [{{name: both, of: [age, hours]}}]
+""",
+        held=({"age": 30, "hours": 60}, {"age": 60, "hours": 20}),
+        truth=_shares("both", ["[0,50)", "[50,100]"], ["[50,100]", "[0,50)"]),
+    ),
+    "steps": replace(
+        SUBJECTS["sampled"],
+        text=f"""\
+collection: ages
+mechanism: {{kind: sampled, epsilon: 4}}
+attributes: [{{name: age, range: [0, 100], step: 1, quantiles: [0.5]}}]
+{WINDOW}
+""",
+        held=({"age": 30}, {"age": 60}),
+        truth={("marginals", ("age", ("mean",))): 40.0, ("marginals", ("quantiles of age", ("quantile 0.5",))): 30.0},
+    ),
+    "itemsets": replace(
+        SUBJECTS["sets"],
+        text=f"""\
+collection: baskets
+mechanism: {{kind: ldpminer, epsilon: 9, k: 2, k_max: 4, set_size: 3}}
+items: {{names: [Alien, Brazil, Casablanca, Dogville, Eraserhead, Fargo]}}
+itemsets: {{k: 1, sizes: [2]}}
+{WINDOW}
+""",
     ),
 }
 

@@ -27,7 +27,7 @@ from stream_ldp.service.replay import compare
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.synthesis.chunk import SyntheticChunk
 from stream_ldp.synthesis.publication import published
-from tests.kinds.subjects import SUBJECTS
+from tests.kinds.subjects import FORMS, SUBJECTS
 from tests.kinds.test_service import RENAMED, renamed
 from tests.paths import REPOSITORY
 from tests.service.epochs import ItemDeployment, Users, next_epoch
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from stream_ldp.kafka.embedded import EmbeddedKafka
     from stream_ldp.pipeline.kind import Kind
+    from tests.kinds.subjects import Subject
 
 USERS = 300
 PARTITIONS = 2
@@ -63,6 +64,10 @@ class Played(Deployment):
     def kind(self) -> Kind[Any, Any, Any]:
         return kind_of(self.collection)
 
+    @property
+    def subject(self) -> Subject:
+        return FORMS.get(self.collection.name, SUBJECTS[self.kind.name])
+
     def window(self, number: int) -> int:
         """Return when a window begins."""
         return int(self._begin_ms + number * self.collection.window.size_ms)
@@ -74,7 +79,7 @@ class Played(Deployment):
         async with Reporter(self.collection, **options) as reporter:
             # Where they take turns, a third of them has one in each window.
             secrets = None if self.collection.rotate is None else SECRETS
-            await reporter.report_many(SUBJECTS[self.kind.name].users(USERS), secrets=secrets)
+            await reporter.report_many(self.subject.users(USERS), secrets=secrets)
 
     async def begin(self) -> None:
         """Let users report to two windows, of which the first is answered."""
@@ -103,7 +108,7 @@ class Played(Deployment):
     def batch(self, *, time_ms: int) -> bytes:
         """Make a batch of one report."""
         collection, entropy = self.collection, OSEntropy()
-        table = collection.table([collection.encode(SUBJECTS[self.kind.name].held[0])])
+        table = collection.table([collection.encode(self.subject.held[0])])
         rows = self.kind.reports(collection, table, secrets=None, memoises=True, time_ms=time_ms, entropy=entropy)
         return wire.encode(
             wire.Batch(fingerprint=collection.fingerprint, batch_id=os.urandom(16), time_ms=time_ms, rows=rows)
@@ -184,7 +189,7 @@ class Played(Deployment):
         assert published == expected
         asked = [int(self.collection.asks(SECRETS, time_ms=self.window(number)).sum()) for number in range(3)]
         assert [each.reports for each in published] == [asked[0], 2 * asked[1] + PARTITIONS, asked[2] + PARTITIONS]
-        for (target, key), share in SUBJECTS[self.kind.name].truth.items():
+        for (target, key), share in self.subject.truth.items():
             cell = next(each for each in published[1].cells() if each.key == key)
             assert published[1].target == target
             # Whose turn it is depends on when the test runs: theirs is the share of a sample. By chance, a number is
@@ -207,12 +212,16 @@ class Played(Deployment):
 
 
 @pytest.mark.timeout(400)
+@pytest.mark.parametrize("forms", [False, pytest.param(True, marks=pytest.mark.long)], ids=["kinds", "forms"])
 async def test_finals_of_a_killed_worker_are_those_of_one_computation(
-    tmp_path: Path, kafka: EmbeddedKafka, prefix: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, kafka: EmbeddedKafka, prefix: str, monkeypatch: pytest.MonkeyPatch, *, forms: bool
 ) -> None:
     """One worker serves a collection of each kind, and is killed while windows and an epoch are open."""
     monkeypatch.setitem(KINDS, COIN.name, COIN)
-    served, deployments, users = await deployed(tmp_path, brokers=kafka.bootstrap, prefix=prefix)
+    texts = {name: subject.text_on_kafka for name, subject in (FORMS if forms else SUBJECTS).items()}
+    if not forms:
+        texts["turns"] = f"{next(iter(texts.values()))}rotate: 3\n"
+    served, deployments, users = await deployed(tmp_path, texts, brokers=kafka.bootstrap, prefix=prefix)
     epochs = [next_epoch(each.deployment) for each in users]
 
     async def answer(phase: int) -> None:
@@ -231,28 +240,33 @@ async def test_finals_of_a_killed_worker_are_those_of_one_computation(
         await worker.ready()
         await asyncio.gather(answer(2), *(each.go_on() for each in deployments))
         for each, epoch in zip(users, epochs, strict=True):
-            await each.deployment.final(epoch, 2)
+            phases = each.deployment.collection.schedule.phases
+            for phase in range(3, phases + 1):
+                await each.answer(await each.deployment.round(epoch, phase))
+            await each.deployment.final(epoch, phases)
         _, metrics = await worker.get("/metrics")
     for deployment in deployments:
         late = f'reports_late_total{{collection="{deployment.collection.name}"}} 1.0'
         assert late in metrics, deployment.collection.name
         await deployment.assert_answered()
     for each, epoch in zip(users, epochs, strict=True):
-        await each.deployment.assert_published(epoch, reports=2 * USERS)
+        await each.deployment.assert_published(epoch, reports=each.told)
 
 
-async def deployed(tmp_path: Path, *, brokers: str, prefix: str) -> tuple[Played, list[Played], list[Users]]:
-    """Create the topics of a collection of each kind, and of one with turns.
+async def deployed(
+    tmp_path: Path, texts: dict[str, str], *, brokers: str, prefix: str
+) -> tuple[Played, list[Played], list[Users]]:
+    """Create the topics of a collection of each text, by its name.
 
     Returns:
         What one worker serves, and who reports to what.
     """
-    first, *others = KINDS
-    text = SUBJECTS[first].text_on_kafka
-    served = await Played.create(tmp_path, brokers=brokers, prefix=prefix, text=text, partitions=PARTITIONS)
+    first, *others = texts
+    served = await Played.create(
+        tmp_path, brokers=brokers, prefix=prefix, name=first, text=texts[first], partitions=PARTITIONS
+    )
     for name in others:
-        served = await served.beside_another(name=name, text=SUBJECTS[name].text_on_kafka, partitions=PARTITIONS)
-    served = await served.beside_another(name="turns", text=f"{text}rotate: 3\n", partitions=PARTITIONS)
+        served = await served.beside_another(name=name, text=texts[name], partitions=PARTITIONS)
     deployments: list[Played] = []
     users: list[Users] = []
     for file in served.files:
@@ -261,7 +275,8 @@ async def deployed(tmp_path: Path, *, brokers: str, prefix: str) -> tuple[Played
             deployments.append(replace(served, file=file, others=(), collection=collection))
         else:
             of_items = ItemDeployment(**{each.name: getattr(served, each.name) for each in fields(served)})
-            sets = ItemSets.of([collection.encode(each) for each in SUBJECTS[kind_of(collection).name].users(USERS)])
+            held = FORMS.get(collection.name, SUBJECTS[kind_of(collection).name]).users(USERS)
+            sets = ItemSets.of([collection.encode(each) for each in held])
             users.append(
                 Users(deployment=replace(of_items, file=file, others=(), collection=collection), sets=sets, seed=1)
             )

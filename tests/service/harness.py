@@ -88,12 +88,13 @@ class Deployment:
         *,
         brokers: str,
         prefix: str,
+        name: str = "survey",
         text: str = SURVEY,
         partitions: int = 4,
         replication: int = 1,
     ) -> Self:
-        file = directory / "survey.yaml"
-        file.write_text(text.format(name="survey"), encoding="utf-8")
+        file = directory / f"{name}.yaml"
+        file.write_text(text.format(name=name), encoding="utf-8")
         settings = Settings.load(brokers=brokers, topic_prefix=prefix)
         collection = load_collection(file)
         specs = topic_specs(

@@ -272,10 +272,10 @@ def python() -> str:
     """Write the page of the public names, which mkdocstrings fills in."""
     import stream_ldp
 
-    places = stream_ldp._PLACES
     lines = ["# Python", "", "All public names are in `stream_ldp`: `from stream_ldp import Reporter`."]
-    for name in sorted(places):
-        lines.extend(["", f"::: {places[name]}.{name}"])
+    for name in stream_ldp.__all__:
+        if name != "__version__":
+            lines.extend(["", f"::: {getattr(stream_ldp, name).__module__}.{name}"])
     lines.extend(["", "::: stream_ldp.testing.kafka_in_memory", "", "::: stream_ldp.testing.KafkaInMemory"])
     return "\n".join(lines) + "\n"
 

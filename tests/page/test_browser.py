@@ -445,6 +445,8 @@ async def test_everything_can_be_reached_by_keyboard(page: Page) -> None:
         server.show(ranking_of(epoch=1, phase=2))
         await page.goto(server.url)
         await expect(page.locator("h2")).to_be_visible()
+        await expect(page.locator("summary").first).to_be_visible()
+        await expect(page.get_by_role("link", name="films", exact=True)).to_be_visible()
         reached = []
         for _ in range(12):
             await page.keyboard.press("Tab")

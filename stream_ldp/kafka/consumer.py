@@ -129,6 +129,12 @@ class ColumnConsumer(SturdyConsumer):
         super().seek(partition, offset)
         self._fetcher.hurry()
 
+    def place_of(self, partition: TopicPartition) -> int | None:
+        """Return the offset behind all records handed over, and marks of transactions; None if it is unknown."""
+        assigned = self._subscription.subscription and self._subscription.subscription.assignment
+        state = assigned and assigned.state_value(partition)
+        return state.position if state and state.has_valid_position else None
+
     def look_every(self, milliseconds: int) -> None:
         """Look as often at what partitions its topics have, from the next look on."""
         self._client._metadata_max_age_ms = milliseconds

@@ -172,6 +172,7 @@ class SourcePartition:
         self._silent_ms = 0.0
         #: Offset of the next record to count.
         self.position = self._checkpoint.offset
+        self._marks_to = 0
         # The verdicts on the records before this offset have been reported.
         self._news_from = self._checkpoint.position
         self._watermark = NEVER if self._checkpoint.watermark_ms is None else self._checkpoint.watermark_ms
@@ -239,9 +240,18 @@ class SourcePartition:
         self._layouts[layout.fingerprint] = layout
 
     @property
+    def read_to(self) -> int:
+        """Offset before which nothing is left to count: `position`, or behind marks of transactions at the end."""
+        return max(self.position, self._marks_to)
+
+    def pass_marks(self, end: int) -> None:
+        """Take note that the log has marks of transactions, and no record, from `position` to an end."""
+        self._marks_to = end
+
+    @property
     def finished(self) -> bool:
         """Whether no later record can count: its windows close without a wait for one."""
-        return self._end is not None and self.position >= self._end
+        return self._end is not None and self.read_to >= self._end
 
     @property
     def rests_ms(self) -> float:

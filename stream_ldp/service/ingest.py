@@ -477,11 +477,12 @@ class Ingest(Service):
         if topic is None:
             return
         for partition, owned in partitions.items():
-            lag = ends[partition] - owned.state.position
+            self._ownership.pass_marks(partition, ends[partition])
+            lag = ends[partition] - owned.state.read_to
             self._metrics.consumer_lag.labels(self._topic, str(partition.partition)).set(lag)
         seen = (
-            sum(ends[partition] - owned.state.position for partition, owned in partitions.items()),
-            sum(owned.state.position for owned in partitions.values()),
+            sum(ends[partition] - owned.state.read_to for partition, owned in partitions.items()),
+            sum(owned.state.read_to for owned in partitions.values()),
         )
         if seen[0] == 0 or seen[1] != self._seen[1]:
             self._progressed_at = self._clock()
@@ -489,7 +490,7 @@ class Ingest(Service):
         read = [
             partition
             for partition in partitions.keys() & set(idle)
-            if partitions[partition].state.finished or ends[partition] == partitions[partition].state.position
+            if partitions[partition].state.finished or ends[partition] == partitions[partition].state.read_to
         ]
         reached = {partition: checkpoint.watermark_ms for partition, checkpoint in commits.items()}
         # Twice, so that each follows all others, whose advances are committed with its own.

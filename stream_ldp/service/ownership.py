@@ -362,6 +362,21 @@ class Ownership:
         owned.sought = False
         return True
 
+    def pass_marks(self, partition: TopicPartition, end: int) -> None:
+        """Take note if a partition has marks of transactions at its end, which no record shows, and nothing to count.
+
+        They are read twice, as `continues` reads a gap. Without them, one transaction would keep the partition from
+        ever being silent, and so the windows of the collection open.
+        """
+        owned = self.partitions[partition]
+        if owned.state.read_to >= end or self._reports.place(partition) != end:
+            return
+        if owned.sought:
+            owned.state.pass_marks(end)
+        owned.sought = not owned.sought
+        if owned.sought:
+            self._seek(partition, owned.state.read_to)
+
     async def _topic_now(self, partitions: Iterable[TopicPartition]) -> TopicIdentity:
         """Return the topic as it is.
 

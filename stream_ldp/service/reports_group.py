@@ -328,6 +328,10 @@ class ReportsGroup(ConsumerRebalanceListener):  # type: ignore[misc]
         self._inboxes[partition.topic].fetches.pop(partition, None)
         self.consumer.seek(partition, offset)
 
+    def place(self, partition: TopicPartition) -> int | None:
+        """Return where the next fetch of a partition begins; None if its records wait here, or it is unknown."""
+        return None if partition in self._inboxes[partition.topic].fetches else self.consumer.place_of(partition)
+
     @property
     def consumer(self) -> Any:
         """The consumer, which commits, and is asked for offsets."""

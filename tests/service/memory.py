@@ -43,7 +43,7 @@ START_MS = 1_700_000_000_000
 
 @dataclass(kw_only=True)
 class MemoryKafka:
-    """It does as it is told, and notes what is done to it.
+    """It does as its fields say, and notes what is done to it.
 
     done: ("publish", kinds of the records) and ("commit", offsets by partition), in the order in which they happened.
     topics: id and number of partitions of each topic that there is, by name.
@@ -53,6 +53,7 @@ class MemoryKafka:
     turn_seconds: how long a fetch takes.
     asking_seconds: how long the question for the ends of partitions takes.
     waiting: whether a fetch that brings nothing takes as long as it may.
+    withheld: whether fetches bring nothing.
     read: offsets of the records that were fetched, in order.
     """
 
@@ -61,6 +62,7 @@ class MemoryKafka:
     turn_seconds: float = 0.1
     asking_seconds: float = 0.0
     waiting: bool = False
+    withheld: bool = False
     done: list[tuple[str, Any]] = field(default_factory=list)
     published: list[Record] = field(default_factory=list)
     commits: dict[TopicPartition, OffsetAndMetadata] = field(default_factory=dict)
@@ -215,13 +217,13 @@ class MemoryKafka:
         self.periods.append((self.now_ms(), period))
 
     async def getmany(self, *_: TopicPartition, timeout_ms: int, max_records: int) -> dict[TopicPartition, Columns]:
-        nothing = not any(len(self.log[each]) > self.place[each] for each in self.assigned)
+        nothing = self.withheld or not any(len(self.log[each]) > self.place[each] for each in self.assigned)
         self.seconds += timeout_ms / 1_000 if self.waiting and nothing else self.turn_seconds
         self.waits_ms.append(timeout_ms)
         fetched, self.stale = self.stale, {}
         for partition in self.assigned - fetched.keys():
             begin = max(self.place[partition], self.beginning[partition])
-            if records := self.log[partition][begin : begin + max_records]:
+            if not self.withheld and (records := self.log[partition][begin : begin + max_records]):
                 fetched[partition] = records
                 self.read += [record.offset for record in records]
                 self.place[partition] = records[-1].offset + 1
@@ -229,6 +231,9 @@ class MemoryKafka:
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
         self.place[partition] = offset
+
+    def place_of(self, partition: TopicPartition) -> int | None:
+        return self.place[partition]
 
     async def beginning_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return {partition: self.beginning[partition] for partition in partitions}

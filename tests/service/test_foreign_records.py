@@ -73,6 +73,27 @@ async def test_reports_count_whatever_codec_their_producer_compresses_with(deplo
         assert worker.process.poll() is None
 
 
+@pytest.mark.parametrize("ends", ["abort_transaction", pytest.param("commit_transaction", marks=pytest.mark.long)])
+async def test_a_transaction_on_the_topic_of_reports_keeps_no_window_open(
+    deployment: JointDeployment, ends: str
+) -> None:
+    """Its mark, at which the log ends, is no record: nothing of it is ever read."""
+    values = batches_of_now(deployment, 2, reports=5)
+    topic, options = deployment.names.reports("survey"), deployment.settings.client_options()
+    with deployment.worker() as worker:
+        await worker.ready()
+        await send_by_aiokafka(deployment, "gzip", values[:1])
+        async with AIOKafkaProducer(
+            **options, transactional_id=f"{deployment.settings.topic_prefix}-{ends}"
+        ) as producer:
+            await producer.begin_transaction()
+            await producer.send_and_wait(topic, values[1], partition=1)
+            await getattr(producer, ends)()
+        # Reports count when they are on the log: an open transaction would otherwise stop all that come behind it.
+        await deployment.finals_of(10, within=45.0)
+        assert worker.process.poll() is None
+
+
 async def test_a_record_that_cannot_be_read_becomes_a_dead_letter_and_its_neighbours_count(
     deployment: JointDeployment, kafka: EmbeddedKafka
 ) -> None:

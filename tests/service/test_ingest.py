@@ -405,7 +405,7 @@ async def test_a_partition_that_has_more_to_read_is_not_idle(ingest: Ingest, kaf
     before = memory.committed().watermark_ms
     # On the log, but no fetch brings it.
     memory.report()
-    memory.place[memory.all[0]] = 2
+    memory.withheld = True
     await turn(ingest, memory, seconds=8.0)
     assert memory.committed().watermark_ms == before
     assert memory.metric("consumer_lag_records", topic=memory.topic, partition="0") == 1.0, (
@@ -482,13 +482,13 @@ async def test_it_is_not_ready_while_what_waits_is_not_read(ingest: Ingest, kafk
     await turn(ingest, memory, seconds=2.0)
     # On the log, but no fetch brings it.
     memory.report()
-    memory.place[memory.all[0]] = 2
+    memory.withheld = True
     await turn(ingest, memory, seconds=STANDSTILL_SECONDS - 5)
     assert ingest.problems() == []
     await turn(ingest, memory, seconds=10)
     (problem,) = ingest.problems()
     assert problem.startswith("survey: 1 records wait, and none has been read for 6")
-    memory.place[memory.all[0]] = 1
+    memory.withheld = False
     await turn(ingest, memory, seconds=2.0)
     assert ingest.problems() == []
 

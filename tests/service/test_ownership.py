@@ -204,6 +204,33 @@ async def test_offsets_that_were_damaged_on_their_way_hide_no_record(monkeypatch
     assert [await ownership.continues(partition, [2, 3]) for _ in range(3)] == [False] * 3
 
 
+async def test_marks_of_transactions_at_the_end_of_a_log_leave_nothing_to_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    memory = memory_with_commit()
+    (partition,) = memory.all
+    ownership = await joined(memory, monkeypatch)
+    await ownership.take_over()
+    state, records = ownership.partitions[partition].state, memory.log[partition][3:]
+    assert await ownership.continues(partition, [each.offset for each in records])
+    state.count(
+        [each.offset for each in records], [each.timestamp for each in records], [each.value for each in records]
+    )
+    memory.place[partition] = 6
+    ownership.pass_marks(partition, 7)
+    assert state.read_to == 6, "a report may be on its way"
+    memory.place[partition] = 7
+    ownership.pass_marks(partition, 7)
+    assert memory.place[partition] == state.read_to == 6, "offsets may be damaged on their way: read again"
+    memory.place[partition] = 7
+    ownership.pass_marks(partition, 7)
+    assert state.read_to == 7
+    assert state.position == 6, "where the next report may begin"
+    # A commit and what is said of the log are about reports.
+    assert await ownership.ends() == {partition: 6}
+    assert ownership.partitions.keys() == {partition}
+
+
 async def test_a_gap_that_compaction_left_is_no_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     memory = memory_with_commit()
     ownership = await joined(memory, monkeypatch)

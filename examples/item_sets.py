@@ -17,7 +17,7 @@ window: {size: 5s}
 async def main() -> None:
     people = choices([{"alien", "brazil"}, {"alien", "dune"}, {"fargo"}], weights=[5, 3, 2], k=20_000)
     with kafka_in_memory(films) as kafka:
-        async with Reporter(films, settings=kafka.settings, clock=kafka.clock, spread=False) as reporter:
+        async with Reporter(films, settings=kafka.settings, clock=kafka.clock) as reporter:
             await reporter.report_many(people, secrets=None)
         (ranking,) = kafka.close_windows()
     for cell in ranking.cells():

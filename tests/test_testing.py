@@ -152,8 +152,10 @@ async def test_users_of_many_answer_each_phase_once_the_one_before_has_closed() 
     collection = films()
     held = [["Alien"], ["Brazil"], ["Alien", "Brazil"]] * 1_000
     with kafka_in_memory(collection, now_ms=START_MS) as kafka:
+        settings, entropy = kafka.settings, SeededEntropy(1)
+        # Many batches: time stands still until all of them are there.
         async with Reporter(
-            collection, settings=kafka.settings, clock=kafka.clock, entropy=SeededEntropy(1), spread=False
+            collection, settings=settings, clock=kafka.clock, entropy=entropy, max_reports=100
         ) as reporter:
             assert await reporter.report_many(held, secrets=None) == 6_000
         first, result = kafka.close_windows()

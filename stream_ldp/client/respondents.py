@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from stream_ldp.client.batcher import most_reports
 from stream_ldp.client.many_users import counted_rows, report_refused
 from stream_ldp.client.round_feed import RoundFeed, closes_ms
+from stream_ldp.kafka.memory import hold_time
 from stream_ldp.kinds import rounds_of
 from stream_ldp.mechanisms import random_order, random_words
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from stream_ldp.ledger.ledger_file import PrivacyLedger
     from stream_ldp.mechanisms import Entropy
     from stream_ldp.pipeline.kind import RoundMessage
+
+log = logging.getLogger(__name__)
 
 
 class Respondents:
@@ -151,18 +155,23 @@ class Respondents:
         last_ms = max(begin_ms, 2 * end_ms - asked.end_ms) if self._spread else begin_ms
         published = 0
         refused: dict[int, Refusal] = {}
-        for first in range(0, len(users), size):
-            due_ms = begin_ms + (last_ms - begin_ms) * first // len(users)
-            await asyncio.sleep(max(0, due_ms - self._clock()) / 1_000)
-            await self._outbox.check()
-            time_ms = self._clock()
-            if time_ms >= end_ms:
-                break
-            rows, why = await self._rows(users[first : first + size].tolist(), asked=asked, time_ms=time_ms)
-            refused |= why
-            if len(rows):
-                await self._outbox.publish([self._perturber.batch(rows, asked=asked, time_ms=time_ms)])
-            published += len(rows)
+        with hold_time() as held:
+            for first in range(0, len(users), size):
+                due_ms = begin_ms if held else begin_ms + (last_ms - begin_ms) * first // len(users)
+                await asyncio.sleep(max(0, due_ms - self._clock()) / 1_000)
+                await self._outbox.check()
+                time_ms = self._clock()
+                if time_ms >= end_ms:
+                    log.warning(
+                        "%s: the round of phase %d of epoch %d closed before %d of its %d users had reported",
+                        *(self._collection.name, asked.phase, asked.epoch, len(users) - first, len(users)),
+                    )
+                    break
+                rows, why = await self._rows(users[first : first + size].tolist(), asked=asked, time_ms=time_ms)
+                refused |= why
+                if len(rows):
+                    await self._outbox.publish([self._perturber.batch(rows, asked=asked, time_ms=time_ms)])
+                published += len(rows)
         await self._outbox.flush()
         report_refused(refused, self._on_refused)
         return published

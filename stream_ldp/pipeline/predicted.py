@@ -93,6 +93,11 @@ class Predicted:
             ),
             notes=(
                 *self._in_short(),
+                *(
+                    ["Left empty: a quality of more users than can be simulated does not follow from that of fewer."]
+                    if any(len(found) < len(users) for found in rows.values())
+                    else []
+                ),
                 f"As `evaluate` measures them: {'; '.join(f'{name}, {words[name].words}' for name in shown)}.",
                 f"The users are drawn from {table}."
                 if table is not None

@@ -213,8 +213,8 @@ class ItemCollection(Collection):
         known_ms = window.idle_timeout_ms + window.grace_ms
         if known_ms >= window.size_ms:
             raise Misplaced(
-                f"what a phase asks is known idle_timeout + grace, {known_ms} ms, after the one before has ended, or "
-                f"later, which is not within its window: make size, {window.size_ms} ms, several times that",
+                f"what a phase asks is known {known_ms} ms (idle_timeout + grace) after the previous phase, when "
+                f"its window of {window.size_ms} ms is over: make size several times as long",
                 "window",
                 "size",
             )

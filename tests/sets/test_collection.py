@@ -107,7 +107,7 @@ def problems_of(text: str) -> tuple[str, ...]:
             "4:39: window.reports_per_user: a user reports once to each phase of an epoch: leave it out",
         ),
         ("60s", "60s, idle_timeout: never", "4:35: window.idle_timeout: clients are silent until they know"),
-        ("60s", "15s", "4:16: window.size: what a phase asks is known idle_timeout + grace, 15000 ms, after the one"),
+        ("60s", "15s", "4:16: window.size: what a phase asks is known 15000 ms (idle_timeout + grace) after the"),
         ("60s}", "60s}\nepochs: weekly", "5:9: epochs: expected 'sequential' or 'pipelined', got 'weekly'"),
         ("60s}", "60s}\nevery: 0s", "5:8: every: it should be greater than 0"),
         (

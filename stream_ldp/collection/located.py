@@ -157,13 +157,17 @@ def parse_document(text: str, *, source: str) -> tuple[yaml.MappingNode, dict[st
     return root, document
 
 
+def _nowhere(path: Sequence[str | int]) -> str:  # noqa: ARG001
+    return ""
+
+
 def parse_model(
     model: type[Model],
     root: yaml.MappingNode,
     document: Mapping[str, Any],
     *,
     source: str,
-    elsewhere: Callable[[Sequence[str | int]], str] = lambda _: "",
+    elsewhere: Callable[[Sequence[str | int]], str] = _nowhere,
 ) -> Model:
     """Return the model that a document describes.
 
@@ -350,17 +354,22 @@ def _located(
         elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
             node = node.value[step]
     place = ".".join(map(str, spot.path)) or "collection"
-    advice = _advice(problem, spot, given, whole=model)
-    if advice.startswith("unknown key; known are"):
-        advice = elsewhere(spot.path) or advice
-    return f"{_at(source, node)}: {place}: {advice}"
+    return f"{_at(source, node)}: {place}: {_advice(problem, spot, given, whole=model, elsewhere=elsewhere)}"
 
 
-def _advice(problem: Any, spot: _Spot, given: Sequence[str], *, whole: type[BaseModel]) -> str:
+def _advice(
+    problem: Any,
+    spot: _Spot,
+    given: Sequence[str],
+    *,
+    whole: type[BaseModel],
+    elsewhere: Callable[[Sequence[str | int]], str] = _nowhere,
+) -> str:
     """Say what is wrong and what would be right.
 
     given: the keys of the mapping in question.
     whole: the model of the whole text.
+    elsewhere: see `parse_model`.
     """
     rivals = spot.rivals.values()
     key = str(spot.path[-1]) if spot.path else ""
@@ -380,7 +389,9 @@ def _advice(problem: Any, spot: _Spot, given: Sequence[str], *, whole: type[Base
         case "extra_forbidden" if parts := [part for part in _parts_with(whole, key) if part != spot.path[0]]:
             return f"{key} is a key of {_listed(parts)}: write it there"
         case "extra_forbidden":
-            return f"unknown key{suggestion(key, [known for known in keys_of(spot.model) if known not in given])}"
+            known = [each for each in keys_of(spot.model) if each not in given]
+            found = "" if not known or meant(key, known) else elsewhere(spot.path)
+            return found or f"unknown key{suggestion(key, known)}"
         case "tuple_type" if _field(spot.model, key) is None:
             return f"expected a list, each with {_keys(spot.model)}"
         case "model_type" | "model_attributes_type":

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property, lru_cache
@@ -404,22 +404,24 @@ class Spending(_Part):
         0 at 0, so the loss of a sum is at most the sum.
         """
         values = self._values
-        alike = Counter([(cost, values[responses], *shown) for (responses, cost), shown in self._shown().items()])
         costs = {id(cost): cost for account in self.accounts for cost in account.mechanisms}
+        shown_of = self._shown(costs)
+        alike = Counter([(cost, values[responses], *shown) for (responses, cost), shown in shown_of.items()])
         return _epsilon(
             tuple((costs[cost], *shown, count) for (cost, *shown), count in alike.items()),
             tuple((each.epsilon, each.reports) for each in self.phases),
         )
 
-    def _shown(self) -> dict[tuple[str, int], tuple[int, int]]:
+    def _shown(self, costs: Mapping[int, ReportCost]) -> dict[tuple[str, int], tuple[int, int]]:
         """Return in how many reports each set of responses was shown, of those memoised and of others.
 
         They are by name and by the identity of what a response costs, one for all costs that are equal: a cost takes
         long to hash.
+
+        costs: those of all accounts, by their identities.
         """
         same: dict[ReportCost, int] = {}
-        objects = {id(cost): cost for account in self.accounts for cost in account.mechanisms}
-        first = {number: same.setdefault(cost, number) for number, cost in objects.items()}
+        first = {number: same.setdefault(cost, number) for number, cost in costs.items()}
         found: dict[tuple[str, int], tuple[int, int]] = {}
         for account in self.accounts:
             for responses, cost in zip(account.responses, account.mechanisms, strict=True):

@@ -100,7 +100,7 @@ class NumberAxis(MessagePart):
         if curve is None:
             part, off = even, (even * (1 - even))[None]
         else:
-            # The first of two edges at a bound ends the cell before, of which none are in this one.
+            # The first of two edges at a bound ends the cell before; its users are not in this one.
             held = (below[last] - below[first])[cell]
             part = np.where(held > _NOBODY, (below - below[first][cell]) / np.maximum(held, _NOBODY), even)
             moved = off - off[:, first][:, cell] - part * (off[:, last] - off[:, first])[:, cell]

@@ -352,8 +352,7 @@ class Ownership:
         whole = (offsets[0], offsets[-1]) == (position, position + len(offsets) - 1)
         # A reader whose place is beyond the end begins with the oldest record: see `ends`.
         if offsets[0] < position or not (whole or owned.sought):
-            owned.sought = True
-            self._seek(partition, position)
+            self._read_again_from(position, partition, owned)
             return False
         if offsets[0] > position:
             beginning = (await self._reports.consumer.beginning_offsets([partition]))[partition]
@@ -372,10 +371,15 @@ class Ownership:
         if owned.state.read_to >= end or self._reports.place(partition) != end:
             return
         if owned.sought:
+            owned.sought = False
             owned.state.pass_marks(end)
-        owned.sought = not owned.sought
-        if owned.sought:
-            self._seek(partition, owned.state.read_to)
+        else:
+            self._read_again_from(owned.state.read_to, partition, owned)
+
+    def _read_again_from(self, offset: int, partition: TopicPartition, owned: Owned) -> None:
+        """Fetch a partition once more from an offset: a gap that is there again is one of the log."""
+        owned.sought = True
+        self._seek(partition, offset)
 
     async def _topic_now(self, partitions: Iterable[TopicPartition]) -> TopicIdentity:
         """Return the topic as it is.
@@ -412,8 +416,7 @@ class Ownership:
     def read_again(self) -> None:
         """Read every partition from its position, since what has been fetched could not be counted."""
         for partition, owned in list(self.partitions.items()):
-            owned.sought = True
-            self._seek(partition, owned.state.position)
+            self._read_again_from(owned.state.position, partition, owned)
 
     @property
     def collections(self) -> int:

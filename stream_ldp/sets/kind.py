@@ -17,13 +17,10 @@ def _per_turn(collection: ItemCollection) -> float:
     return epoch_epsilon(collection.method)
 
 
-#: Names of the methods.
-_METHODS = ("gfim", "gfim-users", "ldpminer", "svim", "loloha")
-
 SETS = Kind(
     name="sets",
     collection=deferred("stream_ldp.sets.collection:ItemCollection"),
-    mechanisms=_METHODS,
+    mechanisms=("gfim", "gfim-users", "ldpminer", "svim", "loloha"),
     reports=deferred("stream_ldp.sets.reports:reports"),
     charges=deferred("stream_ldp.sets.charges:charges"),
     claims=deferred("stream_ldp.sets.audit.audited:subject"),
@@ -33,7 +30,7 @@ SETS = Kind(
     solve=deferred("stream_ldp.sets.solve:solve"),
     answer=deferred("stream_ldp.sets.answer:Ranking"),
     messages=deferred("stream_ldp.sets.asking:MESSAGES"),
-    vocabulary={"Ranking.method": _METHODS},
+    vocabulary=deferred("stream_ldp.sets.methods:VOCABULARY"),
     summary=deferred("stream_ldp.sets.plan:summary"),
     plan=deferred("stream_ldp.sets.plan:plan"),
     published=deferred("stream_ldp.sets.published:published"),

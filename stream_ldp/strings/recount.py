@@ -25,7 +25,7 @@ MAX_KEPT = 2**21
 
 
 class Answers(Protocol):
-    """Answers, of which some can be taken by the numbers of their questions."""
+    """Answers that can be selected by the numbers of their questions."""
 
     @property
     def numbers(self) -> NDArray[np.integer]: ...

@@ -134,8 +134,7 @@ class AnswerText:
         )
 
     def document(self) -> dict[str, Any]:
-        """Return what the JSON of the answer adds about the truth; nothing where there is no truth to compare
-        with."""
+        """Return what the JSON of the answer adds about the truth; nothing without a truth."""
         if self.truth is None:
             return {}
         found: dict[str, Any] = {}

@@ -53,7 +53,7 @@ def take_changed(
     room: that of the flush, from which large groups take, unless it is the last call; unlimited by default.
     """
     room = room or Room()
-    # Those that have waited longest come first, so that none waits for ever.
+    # Those that have waited longest come first, so that each has its turn.
     for group in sorted(groups_of(tallies), key=lambda group: -max(whole.waits for whole in group.values())):
         wholes = group.values()
         due = any(whole.is_due(closing=closing) for whole in wholes)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from stream_ldp.pipeline.statistics.statistic import Statistic, Tally, WholeTally
+    from stream_ldp.pipeline.statistics.statistic import Statistic, Tally
 
 #: Bytes of a segment of wide rows, a quarter of Kafka's default record limit of 1 MB. A flush sends again only the
 #: segments that have changed.

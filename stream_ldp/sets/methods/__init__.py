@@ -9,7 +9,7 @@ from stream_ldp.sets.methods.ldpminer import LdpMinerSpec
 from stream_ldp.sets.methods.loloha import LolohaSpec
 from stream_ldp.sets.methods.svim import SvimSpec
 
-__all__ = ["METHODS", "AnyMethodSpec"]
+__all__ = ["METHODS", "VOCABULARY", "AnyMethodSpec"]
 
 AnyMethodSpec = GfimSpec | LdpMinerSpec | SvimSpec | LolohaSpec
 
@@ -17,3 +17,6 @@ AnyMethodSpec = GfimSpec | LdpMinerSpec | SvimSpec | LolohaSpec
 METHODS: dict[str, type[AnyMethodSpec]] = {
     kind: spec for spec in get_args(AnyMethodSpec) for kind in get_args(spec.model_fields["kind"].annotation)
 }
+
+#: The words of the field of answers that names the method.
+VOCABULARY = {"Ranking.method": tuple(METHODS)}

@@ -44,11 +44,11 @@ from stream_ldp.mechanisms.randomness.permanent import KeyedWords
 from stream_ldp.pairs import collection as pairs_collection
 from stream_ldp.pairs.question import PairsQuestion
 from stream_ldp.places import charges as place_charges
-from stream_ldp.questions import permanent as answers
+from stream_ldp.questions import reports as answers
 from stream_ldp.questions.questions import Question
 from stream_ldp.records import collection as record_collection
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.strings import permanent as string_answers
+from stream_ldp.strings import reports as string_answers
 from stream_ldp.strings.questions import StringQuestions
 from tests.breaks import BOOKS, CLIENT, EXACT, SURVEY, Break, Patch
 

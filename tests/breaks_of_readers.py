@@ -21,7 +21,7 @@ from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.composition import Losses
 from stream_ldp.mechanisms.privacy_loss import surest_guess
 from stream_ldp.pipeline import fewest_users, published
-from stream_ldp.questions import enough_answers
+from stream_ldp.questions import answers as enough_answers
 from stream_ldp.records import solve
 from tests.breaks import SURVEY, Break, Patch, _replacing
 
@@ -74,10 +74,10 @@ READERS = (
           patch=_set(Receipt, "left", property(lambda self: self.budget)), subject=SURVEY, by=(), test=_RECEIPT),
     Break(number=203, what="a question's floor counts reports, and not users",
           patch=_replacing(enough_answers, "too_few", _reports_for_users), subject=SURVEY, by=(),
-          test="tests/questions/test_enough_answers.py"),
+          test="tests/questions/test_answers.py"),
     Break(number=204, what="a question's floor is a user too low",
           patch=_replacing(enough_answers, "too_few", _a_user_fewer), subject=SURVEY, by=(),
-          test="tests/questions/test_enough_answers.py"),
+          test="tests/questions/test_answers.py"),
     Break(number=205, what="a window's floor counts reports, and not users",
           patch=_set(fewest_users, "fewest_users", lambda collection, task: task.reports), subject=SURVEY, by=(),
           test="tests/pipeline/test_fewest_users.py"),

@@ -63,17 +63,6 @@ WITHOUT_TESTS = {
     "strings/kind.py": "one declaration of what the other modules have",
     "strings/audited.py": "audit/test_audited.py holds the claims of every kind",
     "questions/plan.py": "tests of the plans of the four kinds that have it",
-    "questions/charges.py": "tests/kinds holds every kind to what a report costs",
-    "sets/reports.py": "sets/test_sampling.py and sets/test_permanent.py test what it joins",
-    "strings/charges.py": "tests/kinds holds every kind to what a report costs",
-    **dict.fromkeys(
-        [f"{kind}/truth.py" for kind in ("marginals", "pairs", "places", "records", "sets", "strings")],
-        "tests/kinds holds every kind to what is true of its users",
-    ),
-    **dict.fromkeys(
-        [f"{kind}/published.py" for kind in ("places", "questions", "records", "sets", "strings")],
-        "tests/kinds holds every kind to what it states for readers of finals",
-    ),
     "schemas/__main__.py": "writes the files that test_generated.py compares",
 }
 

@@ -13,8 +13,7 @@ from stream_ldp.marginals.answer import Distribution
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.cells import LEVEL, normal_quantile
 from stream_ldp.questions.answers import gathered
-from stream_ldp.questions.asking import asked_sums
-from stream_ldp.questions.assumed import assumed_table
+from stream_ldp.questions.asking import asked_sums, assumed_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +24,10 @@ if TYPE_CHECKING:
     from stream_ldp.marginals.collection import SampledCollection
     from stream_ldp.marginals.distribution import FittedDistribution
     from stream_ldp.marginals.question import AttributeQuestion
+    from stream_ldp.pipeline.cells import CellKey, Totals
     from stream_ldp.questions.attributes import AskedAttribute
     from stream_ldp.questions.questions import QuestionSet, Table
+
 
 #: Ranges of each width, and numbers at which distribution functions are compared.
 _RANGES, _GRID = 200, 2_001
@@ -203,3 +204,22 @@ EVALUATION = Evaluation(
     ),
     assumes="few values are frequent, and numbers are skewed, most of them in the lower half of their range",
 )
+
+
+def totals(collection: SampledCollection, table: Table) -> Totals:
+    """Count the users with each value or candidate, and sum their numbers; see `Kind.totals`.
+
+    table: users, one a row.
+    """
+    found: dict[tuple[str, CellKey], float] = {}
+    for place, attribute in enumerate(collection.attributes):
+        column = table[str(place)]
+        if attribute.range is not None:
+            numbers = {"mean": float(column.sum())}
+        elif attribute.candidates is not None:
+            numbers = {candidate: float((column == candidate).sum()) for candidate in attribute.candidates}
+        else:
+            counts = np.bincount(column, minlength=len(attribute.labels)).astype(np.float64)
+            numbers = dict(zip(attribute.labels, counts.tolist(), strict=True))
+        found |= {("marginals", (attribute.name, (name,))): number for name, number in numbers.items()}
+    return found

@@ -6,25 +6,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stream_ldp.marginals.answer import (
-    AnswerPrivacy,
-    Marginal,
-    Marginals,
-)
-from stream_ldp.marginals.temporal import filtered_estimate
+from stream_ldp.filtering.filtered import filter_window, returning_share
+from stream_ldp.marginals.answer import AnswerPrivacy, Marginal, Marginals
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.weighted_sums import weighted_sums
-from stream_ldp.questions.answers import gathered
-from stream_ldp.questions.enough_answers import too_few
-from stream_ldp.questions.permanent import assumption
-from stream_ldp.questions.published import published
+from stream_ldp.questions.answers import gathered, too_few
+from stream_ldp.questions.plan import published
+from stream_ldp.questions.reports import assumption
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from stream_ldp.filtering.filtered import FilteredEstimate
+    from stream_ldp.marginals.answer import Frequencies, Numbers, Outputs
     from stream_ldp.marginals.collection import SampledCollection
     from stream_ldp.pipeline.window_series import WindowSeries
     from stream_ldp.pipeline.window_task import WindowTask
@@ -80,3 +77,48 @@ def _marginal(
         withheld=withheld,
         estimate=estimate,
     )
+
+
+def filtered_estimate(
+    collection: SampledCollection,
+    task: WindowTask[WindowSeries, Marginals],
+    found: Frequencies | Numbers | Outputs,
+    *,
+    attribute: str,
+    reports: float,
+) -> FilteredEstimate | None:
+    """Estimate the frequencies of an attribute, or its mean, with previous windows.
+
+    found: what the window alone says.
+    reports: number of answers about the attribute in the window.
+
+    Returns:
+        The estimates, of the frequencies in the order of `values`, or of the mean. None where nothing can be learnt,
+        see `returning_share`, or the candidates are only those that stand out in this window.
+    """
+    returning = returning_share(collection, collection.prior)
+    if returning is None or found.measured is None:
+        return None
+    estimates, errors, spread = found.measured
+    return filter_window(
+        _before(task, attribute, found),
+        estimates,
+        errors,
+        returning=returning,
+        reports=reports,
+        elapsed=task.elapsed(collection.window.size_ms),
+        forgotten=task.forgotten(collection.window),
+        final=task.final,
+        spread=spread,
+    )
+
+
+def _before(
+    task: WindowTask[WindowSeries, Marginals], attribute: str, found: Frequencies | Numbers | Outputs
+) -> FilteredEstimate | None:
+    """Find the previous final's estimates of the same values; a worker may have had other candidates then."""
+    before = task.earlier
+    if before is None:
+        return None
+    earlier = next((each.estimate for each in before.attributes if each.attribute == attribute), None)
+    return earlier.learnt if earlier is not None and earlier.subject == found.subject else None

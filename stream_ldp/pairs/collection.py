@@ -16,8 +16,7 @@ from stream_ldp.collection.located import Misplaced
 from stream_ldp.collection.records import Missing
 from stream_ldp.errors import DataError, ParameterError
 from stream_ldp.mechanisms import DirectResponse
-from stream_ldp.pairs.keys import NOT_HELD, Key
-from stream_ldp.pairs.question import PairsQuestion, variance_of_share
+from stream_ldp.pairs.question import NOT_HELD, Key, PairsQuestion, variance_of_share
 from stream_ldp.pipeline.window_series import WindowSeries
 from stream_ldp.questions.attributes import AskedAttribute
 from stream_ldp.questions.collection import CollectionOfQuestions

@@ -8,7 +8,7 @@ import numpy as np
 
 from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured, Metric
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.pairs.keys import NOT_HELD
+from stream_ldp.pairs.question import NOT_HELD
 from stream_ldp.pairs.solve import pairs_of
 from stream_ldp.pipeline.cells import LEVEL, normal_quantile
 from stream_ldp.questions.answers import gathered
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from stream_ldp.evaluation.trial import Trial
     from stream_ldp.pairs.collection import PairsCollection
+    from stream_ldp.pipeline.cells import Totals
+    from stream_ldp.questions.questions import Table
 
 #: Users whose reports are made at once.
 _USERS_AT_ONCE = 2**14
@@ -94,3 +96,16 @@ EVALUATION = Evaluation(
     assumes="they hold three fifths as many keys as `padding` on average, the shares of keys fall as one over their "
     "rank, as Zipf's law has it, and numbers are spread as a bell",
 )
+
+
+def totals(collection: PairsCollection, table: Table) -> Totals:
+    """Count the users who hold each key; see `Kind.totals`. A mean is no sum over users.
+
+    table: users, one a row.
+    """
+    counts = [float((~np.isnan(table[str(place)])).sum()) for place in range(len(collection.attributes))]
+    return {
+        ("pairs", ("frequency", (key.name,))): count
+        for key, count in zip(collection.attributes, counts, strict=True)
+        if count
+    }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stream_ldp.collection.values import clipped, number_of, text_of
 from stream_ldp.mechanisms.randomizer import AnswerCost
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
 from stream_ldp.questions.questions import Question
@@ -15,8 +17,34 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.mechanisms import Entropy, FrequencyOracle
-    from stream_ldp.pairs.keys import Key
     from stream_ldp.questions.questions import Table
+
+#: What stands for a key that a user does not hold.
+NOT_HELD = math.nan
+
+
+class Key:
+    """A key, and the range of its numbers."""
+
+    def __init__(self, name: str, bounds: tuple[float, float], *, clip: bool) -> None:
+        self.name = name
+        self.bounds = bounds
+        self.clip = clip
+
+    def encode(self, value: Any) -> float:
+        """Convert a number, or one in text; None, NaN or an empty text stands for a key that the user does not hold.
+
+        Raises:
+            DataError: it is no number, or not in the range without `clip`. The message never repeats it.
+        """
+        text = text_of(value, what=f"key {self.name!r}: the given value")
+        if text is None:
+            return NOT_HELD
+        least, largest = self.bounds
+        number = number_of(text, attribute=self.name)
+        # -0.0 is 0, and must not have another permanent answer.
+        return clipped(number, least=least, largest=largest, clip=self.clip, attribute=self.name) + 0.0
+
 
 #: A report that supports fewer values than this on average supports one.
 _TWO_VALUES = 1.5

@@ -12,9 +12,8 @@ from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.cells import normal_quantile
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.weighted_sums import weighted_sums
-from stream_ldp.questions.answers import gathered
-from stream_ldp.questions.enough_answers import too_few
-from stream_ldp.questions.published import published
+from stream_ldp.questions.answers import gathered, too_few
+from stream_ldp.questions.plan import published
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ import numpy as np
 from stream_ldp.ledger.reports import answers_shown, tag_of
 from stream_ldp.mechanisms import AnswerCost
 from stream_ldp.places.questions import CLASS
-from stream_ldp.questions.permanent import held_words
+from stream_ldp.questions.reports import held_words
 
 if TYPE_CHECKING:
     from stream_ldp.ledger.reports import AttributeReport

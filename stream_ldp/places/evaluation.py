@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from stream_ldp.evaluation.trial import Trial
+    from stream_ldp.pipeline.cells import Totals
     from stream_ldp.questions.questions import Table
 
 #: Users whom a plan assumes.
@@ -100,3 +101,13 @@ EVALUATION = Evaluation(
     assumes="few places are frequent, and each region around a place, and each epsilon, is chosen as often as any "
     "other",
 )
+
+
+def totals(collection: PlaceCollection, table: Table) -> Totals:
+    """Count the users at each place; see `Kind.totals`.
+
+    table: users, one a row.
+    """
+    places = collection.tree.places
+    counts = np.bincount(table[PLACE], minlength=len(places)).astype(np.float64)
+    return {("places", ("", (place,))): count for place, count in zip(places, counts.tolist(), strict=True)}

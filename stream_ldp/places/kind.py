@@ -19,10 +19,10 @@ PLACES = Kind(
     vocabulary={"PlaceCounts.weights": ("users", "variance")},
     summary=deferred("stream_ldp.places.plan:summary"),
     plan=deferred("stream_ldp.places.plan:plan"),
-    published=deferred("stream_ldp.places.published:published"),
+    published=deferred("stream_ldp.places.plan:published"),
     leverages=deferred("stream_ldp.places.plan:leverages"),
     reports=deferred("stream_ldp.questions.reports:reports"),
-    totals=deferred("stream_ldp.places.truth:totals"),
+    totals=deferred("stream_ldp.places.evaluation:totals"),
     libraries=always("scipy.linalg", "scipy.special"),
     evaluation=deferred("stream_ldp.places.evaluation:EVALUATION"),
 )

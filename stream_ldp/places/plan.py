@@ -10,12 +10,14 @@ from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import ErrorPlan, Section, errors_in_short, guess_in_short
+from stream_ldp.pipeline.published import published_among
 from stream_ldp.quantity import quantity
 from stream_ldp.questions.plan import AskingPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from stream_ldp.pipeline.answer import Published
     from stream_ldp.places.collection import PlaceCollection
 
 
@@ -133,3 +135,23 @@ def leverages(collection: PlaceCollection) -> tuple[Leverage, ...]:
     moves as much only where all others have chosen that epsilon, too.
     """
     return (Leverage(series="places", of_one=max(each.leverage for each in collection.oracles), counts=True),)
+
+
+def published(collection: PlaceCollection, reports: int, *, windows: int = 1) -> Published | None:
+    """See `PublishedBound`; the reports are those of the user's region and epsilon, which are not hidden.
+
+    It is that of the region and epsilon whose users are hidden least.
+    """
+    found = [
+        published_among(
+            collection,
+            reports,
+            windows=windows,
+            epsilon=randomizer.epsilon,
+            lifetime=randomizer.memoised.epsilon,
+            hidden="any two places of a region, among reports of that region with the same epsilon",
+            blanket=randomizer.blanket,
+        )
+        for randomizer in dict.fromkeys(each.randomizer for each in collection.questions.questions)
+    ]
+    return max((each for each in found if each is not None), key=lambda each: each.epsilon, default=None)

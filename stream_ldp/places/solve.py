@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_ldp.filtering.filtered import filter_window, returning_share
 from stream_ldp.filtering.weighted_reports import WeightedReports
 from stream_ldp.mechanisms.plausibility import UNTESTED, PlausibilityTest, compared
 from stream_ldp.mechanisms.row_draws import even_cells
@@ -15,15 +16,15 @@ from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.weighted_sums import weighted_sums
 from stream_ldp.places.answer import PlaceCounts, PlacePrivacy, RegionCount
-from stream_ldp.places.published import published
-from stream_ldp.places.temporal import filtered_shares
-from stream_ldp.questions.enough_answers import enough_answers
+from stream_ldp.places.plan import published
+from stream_ldp.questions.answers import enough_answers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from stream_ldp.filtering.filtered import FilteredEstimate
     from stream_ldp.mechanisms import FrequencyOracle
     from stream_ldp.pipeline.window_series import WindowSeries
     from stream_ldp.pipeline.window_task import WindowTask
@@ -176,3 +177,37 @@ def _plausibility(collection: PlaceCollection, sums: NDArray[np.int64]) -> Plaus
         if (draws := oracle.draws(collection.questions.part(sums, number)[1])) is not None
     ]
     return compared([cells for cells in drawn if cells[1].sum()])
+
+
+def filtered_shares(
+    collection: PlaceCollection,
+    task: WindowTask[WindowSeries, PlaceCounts],
+    counts: NDArray[np.float64],
+    errors: NDArray[np.float64],
+) -> FilteredEstimate | None:
+    """Estimate the share of the users who are at each place with previous windows.
+
+    counts: unbiased, of the window alone, shape (places,).
+    errors: their standard errors, about the users who have reported.
+
+    Returns:
+        The shares, in the order of the places. None where nothing can be learnt, see `returning_share`, or nobody has
+        reported.
+    """
+    returning, reports = returning_share(collection, collection.prior), task.reports
+    if returning is None or not reports:
+        return None
+    shares, noise = counts / reports, errors / reports
+    # The errors of counts are about the users who have reported, those of shares about all users.
+    of_all, users = np.clip(shares, 0.0, 1.0), reports / collection.window.reports_per_user
+    of_shares = np.sqrt(noise**2 + of_all * (1.0 - of_all) / users)
+    return filter_window(
+        None if task.earlier is None else task.earlier.learnt,
+        shares,
+        of_shares,
+        returning=returning,
+        reports=users,
+        elapsed=task.elapsed(collection.window.size_ms),
+        forgotten=task.forgotten(collection.window),
+        final=task.final,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from stream_ldp.collection import Collection
     from stream_ldp.questions.questions import QuestionSet
 
 
@@ -57,3 +58,25 @@ def gathered(
             total = np.sum([weight * sums.astype(np.float64) for weight, _, sums in parts], axis=0)
             found.append(Answers(question=question, reports=weighted.effective, sums=weighted.scale * total))
     return tuple(found)
+
+
+def too_few(drawn: NDArray[Any], collection: Collection) -> NDArray[np.bool_]:
+    """Decide which questions some users have answered, but fewer than `Collection.floor`.
+
+    Each question is a window of its own: its users are bounded as `stream_ldp.pipeline.fewest_users` bounds those of
+    a window. Where windows have a memory, the users of the present window count: two answers that differ by theirs
+    would show these.
+
+    drawn: number of answers in each window, the present one first, and to each question, shape (windows, questions).
+    """
+    users = np.minimum(drawn[0], np.floor(drawn.sum(axis=0) / collection.window.reports_per_user))
+    few: NDArray[np.bool_] = (users < collection.floor) & (drawn.sum(axis=0) > 0)
+    return few
+
+
+def enough_answers(
+    questions: QuestionSet[Any], collection: Collection, windows: Sequence[tuple[float, NDArray[np.int64]]]
+) -> Sequence[tuple[float, NDArray[np.int64]]]:
+    """Return the sums of some windows, see `weighted_sums`, without the questions that `too_few` users answered."""
+    few = np.flatnonzero(too_few(np.array([questions.draws(sums) for _, sums in windows]), collection))
+    return [(weight, questions.without(few.tolist(), sums)) for weight, sums in windows] if len(few) else windows

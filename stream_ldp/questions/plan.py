@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.pipeline.plan import Plan, Section
+from stream_ldp.pipeline.published import UNKNOWN_QUESTION, published_among
 from stream_ldp.pipeline.statistics import SUM_BYTES
 from stream_ldp.quantity import memory, quantity
+
+if TYPE_CHECKING:
+    from stream_ldp.pipeline.answer import Published
+    from stream_ldp.questions.collection import AskingCollection
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,3 +53,17 @@ class AskingPlan(Plan):
             ("a window and partition", memory(self.state_bytes)),
             *rows,
         )
+
+
+def published(collection: AskingCollection, reports: int, *, windows: int = 1) -> Published | None:
+    """See `PublishedBound`."""
+    questions = collection.questions
+    return published_among(
+        collection,
+        reports,
+        windows=windows,
+        epsilon=questions.epsilon,
+        lifetime=questions.lifetime,
+        hidden=f"any two users; {UNKNOWN_QUESTION}",
+        blanket=questions.blanket,
+    )

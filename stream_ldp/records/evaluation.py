@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.evaluation.trial import Trial
+    from stream_ldp.pipeline.cells import Totals
     from stream_ldp.records.answer import Estimate
     from stream_ldp.records.collection import JointCollection
     from stream_ldp.records.series import EstimateSpec
@@ -269,3 +270,19 @@ EVALUATION = Evaluation(
     assumed=_assumed,
     assumes=DEPENDENT_USERS,
 )
+
+
+def totals(collection: Any, table: Any) -> Totals:
+    """Count the users in each cell of each estimate; see `Kind.totals`.
+
+    collection: of joint distributions, whatever its users report.
+    table: users, one a row, as the collection's `table` makes them.
+    """
+    found = {}
+    for estimate in collection.estimates:
+        values = [attribute.labels for attribute in collection.attributes_of(estimate)]
+        cells, counts = np.unique(np.stack(collection.columns_of(table, estimate)), axis=1, return_counts=True)
+        for cell, count in zip(cells.T.tolist(), counts.tolist(), strict=True):
+            names = tuple(labels[value] for labels, value in zip(values, cell, strict=True))
+            found[estimate.name, ("", names)] = float(count)
+    return found

@@ -21,6 +21,7 @@ from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.plan import Section, guess_in_short
+from stream_ldp.pipeline.published import published_among
 from stream_ldp.pipeline.statistics.row_table import TABLE_BITS
 from stream_ldp.quantity import quantity
 from stream_ldp.records.collection import JointCollection
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from stream_ldp.mechanisms import RepeatedCost, Support
+    from stream_ldp.pipeline.answer import Published
     from stream_ldp.records.series import EstimateSpec
 
 #: Numbers of reports for which the privacy loss is stated: once, twice, daily for a week, a month, a year, a
@@ -383,4 +385,21 @@ def leverages(collection: JointCollection) -> tuple[Leverage, ...]:
             of_one=math.prod(supports[position].leverage for position in collection.positions_of(estimate.of)),
         )
         for estimate in collection.estimates
+    )
+
+
+def published(collection: JointCollection, reports: int, *, windows: int = 1) -> Published | None:
+    """See `PublishedBound`; None where pseudonyms link reports, which then are not in random order."""
+    if collection.linked_ms is not None:
+        return None
+    mechanism = collection.mechanism
+    one, lifetime = mechanism.privacy_loss(reports=1), mechanism.privacy_loss(reports=math.inf)
+    return published_among(
+        collection,
+        reports,
+        windows=windows,
+        epsilon=one.epsilon,
+        lifetime=lifetime.epsilon,
+        hidden=one.assumption,
+        blanket=mechanism.blanket,
     )

@@ -23,7 +23,7 @@ from stream_ldp.records.bit_selection import selected
 from stream_ldp.records.distribution import Axis
 from stream_ldp.records.estimators import Likelihood, Past, Population, Recurrence, estimator, fits, hidden_factor
 from stream_ldp.records.linking import LinkedUsers, each_user_once, users_of
-from stream_ldp.records.published import published
+from stream_ldp.records.plan import published
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence

@@ -12,8 +12,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, models_json
 
 from stream_ldp.collection import located
 from stream_ldp.kinds import KINDS
-from stream_ldp.schemas.described import fields_of, summary_of
-from stream_ldp.schemas.dialect import without_prefixes
+from stream_ldp.schemas.dialect import fields_of, summary_of, without_prefixes
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -1,8 +1,13 @@
-"""What our schemas do without, so that readers of older drafts of JSON Schema know all of their keywords."""
+"""How our schemas are written: with keywords of older drafts of JSON Schema alone, and described by docstrings."""
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 
 def without_prefixes(schema: Any) -> Any:
@@ -15,3 +20,38 @@ def without_prefixes(schema: Any) -> Any:
         schema = {keyword: value for keyword, value in schema.items() if keyword != "prefixItems"}
         schema["items"] = items[0]
     return {keyword: without_prefixes(value) for keyword, value in schema.items()}
+
+
+_FIELD = re.compile(r"([a-z_]+(?:, [a-z_]+)*): (.*)")
+_INDENT = "    "
+
+
+def summary_of(model: type[BaseModel]) -> str:
+    """Return the first paragraph of the docstring of a model, in one line."""
+    return " ".join(inspect.cleandoc(model.__doc__ or "").split("\n\n")[0].split())
+
+
+def fields_of(model: type[BaseModel]) -> dict[str, str]:
+    """Return the descriptions of its fields that a model has in its docstring, or inherits from others.
+
+    Returns:
+        {name of the field in a file, or in Python: description}
+    """
+    found: dict[str, str] = {}
+    for each in reversed(model.__mro__):
+        found |= _lines(each)
+    return found
+
+
+def _lines(model: type[Any]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    names: list[str] = []
+    for line in inspect.cleandoc(model.__dict__.get("__doc__") or "").splitlines():
+        if names and line.startswith(_INDENT):
+            found |= {name: f"{found[name]} {line.strip()}" for name in names}
+        elif match := _FIELD.fullmatch(line):
+            names = match[1].split(", ")
+            found |= dict.fromkeys(names, match[2])
+        else:
+            names = []
+    return found

@@ -9,8 +9,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from stream_ldp.kinds import KINDS, chunk_class
 from stream_ldp.schemas import FOLDER
-from stream_ldp.schemas.described import fields_of, summary_of
-from stream_ldp.schemas.dialect import without_prefixes
+from stream_ldp.schemas.dialect import fields_of, summary_of, without_prefixes
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +10,15 @@ import numpy as np
 
 from stream_ldp.evaluation.completion import ordered
 from stream_ldp.evaluation.trial import Assumed, Evaluation, Measured, Metric, quality
-from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.sets.epoch import run_phases
+from stream_ldp.mechanisms import SeededEntropy, random_words
+from stream_ldp.sets.answer import itemset_name
 from stream_ldp.sets.frequent_itemsets import frequent_itemsets
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods.oracle_choice import best_padding
 from stream_ldp.sets.metrics import coverage, f1_score, mean_squared_error, ndcg, relative_error
-from stream_ldp.sets.phases import itemsets_of
+from stream_ldp.sets.phases import Target, candidates_of, itemsets_of
+from stream_ldp.sets.sampling import respond
+from stream_ldp.sets.size_classes import class_names, classes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +26,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stream_ldp.evaluation.trial import KnownTable, Trial
+    from stream_ldp.mechanisms import Entropy
+    from stream_ldp.pipeline.cells import CellKey, Totals
     from stream_ldp.sets.collection import ItemCollection, Itemsets
-    from stream_ldp.sets.phases import RankingEstimate
+    from stream_ldp.sets.phases import Method, Phase, RankingEstimate
+
 
 #: Users whom a plan assumes, the share of them whose sets are larger than the stated size, that size where none is
 #: stated, and the power with which the frequencies of items fall.
@@ -176,3 +182,59 @@ EVALUATION = Evaluation(
     "frequencies of items fall as one over their rank, as Zipf's law has it; with a `set_size` above half of all "
     "items, sets hold nearly as many, and the share that lacks an item rises with its rank",
 )
+
+
+#: Items whose itemsets are counted: they make 10,000 pairs and triples.
+_POPULAR = 40
+
+
+def totals(collection: ItemCollection, sets: ItemSets) -> Totals:
+    """Count the users who hold each item that anybody holds, and each of the itemsets; see `Kind.totals`.
+
+    Of itemsets, those of the items that most of these users hold are counted.
+    """
+    counts, item_name = np.bincount(sets.items, minlength=collection.items.count), collection.items.name
+    found: dict[tuple[str, CellKey], float] = {
+        ("items", ("", (item_name(item),))): float(counts[item]) for item in np.flatnonzero(counts).tolist()
+    }
+    if collection.method.phases[0].asked is Target.SIZE:
+        names = class_names(collection.items.count)
+        classes = np.bincount(classes_of(sets.sizes, count=len(names)), minlength=len(names))
+        found |= {("sizes", ("", (name,))): float(total) for name, total in zip(names, classes, strict=True)}
+    if collection.itemsets is None or not len(sets.items):
+        return found
+    popular = np.sort(np.argsort(-counts, kind="stable")[: min(_POPULAR, np.count_nonzero(counts))]).tolist()
+    itemsets = [each for size in collection.itemsets.sizes for each in itertools.combinations(popular, size)]
+    if itemsets:
+        held = sets.restricted(candidates_of(itemsets), domain=collection.items.count)
+        totals = np.bincount(held.items, minlength=len(itemsets))
+        for place in np.flatnonzero(totals).tolist():
+            itemset = itemset_name(map(item_name, itemsets[place]))
+            found["itemsets", ("", (itemset,))] = float(totals[place])
+    return found
+
+
+def run_epoch(method: Method, sets: ItemSets, *, entropy: Entropy) -> RankingEstimate:
+    """Estimate the ranking after all phases; see `run_phases`."""
+    *_, (_, last) = run_phases(method, sets, entropy=entropy)
+    return last
+
+
+def run_phases(method: Method, sets: ItemSets, *, entropy: Entropy) -> Iterator[tuple[Phase, RankingEstimate]]:
+    """Iterate over the phases and the estimate after each; every user reports to each phase that asks them.
+
+    sets: items below the method's domain.
+    """
+    words = random_words(len(sets), entropy=entropy)
+    estimate: RankingEstimate | None = None
+    inquiry = method.first()
+    while True:
+        phase = method.phases[inquiry.phase - 1]
+        users = sets.take(np.flatnonzero(phase.asks(words)))
+        rows = respond(method, inquiry, users, entropy=entropy)
+        sums = method.oracle(inquiry).sums(rows)
+        estimate, following = method.solve(inquiry, sums=sums, reports=len(rows), before=estimate)
+        yield phase, estimate
+        if following is None:
+            return
+        inquiry = following

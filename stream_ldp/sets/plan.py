@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
@@ -12,22 +12,27 @@ import numpy as np
 from stream_ldp.collection import shown_duration
 from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.mechanisms.privacy_loss import UNCHANGED_SET, shown_epsilon
+from stream_ldp.mechanisms.shuffling import DELTA, composed_epsilon, shuffled_epsilon
+from stream_ldp.pipeline.answer import Published
 from stream_ldp.pipeline.budgets import BUDGETS, BudgetPlan, affordable, budget_section, times
 from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.plan import Section, errors_in_short, guess_in_short
+from stream_ldp.pipeline.published import anew
+from stream_ldp.pipeline.solve_time import SolveTime
 from stream_ldp.pipeline.statistics import SUM_BYTES
 from stream_ldp.quantity import memory, quantity
 from stream_ldp.sets.methods.itemsets import few_held
 from stream_ldp.sets.methods.spec import ASK
 from stream_ldp.sets.methods.svim import usual_doubt
-from stream_ldp.sets.phases import Target, epoch_epsilon, epochs_epsilon, phase_name
+from stream_ldp.sets.phases import Target, epoch_epsilon, epochs_epsilon, most_spent, phase_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from stream_ldp.mechanisms import FrequencyOracle
+    from stream_ldp.pipeline.solve_time import Timer
     from stream_ldp.sets.collection import ItemCollection
     from stream_ldp.sets.phases import Inquiry, Method, Phase, RankingEstimate
 
@@ -386,3 +391,61 @@ def leverages(collection: ItemCollection) -> tuple[Leverage, ...]:
         if phase.asked is not Target.COUNT
         for oracle in [method.oracle(inquiry)]
     )
+
+
+AS_MUCH = "another epoch costs as much again"
+
+
+def published(collection: ItemCollection, reports: int, *, windows: int = 1) -> Published | None:
+    """See `PublishedBound`; each phase has its share of the users, and somebody who reports."""
+    of_phases = [max(1, round(reports * phase.part)) for phase in collection.method.phases]
+    return published_of_phases(collection, of_phases, epochs=windows)
+
+
+def published_of_phases(
+    collection: ItemCollection, reports_per_phase: Sequence[int], *, epochs: int = 1
+) -> Published | None:
+    """State what readers of an epoch's final answers so far could learn of a user: that of each phase, added up.
+
+    The sums of a phase do not depend on the order of its reports, and what the next phase asks follows from them. As
+    in `published_among`, no other report hides permanent noise where users return.
+
+    reports_per_phase: of each phase that has been answered.
+    epochs: how many, each with so many reports.
+    """
+    phases, delta = collection.method.phases, collection.delta or DELTA
+    memoised = any(phase.memoised for phase in phases)
+    if epochs == 1 and memoised and collection.window.returning != 0.0:
+        return None
+    of_each = delta / len(phases)
+    # A phase that nobody has reported to shows nothing.
+    hidden = [
+        replace(phase, epsilon=_epsilon(phase.epsilon, reports, delta=of_each, epochs=epochs) if reports else 0.0)
+        for phase, reports in zip(phases, reports_per_phase, strict=False)
+    ]
+    what = "any two sets of items"
+    return Published.among(
+        " + ".join(f"{reports:,}" for reports in reports_per_phase),
+        epsilon=most_spent(hidden),
+        delta=delta,
+        once="once to each phase" if epochs == 1 else anew(epochs, what="epochs", each="once to each phase"),
+        hidden=what if memoised or epochs > 1 else f"{what}; {AS_MUCH}",
+    )
+
+
+def _epsilon(local: float, reports: int, *, delta: float, epochs: int) -> float:
+    if epochs == 1:
+        return shuffled_epsilon(local, reports=reports, delta=delta)
+    return composed_epsilon(local, reports=reports, delta=delta, times=epochs)
+
+
+def solve_times(collection: ItemCollection, *, populations: Sequence[int], timer: Timer) -> Iterator[SolveTime]:
+    """Measure the time to solve each phase.
+
+    populations: numbers of reports in a window.
+    """
+    epoch = epoch_of_noise(collection.method)
+    for series in collection.series:
+        seconds = timer(lambda: next(epoch))
+        for reports in populations:
+            yield SolveTime(series=series.name, reports=reports, first_s=seconds, later_s=seconds)

@@ -13,7 +13,7 @@ from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.sets.answer import Candidate, EpochPrivacy, FrequentItemset, HeavyHitter, NextPhase, Ranking, SetSizes
 from stream_ldp.sets.phases import RankingEstimate, Target, epoch_epsilon, epochs_epsilon, item_phases, itemsets_of
-from stream_ldp.sets.published import AS_MUCH, published_of_phases
+from stream_ldp.sets.plan import AS_MUCH, published_of_phases
 from stream_ldp.sets.size_classes import class_names
 from stream_ldp.sets.temporal import filter_epoch
 

@@ -13,7 +13,10 @@ from stream_ldp.strings.attribute import END
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from stream_ldp.evaluation.trial import KnownTable, Trial
+    from stream_ldp.pipeline.cells import Totals
     from stream_ldp.strings.collection import StringCollection
 
 #: Bits of the reports that are made at once: with a byte for each, 16 MiB.
@@ -101,3 +104,17 @@ EVALUATION = Evaluation(
     assumes="they have strings of all lengths and random letters, 2,000 different ones where there are as many, "
     "whose frequencies fall as one over their rank, as Zipf's law has it",
 )
+
+
+def totals(collection: StringCollection, table: NDArray[np.integer]) -> Totals:
+    """Count the users with each string that anybody has, but for the empty one; see `Kind.totals`.
+
+    table: symbols of the users' strings, shape (users, length).
+    """
+    strings, counts = np.unique(table, axis=0, return_counts=True)
+    decode = collection.string.decode
+    return {
+        ("strings", ("", (decode(string),))): float(count)
+        for string, count in zip(strings, counts.tolist(), strict=True)
+        if string[0] != END
+    }

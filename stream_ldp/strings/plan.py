@@ -12,12 +12,14 @@ from stream_ldp.pipeline.kind import POPULATIONS
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.plan import Section, errors_in_short, guess_in_short
+from stream_ldp.pipeline.published import UNKNOWN_QUESTION, published_among
 from stream_ldp.quantity import quantity
 from stream_ldp.strings.method import MIN_SCORE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from stream_ldp.pipeline.answer import Published
     from stream_ldp.strings.collection import StringCollection
 
 _COUNT_BYTES = 4  # of the number of reports with one row
@@ -142,3 +144,17 @@ def leverages(collection: StringCollection) -> tuple[Leverage, ...]:
     """Return what one crafted answer can do to the frequency of a string; see `Kind.leverages`."""
     asked, one, zero = collection.method.whole_support
     return (Leverage(series="strings", of_one=leverage(one, zero), asked=asked),)
+
+
+def published(collection: StringCollection, reports: int, *, windows: int = 1) -> Published | None:
+    """See `PublishedBound`."""
+    questions = collection.method.questions
+    return published_among(
+        collection,
+        reports,
+        windows=windows,
+        epsilon=questions.epsilon,
+        lifetime=questions.epsilon,
+        hidden=f"any two strings; {UNKNOWN_QUESTION}",
+        blanket=questions.blanket,
+    )

@@ -11,9 +11,9 @@ from stream_ldp.mechanisms.simplex import on_simplex
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.questions.enough_answers import too_few
+from stream_ldp.questions.answers import too_few
 from stream_ldp.strings.answer import QuestionReports, RankedString, StringPrivacy, StringRanking
-from stream_ldp.strings.published import published
+from stream_ldp.strings.plan import published
 from stream_ldp.strings.recount import MAX_KEPT, Left, Recount
 from stream_ldp.strings.temporal import filter_strings
 

@@ -14,8 +14,7 @@ from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline.cells import LEVEL, normal_quantile
 from stream_ldp.pipeline.statistics import ReportSums
 from stream_ldp.pipeline.window_task import WindowTask
-from stream_ldp.questions.asking import asked_sums
-from stream_ldp.questions.assumed import assumed_table
+from stream_ldp.questions.asking import asked_sums, assumed_table
 from stream_ldp.records.evaluation import DEPENDENT_USERS, JOINT_ERRORS, measure_joints
 from stream_ldp.views.solve import solve
 

@@ -11,9 +11,9 @@ import numpy as np
 from stream_ldp.pipeline.answer import WindowBounds
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.weighted_sums import weighted_sums
-from stream_ldp.questions.enough_answers import enough_answers
-from stream_ldp.questions.permanent import assumption
-from stream_ldp.questions.published import published
+from stream_ldp.questions.answers import enough_answers
+from stream_ldp.questions.plan import published
+from stream_ldp.questions.reports import assumption
 from stream_ldp.records.answer import Estimate, Independence, Privacy, Temporal, View
 from stream_ldp.records.answer import Fit as FitMessage
 from stream_ldp.records.distribution import Axis

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.sets.epoch import run_epoch
+from stream_ldp.sets.evaluation import run_epoch
 from stream_ldp.sets.methods import METHODS
 from tests.benchmarks.zipf_sets import long_tailed_sets, zipf_sets
 from tests.sets.methods.examples import method

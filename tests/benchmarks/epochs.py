@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.sets.epoch import run_epoch
+from stream_ldp.sets.evaluation import run_epoch
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.phases import RankingEstimate
 from stream_ldp.sets.temporal import filter_epoch

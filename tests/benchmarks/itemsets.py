@@ -24,8 +24,7 @@ import numpy as np
 
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sets.collection import Itemsets
-from stream_ldp.sets.epoch import run_epoch
-from stream_ldp.sets.evaluation import itemset_metrics
+from stream_ldp.sets.evaluation import itemset_metrics, run_epoch
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods import svim
 from stream_ldp.sets.methods.combination import most_frequent

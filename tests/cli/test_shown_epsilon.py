@@ -16,8 +16,8 @@ from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.terms import BudgetExceeded, Terms
 from stream_ldp.mechanisms import new_secret
 from stream_ldp.records.answer import Privacy
-from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.reports import charges
 from stream_ldp.sets.answer import EpochPrivacy
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.phases import epoch_epsilon

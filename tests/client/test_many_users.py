@@ -15,7 +15,7 @@ from stream_ldp.ledger.ledger_file import PrivacyLedger, load_or_create_user
 from stream_ldp.ledger.receipt import Receipt
 from stream_ldp.ledger.store import LedgerError
 from stream_ldp.ledger.terms import Assumption, BudgetExceeded, ReportRefused, Terms
-from stream_ldp.records.charges import charges
+from stream_ldp.records.reports import charges
 from stream_ldp.testing import KafkaInMemory, kafka_in_memory
 from tests.client.examples import collection_of
 from tests.in_memory import START_MS

@@ -22,10 +22,9 @@ from stream_ldp.ledger.store import LedgerError
 from stream_ldp.ledger.terms import Assumption, BudgetExceeded, DayBudgetExceeded, Terms
 from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.mechanisms.randomness.user_partition import partition_words
-from stream_ldp.sets.charges import charges
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.permanent import held_sign
+from stream_ldp.sets.reports import charges, held_sign
 from stream_ldp.sets.rounds import Round, RoundRefused
 from stream_ldp.sets.sampling import respond
 from tests.client.examples import MINUTE_MS

@@ -29,8 +29,8 @@ from stream_ldp.ledger.ledger import Spending
 from stream_ldp.mechanisms.k_rr import KRRSpec
 from stream_ldp.mechanisms.randomness.entropy import RESOLUTION
 from stream_ldp.mechanisms.rr_ldp import RRLDPSpec
-from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.reports import charges
 from stream_ldp.testing import KafkaInMemory, kafka_in_memory
 from tests.chromium import chromium, empty_site, needs_chromium
 from tests.client.examples import collection_of

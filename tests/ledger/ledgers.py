@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.terms import Terms
-from stream_ldp.records.charges import charges
+from stream_ldp.records.reports import charges
 from tests.client.examples import collection_of
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from stream_ldp.ledger.ledger import Spending
-from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.reports import charges
 
 KEY = bytes(range(32))
 Noise = dict[str, float]

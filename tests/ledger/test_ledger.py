@@ -33,12 +33,12 @@ from stream_ldp.ledger.ledger import (
 from stream_ldp.ledger.reports import PhaseReport
 from stream_ldp.ledger.terms import Assumption, BudgetExceeded, SpanBudgetExceeded, Terms, TooManyValues
 from stream_ldp.mechanisms import RRLDP
-from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection
-from stream_ldp.sets.charges import charges as of_sets
+from stream_ldp.records.reports import charges
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.phases import epoch_epsilon
+from stream_ldp.sets.reports import charges as of_sets
 from tests.ledger.surveys import KEY, SURVEY, Noise, Record, collection_of, spent
 
 #: An IRR that is not symmetric, one that cannot send 1 for a permanent 0, and none.

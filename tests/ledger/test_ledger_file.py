@@ -42,10 +42,10 @@ from stream_ldp.ledger.terms import (
     Terms,
     TooManyValues,
 )
-from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection
-from stream_ldp.sets.charges import charges as of_sets
+from stream_ldp.records.reports import charges
 from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.reports import charges as of_sets
 from tests.client.examples import collection_of, write_survey
 from tests.client.fakes import FakeBroker
 from tests.client.items import EPOCH, film_round, films

@@ -15,7 +15,7 @@ from stream_ldp.ledger import store
 from stream_ldp.ledger.ledger import json_of
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.ledger.store import LedgerError
-from stream_ldp.records.charges import charges
+from stream_ldp.records.reports import charges
 from tests.ledger.ledgers import COLLECTION, NOON_MS, SECRET, UNLIMITED, counted, opened, spend
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from stream_ldp.ledger.receipt import Receipt
 from stream_ldp.ledger.store import LedgerError, Sealed
 from stream_ldp.ledger.terms import BudgetExceeded, Terms
 from stream_ldp.ledger.user_database import UserDatabase
-from stream_ldp.records.charges import charges
+from stream_ldp.records.reports import charges
 from stream_ldp.testing import kafka_in_memory
 from tests.client.examples import collection_of
 from tests.in_memory import START_MS

@@ -12,9 +12,9 @@ from stream_ldp.filtering.filtered import FilteredEstimate
 from stream_ldp.marginals.answer import Distribution, Frequencies, Marginals, Mean, Numbers
 from stream_ldp.marginals.collection import SampledCollection
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.questions.permanent import assumption
+from stream_ldp.questions.reports import assumption
 from tests.marginals.examples import TEXT, collection_of, marginals_of, outputs_of, rows_of, users
-from tests.marginals.test_temporal import windows
+from tests.marginals.test_solve import windows
 from tests.questions.examples import solved, sums_of
 
 

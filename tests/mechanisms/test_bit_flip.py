@@ -19,9 +19,8 @@ from stream_ldp.marginals.cohorts import BitFlipQuestion
 from stream_ldp.mechanisms import BitFlipResponse, SeededEntropy
 from stream_ldp.mechanisms.randomness.user_secret import drawn_secrets
 from stream_ldp.questions.answers import gathered
-from stream_ldp.questions.charges import charges
 from stream_ldp.questions.collection import AskingCollection
-from stream_ldp.questions.permanent import asked, permanent_answers
+from stream_ldp.questions.reports import asked, charges, permanent_answers
 
 WHOLE = 2**32
 TAG_KEY = bytes(range(32))

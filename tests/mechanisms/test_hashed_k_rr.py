@@ -19,8 +19,8 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.ledger.ledger import Spending, charged
 from stream_ldp.mechanisms import HashedKRR, PermanentWords, SeededEntropy
 from stream_ldp.mechanisms.hashed_k_rr import BUCKETS, hashes
-from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.reports import charges
 from tests.audit import broken
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from stream_ldp.mechanisms import KRR, GivenWords, KRRSpec, NotCovered, OSEntrop
 from stream_ldp.mechanisms.rr_ldp import RRLDP
 from stream_ldp.mechanisms.rr_loss import rr_parameters
 from stream_ldp.pipeline.statistics import RowCounts
-from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.records.estimators import estimator
+from stream_ldp.records.reports import charges
 from stream_ldp.records.solve import supported
 from tests.paths import GOLDEN
 

@@ -16,8 +16,8 @@ from stream_ldp.mechanisms import KRR, RRLDP, BitFlipResponse, DirectResponse, H
 from stream_ldp.mechanisms.hashed_k_rr import hashes
 from stream_ldp.mechanisms.privacy_loss import shown_guess
 from stream_ldp.mechanisms.shuffling import DELTA, composed_epsilon, shuffled_epsilon
-from stream_ldp.records.charges import charges
 from stream_ldp.records.collection import JointCollection
+from stream_ldp.records.reports import charges
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.phases import epoch_epsilon, epochs_epsilon
 from stream_ldp.sets.plan import plan

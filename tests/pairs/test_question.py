@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,9 @@ import numpy as np
 import pytest
 
 from stream_ldp.audit.enumerate import distribution
+from stream_ldp.errors import DataError
 from stream_ldp.mechanisms import SeededEntropy
+from stream_ldp.pairs.question import Key
 from tests.pairs.examples import collection_of
 
 if TYPE_CHECKING:
@@ -73,3 +76,23 @@ def test_k_rr_spends_more_on_what_is_drawn() -> None:
     """e^eps' - 1 = padding (e^eps - 1)."""
     question = collection_of("epsilon: 1, padding: 3, oracle: k-rr").question
     assert np.expm1(question.randomizer.epsilon) == pytest.approx(3 * np.expm1(1.0), abs=1e-6)
+
+
+def test_numbers_and_what_is_not_held() -> None:
+    key = Key("search", (0.0, 60.0), clip=True)
+    assert [key.encode(value) for value in ("12.5", 3, 99, -4, "-0.0")] == [12.5, 3.0, 60.0, 0.0, 0.0]
+    assert math.copysign(1, key.encode("-0.0")) == 1
+    assert all(math.isnan(key.encode(value)) for value in (None, "", float("nan")))
+
+
+@pytest.mark.parametrize("value", ["many", "nan", [1], b"1"])
+def test_what_is_no_number_is_refused_and_not_repeated(value: object) -> None:
+    with pytest.raises(DataError) as raised:
+        Key("search", (0.0, 60.0), clip=True).encode(value)
+    assert "search" in str(raised.value)
+    assert "many" not in str(raised.value)
+
+
+def test_without_clip_numbers_beyond_the_range_are_refused() -> None:
+    with pytest.raises(DataError, match="not from 0 to 60"):
+        Key("search", (0.0, 60.0), clip=False).encode(60.5)

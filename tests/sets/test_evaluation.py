@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.sets.collection import ItemCollection
-from stream_ldp.sets.evaluation import EVALUATION, metrics
+from stream_ldp.sets.evaluation import EVALUATION, metrics, run_epoch
 from stream_ldp.sets.item_sets import ItemSets
+from stream_ldp.sets.methods import METHODS
 from stream_ldp.sets.phases import RankingEstimate
 from tests.evaluation.runs import evaluated
 from tests.sets.examples import collection_of
+from tests.sets.methods.examples import build, population
 
 TRUTH = np.array([0.5, 0.1, 0.8, 0.0])
 
@@ -85,3 +88,15 @@ def test_assumed_sets_are_as_large_as_is_stated(stated: int, mean: float, most: 
     assert float(sets.sizes.mean()) == pytest.approx(mean, rel=0.05)
     assert int(sets.sizes.max()) <= most
     assert sets.frequencies(30).sum() == pytest.approx(sets.sizes.mean())
+
+
+ALL = pytest.mark.parametrize("kind", list(METHODS))
+
+
+@ALL
+def test_the_same_seed_gives_the_same_epoch(kind: str) -> None:
+    sets = population(2_000)
+    one, same, other = (run_epoch(build(kind), sets, entropy=SeededEntropy(seed)) for seed in (1, 1, 2))
+    assert one.items.tolist() == same.items.tolist()
+    assert one.frequency.tolist() == same.frequency.tolist()
+    assert one.frequency.tolist() != other.frequency.tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
@@ -11,12 +12,12 @@ import pytest
 
 from stream_ldp.ledger.ledger import Spending
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.sets.charges import charges
 from stream_ldp.sets.collection import ItemCollection
-from stream_ldp.sets.epoch import run_epoch
+from stream_ldp.sets.evaluation import run_epoch
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.plan import plan
-from stream_ldp.sets.published import published, published_of_phases
+from stream_ldp.sets.plan import plan, published, published_of_phases, solve_times
+from stream_ldp.sets.reports import charges
+from tests.client.rankings import films as ranked
 from tests.plans import text_of
 
 TEXT = """
@@ -227,3 +228,21 @@ def test_items_and_itemsets_have_headings_of_their_own() -> None:
     assert "after phase 5" not in items
     assert "phase 3 gives the result" in items
     assert "users | nobody holds it / clearly above 0 | 10% hold it | 30% hold it" in itemsets
+
+
+def test_every_phase_is_measured_once_whatever_the_number_of_reports() -> None:
+    measured: list[float] = []
+
+    def timer(work: Callable[[], object]) -> float:
+        assert work() is not None
+        measured.append(float(len(measured) + 1))
+        return measured[-1]
+
+    times = list(solve_times(ranked(), populations=[10, 1_000], timer=timer))
+    assert measured == [1.0, 2.0]
+    assert [(each.series, each.reports, each.later_s) for each in times] == [
+        ("phase-1", 10, 1.0),
+        ("phase-1", 1_000, 1.0),
+        ("phase-2", 10, 2.0),
+        ("phase-2", 1_000, 2.0),
+    ]

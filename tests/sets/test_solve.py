@@ -12,10 +12,10 @@ from stream_ldp.mechanisms.shuffling import DELTA, shuffled_epsilon
 from stream_ldp.pipeline.judgement import Measure
 from stream_ldp.pipeline.statistics import ReportSums, RowCounts, Statistic
 from stream_ldp.pipeline.window_task import WindowTask
+from stream_ldp.sets.evaluation import totals
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.sampling import respond
 from stream_ldp.sets.solve import solve
-from stream_ldp.sets.truth import totals
 from tests.sets.examples import SIZE_MS, collection_of
 
 if TYPE_CHECKING:

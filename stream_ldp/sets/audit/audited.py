@@ -11,7 +11,7 @@ from stream_ldp.sets.audit.enumeration import DOMAIN, MAX_PADDING, ItemEnumerati
 from stream_ldp.sets.audit.method_reports import method_differences, wide_claims
 from stream_ldp.sets.audit.repeated_attacks import repeated_attacks
 from stream_ldp.sets.audit.repeated_reports import changing_losses, repeated_differences, repeated_losses
-from stream_ldp.sets.permanent import permanent_words
+from stream_ldp.sets.reports import permanent_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable

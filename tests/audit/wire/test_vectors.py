@@ -22,12 +22,12 @@ from stream_ldp.pairs.collection import PairsCollection
 from stream_ldp.pipeline import wire
 from stream_ldp.places.collection import PlaceCollection
 from stream_ldp.questions.collection import AskingCollection
-from stream_ldp.questions.permanent import permanent_answers
+from stream_ldp.questions.reports import permanent_answers
 from stream_ldp.records.collection import JointCollection
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.layout import PhaseLayout
 from stream_ldp.sets.rounds import Round
-from stream_ldp.strings import permanent as string_answers
+from stream_ldp.strings import reports as string_answers
 from stream_ldp.strings.collection import StringCollection
 from tests.audit.wire.test_golden import row_of
 from tests.paths import GOLDEN, REPOSITORY, vectors

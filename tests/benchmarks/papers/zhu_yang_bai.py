@@ -8,8 +8,7 @@ import numpy as np
 
 from stream_ldp.evaluation.trial import Measured
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.sets.epoch import run_epoch
-from stream_ldp.sets.evaluation import metrics
+from stream_ldp.sets.evaluation import metrics, run_epoch
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods.combination import phase_estimate
 from stream_ldp.sets.metrics import relative_error

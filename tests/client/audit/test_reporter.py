@@ -24,7 +24,7 @@ from stream_ldp.kafka.producer import Record
 from stream_ldp.kinds import parse_collection
 from stream_ldp.mechanisms import OSEntropy, SeededEntropy
 from stream_ldp.mechanisms.randomness.permanent import KeyedWords
-from stream_ldp.questions import permanent
+from stream_ldp.questions import reports as answers
 from tests.client.audit.files import auditor_of, data
 
 SURVEY = """
@@ -117,12 +117,12 @@ def lifetime(self: Any, table: Any, *, time_ms: int, **options: Any) -> Any:
 def without_what_is_held(patch: pytest.MonkeyPatch) -> None:
     # What is imported when it is first read would keep what is patched.
     import_module("stream_ldp.places.charges")
-    import_module("stream_ldp.questions.charges")
+    import_module("stream_ldp.questions.reports")
 
     def held_words(collection: Any, number: int, user: Any, *, key: bytes) -> Any:
         return KeyedWords(key, person=b"stream-ldp ans 1", data=collection.fingerprint)
 
-    patch.setattr(permanent, "held_words", held_words)
+    patch.setattr(answers, "held_words", held_words)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from stream_ldp.client.audit.respondent import RoundAuditor
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.mechanisms import SECRET_BYTES
 from stream_ldp.sets.collection import ItemCollection
-from stream_ldp.sets.permanent import permanent_words
+from stream_ldp.sets.reports import permanent_words
 from tests.client.items import films
 
 SVIM = "{kind: svim, epsilon: 3, k: 3, set_size: 4}"

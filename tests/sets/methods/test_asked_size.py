@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stream_ldp.mechanisms import RESOLUTION, HadamardResponse, SeededEntropy, SetHadamardResponse
-from stream_ldp.sets.epoch import run_phases
+from stream_ldp.sets.evaluation import run_phases
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods import METHODS
 from stream_ldp.sets.methods.asked_size import SIZE_PART, class_shares

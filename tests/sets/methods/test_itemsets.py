@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_ldp.mechanisms import RESOLUTION, SeededEntropy
-from stream_ldp.sets.epoch import run_epoch, run_phases
+from stream_ldp.sets.evaluation import run_epoch, run_phases
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods.itemsets import SVSM, likeliest
 from stream_ldp.sets.phases import Inquiry, RankingEstimate, Target, epoch_epsilon, item_phases, itemsets_of

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import SeededEntropy
-from stream_ldp.sets.epoch import run_epoch
+from stream_ldp.sets.evaluation import run_epoch
 from stream_ldp.sets.methods.combination import Combine, combined_estimate, most_frequent
 from stream_ldp.sets.methods.larger_sets import UNTOLD, Losses, doubt_about, doubted, share_of, stretched
 from stream_ldp.sets.phases import RankingEstimate

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import RESOLUTION, SeededEntropy
 from stream_ldp.sets.collection import ItemCollection
-from stream_ldp.sets.epoch import run_epoch
+from stream_ldp.sets.evaluation import run_epoch
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.permanent import permanent_words
 from stream_ldp.sets.phases import epoch_epsilon, epochs_epsilon
+from stream_ldp.sets.reports import permanent_words
 from stream_ldp.sets.sampling import respond
 from tests.sets.methods.examples import build, method
 

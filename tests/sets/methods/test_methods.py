@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from stream_ldp.mechanisms import RESOLUTION, SeededEntropy, random_words
-from stream_ldp.sets.epoch import run_epoch
+from stream_ldp.sets.evaluation import run_epoch
 from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods import METHODS
 from stream_ldp.sets.phases import Inquiry, RankingEstimate, Target, epoch_epsilon

@@ -1,4 +1,4 @@
-"""What a secret determines of memoised reports is the same for ever, and shared with nothing else."""
+"""What reports to phases cost: the phase's epsilon once an epoch, or the permanent response that they show."""
 
 from __future__ import annotations
 
@@ -9,15 +9,43 @@ import numpy as np
 import pytest
 
 from stream_ldp.audit.wire.sets import Sets
+from stream_ldp.ledger.ledger import AlreadyReported, Book, book_of, json_of
+from stream_ldp.ledger.ledger_file import PrivacyLedger
+from stream_ldp.ledger.terms import Terms
 from stream_ldp.mechanisms import SECRET_BYTES, GivenWords, LolohaResponse
 from stream_ldp.sets.collection import ItemCollection
 from stream_ldp.sets.item_sets import ItemSets
-from stream_ldp.sets.permanent import held_sign, permanent_words, sign_words
+from stream_ldp.sets.phases import epochs_epsilon
+from stream_ldp.sets.reports import charges, held_sign, permanent_words, sign_words
+from stream_ldp.sets.rounds import Round
 from stream_ldp.sets.sampling import respond
+from tests.client.items import EPOCH, films
 from tests.paths import GOLDEN
 
+SECRET = bytes(range(32))
+
+
+def test_a_permanent_response_is_charged_in_an_account_of_its_own() -> None:
+    collection, user = films(mechanism="{kind: loloha, epsilon: 1, k: 2, set_size: 2}"), ItemSets.of([[1]])
+    ledger = PrivacyLedger.in_memory(secret=SECRET, terms=Terms(budget=9.0))
+
+    def report(epoch: int) -> None:
+        reported = charges(
+            collection, user, asked=Round.first(collection, epoch), secret=SECRET, tag_key=ledger.tag_key
+        )
+        ledger.spend(reported, time_ms=0)
+
+    for epoch in (EPOCH, EPOCH + 1):
+        report(epoch)
+    assert ledger.spending.epsilon == pytest.approx(epochs_epsilon(collection.method, epochs=2), abs=1e-12)
+    with pytest.raises(AlreadyReported):
+        report(EPOCH)
+    book = Book(terms=Terms(), spending=ledger.spending)
+    assert book_of(json_of(book)) == book
+
+
 MEMOISED = ItemCollection.load(GOLDEN / "memoised-films.yaml")
-SECRET, OTHER = bytes(SECRET_BYTES), bytes([1]) * SECRET_BYTES
+ZEROS, OTHER = bytes(SECRET_BYTES), bytes([1]) * SECRET_BYTES
 
 
 def changed(**changes: object) -> ItemCollection:
@@ -28,26 +56,26 @@ def test_the_words_of_each_user_purpose_and_collection_are_their_own() -> None:
     again, *others = [
         permanent_words(collection, key=key)(purpose).words(4).tobytes()
         for collection, key, purpose in (
-            (MEMOISED, SECRET, b"row"),
+            (MEMOISED, ZEROS, b"row"),
             (MEMOISED, OTHER, b"row"),
-            (MEMOISED, SECRET, b"set"),
-            (changed(collection="other"), SECRET, b"row"),
-            (changed(mechanism={**MEMOISED.document["mechanism"], "lifetime": 3}), SECRET, b"row"),
+            (MEMOISED, ZEROS, b"set"),
+            (changed(collection="other"), ZEROS, b"row"),
+            (changed(mechanism={**MEMOISED.document["mechanism"], "lifetime": 3}), ZEROS, b"row"),
         )
     ]
-    assert again == permanent_words(MEMOISED, key=SECRET)(b"row").words(4).tobytes()
+    assert again == permanent_words(MEMOISED, key=ZEROS)(b"row").words(4).tobytes()
     assert len({again, *others}) == 5
 
 
 def test_the_two_signs_have_different_words() -> None:
     assert (
-        sign_words(MEMOISED, 0, key=SECRET).words(2).tolist() != sign_words(MEMOISED, 1, key=SECRET).words(2).tolist()
+        sign_words(MEMOISED, 0, key=ZEROS).words(2).tolist() != sign_words(MEMOISED, 1, key=ZEROS).words(2).tolist()
     )
 
 
 def test_a_method_without_permanent_signs_says_so() -> None:
     with pytest.raises(TypeError, match=r"no permanent sign"):
-        held_sign(ItemCollection.load(GOLDEN / "films.yaml"), ItemSets.of([[1]]), secret=SECRET)
+        held_sign(ItemCollection.load(GOLDEN / "films.yaml"), ItemSets.of([[1]]), secret=ZEROS)
 
 
 def test_permanent_responses_match_the_golden_vectors() -> None:

@@ -59,7 +59,7 @@ class GatewayMetrics:
         )
         self.seconds = Histogram(
             "publish_duration_seconds",
-            "Time to have a batch acknowledged by the brokers.",
+            "Time to have the batches that came together acknowledged by the brokers.",
             namespace="stream_ldp_gateway",
             registry=self.registry,
             buckets=_SECONDS,

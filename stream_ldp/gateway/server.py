@@ -26,7 +26,7 @@ from aiokafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooL
 
 from stream_ldp.client.errors import require_topic
 from stream_ldp.client.registration import RegistrationCheck
-from stream_ldp.gateway.admission import Admission
+from stream_ldp.gateway.intake import PATIENCE, Intake
 from stream_ldp.gateway.metrics import GatewayMetrics
 from stream_ldp.http.exposition import exposition
 from stream_ldp.http.network import network_of
@@ -35,12 +35,10 @@ from stream_ldp.http.quota import Quota
 from stream_ldp.http.refusal import Refused
 from stream_ldp.kafka.broker_watch import BrokerWatch
 from stream_ldp.kafka.connection import BrokerUnreachable, check_connection, explain
-from stream_ldp.kafka.producer import Producer, Record
+from stream_ldp.kafka.producer import Producer
 from stream_ldp.kafka.round_log import RoundLog
-from stream_ldp.kafka.tracing import span, trace_headers
 from stream_ldp.kinds import kind_of
-from stream_ldp.pipeline.content_type import BATCH, BATCH_TYPE
-from stream_ldp.pipeline.rejection import Rejected
+from stream_ldp.pipeline.content_type import BATCH_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -54,12 +52,6 @@ log = logging.getLogger(__name__)
 
 #: Bytes of the largest batch: as much as brokers accept of a record by default, less the key and the record's frame.
 MAX_BYTES = 2**20 - 1024
-
-#: Seconds that a client waits for the brokers. Then it tries again with the same bytes, which are counted once.
-PATIENCE = 10.0
-
-#: Milliseconds for which a batch waits for others: each request to the brokers takes as long as many batches in it.
-GATHER_MS = 5
 
 #: Seconds after which a client may try again when the brokers do not answer.
 RETRY_SECONDS = 5
@@ -122,7 +114,7 @@ class Gateway:
         self._now_ms = now_ms
         self._metrics = GatewayMetrics(self._sources)
         # Batches of many clients pass through one producer; without idempotence none of them can be distinguished.
-        self._producer = Producer(settings, idempotent=False, patience=PATIENCE, gather_ms=GATHER_MS)
+        self._producer = Producer(settings, idempotent=False, patience=PATIENCE)
         self._watch = BrokerWatch(settings)
         names = settings.topic_names
         self._rounds: dict[str, RoundLog] = {}
@@ -130,11 +122,18 @@ class Gateway:
             if (rounds := kind_of(source.collection).rounds) is not None:
                 topic = names.rounds(name)
                 self._rounds[name] = RoundLog(source.collection, rounds, topic=topic, settings=settings)
-        self._admissions = {
-            name: Admission(source.collection, rounds=self._rounds.get(name))
+        self._topics = {name: names.reports(name) for name in self._sources}
+        self._intakes = {
+            name: Intake(
+                source.collection,
+                topic=self._topics[name],
+                producer=self._producer,
+                rounds=self._rounds.get(name),
+                metrics=self._metrics,
+                now_ms=now_ms,
+            )
             for name, source in self._sources.items()
         }
-        self._topics = {name: names.reports(name) for name in self._sources}
         self._under_way = Quota(most=MAX_UNDER_WAY, share=SHARE_UNDER_WAY)
         self._looking: asyncio.Task[None] | None = None
         self._up = False
@@ -175,6 +174,8 @@ class Gateway:
             self._up, self._problem = False, "stopping"
             if self._looking is not None:
                 self._looking.cancel()
+            for intake in self._intakes.values():
+                await intake.stop()
             for rounds in self._rounds.values():
                 await rounds.stop()
             await self._producer.abandon()
@@ -233,15 +234,12 @@ class Gateway:
 
     async def _take(self, request: web.Request) -> web.Response:
         source = self._source(request)
-        name = source.collection.name
         client = self._let_in(request)
         body = await self._body(request, client)
         try:
             reports = await self._deliver(source, body)
         finally:
             self._under_way.give_back(client, len(body))
-        self._metrics.batches.labels(name).inc()
-        self._metrics.reports.labels(name).inc(reports)
         return web.Response(body=b'{"reports": %d}' % reports, headers=_JSON)
 
     async def _body(self, request: web.Request, client: str) -> bytes:
@@ -274,32 +272,14 @@ class Gateway:
 
     async def _deliver(self, source: Source, body: bytes) -> int:
         """Publish a batch, and return the number of its reports once the brokers have it."""
-        name = source.collection.name
         try:
-            async with asyncio.timeout(PATIENCE):
-                found = await self._admissions[name].judge(body, now_ms=self._now_ms())
-                if isinstance(found, Rejected):
-                    raise Refused(400, found.reason.value, found.detail)
-                with (
-                    self._metrics.open.track_inprogress(),
-                    self._metrics.seconds.time(),
-                    span("send", root=True, collection=name, reports=found.reports),
-                ):
-                    record = Record(
-                        topic=self._topics[name],
-                        key=found.batch_id,
-                        value=body,
-                        time_ms=found.time_ms,
-                        headers=(*BATCH, *trace_headers()),
-                    )
-                    await (await self._producer.send(record))
+            return await self._intakes[source.collection.name].take(body)
         except (MessageSizeTooLargeError, RecordListTooLargeError) as error:
             # To send it again would not help, and the brokers are well.
             raise _too_large(f"{len(body)} bytes, more than the topic takes") from error
         except (KafkaError, TimeoutError) as error:
             detail = "the batch may or may not have arrived: send the same bytes again, they count once"
             raise self._brokers_are_gone(error, detail) from error
-        return found.reports
 
     def _brokers_are_gone(self, error: Exception, detail: str) -> Refused:
         """Note that the brokers do not take batches, and return the answer to the client."""

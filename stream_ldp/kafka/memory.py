@@ -175,8 +175,35 @@ class MemoryProducer:
         acknowledged.set_result(None)
         return acknowledged
 
+    async def partitions_for(self, topic: str) -> set[int]:  # noqa: ARG002  it is the same for all
+        """Return the number of the only partition of a topic."""
+        return {0}
+
+    def create_batch(self) -> MemoryBatch:
+        """Return a batch that may be filled."""
+        return MemoryBatch()
+
+    async def send_batch(self, batch: MemoryBatch, topic: str, *, partition: int) -> asyncio.Future[None]:
+        """Hand over all records of a batch; see `send`."""
+        return [await self.send(topic, partition=partition, **each) for each in batch.records][-1]
+
     async def _metadata(self) -> Any:
         return SimpleNamespace(topics=lambda: self._broker.topics)
+
+
+@dataclass(kw_only=True)
+class MemoryBatch:
+    """The part of aiokafka's batch that clients use: the arguments of `MemoryProducer.send` for each record."""
+
+    records: list[dict[str, Any]] = field(default_factory=list)
+
+    def append(self, *, timestamp: int | None, **others: Any) -> object:
+        """Add a record, for which there always is room."""
+        self.records.append({"timestamp_ms": timestamp, **others})
+        return self.records[-1]
+
+    def close(self) -> None:
+        """Take no more records."""
 
 
 class MemoryConsumer:

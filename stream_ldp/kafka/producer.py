@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
+from aiokafka.partitioner import murmur2
 from aiokafka.producer.sender import SendProduceReqHandler
 
 from stream_ldp.kafka.memory import CONNECTED, MemoryProducer
 from stream_ldp.kafka.patience import RETRY_SECONDS, passes
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from aiokafka.producer.sender import Sender
 
@@ -112,7 +113,6 @@ class Producer:
         max_record_bytes: int = USUAL_RECORD_BYTES,
         patience: float = REQUEST_SECONDS,
         acknowledge_seconds: float = ACKNOWLEDGE_SECONDS,
-        gather_ms: int = 0,
         client: SharedClient | None = None,
     ) -> None:
         """Prepare for any topics.
@@ -123,7 +123,6 @@ class Producer:
         max_record_bytes: largest record.
         patience: seconds for which a record is tried at least.
         acknowledge_seconds: seconds that `publish` waits for acknowledgements.
-        gather_ms: milliseconds for which a record waits for others that go to the brokers with it.
         client: whose connections it shares with other producers; None for connections of its own.
         """
         self._settings = settings
@@ -131,7 +130,6 @@ class Producer:
         self._max_record_bytes = max_record_bytes
         self._patience = patience
         self._acknowledge_seconds = acknowledge_seconds
-        self._gather_ms = gather_ms
         self._client = client
         self._producer: Any = None
 
@@ -167,7 +165,6 @@ class Producer:
             **self._settings.client_options(),
             "enable_idempotence": self._idempotent,
             "acks": "all",
-            "linger_ms": self._gather_ms,
             "max_request_size": self._max_record_bytes,
             "request_timeout_ms": round(1_000 * self._request_seconds),
         }
@@ -195,6 +192,43 @@ class Producer:
             record.topic, key=record.key, value=record.value, **options
         )
         return sent
+
+    async def write_together(
+        self, topic: str, records: Sequence[Record], *, settle: Callable[[Sequence[int], KafkaError | None], None]
+    ) -> None:
+        """Write records to the partitions of their keys; those of a partition take hardly longer than one does.
+
+        settle: called with the positions of records that the brokers have acknowledged, or have not, and why.
+
+        Raises:
+            KafkaError: the partitions of the topic are not known; nothing has been written.
+        """
+        homes = sorted(await self._producer.partitions_for(topic))
+        # Of each partition the last one is being filled.
+        groups: dict[int, list[tuple[Any, list[int]]]] = {}
+        for place, record in enumerate(records):
+            filled = groups.setdefault(homes[(murmur2(record.key) & 0x7FFFFFFF) % len(homes)], [])
+            fields = {
+                "timestamp": record.time_ms,
+                "key": record.key,
+                "value": record.value,
+                "headers": list(record.headers),
+            }
+            if not filled or filled[-1][0].append(**fields) is None:
+                filled.append((self._producer.create_batch(), []))
+                filled[-1][0].append(**fields)
+            filled[-1][1].append(place)
+
+        async def write(partition: int, batch: Any, places: list[int]) -> None:
+            batch.close()
+            try:
+                await (await self._producer.send_batch(batch, topic, partition=partition))
+            except KafkaError as error:
+                settle(places, error)
+            else:
+                settle(places, None)
+
+        await asyncio.gather(*(write(home, *each) for home, filled in groups.items() for each in filled))
 
     async def publish(self, records: Iterable[Record]) -> None:
         """Write records and wait until the brokers have acknowledged every one.

@@ -19,6 +19,7 @@ from stream_ldp.cli import app
 from stream_ldp.client import outbox, registration, round_feed
 from stream_ldp.collection import Collection
 from stream_ldp.kafka import log, producer
+from stream_ldp.kafka.memory import MemoryBatch
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kinds import kind_of
 from stream_ldp.mechanisms import OSEntropy
@@ -94,6 +95,15 @@ class FakeProducer:
 
     async def send(self, topic: str, **arguments: Any) -> asyncio.Future[Any]:
         return self._broker.receive(topic, **arguments)
+
+    async def partitions_for(self, topic: str) -> set[int]:
+        return {0}
+
+    def create_batch(self) -> MemoryBatch:
+        return MemoryBatch()
+
+    async def send_batch(self, batch: MemoryBatch, topic: str, *, partition: int) -> asyncio.Future[Any]:
+        return [self._broker.receive(topic, partition=partition, **each) for each in batch.records][-1]
 
     async def stop(self) -> None:
         self._broker.stopped.append("producer")

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 from stream_ldp.collection import Collection
-from stream_ldp.gateway import admission as module
-from stream_ldp.gateway.admission import Admission, Admitted
+from stream_ldp.gateway.admission import Admission, Admitted, Judged
 from stream_ldp.kinds import kind_of
 from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.layout import Layout
-from stream_ldp.pipeline.rejection import Reason, Rejected
+from stream_ldp.pipeline.rejection import Reason
 from stream_ldp.sets.rounds import Round
 from tests.client.examples import collection_of
 from tests.client.rankings import films
@@ -35,93 +33,51 @@ def batch(
     return wire.encode(wire.Batch(fingerprint=found, batch_id=bytes(range(16)), time_ms=time_ms, rows=rows))
 
 
-class Rounds:
-    """Rounds of a collection, which count how often they were asked for."""
-
-    def __init__(self, *layouts: Layout) -> None:
-        self._layouts = layouts
-        self.asked = 0
-
-    async def layouts(self, fingerprints: Iterable[bytes]) -> list[Layout]:
-        self.asked += 1
-        return [each for each in self._layouts if each.fingerprint in set(fingerprints)]
+def judged(collection: Collection, *records: bytes, rounds: Sequence[Layout] = ()) -> Judged:
+    return Admission(collection).judge(records, now_ms=NOW_MS, rounds=rounds)
 
 
-async def test_a_good_batch_is_let_in_with_what_its_record_needs() -> None:
-    found = await Admission(collection_of(), rounds=None).judge(batch(collection_of()), now_ms=NOW_MS)
-    assert found == Admitted(batch_id=bytes(range(16)), time_ms=NOW_MS, reports=3)
+def test_a_good_batch_is_let_in_with_what_its_record_needs() -> None:
+    found = judged(collection_of(), batch(collection_of()))
+    assert found.admitted == [Admitted(place=0, batch_id=bytes(range(16)), time_ms=NOW_MS, reports=3)]
+    assert found.rejected == {}
 
 
 @pytest.mark.parametrize("case", MALFORMED, ids=lambda case: str(case["what"]))
-async def test_what_a_worker_refuses_is_refused_with_the_same_reason(case: dict[str, str]) -> None:
+def test_what_a_worker_refuses_is_refused_with_the_same_reason(case: dict[str, str]) -> None:
     collection = collection_of()
     record = bytes.fromhex(case["record"])
     (_, by_a_worker), *_ = wire.decode(
         [record], formats={collection.fingerprint: kind_of(collection).layout(collection)}
     ).rejected
-    found = await Admission(collection, rounds=None).judge(record, now_ms=NOW_MS)
-    assert isinstance(found, Rejected)
-    assert found.reason == by_a_worker.reason == case["reason"]
-    assert found.detail == by_a_worker.detail
+    found = judged(collection, record)
+    assert found.admitted == []
+    assert found.rejected[0].reason == by_a_worker.reason == case["reason"]
+    assert found.rejected[0].detail == by_a_worker.detail
 
 
-async def test_a_batch_from_the_future_is_refused_by_the_collections_own_limit() -> None:
+def test_batches_are_judged_together_and_each_has_its_own_verdict() -> None:
     collection = collection_of()
-    ahead_ms = collection.window.ahead_ms
-    admission = Admission(collection, rounds=None)
-    assert isinstance(await admission.judge(batch(collection, time_ms=NOW_MS + ahead_ms), now_ms=NOW_MS), Admitted)
-    found = await admission.judge(batch(collection, time_ms=NOW_MS + ahead_ms + 1), now_ms=NOW_MS)
-    assert isinstance(found, Rejected)
-    assert found.reason is Reason.FUTURE_TIME
+    latest = NOW_MS + collection.window.ahead_ms
+    good, last, early = (batch(collection, time_ms=time_ms) for time_ms in (NOW_MS, latest, latest + 1))
+    found = judged(collection, b"no batch", good, early, last)
+    assert [(each.place, each.time_ms) for each in found.admitted] == [(1, NOW_MS), (3, latest)]
+    assert {place: each.reason for place, each in found.rejected.items()} == {
+        0: Reason.TOO_SHORT,
+        2: Reason.FUTURE_TIME,
+    }
 
 
-async def test_batches_that_come_at_once_are_judged_together_and_each_has_its_own_verdict(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    collection, calls, decode = collection_of(), list[int](), wire.decode
-
-    def decoded(records: Sequence[bytes], *, formats: Mapping[bytes, Layout]) -> wire.Decoded:
-        calls.append(len(records))
-        return decode(records, formats=formats)
-
-    monkeypatch.setattr(wire, "decode", decoded)
-    admission = Admission(collection, rounds=None)
-    good, early = batch(collection), batch(collection, time_ms=NOW_MS + 1 + collection.window.ahead_ms)
-    gone = asyncio.ensure_future(admission.judge(good, now_ms=NOW_MS))
-    waiting = asyncio.gather(*(admission.judge(each, now_ms=NOW_MS) for each in (b"no batch", good, early, good)))
-    await asyncio.sleep(0)
-    gone.cancel()  # Its client closes the connection.
-    bad, first, ahead, second = await waiting
-    assert calls == [5]
-    assert first == second == Admitted(batch_id=bytes(range(16)), time_ms=NOW_MS, reports=3)
-    assert isinstance(bad, Rejected)
-    assert isinstance(ahead, Rejected)
-    assert (bad.reason, ahead.reason) == (Reason.TOO_SHORT, Reason.FUTURE_TIME)
-
-
-async def test_a_large_batch_is_judged_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_BYTES", 10)
-    admission = Admission(collection_of(), rounds=None)
-    assert isinstance(await admission.judge(batch(collection_of()), now_ms=NOW_MS), Admitted)
-
-
-async def test_an_answer_to_a_round_is_let_in_and_one_to_no_round_is_not() -> None:
+def test_an_answer_to_a_round_is_let_in_and_one_to_no_round_is_not() -> None:
     collection = films()
     asked = Round.of(collection, inquiry_of(2, [0, 1]), epoch=7)
     kind = kind_of(collection)
     assert kind.rounds is not None
     layout = kind.rounds.layout(collection, asked)
-    rounds = Rounds(layout)
-    admission = Admission(collection, rounds=rounds)
-    width = row_width(layout.bits)
-    good = batch(collection, fingerprint=asked.fingerprint, width=width)
-    assert isinstance(await admission.judge(good, now_ms=NOW_MS), Admitted)
-    found = await admission.judge(batch(collection, fingerprint=bytes(16), width=width), now_ms=NOW_MS)
-    assert isinstance(found, Rejected)
-    assert found.reason is Reason.UNKNOWN_FINGERPRINT
-
-
-async def test_the_rounds_are_not_asked_about_what_is_no_batch() -> None:
-    rounds = Rounds()
-    await Admission(films(), rounds=rounds).judge(b"GET / HTTP/1.1", now_ms=NOW_MS)
-    assert rounds.asked == 0
+    answers = [
+        batch(collection, fingerprint=fingerprint, width=row_width(layout.bits))
+        for fingerprint in (asked.fingerprint, bytes(16))
+    ]
+    found = judged(collection, *answers, rounds=[layout])
+    assert [each.place for each in found.admitted] == [0]
+    assert found.rejected[1].reason is Reason.UNKNOWN_FINGERPRINT

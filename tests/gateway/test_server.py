@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from stream_ldp.client.errors import MissingTopic
 from stream_ldp.collection import Collection
-from stream_ldp.gateway import server
+from stream_ldp.gateway import intake, server
 from stream_ldp.gateway.limiter import Limiter
 from stream_ldp.gateway.server import MAX_BYTES, Door, Gateway, Source
 from stream_ldp.http import port
@@ -117,7 +117,7 @@ async def test_a_batch_begins_its_own_trace(reachable: FakeBroker, spans: InMemo
 async def test_nothing_is_acknowledged_that_the_brokers_do_not_have(
     reachable: FakeBroker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(server, "PATIENCE", 0.05)
+    monkeypatch.setattr(intake, "PATIENCE", 0.05)
     reachable.holding = True
     async with opened() as session:
         status, answer = await post(session, batch())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any
@@ -67,10 +68,21 @@ async def test_a_record_without_a_partition_goes_where_its_key_belongs(
 ) -> None:
     keys = [str(number).encode() for number in range(20)] * 2
     await producer.publish([record(topic, b"", key=key, partition=None) for key in keys])
+    # As many bytes as are no one batch of a partition.
+    together = [record(topic, bytes(5_000), key=key, partition=None, headers=(("a", b"b"),)) for key in keys]
+    settled: list[int] = []
+    await producer.write_together(
+        topic, together, settle=lambda places, error: settled.extend(places) if error is None else None
+    )
+    assert sorted(settled) == list(range(len(keys)))
     homes: list[set[bytes]] = []
     for partition in range(2):
         async with LogReader(topic, partition=partition, settings=settings) as reader:
-            homes.append({each.key async for each in reader.read_to_end()})
+            found = [each async for each in reader.read_to_end()]
+        homes.append({each.key for each in found})
+        assert Counter((each.key, len(each.value), len(each.headers)) for each in found) == Counter(
+            {(key, size, headers): 2 for key in homes[-1] for size, headers in ((0, 0), (5_000, 1))}
+        )
     assert all(homes)
     assert homes[0] | homes[1] == set(keys)
     assert not homes[0] & homes[1]

@@ -20,7 +20,7 @@ from stream_ldp.kafka.embedded.mock import EmbeddedMock
 from stream_ldp.testing import kafka_in_memory
 from tests.chromium import chromium, needs_chromium
 from tests.client.examples import estimate_of
-from tests.listening import listening
+from tests.listening import listening, site
 from tests.notebooks import NOTEBOOKS, run
 from tests.paths import REPOSITORY
 
@@ -146,16 +146,16 @@ async def test_the_backend_reports_within_each_users_budget(tmp_path: Path, monk
 @needs_chromium
 async def test_the_page_reports_through_the_gateway_and_shows_the_receipt() -> None:
     survey = load_collection(EXAMPLES / "survey.yaml")
-    site = web.Application()
-    site.router.add_static("/", REPOSITORY)
+    pages = web.Application()
+    pages.router.add_static("/", REPOSITORY)
     text = (EXAMPLES / "survey.yaml").read_text(encoding="utf-8")
     with kafka_in_memory(survey) as kafka:
-        async with listening(site) as page_url, chromium() as browser:
+        async with site(pages) as page_url, chromium() as browser:
             door = Door(limiter=Limiter(rate=1_000, burst=1_000), origins=frozenset({page_url}))
             served = Gateway(
                 [Source(collection=survey, text=text)], settings=kafka.settings, door=door, now_ms=now_ms
             )
-            async with listening(served.application()) as url:
+            async with listening(served) as url:
                 page = await browser.new_page()
                 await page.goto(f"{page_url}/examples/browser/index.html?gateway={url}")
                 await page.wait_for_selector("body[data-ready=yes]")

@@ -92,7 +92,7 @@ def gateway(
     door = Door(limiter=Limiter(rate=rate, burst=burst), tokens=_tokens(tokens_file), origins=_origins(origin or ()))
     served = Gateway(sources, settings=settings, door=door, now_ms=now_ms)
     opened = Port(
-        served.application(),
+        served.answer,
         host=host,
         port=port,
         hosts=Hosts.of(settings.allowed_hosts),
@@ -100,10 +100,11 @@ def gateway(
         tls=_tls(cert_file, key_file),
         stop_seconds=STOP_SECONDS,
         count=served.note,
+        refuse=served.refuse,
     )
     begin_tracing(settings, service="stream-ldp-gateway")
     try:
-        work = until_signal(_serve(opened, host=host, scheme="https" if cert_file else "http"))
+        work = until_signal(_serve(served, opened, host=host, scheme="https" if cert_file else "http"))
         run_client(work, loop=quick_loop())
     finally:
         end_tracing()
@@ -153,10 +154,11 @@ def _tls(cert_file: Path | None, key_file: Path | None) -> ssl.SSLContext | None
     return context
 
 
-async def _serve(opened: Port, *, host: str, scheme: str) -> None:
-    try:
-        await opened.start()
-        echo(f"The gateway is at {scheme}://{host}:{opened.address[1]}/v1/collections; Ctrl-C ends it.")
-        await asyncio.Event().wait()
-    finally:
-        await opened.stop()
+async def _serve(served: Gateway, opened: Port, *, host: str, scheme: str) -> None:
+    async with served.connected():
+        try:
+            await opened.start()
+            echo(f"The gateway is at {scheme}://{host}:{opened.address[1]}/v1/collections; Ctrl-C ends it.")
+            await asyncio.Event().wait()
+        finally:
+            await opened.stop()

@@ -17,11 +17,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from aiohttp import web
+from aiohttp import hdrs, web
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
 
 from stream_ldp.client.errors import require_topic
@@ -33,6 +34,7 @@ from stream_ldp.http.network import network_of
 from stream_ldp.http.origins import origin_of
 from stream_ldp.http.quota import Quota
 from stream_ldp.http.refusal import Refused
+from stream_ldp.http.routes import Routes, name_of
 from stream_ldp.kafka.broker_watch import BrokerWatch
 from stream_ldp.kafka.connection import BrokerUnreachable, check_connection, explain
 from stream_ldp.kafka.producer import Producer
@@ -41,7 +43,7 @@ from stream_ldp.kinds import kind_of
 from stream_ldp.pipeline.content_type import BATCH_TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from stream_ldp.collection import Collection
     from stream_ldp.gateway.limiter import Limiter
@@ -93,9 +95,9 @@ class Door:
         object.__setattr__(self, "_digests", frozenset(map(_digest, self.tokens)))
 
     def admits(self, token: str) -> bool:
-        """Decide whether a token opens the door."""
+        """Decide whether a token opens the door, where one is wanted."""
         # Of digests, the time of a comparison does not reveal how much of a token was right.
-        return not self.tokens or _digest(token) in self._digests
+        return _digest(token) in self._digests
 
 
 class Gateway:
@@ -139,25 +141,26 @@ class Gateway:
         self._up = False
         self._problem: str | None = "starting"
 
-    def application(self) -> web.Application:
-        """Return the application, whose start connects and whose end disconnects."""
-        application = web.Application(middlewares=[self._guard], client_max_size=MAX_BYTES)
-        application.cleanup_ctx.append(self._connected)
-        route = application.router
-        # First, since paths are compared in this order.
-        route.add_post("/v1/collections/{name}/batches", self._take)
-        route.add_get("/v1/collections", self._list)
-        route.add_get("/v1/collections/{name}", self._file)
-        route.add_get("/v1/collections/{name}/document", self._document)
-        route.add_get("/v1/collections/{name}/meaning", self._meaning)
-        route.add_get("/v1/collections/{name}/rounds", self._asked)
-        route.add_get("/metrics", self._show_metrics)
-        route.add_get("/livez", self._livez)
-        route.add_get("/readyz", self._readyz)
-        return application
+        self.routes = Routes(
+            {
+                ("POST", "/v1/collections/{name}/batches"): self._take,
+                ("GET", "/v1/collections"): self._list,
+                ("GET", "/v1/collections/{name}"): self._file,
+                ("GET", "/v1/collections/{name}/document"): self._document,
+                ("GET", "/v1/collections/{name}/meaning"): self._meaning,
+                ("GET", "/v1/collections/{name}/rounds"): self._asked,
+                ("GET", "/metrics"): self._show_metrics,
+                ("GET", "/livez"): self._livez,
+                ("GET", "/readyz"): self._readyz,
+            }
+        )
 
-    async def _connected(self, _: web.Application) -> Any:
-        """Connect; raises what `Sender` raises for a collection whose topic is missing or which is another one."""
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[None]:
+        """Connect to the brokers, and disconnect at the end of the block.
+
+        It raises what `Sender` raises for a collection whose topic is missing or which is another one.
+        """
         await check_connection(self._settings)
         try:
             self._watch.begin()
@@ -184,65 +187,76 @@ class Gateway:
         """Count what has gone wrong at the port that serves this gateway."""
         self._metrics.incidents.labels(incident).inc()
 
-    @web.middleware
-    async def _guard(
-        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-    ) -> web.StreamResponse:
-        """Let scripts of known pages in alone, and answer what is refused as JSON."""
-        origin = request.headers.get("Origin")
-        known = origin is None or not self._door.origins.isdisjoint((origin_of(origin), "*"))
-        try:
-            _require_origin(known=known)
-            response = await handler(request)
-        except Refused as refused:
-            # What is not the name of a collection is no label: anyone could make ever more of them.
-            if (name := request.match_info.get("name")) in self._sources:
-                self._metrics.refused.labels(name, refused.reason).inc()
-            response = refused.response()
-        except web.HTTPException as error:
-            # Browsers ask with it before they send. It is no method of any route, but the port has looked at it too.
-            if request.method == "OPTIONS" and origin is not None:
-                return web.Response(status=204, headers=_allowed(origin))
-            reason = error.reason.lower().replace(" ", "_")
-            response = Refused(error.status, reason, f"{request.method} {request.path}").response()
-        if origin is not None and known:
+    async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer a request.
+
+        Raises:
+            Refused: the gateway does not do what is asked, or not for scripts of that page.
+        """
+        origin = request.headers.get(hdrs.ORIGIN)
+        if origin is None:
+            return await self.routes.answer(request)
+        # Without this, a page of anyone could report: browsers only keep the answer from its scripts.
+        if not self._admits(origin):
+            raise Refused(403, "unknown_origin", "scripts of that page may not use this gateway: see --origin")
+        if request.method == "OPTIONS":  # Browsers ask with it before they send.
+            return web.Response(status=204, headers=_allowed(origin))
+        response = await self.routes.answer(request)
+        response.headers.update(_allowed(origin))
+        return response
+
+    def refuse(self, request: web.BaseRequest, refused: Refused) -> web.Response:
+        """Count a refusal, and return the answer, which scripts of known pages may read."""
+        # What is not the name of a collection is no label: anyone could make ever more of them. Neither is what asks
+        # for no route of it.
+        name, asked = name_of(request), request.method != "OPTIONS" and refused.status not in (404, 405)
+        if asked and name in self._sources:
+            self._metrics.refused.labels(name, refused.reason).inc()
+        response = refused.response()
+        origin = request.headers.get(hdrs.ORIGIN)
+        if origin is not None and self._admits(origin):
             response.headers.update(_allowed(origin))
         return response
 
-    def _source(self, request: web.Request) -> Source:
-        name = request.match_info["name"]
+    def _admits(self, origin: str) -> bool:
+        return not self._door.origins.isdisjoint((origin_of(origin), "*"))
+
+    def _source(self, name: str) -> Source:
         if (source := self._sources.get(name)) is None:
             known = ", ".join(self._sources)
             raise Refused(404, "unknown_collection", f"there is no collection {name!r} here; there are {known}")
         return source
 
-    def _let_in(self, request: web.Request) -> str:
+    def _let_in(self, request: web.BaseRequest) -> str:
         """Check a request before any of its body is read, and return what stands for its client."""
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        token = token.strip() if scheme.lower() == "bearer" else ""
-        if not self._door.admits(token):
-            raise Refused(401, "unauthorized", "a known bearer token is needed")
-        client = token if self._door.tokens else network_of(request.remote)
+        client = self._token(request) if self._door.tokens else network_of(request.remote)
         if wait := self._door.limiter.wait(client, now=asyncio.get_running_loop().time()):
             raise Refused(429, "too_many_requests", "send fewer, larger batches", retry_after=wait)
         # Scripts of any page may send a body of another type without being asked whether they may.
-        if request.headers.get("Content-Type", "").partition(";")[0].strip().lower() != BATCH_TYPE:
+        if request.headers.get(hdrs.CONTENT_TYPE, "").partition(";")[0].strip().lower() != BATCH_TYPE:
             raise Refused(415, "wrong_content_type", f"the Content-Type of a batch is {BATCH_TYPE}")
         if (request.content_length or 0) > MAX_BYTES:
             raise _too_large(f"{request.content_length} bytes")
         return client
 
-    async def _take(self, request: web.Request) -> web.Response:
-        source = self._source(request)
+    def _token(self, request: web.BaseRequest) -> str:
+        scheme, _, token = request.headers.get(hdrs.AUTHORIZATION, "").partition(" ")
+        token = token.strip() if scheme.lower() == "bearer" else ""
+        if not self._door.admits(token):
+            raise Refused(401, "unauthorized", "a known bearer token is needed")
+        return token
+
+    async def _take(self, request: web.BaseRequest, name: str) -> web.Response:
+        self._source(name)
         client = self._let_in(request)
         body = await self._body(request, client)
         try:
-            reports = await self._deliver(source, body)
+            reports = await self._deliver(name, body)
         finally:
             self._under_way.give_back(client, len(body))
         return web.Response(body=b'{"reports": %d}' % reports, headers=_JSON)
 
-    async def _body(self, request: web.Request, client: str) -> bytes:
+    async def _body(self, request: web.BaseRequest, client: str) -> bytes:
         """Read a body, whose bytes are under way as they come: to begin one takes nothing from others."""
         content = request.content
         if content.is_eof():  # As a rule it has come with the head.
@@ -270,10 +284,10 @@ class Gateway:
         if not self._under_way.take(client, len(part)):
             raise Refused(503, "busy", "too many batches are under way", retry_after=0)
 
-    async def _deliver(self, source: Source, body: bytes) -> int:
+    async def _deliver(self, name: str, body: bytes) -> int:
         """Publish a batch, and return the number of its reports once the brokers have it."""
         try:
-            return await self._intakes[source.collection.name].take(body)
+            return await self._intakes[name].take(body)
         except (MessageSizeTooLargeError, RecordListTooLargeError) as error:
             # To send it again would not help, and the brokers are well.
             raise _too_large(f"{len(body)} bytes, more than the topic takes") from error
@@ -289,7 +303,7 @@ class Gateway:
             log.warning("%s", self._problem)
         return Refused(503, "brokers_unavailable", detail, retry_after=RETRY_SECONDS)
 
-    async def _list(self, _: web.Request) -> web.Response:
+    async def _list(self, _: web.BaseRequest) -> web.Response:
         known = [
             {
                 "name": name,
@@ -300,19 +314,18 @@ class Gateway:
         ]
         return web.json_response({"collections": known})
 
-    async def _file(self, request: web.Request) -> web.Response:
-        return web.Response(text=self._source(request).text, content_type="application/yaml")
+    async def _file(self, _: web.BaseRequest, name: str) -> web.Response:
+        return web.Response(text=self._source(name).text, content_type="application/yaml")
 
-    async def _document(self, request: web.Request) -> web.Response:
-        return web.json_response(self._source(request).collection.document)
+    async def _document(self, _: web.BaseRequest, name: str) -> web.Response:
+        return web.json_response(self._source(name).collection.document)
 
-    async def _meaning(self, request: web.Request) -> web.Response:
+    async def _meaning(self, _: web.BaseRequest, name: str) -> web.Response:
         # As text: what a parser makes of 24.0 would have another fingerprint.
-        return web.Response(text=self._source(request).collection.meaning, content_type="application/json")
+        return web.Response(text=self._source(name).collection.meaning, content_type="application/json")
 
-    async def _asked(self, request: web.Request) -> web.Response:
-        source = self._source(request)
-        name = source.collection.name
+    async def _asked(self, _: web.BaseRequest, name: str) -> web.Response:
+        source = self._source(name)
         if (rounds := self._rounds.get(name)) is None:
             return web.json_response({"rounds": []})
         # A round is published after the window before its own has ended; one more makes up for clocks that differ.
@@ -325,7 +338,7 @@ class Gateway:
         text = ", ".join(each.to_bytes().decode() for each in asked)
         return web.Response(text=f'{{"rounds": [{text}]}}', content_type="application/json")
 
-    async def _show_metrics(self, request: web.Request) -> web.Response:
+    async def _show_metrics(self, request: web.BaseRequest) -> web.Response:
         return exposition(self._metrics.registry, request)
 
     async def _look(self) -> None:
@@ -337,12 +350,12 @@ class Gateway:
         log.info("the brokers answer again")
         self._problem = None
 
-    async def _livez(self, _: web.Request) -> web.Response:
+    async def _livez(self, _: web.BaseRequest) -> web.Response:
         await self._watch.look_at_files()
         problems = self._watch.live()
         return web.json_response({"problems": problems}, status=503 if problems else 200)
 
-    async def _readyz(self, _: web.Request) -> web.Response:
+    async def _readyz(self, _: web.BaseRequest) -> web.Response:
         # Nobody sends batches to a gateway that is not ready, so it has to look for itself.
         if self._problem is not None and self._up:
             if self._looking is None or self._looking.done():
@@ -351,12 +364,6 @@ class Gateway:
             await asyncio.shield(self._looking)
         problems = [*self._watch.live(), *([] if self._problem is None else [self._problem])]
         return web.json_response({"problems": problems}, status=503 if problems else 200)
-
-
-def _require_origin(*, known: bool) -> None:
-    # Without this, a page of anyone could report: browsers only keep the answer from its scripts.
-    if not known:
-        raise Refused(403, "unknown_origin", "scripts of that page may not use this gateway: see --origin")
 
 
 def _too_large(found: str) -> Refused:

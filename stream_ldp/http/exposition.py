@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
 
-def exposition(registry: CollectorRegistry, request: web.Request) -> web.Response:
+def exposition(registry: CollectorRegistry, request: web.BaseRequest) -> web.Response:
     """Return the metrics of a registry, in the format that a request accepts."""
     try:
         encode, content_type = choose_encoder(request.headers.get("Accept", ""))

@@ -1,4 +1,4 @@
-"""Open a port for an application, and bound what strangers can take of it.
+"""Open a port, and bound what strangers can take of it.
 
 aiohttp alone inflates bodies before anybody looks at them, and keeps silent connections for an hour. It waits without
 end for a client that does not read, and takes as many connections as there are descriptors.
@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from stream_ldp.errors import StreamLDPError
 from stream_ldp.http.incidents import Incident, IncidentLog
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import Awaitable, Callable, Coroutine
 
-    from stream_ldp.http.hosts import Hosts
+    from aiohttp.web_protocol import RequestHandler
 
-    Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+    from stream_ldp.http.hosts import Hosts
 
 log = logging.getLogger(__name__)
 
@@ -64,11 +64,11 @@ class PortError(StreamLDPError, RuntimeError):
 
 
 class Port:
-    """A port serves one application, on the caller's event loop."""
+    """A port serves what answers its requests, on the caller's event loop."""
 
     def __init__(
         self,
-        application: web.Application,
+        answer: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
         *,
         host: str,
         port: int,
@@ -78,17 +78,20 @@ class Port:
         tls: ssl.SSLContext | None = None,
         stop_seconds: float = 1.0,
         count: Callable[[Incident], None] = lambda _: None,
+        refuse: Callable[[web.BaseRequest, Refused], web.Response] = lambda _, refused: refused.response(),
     ) -> None:
         """Prepare for one address.
 
+        answer: answers a request, or raises `Refused`.
         port: port to open; 0 for any free one.
         hosts: names by which the server may be called.
         proxies: whom it believes for whom they ask; a request's `remote` is then their client's address.
         option: what chooses another port.
         stop_seconds: how long a stop waits for requests under way.
         count: called for each incident.
+        refuse: makes the answer to a request that is refused, here or by `answer`.
         """
-        self.application = application
+        self._answer, self._refuse = answer, refuse
         self._host = host
         self._port = port
         self._hosts = hosts
@@ -98,22 +101,12 @@ class Port:
         self._count = count
         most = _most_connections()
         self._connections, self._forwarded = (Quota(most=most, share=max(1, most // SHARES)) for _ in range(2))
-        # By descriptor: connections without a request under way, the longest so first.
-        self._idle: dict[int, _Connection] = {}
+        # By what serves them: connections without a request under way, the longest so first.
+        self._idle: dict[RequestHandler, _Connection] = {}
         self._listeners: list[socket.socket] = []
         self._accepting: set[asyncio.Task[None]] = set()
-        # What the application itself does with a request and with a refusal is between the two.
-        application.middlewares[:0] = [self._answer, self._find_client]
-        application.middlewares.append(self._check)
-        self._runner = web.AppRunner(
-            application,
-            access_log=None,
-            logger=IncidentLog(count),
-            auto_decompress=False,
-            keepalive_timeout=IDLE_SECONDS,
-            lingering_time=LINGER_SECONDS,
-            shutdown_timeout=stop_seconds,
-        )
+        self._stop_seconds = stop_seconds
+        self._runner: web.ServerRunner | None = None
 
     @property
     def address(self) -> tuple[str, int]:
@@ -122,11 +115,21 @@ class Port:
         return host, port
 
     async def start(self) -> None:
-        """Start the application, and open the port.
+        """Open the port.
 
         Raises:
             PortError: the port cannot be opened.
         """
+        # Without the application of aiohttp, whose routes and middlewares take half as long again as all the rest.
+        server = web.Server(
+            self._serve,
+            access_log=None,
+            logger=IncidentLog(self._count),
+            auto_decompress=False,
+            keepalive_timeout=IDLE_SECONDS,
+            lingering_time=LINGER_SECONDS,
+        )
+        self._runner = web.ServerRunner(server, shutdown_timeout=self._stop_seconds)
         await self._runner.setup()
         try:
             await self._listen()
@@ -137,7 +140,7 @@ class Port:
                 "(0 for any free one)"
             ) from error
         for listener in self._listeners:
-            self._begin(self._accept(listener))
+            self._begin(self._accept(server, listener))
 
     async def _listen(self) -> None:
         found = await asyncio.get_running_loop().getaddrinfo(
@@ -159,14 +162,15 @@ class Port:
         await asyncio.gather(*accepting, return_exceptions=True)
         for listener in self._listeners:
             listener.close()
-        await self._runner.cleanup()
+        if self._runner is not None:
+            await self._runner.cleanup()
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._accepting.add(task)
         task.add_done_callback(self._accepting.discard)
 
-    async def _accept(self, listener: socket.socket) -> None:
+    async def _accept(self, server: web.Server, listener: socket.socket) -> None:
         """Accept connections until cancelled, and close at once those that are too many."""
         loop = asyncio.get_running_loop()
         while True:
@@ -183,9 +187,10 @@ class Port:
             shares = SHARES - 1 if self._proxies.trust(address[0]) else 1
             take = partial(self._connections.take, network, shares=shares)
             if take() or (self._make_room(network, shares) and take()):
-                connection = _Connection(accepted, quota=self._connections, network=network)
-                self._idle[connection.fileno()] = connection
-                self._begin(self._serve(connection))
+                protocol = server()
+                connection = _Connection(accepted, network=network, ended=partial(self._ended, protocol, network))
+                self._idle[protocol] = connection
+                self._begin(self._connect(protocol, connection))
             else:
                 self._count(Incident.TOO_MANY_CONNECTIONS)
                 accepted.close()
@@ -198,53 +203,63 @@ class Port:
         Else connections that say nothing would keep a port shut for as long as they may stay.
         """
         full = self._connections.share_is_taken(network, shares=shares)
-        for number, each in list(self._idle.items()):
-            if each.given_back:
-                del self._idle[number]
-            elif not full or each.network == network:
-                del self._idle[number]
+        for each in self._idle.values():
+            if not full or each.network == network:
                 each.end()
                 self._count(Incident.TOO_MANY_CONNECTIONS)
                 return True
         return False
 
-    async def _serve(self, connection: _Connection) -> None:
+    def _ended(self, protocol: RequestHandler, network: str) -> None:
+        """Count a connection no more."""
+        self._idle.pop(protocol, None)
+        self._connections.give_back(network)
+
+    async def _connect(self, protocol: RequestHandler, connection: _Connection) -> None:
         """Hand a connection to aiohttp, after the handshake if there is one."""
-        server = self._runner.server
-        assert server is not None  # noqa: S101  it is there as long as connections are accepted
         limits = dict.fromkeys(("ssl_handshake_timeout", "ssl_shutdown_timeout"), HANDSHAKE_SECONDS)
         with suppress(OSError):  # It speaks no TLS, or has gone; asyncio closes it.
             await asyncio.get_running_loop().connect_accepted_socket(
-                server, connection, ssl=self._tls, **({} if self._tls is None else limits)
+                lambda: protocol, connection, ssl=self._tls, **({} if self._tls is None else limits)
             )
 
-    @web.middleware
-    async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Write the answer in time."""
-        number = _number(request)
-        connection = self._idle.pop(number, None)
+    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer a request, and write the answer in time."""
+        protocol = request.protocol
+        connection = self._idle.pop(protocol, None)
         try:
-            return await self._answered(request, handler)
+            response = await self._answered(request)
+            if not _goes_at_once(request, response):  # A clock for it would take as long as to write it.
+                await self._write(request, response)
         finally:
-            if connection is not None and not connection.given_back:
-                self._idle[number] = connection
-
-    async def _answered(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        try:
-            response = await handler(request)
-        except Refused as refused:
-            response = refused.response()
-        except web.HTTPException as error:
-            await self._write(request, error)
-            raise
-        await self._write(request, response)
+            if connection is not None and not connection.has_ended:
+                self._idle[protocol] = connection
         return response
 
-    async def _write(self, request: web.Request, response: web.StreamResponse) -> None:
-        if _goes_at_once(request, response):  # A clock for it would take as long as to write it.
-            await response.prepare(request)
-            await response.write_eof()
-            return
+    async def _answered(self, request: web.BaseRequest) -> web.StreamResponse:
+        client: str | None = None
+        try:
+            self._check(request)
+            address = self._proxies.client(request.remote, request.headers.getall(hdrs.X_FORWARDED_FOR, []))
+            if address != request.remote:
+                client = self._share_of(address)
+                request = request.clone(remote=address or "")
+            return await self._answer(request)
+        except Refused as refused:
+            return self._refuse(request, refused)
+        finally:
+            if client is not None:
+                self._forwarded.give_back(client)
+
+    def _share_of(self, address: str | None) -> str:
+        """Count a request that a trusted proxy passes on as one of its client, who may have a share of them."""
+        client = network_of(address)
+        if not self._forwarded.take(client):
+            self._count(Incident.TOO_MANY_CONNECTIONS)
+            raise Refused(429, "too_many_requests", "too many requests of one address are under way", retry_after=0)
+        return client
+
+    async def _write(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
         try:
             async with asyncio.timeout(WRITE_SECONDS):
                 await response.prepare(request)
@@ -253,25 +268,10 @@ class Port:
             self._count(Incident.UNREAD)
             abort(request)
 
-    @web.middleware
-    async def _find_client(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Give a request that a trusted proxy passes on the address of its client, who may have a share of them."""
-        address = self._proxies.client(request.remote, request.headers.getall("X-Forwarded-For", []))
-        if address == request.remote:
-            return await handler(request)
-        client = network_of(address)
-        if not self._forwarded.take(client):
-            self._count(Incident.TOO_MANY_CONNECTIONS)
-            raise Refused(429, "too_many_requests", "too many requests of one address are under way", retry_after=0)
-        try:
-            return await handler(request.clone(remote=address or ""))
-        finally:
-            self._forwarded.give_back(client)
-
-    @web.middleware
-    async def _check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse what no application here takes, before any of its body is read."""
-        hosts = request.headers.getall("Host", [])
+    def _check(self, request: web.BaseRequest) -> None:
+        """Refuse what nothing here takes, before any of its body is read."""
+        headers = request.headers
+        hosts = headers.getall(hdrs.HOST, [])
         if not request.raw_path.startswith(("/", "*")):
             # A target with a host of its own, which counts more than the header.
             hosts = [*hosts, request.url.raw_authority]
@@ -281,11 +281,11 @@ class Port:
                 "unknown_host",
                 "this server is not called so; addresses, localhost and --allowed-hosts are known",
             )
-        if "Content-Encoding" in request.headers:
+        if hdrs.CONTENT_ENCODING in headers:
             raise Refused(415, "encoded_body", "send the body as it is, without a Content-Encoding")
-        codings = [each.lower() for each in request.headers.getall("Transfer-Encoding", [])]
+        codings = [each.lower() for each in headers.getall(hdrs.TRANSFER_ENCODING, [])]
         # Of a request that asks for another protocol, aiohttp takes the body for what comes after it.
-        upgrades = "Upgrade" in request.headers and (request.content_length or codings)
+        upgrades = hdrs.UPGRADE in headers and (request.content_length or codings)
         if request.version.major != 1 or upgrades or codings not in ([], ["chunked"]):
             request.protocol.close()
             raise Refused(
@@ -293,51 +293,44 @@ class Port:
                 "not_supported",
                 "this server speaks HTTP/1.1, without Upgrade, and takes a body whole or chunked",
             )
-        return await handler(request)
 
 
 class _Connection(socket.socket):
     """A connection that is counted until either side closes it."""
 
-    def __init__(self, accepted: socket.socket, *, quota: Quota, network: str) -> None:
+    def __init__(self, accepted: socket.socket, *, network: str, ended: Callable[[], None]) -> None:
         super().__init__(accepted.family, accepted.type, accepted.proto, fileno=accepted.detach())
         self.setblocking(False)
-        self._quota: Quota | None = quota
         self.network = network
+        self._ended: Callable[[], None] | None = ended
 
     @property
-    def given_back(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether it is not counted any more."""
-        return self._quota is None
+        return self._ended is None
 
     def end(self) -> None:
         """Let it be closed by what serves it, and count it no more."""
-        self._give_back()
+        self._count_no_more()
         with suppress(OSError):  # The client has gone.
             self.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        self._give_back()
+        self._count_no_more()
         super().close()
 
     def detach(self) -> int:
         # uvloop closes the descriptor itself, and detaches the socket from it.
-        self._give_back()
+        self._count_no_more()
         return super().detach()
 
-    def _give_back(self) -> None:
-        if self._quota is not None:
-            self._quota.give_back(self.network)
-            self._quota = None
+    def _count_no_more(self) -> None:
+        if (ended := self._ended) is not None:
+            self._ended = None
+            ended()
 
 
-def _number(request: web.Request) -> int:
-    """Return the descriptor of the connection of a request; -1 if it is closed."""
-    found = None if request.transport is None else request.transport.get_extra_info("socket")
-    return -1 if found is None else int(found.fileno())
-
-
-def _goes_at_once(request: web.Request, response: web.StreamResponse) -> bool:
+def _goes_at_once(request: web.BaseRequest, response: web.StreamResponse) -> bool:
     """Decide whether an answer is written without a wait: it is small, and its client has read all before it."""
     body = response.body if isinstance(response, web.Response) else None
     transport = request.transport
@@ -349,7 +342,7 @@ def _goes_at_once(request: web.Request, response: web.StreamResponse) -> bool:
     )
 
 
-def abort(request: web.Request) -> None:
+def abort(request: web.BaseRequest) -> None:
     """Close the connection of a request at once, and forget what its client has not read."""
     if request.transport is not None:
         request.transport.abort()

@@ -13,6 +13,7 @@ from stream_ldp.http.hosts import Hosts
 from stream_ldp.http.port import Port, abort
 from stream_ldp.http.proxies import Proxies
 from stream_ldp.http.refusal import Refused
+from stream_ldp.http.routes import Routes
 from stream_ldp.http.token import Token
 from stream_ldp.page.answers import Query, explained, find
 from stream_ldp.page.broadcast import Broadcast, TooSlow
@@ -83,23 +84,25 @@ class PageServer:
         self._querying = asyncio.Semaphore(QUERIES)
         self._collections = collections or {}
         self._token = Token(text=token, basic=True)
-        application = web.Application(middlewares=[self._guard])
-        application.on_response_prepare.append(_add_headers)
-        application.on_shutdown.append(self._say_goodbye)
-        application.router.add_get("/", _page("index.html", title="stream_ldp", script="page.js"))
-        application.router.add_get("/plan", _page("plan.html", title="Plan · stream_ldp", script="plan.js"))
-        for path in sorted(
-            resources.files("stream_ldp.page").joinpath("static").iterdir(), key=lambda each: each.name
-        ):
-            if not path.name.endswith(".html"):  # the parts of pages
-                application.router.add_get(f"/static/{path.name}", _file(path.name))
-        application.router.add_get("/livez", _live)
-        application.router.add_get("/events", self._events)
-        application.router.add_get("/v1/collections", self._known)
-        application.router.add_get("/v1/collections/{name}/answers", self._answers)
-        application.router.add_get("/v1/collections/{name}/sentences", self._sentences)
-        application.router.add_get("/v1/collections/{name}/plan", self._plan)
-        self._port = Port(application, host=host, port=port, hosts=hosts, proxies=proxies)
+        static = resources.files("stream_ldp.page").joinpath("static")
+        self.routes = Routes(
+            {
+                ("GET", "/"): _page("index.html", title="stream_ldp", script="page.js"),
+                ("GET", "/plan"): _page("plan.html", title="Plan · stream_ldp", script="plan.js"),
+                **{
+                    ("GET", f"/static/{path.name}"): _file(path.name)
+                    for path in static.iterdir()
+                    if not path.name.endswith(".html")  # the parts of pages
+                },
+                ("GET", "/livez"): _live,
+                ("GET", "/events"): self._events,
+                ("GET", "/v1/collections"): self._known,
+                ("GET", "/v1/collections/{name}/answers"): self._answers,
+                ("GET", "/v1/collections/{name}/sentences"): self._sentences,
+                ("GET", "/v1/collections/{name}/plan"): self._plan,
+            }
+        )
+        self._port = Port(self._answer, host=host, port=port, hosts=hosts, proxies=proxies, refuse=_refused)
 
     @property
     def url(self) -> str:
@@ -117,6 +120,7 @@ class PageServer:
 
     async def stop(self) -> None:
         """Close the port and all connections."""
+        self._broadcast.end()
         await self._port.stop()
 
     def show(self, answer: Answer) -> None:
@@ -124,23 +128,23 @@ class PageServer:
         if (line := self._history.add(answer)) is not None:
             self._broadcast.send(line)
 
-    @web.middleware
-    async def _guard(
-        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-    ) -> web.StreamResponse:
-        """Let requests with the token in, and those of probes, which are shown nothing."""
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer requests with the token, and those of probes, which are shown nothing."""
         if request.path != "/livez" and not self._token.admits(request):
             refused = Refused(
                 401, "unauthorized", "give the token of page_token_file: as a bearer token, or as password"
             )
-            response = refused.response()
+            response: web.StreamResponse = refused.response()
             for challenge in self._token.challenges:
                 response.headers.add("WWW-Authenticate", challenge)
-            return response
-        return await handler(request)
+        else:
+            response = await self.routes.answer(request)
+        if not response.prepared:
+            response.headers.update(_HEADERS)
+        return response
 
-    async def _answers(self, request: web.Request) -> web.Response:
-        name, query = request.match_info["name"], Query.parse(request.query)
+    async def _answers(self, request: web.BaseRequest, name: str) -> web.Response:
+        query = Query.parse(request.query)
         if name not in self._history:
             raise Refused(404, "unknown_collection", "this page shows no such collection")
         if self._querying.locked():
@@ -155,19 +159,19 @@ class PageServer:
         charset = None if query.form == "parquet" else "utf-8"
         return web.Response(body=found.body, content_type=found.media, charset=charset, headers=headers)
 
-    async def _sentences(self, request: web.Request) -> web.Response:
-        name, query = request.match_info["name"], Query.parse(request.query)
+    async def _sentences(self, request: web.BaseRequest, name: str) -> web.Response:
+        query = Query.parse(request.query)
         if name not in self._history:
             raise Refused(404, "unknown_collection", "this page shows no such collection")
         async with self._querying:
             found = await asyncio.to_thread(explained, self._history, name, query)
         return web.json_response({"collection": name, "answers": found}, headers={"Cache-Control": "no-cache"})
 
-    async def _known(self, _: web.Request) -> web.Response:
+    async def _known(self, _: web.BaseRequest) -> web.Response:
         return web.json_response({"collections": list(self._collections)})
 
-    async def _plan(self, request: web.Request) -> web.Response:
-        asked, collection = WhatIf.parse(request.query), self._collections.get(request.match_info["name"])
+    async def _plan(self, request: web.BaseRequest, name: str) -> web.Response:
+        asked, collection = WhatIf.parse(request.query), self._collections.get(name)
         if collection is None:
             raise Refused(404, "unknown_collection", "this page plans no such collection")
         if self._querying.locked():
@@ -175,14 +179,11 @@ class PageServer:
         async with self._querying:
             return web.json_response(await asyncio.to_thread(plan, collection, asked))
 
-    async def _say_goodbye(self, _: web.Application) -> None:
-        self._broadcast.end()
-
-    async def _events(self, request: web.Request) -> web.StreamResponse:
+    async def _events(self, request: web.BaseRequest) -> web.StreamResponse:
         if self._broadcast.readers >= READERS:
             raise Refused(503, "busy", f"{READERS} browsers are shown the answers", retry_after=RETRY_SECONDS)
         response = web.StreamResponse(
-            headers={"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-store"}
+            headers={**_HEADERS, "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-store"}
         )
         # Listening begins before the snapshot is taken, so that no answer falls between the two.
         with self._broadcast.reader() as reader:
@@ -217,26 +218,28 @@ def _static(name: str) -> bytes:
     return resources.files("stream_ldp.page").joinpath("static", name).read_bytes()
 
 
-def _page(name: str, **words: str) -> Callable[[web.Request], Awaitable[web.Response]]:
+def _page(name: str, **words: str) -> Callable[[web.BaseRequest], Awaitable[web.Response]]:
     """Serve a page: its body below the head that all pages have, with its own words."""
     head = Template(_static("head.html").decode()).substitute(words)
     return _served(head.encode() + _static(name), "text/html")
 
 
-def _file(name: str) -> Callable[[web.Request], Awaitable[web.Response]]:
+def _file(name: str) -> Callable[[web.BaseRequest], Awaitable[web.Response]]:
     return _served(_static(name), _TYPES[name[name.rindex(".") :]])
 
 
-def _served(body: bytes, kind: str) -> Callable[[web.Request], Awaitable[web.Response]]:
-    async def serve(_: web.Request) -> web.Response:
+def _served(body: bytes, kind: str) -> Callable[[web.BaseRequest], Awaitable[web.Response]]:
+    async def serve(_: web.BaseRequest) -> web.Response:
         return web.Response(body=body, content_type=kind, charset="utf-8", headers={"Cache-Control": "no-cache"})
 
     return serve
 
 
-async def _live(_: web.Request) -> web.Response:
+async def _live(_: web.BaseRequest) -> web.Response:
     return web.Response(text="ok\n", headers={"Cache-Control": "no-store"})
 
 
-async def _add_headers(_: web.Request, response: web.StreamResponse) -> None:
+def _refused(_: web.BaseRequest, refused: Refused) -> web.Response:
+    response = refused.response()
     response.headers.update(_HEADERS)
+    return response

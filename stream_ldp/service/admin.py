@@ -15,6 +15,7 @@ from aiohttp import web
 from stream_ldp.http.exposition import exposition
 from stream_ldp.http.hosts import Hosts
 from stream_ldp.http.port import Port
+from stream_ldp.http.routes import Routes
 from stream_ldp.http.token import Token
 
 if TYPE_CHECKING:
@@ -74,11 +75,14 @@ class AdminServer:
         self._token = Token(text=token)
         self._health = health
         self._registry = metrics.registry
-        application = web.Application()
-        application.router.add_get("/metrics", self._metrics)
-        application.router.add_get("/livez", self._livez)
-        application.router.add_get("/readyz", self._readyz)
-        self._port = Port(application, host=host, port=port, hosts=hosts or Hosts(), option="--admin-port")
+        self.routes = Routes(
+            {
+                ("GET", "/metrics"): self._metrics,
+                ("GET", "/livez"): self._livez,
+                ("GET", "/readyz"): self._readyz,
+            }
+        )
+        self._port = Port(self.routes.answer, host=host, port=port, hosts=hosts or Hosts(), option="--admin-port")
 
     @property
     def port(self) -> int:
@@ -118,20 +122,21 @@ class AdminServer:
         self._beat_at = time.monotonic()
         self._beat = self._served.call_later(BEAT_SECONDS, self._live_on)
 
-    async def _metrics(self, request: web.Request) -> web.Response:
+    async def _metrics(self, request: web.BaseRequest) -> web.Response:
         if not self._token.admits(request):
-            raise web.HTTPUnauthorized(
+            return web.Response(
+                status=401,
                 headers={"WWW-Authenticate": self._token.challenges[0]},
                 text="give the token of admin_token_file as a bearer token\n",
             )
         return exposition(self._registry, request)
 
-    async def _livez(self, request: web.Request) -> web.Response:
+    async def _livez(self, request: web.BaseRequest) -> web.Response:
         silent = time.monotonic() - self._beat_at
         stuck = [f"the event loop has not turned for {silent:.0f} s"] if silent > STUCK_SECONDS else []
         return self._health_page(request, [*stuck, *self._health.live()])
 
-    async def _readyz(self, request: web.Request) -> web.Response:
+    async def _readyz(self, request: web.BaseRequest) -> web.Response:
         async def ask() -> Sequence[str]:
             return self._health.ready()
 
@@ -139,6 +144,6 @@ class AdminServer:
         problems = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(ask(), self._served))
         return self._health_page(request, problems)
 
-    def _health_page(self, request: web.Request, problems: Sequence[str]) -> web.Response:
+    def _health_page(self, request: web.BaseRequest, problems: Sequence[str]) -> web.Response:
         shown = {"problems": list(problems)} if self._token.admits(request) else {}
         return web.json_response(shown, status=503 if problems else 200)

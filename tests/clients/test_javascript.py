@@ -34,7 +34,7 @@ from stream_ldp.records.reports import charges
 from stream_ldp.testing import KafkaInMemory, kafka_in_memory
 from tests.chromium import chromium, empty_site, needs_chromium
 from tests.client.examples import collection_of
-from tests.listening import listening
+from tests.listening import listening, site
 from tests.paths import REPOSITORY
 
 CLIENT = REPOSITORY / "clients" / "javascript"
@@ -79,7 +79,7 @@ async def gateway(
         door=Door(limiter=Limiter(rate=1_000, burst=1_000), origins=origins),
         now_ms=kafka.clock,
     )
-    async with listening(served.application()) as url:
+    async with listening(served) as url:
         yield url
 
 
@@ -672,11 +672,11 @@ async def test_a_page_reports_every_kind_into_published_answers_and_its_tabs_spe
     collections = each_kind()
     survey = collections[0]
     assert isinstance(survey, JointCollection)
-    site = empty_site()
-    site.router.add_static("/src", CLIENT / "src")
+    pages = empty_site()
+    pages.router.add_static("/src", CLIENT / "src")
     with kafka_in_memory(*collections, now_ms=EPOCH_MS) as kafka:
         async with (
-            listening(site) as page_url,
+            site(pages) as page_url,
             gateway(*collections, kafka=kafka, origins=frozenset({page_url})) as url,
             chromium() as browser,
         ):

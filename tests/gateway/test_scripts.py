@@ -10,7 +10,7 @@ from stream_ldp.testing import kafka_in_memory
 from tests.chromium import chromium, empty_site, needs_chromium
 from tests.client.examples import collection_of
 from tests.gateway.test_server import batch
-from tests.listening import listening
+from tests.listening import listening, site
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
@@ -35,7 +35,7 @@ async ([url, bytes]) => {
 
 
 async def test_only_a_page_that_is_named_reports() -> None:
-    async with listening(empty_site()) as page_url, chromium() as browser:
+    async with site(empty_site()) as page_url, chromium() as browser:
         page = await browser.new_page()
         await page.goto(page_url)
         # A page that is named reports with the type of a batch where it may see the answer, and in no other way.
@@ -51,7 +51,7 @@ async def reported(page: Page, *, origin: str) -> tuple[list[object], int]:
         door = Door(limiter=Limiter(rate=1_000, burst=1_000), origins=frozenset({origin}))
         source = Source(collection=collection, text="")
         served = Gateway([source], settings=kafka.settings, door=door, now_ms=kafka.clock)
-        async with listening(served.application()) as url:
+        async with listening(served) as url:
             place = f"{url}/v1/collections/care-survey/batches"
             found = await page.evaluate(REPORT, [place, list(batch(time_ms=kafka.clock()))])
         return found, kafka.reports("care-survey")

@@ -70,8 +70,7 @@ async def opened(
         door=door or Door(limiter=GENEROUS),
         now_ms=lambda: NOW_MS,
     )
-    application = gateway.application()
-    async with listening(application, proxies=proxies) as url, aiohttp.ClientSession(url) as session:
+    async with listening(gateway, proxies=proxies) as url, aiohttp.ClientSession(url) as session:
         yield session
 
 

@@ -66,7 +66,7 @@ async def gateway(hosts: Hosts) -> AsyncIterator[Served]:
         served = Gateway(
             [Source(collection=collection, text="")], settings=kafka.settings, door=door, now_ms=kafka.clock
         )
-        async with listening(served.application(), hosts=hosts) as url:
+        async with listening(served, hosts=hosts) as url:
             yield Served(port=int(url.rpartition(":")[2]), path="/v1/collections")
 
 

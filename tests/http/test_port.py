@@ -181,14 +181,12 @@ async def test_no_line_of_the_log_has_an_address_or_a_byte_of_a_request(
 
 
 class Opened:
-    """A port with an application of a test's own, and what it counts."""
+    """A port with a handler of a test's own, and what it counts."""
 
-    def __init__(self, handler: Callable[[web.Request], Any], **options: Any) -> None:
-        self.application = web.Application()
-        self.application.router.add_get("/", handler)
+    def __init__(self, handler: Callable[[web.BaseRequest], Any], **options: Any) -> None:
         self.counted: Counter[Incident] = Counter()
         self.port = Port(
-            self.application,
+            handler,
             host="127.0.0.1",
             port=0,
             hosts=Hosts(),
@@ -214,7 +212,7 @@ class Opened:
                 await asyncio.sleep(0.01)
 
 
-async def remote(request: web.Request) -> web.Response:
+async def remote(request: web.BaseRequest) -> web.Response:
     return web.Response(text=str(request.remote))
 
 
@@ -233,7 +231,7 @@ async def test_a_proxy_has_more_connections_than_a_client_and_leaves_some_to_oth
     monkeypatch.setattr(port, "MAX_CONNECTIONS", 8)
     begun, go_on = asyncio.Semaphore(0), asyncio.Event()
 
-    async def slow(request: web.Request) -> web.Response:
+    async def slow(request: web.BaseRequest) -> web.Response:
         begun.release()
         await go_on.wait()
         return await remote(request)
@@ -265,16 +263,16 @@ async def test_a_proxy_has_more_connections_than_a_client_and_leaves_some_to_oth
     assert opened.port._forwarded.taken == 0
 
 
-async def large(_: web.Request) -> web.Response:
+async def large(_: web.BaseRequest) -> web.Response:
     return web.Response(body=bytes(LARGE))
 
 
-async def small(_: web.Request) -> web.Response:
+async def small(_: web.BaseRequest) -> web.Response:
     return web.Response(text="here")
 
 
 async def test_a_client_that_reads_none_of_many_small_answers_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def small(_: web.Request) -> web.Response:
+    async def small(_: web.BaseRequest) -> web.Response:
         return web.Response(body=bytes(port.AT_ONCE_BYTES))
 
     monkeypatch.setattr(port, "WRITE_SECONDS", 0.2)
@@ -326,7 +324,7 @@ def test_connections_are_given_back_on_uvloop_too(monkeypatch: pytest.MonkeyPatc
 async def test_an_error_of_a_handler_is_a_500_that_is_counted_and_logged_without_what_was_asked(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async def fail(request: web.Request) -> web.Response:
+    async def fail(request: web.BaseRequest) -> web.Response:
         raise RuntimeError(request.headers["Authorization"])
 
     opened = Opened(fail)
@@ -343,7 +341,7 @@ async def test_a_request_under_way_makes_no_room_and_what_is_too_much_is_counted
 ) -> None:
     begun, go_on = asyncio.Event(), asyncio.Event()
 
-    async def slow(_: web.Request) -> web.Response:
+    async def slow(_: web.BaseRequest) -> web.Response:
         begun.set()
         await go_on.wait()
         return web.Response(text="done")
@@ -393,7 +391,7 @@ async def test_a_connection_counts_before_its_handshake_which_has_a_limit_of_tim
 async def test_a_port_lets_what_is_under_way_end_and_is_free_then() -> None:
     begun, go_on = asyncio.Event(), asyncio.Event()
 
-    async def slow(_: web.Request) -> web.Response:
+    async def slow(_: web.BaseRequest) -> web.Response:
         begun.set()
         await go_on.wait()
         return web.Response(text="done")
@@ -413,7 +411,7 @@ async def test_a_port_lets_what_is_under_way_end_and_is_free_then() -> None:
 
 async def test_a_port_that_cannot_be_opened_says_how_to_choose_another_one() -> None:
     async with Opened(small) as served:
-        second = Port(web.Application(), host="127.0.0.1", port=served.port, hosts=Hosts(), option="--its-port")
+        second = Port(small, host="127.0.0.1", port=served.port, hosts=Hosts(), option="--its-port")
         with pytest.raises(PortError, match=rf"127\.0\.0\.1:{served.port} is in use; choose .* with --its-port"):
             await second.start()
         await second.stop()

@@ -159,7 +159,7 @@ class Installation:
         door = Door(limiter=Limiter(rate=100, burst=100))
         self.commands.add("gateway")
         served = Gateway([source], settings=self.settings(Role.CLIENT), door=door, now_ms=now_ms)
-        async with listening(served.application()) as url, aiohttp.ClientSession(url) as client:
+        async with listening(served) as url, aiohttp.ClientSession(url) as client:
             yield client
 
     async def post(self, batch: bytes) -> None:

@@ -20,7 +20,7 @@ from stream_ldp.mechanisms import composition
 from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.composition import Losses
 from stream_ldp.mechanisms.privacy_loss import surest_guess
-from stream_ldp.pipeline import fewest_users, published
+from stream_ldp.pipeline import published, window_task
 from stream_ldp.questions import answers as enough_answers
 from stream_ldp.records import solve
 from tests.breaks import SURVEY, Break, Patch, _replacing
@@ -79,8 +79,8 @@ READERS = (
           patch=_replacing(enough_answers, "too_few", _a_user_fewer), subject=SURVEY, by=(),
           test="tests/questions/test_answers.py"),
     Break(number=205, what="a window's floor counts reports, and not users",
-          patch=_set(fewest_users, "fewest_users", lambda collection, task: task.reports), subject=SURVEY, by=(),
-          test="tests/pipeline/test_fewest_users.py"),
+          patch=_set(window_task, "fewest_users", lambda collection, task: task.reports), subject=SURVEY, by=(),
+          test="tests/pipeline/test_window_task.py"),
     Break(number=206, what="the share who return is told of a single user",
           patch=_set(solve, "few_return", lambda users, *, floor: False), subject=SURVEY, by=(),
           test="tests/records/test_solve.py::test_the_share_who_return_is_withheld_where_it_is_about_few_of_them"),

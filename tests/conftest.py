@@ -52,7 +52,7 @@ HEAVY = {
     "benchmarks": "measures, in small",
     "cli/demo": "runs the demo",
     "cli/evaluate": "estimates in many rounds",
-    "cli/export/test_database.py": "runs PostgreSQL",
+    "cli/export/test_sink.py": "runs PostgreSQL",
     "cli/test_audit.py": "attacks and enumerates",
     "cli/test_check.py": "measures solves",
     "cli/test_descriptors.py": "starts a process for each command",

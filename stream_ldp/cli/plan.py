@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
 
 from stream_ldp.cli.arguments import CollectionFile
-from stream_ldp.cli.displays.plan_text import print_sections
+from stream_ldp.cli.displays.table_text import plain, print_whole
 from stream_ldp.cli.echo import echo, echo_json
 from stream_ldp.cli.evaluate.known_table import TableFile
 from stream_ldp.cli.failure import fail
-from stream_ldp.cli.finals import read_finals
 from stream_ldp.cli.options import load_collections
 from stream_ldp.cli.timing import solve_section, solve_times
 from stream_ldp.collection.records import Missing
+from stream_ldp.errors import DataError
 from stream_ldp.kinds import kind_of, load_solver, w_event_of
-from stream_ldp.pipeline.budgets import renewing_plans, renewing_section
+from stream_ldp.pipeline.answer import Status
+from stream_ldp.pipeline.budgets import renewing_plans, renewing_section, turn_plan, turn_section
 from stream_ldp.pipeline.changing import CHANGES, change_plans, change_section
 from stream_ldp.pipeline.counting_load import counting_loads, counting_section, too_much
 from stream_ldp.pipeline.kind import POPULATIONS
@@ -28,7 +33,12 @@ from stream_ldp.pipeline.plan import document, refusal_section
 from stream_ldp.pipeline.predicted import predicted
 from stream_ldp.pipeline.published import published_plans, published_section
 from stream_ldp.pipeline.solve_time import too_slow
-from stream_ldp.pipeline.turn_plan import turn_plan, turn_section
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from stream_ldp.pipeline.answer import AnswerT
+    from stream_ldp.pipeline.plan import Section
 
 #: Most users that are drawn from a table, unless their number is given: their reports are in memory all at once.
 _MOST_DRAWN = 100_000
@@ -187,3 +197,59 @@ def plan(
                 counting_section(loads),
             ]
         )
+
+
+#: Least number of characters of a line of a heading.
+_HEADING = 16
+
+
+def print_sections(sections: Iterable[Section]) -> None:
+    """Print the sections one below the other."""
+    console = Console(highlight=False)
+    for section in sections:
+        console.print(plain(section.title), soft_wrap=not section.columns)
+        if section.columns:
+            table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0))
+            for place, column in enumerate(section.columns):
+                cells = (len(row[place]) for row in section.rows)
+                # A heading is broken where it would make its column wider than its cells and its words do.
+                width = max([_HEADING, *cells, *map(len, column.split())])
+                table.add_column(plain(column), max_width=width)
+        else:
+            table = Table(show_header=False, box=None, padding=(0, 2, 0, 1))
+        for row in section.rows:
+            table.add_row(*map(plain, row))
+        if section.rows:
+            print_whole(console, table)
+        for note in section.notes:
+            console.print(plain(note))
+
+
+def read_finals(file: Path, of: type[AnswerT]) -> list[AnswerT]:
+    """Read the final answers of a file, which has one on each line, as JSON; provisional ones are passed over.
+
+    file: `-` for standard input.
+    of: the class of the answers.
+
+    Raises:
+        DataError: the file cannot be read, or a line of it is no such answer.
+    """
+    name = "standard input" if str(file) == "-" else str(file)
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{name}: cannot be read: {error}") from error
+    found = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            answer = of.from_bytes(line.encode())
+        except ValueError:
+            raise DataError(
+                f"{name}, line {number}: not an {of.__name__.lower()}; write them by `stream-ldp watch COLLECTION "
+                "--finals --once --json`"
+            ) from None
+        if answer.final and answer.status is Status.ANSWERED:
+            found.append(answer)
+    return found

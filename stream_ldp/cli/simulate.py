@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
+from aiokafka.errors import KafkaError
 
 from stream_ldp.cli.arguments import CollectionFile
 from stream_ldp.cli.displays.answer_text import truth_line
@@ -20,20 +23,21 @@ from stream_ldp.cli.inputs.population import load_population, sample
 from stream_ldp.cli.inputs.table import BINS, MISSING, Binning
 from stream_ldp.cli.options import CLIENT, load_collections, with_settings
 from stream_ldp.cli.running import run_client, until_signal
-from stream_ldp.cli.simulation.refusals import refusals_shown
 from stream_ldp.cli.simulation.truth import TruthTally
 from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.sender import now_ms
 from stream_ldp.collection.records import Missing
+from stream_ldp.kafka.log import LogReader, existing_topics
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import kind_of, rounds_of
 from stream_ldp.mechanisms import Entropy, OSEntropy, SeededEntropy
 from stream_ldp.pipeline.windows import pane_of
+from stream_ldp.pipeline.wire import Header
 from stream_ldp.quantity import quantity
 from stream_ldp.steps import share
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
     from numpy.typing import NDArray
 
@@ -319,3 +323,53 @@ async def _play(reporter: Reporter, collection: Collection, sets: Any, *, epochs
     if missing := epochs * phases - answered:
         asked_never = f"{quantity(missing, 'phase')} of {quantity(epochs, 'epoch')} asked nobody anything"
         echo(f"{asked_never}: is a worker running, and are its windows long enough?", err=True)
+
+
+#: Time without a dead letter after which no more are waited for, in milliseconds. A worker that keeps up refuses what
+#: it reads within some hundred.
+_QUIET_MS = 1_000
+
+
+@asynccontextmanager
+async def refusals_shown(collection: Collection, settings: Settings) -> AsyncIterator[None]:
+    """Say at the end of a block how many reports of the collection workers have refused meanwhile, and why.
+
+    Nothing is said to a user who may not read the dead letters, as most who report may not.
+    """
+    topic = settings.topic_names.dead_letters(collection.name)
+    log = LogReader(topic, settings=settings, from_beginning=False)
+    try:
+        exists = topic in await existing_topics(settings)
+        if exists:
+            await log.start()
+    except KafkaError:
+        exists = False
+    try:
+        yield
+        if exists:
+            await _tell(log, collection)
+    finally:
+        await log.stop()
+
+
+async def _tell(log: LogReader, collection: Collection) -> None:
+    # Not imported above: a command of clients begins without the service.
+    from stream_ldp.service.dead_letters import DeadLetter  # noqa: PLC0415
+
+    refused: Counter[str] = Counter()
+    with suppress(KafkaError):
+        while records := await log.fetch(timeout_ms=_QUIET_MS):
+            for record in records:
+                try:
+                    letter = DeadLetter.of(record)
+                except ValueError:
+                    continue  # `dead-letters list` says what it is
+                header = None if letter.value is None else Header.of(letter.value)
+                refused[letter.reason.value] += letter.count * (1 if header is None else header.count)
+    if refused:
+        each = ", ".join(f"{count:,} {reason}" for reason, count in refused.most_common())
+        echo(
+            f"workers have refused {quantity(refused.total(), 'report')} of {collection.name} meanwhile: {each}",
+            f"  -> see them: stream-ldp dead-letters list {collection.name}",
+            err=True,
+        )

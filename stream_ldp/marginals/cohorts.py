@@ -20,8 +20,8 @@ from stream_ldp.marginals.candidates import (
     solve_cohorts,
 )
 from stream_ldp.marginals.estimates import FrequencyEstimate
-from stream_ldp.marginals.projection import likely_distribution
 from stream_ldp.marginals.question import AttributeQuestion
+from stream_ldp.marginals.values import likely_distribution
 from stream_ldp.mechanisms import BucketOracle, CohortOracle
 from stream_ldp.mechanisms.hashing import bucket_of
 from stream_ldp.mechanisms.simplex import on_simplex

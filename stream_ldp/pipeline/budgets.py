@@ -1,4 +1,4 @@
-"""How long the budget of a user lasts, and the section of a plan about it."""
+"""How long the budget of a user lasts, what turns of users cost, and the sections of a plan about these."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from stream_ldp.collection import shown_duration
+from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.pipeline.plan import Section
 from stream_ldp.quantity import nats, quantity
 
 if TYPE_CHECKING:
     from stream_ldp.collection import Collection
+    from stream_ldp.pipeline.answer import WEvent
 
 #: Units of a duration in days, the longest first.
 _UNITS = {"years": 365.0, "days": 1.0, "hours": 1 / 24, "minutes": 1 / 1_440, "seconds": 1 / 86_400}
@@ -139,3 +142,45 @@ def _lasting(days: float) -> str:
         return "no report"
     unit, length = next(((unit, length) for unit, length in _UNITS.items() if days >= 2 * length), ("seconds", 1.0))
     return f"{times(days / length)} {unit}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TurnPlan:
+    """The turns of the users of a collection.
+
+    windows: w, or epochs of item sets; each user has a turn in one.
+    every_ms: time from one turn of a user to the next, in milliseconds.
+    epsilon: of any w windows that follow each other, in nats.
+    divided: what each window would have if its users were those of all w, who divide the same epsilon, in nats.
+    assumption: what the epsilon rests on, in words.
+    """
+
+    windows: int
+    every_ms: int
+    epsilon: float
+    divided: float
+    assumption: str
+
+
+def turn_plan(collection: Collection, w_event: WEvent) -> TurnPlan:
+    """Work out what the turns of a collection's users come to."""
+    return TurnPlan(
+        windows=w_event.windows,
+        every_ms=w_event.windows * collection.turn_ms,
+        epsilon=w_event.epsilon,
+        divided=w_event.epsilon / w_event.windows,
+        assumption=w_event.assumption,
+    )
+
+
+def turn_section(turns: TurnPlan) -> Section:
+    """Say how often a user has a turn, and what that costs."""
+    return Section(
+        title="Turns of the users",
+        rows=(
+            ("a user's turn comes", f"once in {shown_duration(turns.every_ms)}"),
+            (f"any {turns.windows} windows cost", shown_epsilon(turns.epsilon)),
+            ("in place of turns, each window would have", shown_epsilon(turns.divided)),
+        ),
+        notes=(f"For {turns.assumption}.",),
+    )

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from stream_ldp.evaluation.trial import Evaluation
     from stream_ldp.ledger.reports import AttributeReport, PhaseReport
     from stream_ldp.mechanisms import Entropy
-    from stream_ldp.pipeline.alternative import Alternative
     from stream_ldp.pipeline.answer import Answer, Published
     from stream_ldp.pipeline.cells import Totals
     from stream_ldp.pipeline.changing import ChangingValues
@@ -238,6 +237,26 @@ class Iteration(Protocol):
     def certified(self) -> bool: ...
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Alternative:
+    """Another mechanism with the collection's lifetime epsilon between any two records.
+
+    kind: its name in a collection file.
+    parameters: with which it has that epsilon.
+    per_report: epsilon of one report, between any two records.
+    instead_of: that of the collection's mechanism.
+    collection: the collection that has it.
+    is_alike: whether it sends the same, as two mechanisms may where values are few.
+    """
+
+    kind: str
+    parameters: Mapping[str, float]
+    per_report: float
+    instead_of: float
+    collection: Any
+    is_alike: bool
+
+
 def always(*libraries: str) -> Callable[[Collection], tuple[str, ...]]:
     """Return the function that names these modules for every collection."""
     return lambda _: libraries
@@ -246,7 +265,7 @@ def always(*libraries: str) -> Callable[[Collection], tuple[str, ...]]:
 _special = always("scipy.special")
 
 
-_fewest_users = deferred("stream_ldp.pipeline.fewest_users:fewest_users")
+_fewest_users = deferred("stream_ldp.pipeline.window_task:fewest_users")
 
 
 def _never(collection: Collection) -> bool:  # noqa: ARG001

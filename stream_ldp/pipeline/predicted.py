@@ -28,7 +28,7 @@ _BETTER = 0.95
 class Compared:
     """What an alternative would have in place of the collection's mechanism.
 
-    kind, parameters, per_report, instead_of: see `stream_ldp.pipeline.alternative.Alternative`.
+    kind, parameters, per_report, instead_of: see `stream_ldp.pipeline.kind.Alternative`.
     errors: the distance to expect of each series, as a part of that by the collection's mechanism.
     reports: number of reports in a window for which it is so.
     """

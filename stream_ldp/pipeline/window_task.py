@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -10,6 +11,7 @@ from stream_ldp.pipeline.answer import AnswerT
 from stream_ldp.pipeline.statistics import merged
 
 if TYPE_CHECKING:
+    from stream_ldp.collection import Collection
     from stream_ldp.collection.collection import Window
     from stream_ldp.pipeline.answer import RegionPart
     from stream_ldp.pipeline.statistics import Statistic
@@ -98,3 +100,14 @@ class WindowTask(Generic[SeriesT, AnswerT]):
                 f"holds {type(part).__name__}"
             )
         return part
+
+
+def fewest_users(collection: Collection, task: WindowTask[Any, Any]) -> int:
+    """Bound from below the number of users who have reported, by what the collection states of them.
+
+    Users with m reports each number at least (sum m)^2 / sum m^2 (Cauchy and Schwarz), which is the number of reports
+    over `reports_per_user`. Where windows have a memory, this is about all that they remember, and a window has no
+    more users than reports.
+    """
+    everything = sum(task.reports_by_window)
+    return min(task.reports, math.floor(everything / collection.window.reports_per_user))

@@ -63,7 +63,7 @@ def gathered(
 def too_few(drawn: NDArray[Any], collection: Collection) -> NDArray[np.bool_]:
     """Decide which questions some users have answered, but fewer than `Collection.floor`.
 
-    Each question is a window of its own: its users are bounded as `stream_ldp.pipeline.fewest_users` bounds those of
+    Each question is a window of its own: its users are bounded as `stream_ldp.pipeline.window_task` bounds those of
     a window. Where windows have a memory, the users of the present window count: two answers that differ by theirs
     would show these.
 

@@ -14,10 +14,9 @@ from stream_ldp.mechanisms.hashed_k_rr import BUCKETS, hashes
 from stream_ldp.mechanisms.matching import USERS
 from stream_ldp.mechanisms.packing import row_width
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon, shown_guess
-from stream_ldp.pipeline.alternative import Alternative
 from stream_ldp.pipeline.budgets import BUDGETS, BudgetPlan, affordable, budget_section, times
 from stream_ldp.pipeline.changing import ChangingValues, best_buckets
-from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS
+from stream_ldp.pipeline.kind import DAY_MS, POPULATIONS, Alternative
 from stream_ldp.pipeline.leverage import Leverage
 from stream_ldp.pipeline.plan import Plan as AnyPlan
 from stream_ldp.pipeline.plan import Section, guess_in_short

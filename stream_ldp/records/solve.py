@@ -15,9 +15,9 @@ from stream_ldp.filtering.weighted_reports import WeightedReports
 from stream_ldp.mechanisms.privacy_loss import round_up
 from stream_ldp.mechanisms.randomness.pseudonym import PSEUDONYM_BITS
 from stream_ldp.pipeline.answer import WindowBounds
-from stream_ldp.pipeline.fewest_users import fewest_users
 from stream_ldp.pipeline.published import published_of_window
 from stream_ldp.pipeline.statistics import RowCounts
+from stream_ldp.pipeline.window_task import fewest_users
 from stream_ldp.records.answer import Estimate, JointFilter, Linked, Privacy, Temporal
 from stream_ldp.records.bit_selection import selected
 from stream_ldp.records.distribution import Axis

@@ -30,8 +30,8 @@ from stream_ldp.sets.item_sets import ItemSets
 from stream_ldp.sets.methods import AnyMethodSpec
 from stream_ldp.sets.methods.itemsets import MAX_ITEMSETS, MAX_SIZE, SVSM
 from stream_ldp.sets.methods.spec import MAX_DOMAIN, require_domain
-from stream_ldp.sets.methods.user_sample import UserSample
 from stream_ldp.sets.methods.usual import UsualOptions, with_kind
+from stream_ldp.sets.methods.wrapped import UserSample
 from stream_ldp.sets.phases import item_phases
 from stream_ldp.sets.series import PhaseSeries
 from stream_ldp.sets.size_classes import class_count

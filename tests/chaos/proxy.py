@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from stream_ldp.kafka.embedded import EmbeddedKafka
-from stream_ldp.kafka.embedded.ports import free_ports
+from stream_ldp.kafka.embedded.process import free_ports
 
 #: Share of the pieces of data that are damaged while damage is done: some a second, so that there is also progress.
 SHARE = 0.03

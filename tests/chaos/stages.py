@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stream_ldp.kafka.embedded import EmbeddedKafka
-from stream_ldp.kafka.embedded.ports import free_ports
+from stream_ldp.kafka.embedded.process import free_ports
 from tests.chaos.proxy import ProxiedKafka, Proxy
 
 #: Bytes of the small disk: the broker's index files take 20 MB of it for each partition, if they are written.

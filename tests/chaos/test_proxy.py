@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from stream_ldp.kafka.embedded.ports import free_ports
+from stream_ldp.kafka.embedded.process import free_ports
 from tests.chaos.proxy import Damage, Proxy, reset, swapped
 
 #: To this the server answers by resetting the connection.

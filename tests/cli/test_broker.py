@@ -12,7 +12,7 @@ import pytest
 
 import stream_ldp.cli.broker as command
 from stream_ldp.kafka.embedded import EmbeddedKafka
-from stream_ldp.kafka.embedded.ports import accepts
+from stream_ldp.kafka.embedded.process import accepts
 
 
 class Stopped(EmbeddedKafka):

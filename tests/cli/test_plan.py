@@ -5,18 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from stream_ldp.cli import app
+from stream_ldp.cli.plan import print_sections
+from stream_ldp.pipeline.plan import Section
 from stream_ldp.records.collection import JointCollection
 from tests.client.examples import write_survey
 from tests.coins import TEXT as COINS
 from tests.paths import GOLDEN
 from tests.records.examples import TOWNS_TEXT
 from tests.toy import Coins
+from tests.views.examples import TEXT, collection_of, estimated
 
 
 @pytest.mark.usefixtures("few_draws")
@@ -143,3 +147,69 @@ def test_a_collection_of_a_new_kind_is_described_and_planned(coins: Coins, tmp_p
     assert "a coin that shows the truth with probability 0.75, windows of 10 s" in " ".join(described.split())
     assert f"fingerprint {coins.fingerprint.hex()}" in planned
     assert "10,000 users" in planned
+
+
+def printed(section: Section, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    print_sections([section])
+    return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_named_values_stand_below_their_title(capsys: pytest.CaptureFixture[str]) -> None:
+    section = Section(title="Collection trips", rows=(("a report", "9 bits"), ("[b]odd[/b]", "\x1b[2J")))
+    assert printed(section, capsys) == ["Collection trips", "a report 9 bits", r"[b]odd[/b] \x1b[2J"]
+
+
+def test_a_table_has_its_headings_and_the_sentences_below_it(capsys: pytest.CaptureFixture[str]) -> None:
+    section = Section(title="Errors", columns=("users", "error"), rows=(("10", "0.5"),), notes=("Too large.",))
+    lines = printed(section, capsys)
+    assert lines[0] == "Errors"
+    assert lines.index("users error") < lines.index("10 0.5") < lines.index("Too large.")
+
+
+pytestmark = pytest.mark.usefixtures("few_draws")
+
+PAIRS = collection_of("epsilon: 4, ask: pairs", estimates="[{name: three, of: [walks, bathes, diet]}]")
+FINAL = estimated(PAIRS, 20_000, name="three")
+
+
+@pytest.fixture
+def planned(tmp_path: Path) -> Callable[..., Result]:
+    def run(*options: str, ask: str = "auto", finals: str = FINAL.to_bytes().decode() + "\n") -> Result:
+        file = tmp_path / "care.yaml"
+        estimates = "[{name: care, of: [walks, bathes]}]"
+        file.write_text(TEXT.format(mechanism=f"epsilon: 4, ask: {ask}", estimates=estimates, window=""))
+        return CliRunner().invoke(app, ["plan", str(file), "--finals", "-", *options], input=finals)
+
+    return run
+
+
+def test_the_design_is_chosen_for_the_dependence_of_the_finals(planned: Callable[..., Result]) -> None:
+    provisional = FINAL.model_copy(update={"final": False}).to_bytes().decode()
+    shown = planned(finals=f"{provisional}\n\n{FINAL.to_bytes().decode()}\n")
+    assert shown.exit_code == 0, shown.output
+    first = shown.stdout.splitlines()[0]
+    assert first.startswith("dependence: 0.1")
+    assert first.endswith("as the finals show of 3 pairs of attributes")
+    document = json.loads(planned("--json").stdout)
+    assert f"dependence: {document['dependence']}," in first
+
+
+@pytest.mark.parametrize(
+    ("finals", "code", "problem"),
+    [
+        ("", 2, "the finals have no two attributes of this collection together"),
+        ("walks\n", 1, "standard input, line 1: not an estimate; write them by `stream-ldp watch"),
+    ],
+)
+def test_what_are_no_finals_is_refused(planned: Callable[..., Result], finals: str, code: int, problem: str) -> None:
+    result = planned(finals=finals)
+    assert result.exit_code == code
+    assert problem in " ".join(result.stderr.split())
+
+
+def test_views_that_a_file_names_are_not_chosen(planned: Callable[..., Result], tmp_path: Path) -> None:
+    result = planned(ask="pairs")
+    assert (result.exit_code, "only `ask: auto` chooses views" in result.stderr) == (2, True)
+    survey = write_survey(tmp_path / "survey.yaml")
+    other = CliRunner().invoke(app, ["plan", str(survey), "--finals", str(tmp_path / "missing.json")])
+    assert (other.exit_code, "--finals is for collections of views" in other.stderr) == (2, True)

@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 from typer.testing import Result
 
 from stream_ldp.cli.report import report
-from stream_ldp.cli.simulate import simulate
+from stream_ldp.cli.simulate import refusals_shown, simulate
 from stream_ldp.cli.simulation.truth import Truth, Users
+from stream_ldp.client.reporter import Reporter
 from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka.registry import Registration
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kinds import load_collection
+from stream_ldp.mechanisms import SeededEntropy
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.windows import pane_of, windows_of
 from stream_ldp.quantity import quantity
@@ -33,6 +35,7 @@ from tests.client.examples import MINUTE_MS, collection_of, write_survey
 from tests.client.fakes import FakeBroker
 from tests.client.items import films
 from tests.client.test_on_kafka import batches_of, create_topics
+from tests.in_memory import START_MS
 
 Run = Callable[..., Result]
 
@@ -351,3 +354,36 @@ def test_the_true_top_is_said_of_items_and_of_itemsets(
         "true top 1 itemsets:",
         "   1 Alien + Brazil 0.5000",
     ]
+
+
+def told(*, late_ms: int, capsys: pytest.CaptureFixture[str]) -> str:
+    """Report 300 times for a window that is over or not, while somebody looks, and return what is said."""
+    survey = collection_of()
+    with kafka_in_memory(survey, now_ms=START_MS) as kafka:
+
+        async def report(at_ms: int) -> None:
+            entropy = SeededEntropy(1)
+            async with Reporter(survey, settings=kafka.settings, entropy=entropy, clock=lambda: at_ms) as reporter:
+                await reporter.report_many([(0, 0)] * 300, secrets=None)
+
+        async def play() -> None:
+            await report(START_MS)
+            await asyncio.to_thread(kafka.close_windows)
+            async with refusals_shown(survey, kafka.settings):
+                await report(kafka.clock() - late_ms)
+                await asyncio.to_thread(kafka.close_windows)
+
+        asyncio.run(play())
+    return capsys.readouterr().err
+
+
+def test_reports_that_come_too_late_are_counted_with_their_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    said = told(late_ms=3 * MINUTE_MS, capsys=capsys)
+    assert said == (
+        "workers have refused 300 reports of care-survey meanwhile: 300 late\n"
+        "  -> see them: stream-ldp dead-letters list care-survey\n"
+    )
+
+
+def test_nothing_is_said_where_every_report_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(late_ms=0, capsys=capsys) == ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from aiokafka.errors import KafkaConnectionError
 
-from stream_ldp.kafka.embedded.ports import free_ports
+from stream_ldp.kafka.embedded.process import free_ports
 from stream_ldp.kafka.fenced_producer import Fenced, FencedProducer
 from stream_ldp.kafka.log import LogReader
 from stream_ldp.kafka.producer import Record

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from stream_ldp.cli import app
-from stream_ldp.cli.displays.plan_text import print_sections
+from stream_ldp.cli.plan import print_sections
 from stream_ldp.http.refusal import Refused
 from stream_ldp.kinds import KINDS, parse_collection
 from stream_ldp.page.what_if import WhatIf, plan

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from stream_ldp.kafka.embedded.jars import DEPENDENCY_PLUGIN, KAFKA_VERSION, LOG4J_VERSION, _cache_directory
-from stream_ldp.kafka.embedded.java import find_java
-from stream_ldp.kafka.embedded.ports import free_ports
+from stream_ldp.kafka.embedded.process import find_java, free_ports
 
 DEBEZIUM_VERSION = "3.1.2.Final"
 

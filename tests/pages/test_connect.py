@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 from stream_ldp.kafka.cluster import Cluster
-from stream_ldp.kafka.embedded.ports import free_ports
+from stream_ldp.kafka.embedded.process import free_ports
 from stream_ldp.kafka.producer import Producer, Record
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import TopicSpec

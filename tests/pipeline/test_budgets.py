@@ -6,8 +6,9 @@ import math
 
 import pytest
 
+from stream_ldp.kinds import parse_collection, w_event_of
 from stream_ldp.mechanisms import RRLDP
-from stream_ldp.pipeline.budgets import BudgetPlan, affordable, budget_section, times
+from stream_ldp.pipeline.budgets import BudgetPlan, affordable, budget_section, times, turn_plan, turn_section
 
 
 @pytest.mark.parametrize("budget", [0.5, 1.0, 2.0, 3.0, 6.0])
@@ -43,3 +44,25 @@ def test_a_budgets_time_is_reported_in_a_unit_of_its_size(reports: float, days: 
 @pytest.mark.parametrize(("value", "written"), [(8_640.0, "8,640"), (14.4, "14"), (2.666, "2.7"), (0.0144, "0.014")])
 def test_a_number_of_times_has_no_needless_digits(value: float, written: str) -> None:
     assert times(value) == written
+
+
+TEXT = """\
+collection: care
+mechanism: {kind: k-rr, epsilon: 1}
+attributes: [{name: bathing, values: [no, yes]}]
+window: {size: 1h}
+estimates: [{name: bathing, of: [bathing]}]
+rotate: 10
+"""
+
+
+def test_a_plan_compares_turns_with_dividing_the_epsilon() -> None:
+    collection = parse_collection(TEXT)
+    turns = turn_plan(collection, w_event_of(collection))
+    assert (turns.windows, turns.every_ms) == (10, 36_000_000)
+    assert turns.epsilon == 10 * turns.divided
+    assert turn_section(turns).rows == (
+        ("a user's turn comes", "once in 10h"),
+        ("any 10 windows cost", "1.000"),
+        ("in place of turns, each window would have", "0.100"),
+    )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from stream_ldp.kafka.embedded.jars import fetch_jars
-from stream_ldp.kafka.embedded.java import find_java
+from stream_ldp.kafka.embedded.process import find_java
 
 if TYPE_CHECKING:
     from stream_ldp.kafka.settings import Settings

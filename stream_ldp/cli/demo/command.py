@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 from rich.columns import Columns
@@ -23,6 +23,7 @@ from stream_ldp.kafka.embedded import MOCK_NOTICE, EmbeddedBroker, EmbeddedKafka
 from stream_ldp.kafka.producer import Producer
 from stream_ldp.kafka.settings import Settings
 from stream_ldp.kafka.topics import topic_specs
+from stream_ldp.pipeline.answer import AnswerT
 from stream_ldp.service.metrics import Metrics
 from stream_ldp.service.worker import Worker
 
@@ -31,8 +32,42 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from stream_ldp.cli.demo.part import DemoPart
+    from stream_ldp.cli.displays.display import Display
+    from stream_ldp.client.subscriber import Subscriber
+    from stream_ldp.collection import Collection
     from stream_ldp.kafka.topics import TopicSpec
+
+
+class DemoPart(Protocol[AnswerT]):
+    """A collection with its population."""
+
+    @property
+    def collection(self) -> Collection:
+        """The collection."""
+        ...
+
+    @property
+    def display(self) -> Display[AnswerT]:
+        """The display that shows the answers, beside the truth."""
+        ...
+
+    def subscriber(self, settings: Settings) -> Subscriber[AnswerT]:
+        """Return a subscriber to all answers, from the first on."""
+        ...
+
+    async def report(self, settings: Settings) -> None:
+        """Let the users report, without end."""
+        ...
+
+    @property
+    def status(self) -> str:
+        """The number of reports so far, on one line."""
+        ...
+
+    def summary(self) -> str:
+        """Say how many reports there were and how near the last result came to the truth, on one line."""
+        ...
+
 
 _PARTITIONS = 4
 #: The status of a command that Ctrl-C ends before it has done anything, as shells have it.

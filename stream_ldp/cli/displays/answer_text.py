@@ -13,7 +13,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from stream_ldp.cli.displays.plain import plain
+from stream_ldp.cli.displays.table_text import plain
 from stream_ldp.digits import decimals, shown, shown_p
 from stream_ldp.pipeline.answer import Status
 from stream_ldp.printable import printable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic
 from rich.console import Group
 
 from stream_ldp.cli.displays.answer_text import AnswerText
-from stream_ldp.cli.displays.plain import plain
+from stream_ldp.cli.displays.table_text import plain
 from stream_ldp.pipeline.answer import AnswerT
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Print tables of answers as text."""
+"""Print tables of answers, and lines that others have written, as text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from stream_ldp.cli.displays.plain import plain
 from stream_ldp.digits import shown
 from stream_ldp.printable import printable
 
@@ -22,6 +21,15 @@ if TYPE_CHECKING:
     from rich.table import Column
 
     from stream_ldp.client.table import Table
+
+
+def plain(text: str, **form: Any) -> Text:
+    """Make one line of text that is shown as it is, without markup, and with what a terminal would obey spelled out.
+
+    form: the arguments of `rich.text.Text`.
+    """
+    return Text(printable(text), **form)
+
 
 #: Columns whose numbers have the digits that the error allows.
 _ERRORS = ("standard_error", "standard_error_at_most")

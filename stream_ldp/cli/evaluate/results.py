@@ -11,8 +11,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from stream_ldp.cli.displays.plain import plain
-from stream_ldp.cli.displays.table_text import print_whole
+from stream_ldp.cli.displays.table_text import plain, print_whole
 from stream_ldp.evaluation.users_needed import MAX_USERS
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 

@@ -12,9 +12,7 @@ import typer
 
 from stream_ldp.cli.arguments import CollectionOrName, EstimateNames, Since, milliseconds
 from stream_ldp.cli.echo import echo, echo_json
-from stream_ldp.cli.export.database import TABLE, DuckDB, Postgres
-from stream_ldp.cli.export.parquet import ParquetFolder
-from stream_ldp.cli.export.sink import SinkAway
+from stream_ldp.cli.export.sink import TABLE, DuckDB, ParquetFolder, Postgres, SinkAway
 from stream_ldp.cli.failure import fail
 from stream_ldp.cli.named import collection_or_name, read_as, require_series
 from stream_ldp.cli.options import CLIENT, with_settings

@@ -19,8 +19,7 @@ import numpy as np
 
 from stream_ldp.audit.specified_rows import WORDS, OneWord, secrets_of, times_of
 from stream_ldp.audit.wire.batch import read
-from stream_ldp.client.audit.chance import CHANCE, differing_bit, id_problems
-from stream_ldp.client.audit.finding import Finding, finding
+from stream_ldp.client.audit.finding import CHANCE, Finding, differing_bit, finding, id_problems
 from stream_ldp.client.audit.seen import SystemRandomness, reveals
 from stream_ldp.client.audit.sending import (
     AGREED,

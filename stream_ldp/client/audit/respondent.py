@@ -10,15 +10,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from stream_ldp.audit.specified_rows import OneWord, asked_by, round_differences
 from stream_ldp.audit.wire.notation import fingerprint_of
-from stream_ldp.client.audit.chance import CHANCE, differing_bit, id_problems
-from stream_ldp.client.audit.finding import Finding, finding
-from stream_ldp.client.audit.repeatable import RepeatableEntropy
+from stream_ldp.client.audit.finding import CHANCE, Finding, differing_bit, finding, id_problems
 from stream_ldp.client.audit.seen import reveals
 from stream_ldp.client.audit.sending import (
     ROUNDING,
@@ -37,8 +35,9 @@ from stream_ldp.client.reporter import Reporter
 from stream_ldp.kafka.memory import connected
 from stream_ldp.kinds import kind_of, rounds_of
 from stream_ldp.ledger.ledger_file import PrivacyLedger
-from stream_ldp.mechanisms import SECRET_BYTES
+from stream_ldp.mechanisms import SECRET_BYTES, SeededEntropy
 from stream_ldp.mechanisms.packing import row_width
+from stream_ldp.mechanisms.randomness.requests import RequestEntropy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -313,3 +312,28 @@ class RoundAuditor(ClientAudit):
     @staticmethod
     def _entropy(begin_ms: int) -> Any:
         return RepeatableEntropy(begin_ms)
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stream_ldp.mechanisms import Entropy
+
+    Drawn = TypeVar("Drawn")
+
+
+class RepeatableEntropy(RequestEntropy):
+    """A source that answers the same request alike in two runs, whatever else was asked for before it.
+
+    A stream of words would not do: what a report takes of it depends on the set, and with it all that comes later.
+    Here each request, such as one integer of 9,500, has a stream of its own.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._asked: Counter[bytes] = Counter()
+
+    def _answer(self, draw: Callable[[Entropy], Drawn], request: bytes) -> Drawn:
+        self._asked[request] += 1
+        key = hashlib.blake2b(request, digest_size=8, salt=self._asked[request].to_bytes(8, "little")).digest()
+        return draw(SeededEntropy(np.random.SeedSequence([self._seed, int.from_bytes(key, "little")])))

@@ -16,8 +16,7 @@ import numpy as np
 from stream_ldp.audit.specified_rows import WORDS, secrets_of, times_of
 from stream_ldp.audit.wire.batch import read, rounded_time
 from stream_ldp.audit.wire.notation import Unspecified
-from stream_ldp.client.audit.chance import CHANCE, differing_bit, id_problems
-from stream_ldp.client.audit.finding import Finding, finding
+from stream_ldp.client.audit.finding import CHANCE, Finding, differing_bit, finding, id_problems
 from stream_ldp.client.audit.sending import SENT, mischarged
 from stream_ldp.client.process import ClientEnded, ClientFailed, ClientProcess, ClientRefused, Left
 from stream_ldp.kafka.settings import Settings

@@ -19,9 +19,7 @@ from aiokafka.errors import KafkaError
 from stream_ldp.kafka.embedded.broker import EmbeddedBroker, EmbeddedBrokerError
 from stream_ldp.kafka.embedded.class_archive import ClassArchive
 from stream_ldp.kafka.embedded.jars import fetch_jars
-from stream_ldp.kafka.embedded.java import find_java
-from stream_ldp.kafka.embedded.ports import accepts, free_ports
-from stream_ldp.kafka.embedded.process import last_lines, run
+from stream_ldp.kafka.embedded.process import accepts, find_java, free_ports, last_lines, run
 
 log = logging.getLogger(__name__)
 

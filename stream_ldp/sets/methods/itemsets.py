@@ -16,8 +16,7 @@ from stream_ldp.mechanisms import RESOLUTION
 from stream_ldp.sets.methods.combination import as_asked, drawn_together, most_frequent, phase_estimate
 from stream_ldp.sets.methods.oracle_choice import item_oracle, value_oracle
 from stream_ldp.sets.methods.svim import padded, padding_doubted
-from stream_ldp.sets.methods.user_sample import UserSample
-from stream_ldp.sets.methods.wrapped import Wrapped
+from stream_ldp.sets.methods.wrapped import UserSample, Wrapped
 from stream_ldp.sets.phases import Inquiry, Method, Phase, Target, candidates_of, epoch_epsilon, item_phases
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from stream_ldp.audit.wire.sets import Sets
 from stream_ldp.client.audit.audits import audit_clients
-from stream_ldp.client.audit.respondent import RoundAuditor
+from stream_ldp.client.audit.respondent import RepeatableEntropy, RoundAuditor
 from stream_ldp.ledger.ledger_file import PrivacyLedger
 from stream_ldp.mechanisms import SECRET_BYTES
 from stream_ldp.sets.collection import ItemCollection
@@ -85,3 +86,25 @@ async def test_a_permanent_sign_of_another_secret_is_found(monkeypatch: pytest.M
     assert list(users.permanent()) == []
     monkeypatch.setattr("stream_ldp.mechanisms.loloha.purpose_of_sign", lambda sign: b"sign")
     assert list(users.permanent()) != []
+
+
+def test_a_request_is_answered_alike_whatever_came_before_it() -> None:
+    one, other = RepeatableEntropy(7), RepeatableEntropy(7)
+    other.below(np.full(5, 2**31))
+    other.subsets(np.array([9]), 4)
+    other.shifts(np.array([2**31]), np.array([2]))
+    other.outcomes(np.array([[2**31, 2**32]]))
+    assert one.integers(np.array([10**6])) == other.integers(np.array([10**6]))
+
+
+def test_the_same_request_is_answered_anew_each_time_and_by_each_seed() -> None:
+    entropy = RepeatableEntropy(7)
+    drawn = [int(entropy.integers(np.array([2**32]))[0]) for _ in range(20)]
+    drawn += [int(RepeatableEntropy(seed).integers(np.array([2**32]))[0]) for seed in (8, 9)]
+    assert len(set(drawn)) == len(drawn)
+
+
+def test_requests_of_another_shape_have_another_stream() -> None:
+    flat = RepeatableEntropy(7).integers(np.full(4, 2**32))
+    square = RepeatableEntropy(7).integers(np.full((2, 2), 2**32))
+    assert flat.tolist() != square.reshape(-1).tolist()

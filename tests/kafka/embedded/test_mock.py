@@ -9,7 +9,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.structs import OffsetAndMetadata
 
 from stream_ldp.kafka.embedded import EmbeddedMock, MissingTool
-from stream_ldp.kafka.embedded.ports import accepts
+from stream_ldp.kafka.embedded.process import accepts
 from tests.kafka.embedded.administration import administration
 
 

@@ -16,8 +16,7 @@ from aiokafka.admin import NewTopic
 from stream_ldp.kafka.embedded import EmbeddedBrokerError, EmbeddedKafka, node
 from stream_ldp.kafka.embedded.class_archive import ClassArchive
 from stream_ldp.kafka.embedded.jars import fetch_jars
-from stream_ldp.kafka.embedded.java import find_java
-from stream_ldp.kafka.embedded.ports import accepts
+from stream_ldp.kafka.embedded.process import accepts, find_java
 from tests.kafka.embedded.administration import administration
 
 

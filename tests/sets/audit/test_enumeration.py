@@ -18,7 +18,7 @@ from stream_ldp.sets import sampling
 from stream_ldp.sets.audit import enumeration as item_enumeration
 from stream_ldp.sets.audit.enumeration import ItemEnumeration, inquiries, phases_by_group
 from stream_ldp.sets.methods.itemsets import SVSM
-from stream_ldp.sets.methods.user_sample import UserSample
+from stream_ldp.sets.methods.wrapped import UserSample
 from stream_ldp.sets.phases import Inquiry, Phase, RankingEstimate, Target, epoch_epsilon
 from tests.audit import broken
 from tests.sets.methods.examples import build, method

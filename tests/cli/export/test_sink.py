@@ -12,8 +12,7 @@ from typer.testing import Result
 
 from stream_ldp.cli.export import command
 from stream_ldp.cli.export.command import export
-from stream_ldp.cli.export.database import Postgres
-from stream_ldp.cli.export.sink import SinkAway, SinkError
+from stream_ldp.cli.export.sink import Postgres, SinkAway, SinkError
 from stream_ldp.pipeline.rows import rows_of
 from tests.cli.export.postgres import SOON_SECONDS, Server, running
 from tests.client.answer_topics import published

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from stream_ldp.pipeline.answer import AnswerMessage
+from stream_ldp.pipeline.answer import Answer
 
-AnswerT = TypeVar("AnswerT", bound=AnswerMessage)
+AnswerT = TypeVar("AnswerT", bound=Answer)
 
 
 def read_back(answer: AnswerT) -> AnswerT:

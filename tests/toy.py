@@ -28,7 +28,7 @@ from stream_ldp.mechanisms.blanket import Blanket
 from stream_ldp.mechanisms.plausibility import UNTESTED
 from stream_ldp.mechanisms.randomness.permanent import KeyedWords
 from stream_ldp.pipeline.answer import (
-    AnswerMessage,
+    Answer,
     Count,
     LiarsField,
     PlausibilityField,
@@ -138,7 +138,7 @@ class CoinsLayout:
         return np.zeros(len(counts), dtype=np.bool_)
 
 
-class Share(AnswerMessage):
+class Share(Answer):
     schema_version: Literal[1] = 1
     collection: str
     fingerprint: str

@@ -21,7 +21,7 @@ from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
     AllAnswersField,
-    AnswerMessage,
+    Answer,
     Count,
     LiarsField,
     PlausibilityField,
@@ -463,7 +463,7 @@ class AnswerPrivacy(PrivacyPart):
     published: PublishedField = None
 
 
-class Marginals(AnswerMessage):
+class Marginals(Answer):
     """The marginals of all attributes over one window; the message of a marginals topic."""
 
     series: ClassVar[str] = "marginals"
@@ -528,7 +528,7 @@ class Marginals(AnswerMessage):
             yield from attribute.cells()
 
     def narrowed_to(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterator[Cell]:
-        """Iterate over the numbers of some attributes; see `AnswerMessage`."""
+        """Iterate over the numbers of some attributes; see `Answer`."""
         if given:
             raise ParameterError(
                 "each user of a sampled collection reports one attribute: nothing is known of one, given another"
@@ -540,7 +540,7 @@ class Marginals(AnswerMessage):
             yield from self.of(name).cells()
 
     def between(self, low: float, high: float, *, of: Sequence[str] = (), below: bool = False) -> Iterator[Cell]:
-        """Iterate over the shares of users from one number to another; see `AnswerMessage`."""
+        """Iterate over the shares of users from one number to another; see `Answer`."""
         numbers = {
             each.attribute: each.estimate
             for each in self.attributes
@@ -558,7 +558,7 @@ class Marginals(AnswerMessage):
                 yield replace(cell, labels={"attribute": name, **cell.labels})
 
     def within(self, ranges: Mapping[str, tuple[float, float]], *, of: Sequence[str] = ()) -> Iterator[Cell]:
-        """Iterate over the share of users in the range of one attribute, and their mean; see `AnswerMessage`."""
+        """Iterate over the share of users in the range of one attribute, and their mean; see `Answer`."""
         if len(ranges) > 1 or of:
             raise ParameterError(
                 "each user of a sampled collection reports one attribute: ask about one range at a time, or have "

@@ -13,7 +13,7 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
-    AnswerMessage,
+    Answer,
     Count,
     LiarsField,
     PlausibilityField,
@@ -61,7 +61,7 @@ class PairPrivacy(PrivacyPart):
     published: PublishedField = None
 
 
-class PairEstimates(AnswerMessage):
+class PairEstimates(Answer):
     """The frequencies and means of all keys over one window; the message of a pairs topic."""
 
     series: ClassVar[str] = "pairs"
@@ -120,13 +120,13 @@ class PairEstimates(AnswerMessage):
         of: Sequence[str] = (),  # noqa: ARG002
         below: bool = False,  # noqa: ARG002
     ) -> Iterator[Cell]:
-        """Refuse: a report says which end of the range a number was rounded to; see `AnswerMessage`."""
+        """Refuse: a report says which end of the range a number was rounded to; see `Answer`."""
         raise ParameterError(
             "the mean of a key's numbers is known, and not how many lie between two: leave out what they lie between"
         )
 
     def narrowed_to(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterator[Cell]:
-        """Iterate over the numbers of some keys; see `AnswerMessage`."""
+        """Iterate over the numbers of some keys; see `Answer`."""
         if given:
             raise ParameterError("a report is about one key: nothing is known of one, given another")
         known = {each.key: each for each in self.keys}

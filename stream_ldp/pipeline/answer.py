@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Literal, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -235,7 +235,7 @@ StatusField = Annotated[
 ]
 
 
-class AnswerMessage(Message):
+class Answer(Message):
     """A message that answers one window of one series, or says that nobody reported in some."""
 
     #: It rises when a field changes its meaning or is removed, but not when an optional field is added.
@@ -250,12 +250,28 @@ class AnswerMessage(Message):
     )
 
     if TYPE_CHECKING:  # Where these stand among its fields is up to each kind.
+        #: Event time of the reports counted in it.
         window: WindowBounds
+        #: Whether it never changes; false while the window is open.
         final: bool
+        #: Number of reports counted in the window, each once.
         reports: int
 
         @property
-        def series(self) -> str: ...
+        def series(self) -> str:
+            """Name of the series of answers, one a window, that it belongs to."""
+
+        @property
+        def status(self) -> Status:
+            """Whether anybody reported."""
+
+        @property
+        def plausibility(self) -> Plausibility | None:
+            """Whether the reports look honest; None where nothing can be tested."""
+
+        @property
+        def liars(self) -> tuple[Moved, ...]:
+            """What few users who send crafted reports can have moved."""
 
     def __repr__(self) -> str:
         """Say what it is, on one line: all that it holds, which a notebook would show, fills a screen."""
@@ -397,100 +413,6 @@ LiarsField = Annotated[
     tuple[Moved, ...],
     Field(description="the most that few users can have moved its raw numbers, whatever they sent and others have"),
 ]
-
-
-class Answer(Protocol):
-    """The answer to one window of one series, as the message of a topic.
-
-    collection, fingerprint: name and fingerprint of the collection, the latter in hexadecimal.
-    series: name of the series of answers, one a window, that it belongs to.
-    status: whether anybody reported.
-    window: event time of the reports counted in it.
-    final: whether it never changes; false while the window is open.
-    reports: number of reports counted in the window, each once.
-    plausibility: whether the reports look honest; None where nothing can be tested.
-    liars: what few users who send crafted reports can have moved.
-    sources: what each region has counted; None where there are no regions.
-    key: record key, as `answer_key` makes it.
-    """
-
-    @property
-    def collection(self) -> str: ...
-
-    @property
-    def fingerprint(self) -> str: ...
-
-    @property
-    def series(self) -> str: ...
-
-    @property
-    def window(self) -> WindowBounds: ...
-
-    @property
-    def status(self) -> Status: ...
-
-    @property
-    def final(self) -> bool: ...
-
-    @property
-    def reports(self) -> int: ...
-
-    @property
-    def plausibility(self) -> Plausibility | None: ...
-
-    @property
-    def liars(self) -> tuple[Moved, ...]: ...
-
-    @property
-    def key(self) -> bytes: ...
-
-    @property
-    def headers(self) -> Headers: ...
-
-    @property
-    def settled(self) -> bool: ...
-
-    @property
-    def target(self) -> str: ...
-
-    @property
-    def turn(self) -> int: ...
-
-    @property
-    def look(self) -> Look: ...
-
-    def labelled(self, labels: Labels) -> Self: ...
-
-    def judgement(self) -> Judgement: ...
-
-    def score(self, truth: Mapping[CellKey, float]) -> dict[str, Measure]: ...
-
-    def cells(self) -> Iterable[Cell]: ...
-
-    def narrowed_to(self, of: Sequence[str], *, given: Sequence[str] = ()) -> Iterable[Cell]: ...
-
-    def between(self, low: float, high: float, *, of: Sequence[str] = (), below: bool = False) -> Iterable[Cell]: ...
-
-    def within(self, ranges: Mapping[str, tuple[float, float]], *, of: Sequence[str] = ()) -> Iterable[Cell]: ...
-
-    @property
-    def sources(self) -> tuple[RegionPart, ...] | None: ...
-
-    def with_liars(self, liars: tuple[Moved, ...]) -> Self: ...
-
-    def with_sources(self, sources: tuple[RegionPart, ...] | None) -> Self: ...
-
-    def with_turns(self, w_event: WEvent) -> Self: ...
-
-    def without_reports(self, *, until_ms: int) -> Self: ...
-
-    def to_bytes(self) -> bytes: ...
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> Self: ...
-
-    @classmethod
-    def from_record(cls, value: bytes, headers: Sequence[tuple[str, bytes | None]]) -> Self: ...
 
 
 AnswerT = TypeVar("AnswerT", bound=Answer)

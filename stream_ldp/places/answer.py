@@ -14,7 +14,7 @@ from stream_ldp.filtering.filtered import FilteredEstimate, columns
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
-    AnswerMessage,
+    Answer,
     Count,
     LiarsField,
     PlausibilityField,
@@ -49,7 +49,7 @@ class PlacePrivacy(PrivacyPart):
     published: PublishedField = None
 
 
-class PlaceCounts(AnswerMessage):
+class PlaceCounts(Answer):
     """The number of reports from each place over one window; the message of a places topic."""
 
     series: ClassVar[str] = "places"

@@ -17,7 +17,7 @@ from stream_ldp.filtering.filtered import FilteredEstimate
 from stream_ldp.message_part import Finite, MessagePart, SolverState, StateField
 from stream_ldp.pipeline.answer import (
     AllAnswersField,
-    AnswerMessage,
+    Answer,
     Count,
     LiarsField,
     PlausibilityField,
@@ -212,7 +212,7 @@ class Linked(MessagePart):
         return f"{quantity(self.reports, 'report')} of the period, of {quantity(self.users, 'user')}{returned}"
 
 
-class Estimate(AnswerMessage):
+class Estimate(Answer):
     """A joint distribution over one window; the message of an estimates topic."""
 
     estimate: str

@@ -13,7 +13,7 @@ from stream_ldp.filtering.local_level import DRIFTS
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.message_part import Finite, MessagePart, SolverState, StateField
 from stream_ldp.pipeline.answer import (
-    AnswerMessage,
+    Answer,
     Count,
     Integer,
     LiarsField,
@@ -183,7 +183,7 @@ class EarlierEpochs(SolverState):
         return self
 
 
-class Ranking(AnswerMessage):
+class Ranking(Answer):
     """Heavy hitters after a phase of an epoch; the message of a heavy-hitters topic."""
 
     method: str = Field(description="gfim, gfim-users, ldpminer, svim or loloha")
@@ -254,7 +254,7 @@ class Ranking(AnswerMessage):
 
     @property
     def target(self) -> str:
-        """See `AnswerMessage`: all phases about items rank the same, and those about itemsets others."""
+        """See `Answer`: all phases about items rank the same, and those about itemsets others."""
         return self.about
 
     @property

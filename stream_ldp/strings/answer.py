@@ -10,7 +10,7 @@ from stream_ldp.filtering.filtered import FilteredEstimate
 from stream_ldp.mechanisms.privacy_loss import shown_epsilon
 from stream_ldp.message_part import Finite, MessagePart
 from stream_ldp.pipeline.answer import (
-    AnswerMessage,
+    Answer,
     Count,
     EventTime,
     LiarsField,
@@ -94,7 +94,7 @@ class StringPrivacy(PrivacyPart):
     published: PublishedField = None
 
 
-class StringRanking(AnswerMessage):
+class StringRanking(Answer):
     """The most frequent strings of one window; the message of a strings topic."""
 
     series: ClassVar[str] = "strings"

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from stream_ldp.collection.synthesis import Synthesis
 from stream_ldp.pipeline.answer import (
-    AnswerMessage,
+    Answer,
     Count,
     Moved,
     Plausibility,
@@ -24,17 +24,13 @@ from stream_ldp.records.distribution import Axis
 from stream_ldp.synthesis.graph import Structure
 
 
-class SyntheticChunk(AnswerMessage):
+class SyntheticChunk(Answer):
     """Some of the synthetic records of a window, in order; the message of a records topic.
 
     Chunk 0, 1, ... of a window follow each other on the topic. Chunks of one number are a series of final answers,
     one a window.
     """
 
-    #: It rises when a field changes its meaning or is removed, but not when an optional field is added.
-    schema_version: Literal[1] = 1
-    collection: str
-    fingerprint: str = Field(description="of the collection, hexadecimal", pattern="^[0-9a-f]{32}$")
     window: WindowBounds
     status: StatusField = Status.ANSWERED
     final: Literal[True] = Field(default=True, description="records never change")

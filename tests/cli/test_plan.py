@@ -166,14 +166,12 @@ def test_a_table_has_its_headings_and_the_sentences_below_it(capsys: pytest.Capt
     assert lines.index("users error") < lines.index("10 0.5") < lines.index("Too large.")
 
 
-pytestmark = pytest.mark.usefixtures("few_draws")
-
 PAIRS = collection_of("epsilon: 4, ask: pairs", estimates="[{name: three, of: [walks, bathes, diet]}]")
 FINAL = estimated(PAIRS, 20_000, name="three")
 
 
 @pytest.fixture
-def planned(tmp_path: Path) -> Callable[..., Result]:
+def planned(tmp_path: Path, few_draws: None) -> Callable[..., Result]:
     def run(*options: str, ask: str = "auto", finals: str = FINAL.to_bytes().decode() + "\n") -> Result:
         file = tmp_path / "care.yaml"
         estimates = "[{name: care, of: [walks, bathes]}]"

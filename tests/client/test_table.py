@@ -20,7 +20,7 @@ from stream_ldp.errors import ParameterError
 from stream_ldp.extras import MissingExtra
 from stream_ldp.kinds import KINDS
 from stream_ldp.marginals.collection import SampledCollection
-from stream_ldp.pipeline.answer import AnswerMessage, RegionPart, RegionState
+from stream_ldp.pipeline.answer import Answer, RegionPart, RegionState
 from stream_ldp.records.distribution import Axis
 from tests.client.examples import estimate_of, of_minute
 from tests.client.rankings import result_of
@@ -99,7 +99,7 @@ def test_a_ranking_of_strings_has_a_row_for_each_string() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_answers_of_every_kind_name_their_numbers(kind: str) -> None:
-    assert KINDS[kind].answer.cells is not AnswerMessage.cells, "without cells, `query` would show no numbers"
+    assert KINDS[kind].answer.cells is not Answer.cells, "without cells, `query` would show no numbers"
 
 
 def test_marginals_of_an_estimate_have_a_bound_of_their_error() -> None:

@@ -74,8 +74,9 @@ def task_of(collection: Any, parts: Sequence[Statistic], *, window_ms: int = 20_
 
 def final_of(task: WindowTask[Any, Any]) -> Estimate:
     """A final of the same reports."""
-    answer = solve(CARE, task_of(CARE, parts_of_views([300]), window_ms=task.window_ms))
-    return answer.model_copy(update={"reports": task.reports})  # type: ignore[attr-defined,no-any-return]
+    answer: Any = solve(CARE, task_of(CARE, parts_of_views([300]), window_ms=task.window_ms))
+    found: Estimate = answer.model_copy(update={"reports": task.reports})
+    return found
 
 
 def bytes_of(collection: Any, parts: Sequence[Statistic], *, window_ms: int = 20_000) -> list[tuple[bytes, bytes]]:

@@ -82,16 +82,22 @@ def of_unlike_values(
     """
     unlike = [sum((math.sqrt(k + 1) - math.sqrt(k)) ** 2 for k in range(size)) / size - 1 / size for size in sizes]
     contrasts = [information.get((place,), 0.0) * (1 - 1 / size) for place, size in enumerate(sizes)]
-    found: dict[tuple[int, ...], float] = {}
+    weights, moves = [0.0] * len(sizes), [0.0] * len(sizes)
     for pair, of_pair in information.items():
         if len(pair) == 1 or not of_pair or min(sizes[place] for place in pair) < 2:
             continue
         cells, free = math.prod(sizes[place] for place in pair), math.prod(sizes[place] - 1 for place in pair)
-        off = DOUBT * 2 * math.pi * dependence**2 / cells / free * users + 1 / (of_pair * (1 - 1 / cells))
+        square = 2 * math.pi * dependence**2 / cells / free * users
         for place, by in (pair, pair[::-1]):
             scale = unlike[place] / (sizes[place] - 1) / contrasts[by]
-            found[place,] = found.get((place,), 0.0) + unlike[by] / (off + scale) / (1 - 1 / sizes[place])
-    return found
+            weight = unlike[by] / (1 / (of_pair * (1 - 1 / cells)) + scale)
+            weights[place] += weight
+            moves[place] += weight * math.sqrt(square / unlike[by])
+    return {
+        (place,): 1 / (1 / weight + DOUBT * (move / weight) ** 2) / (1 - 1 / sizes[place])
+        for place, (weight, move) in enumerate(zip(weights, moves, strict=True))
+        if weight
+    }
 
 
 def rr_information(sizes: Sequence[int], *, epsilon: float) -> dict[tuple[int, ...], float]:

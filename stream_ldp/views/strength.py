@@ -8,6 +8,7 @@ on each other are shrunk to independence, and strong ones among strong ones are 
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 #: Strengths of the mixture: squares of a measure of association that is 0 of independent attributes and 1 of two
 #: uniform ones that copy each other (the square of Tschuprow's T, with values weighted as they are frequent).
 _STRENGTHS = np.concatenate([[0.0], np.geomspace(1e-5, 1.0, 16)])
-#: The prior of the weights: so many pairs, and this part of them independent.
+#: The prior of the weights: as many pairs as there are, but at most so many, and this part of them independent. With
+#: 8 of three, these are up to 6 % farther off where they are 0.05 to 0.15 from independent; with 2 of ten, chance is
+#: believed in so many windows that independent ones are up to 9 % farther off.
 _PAIRS_BEFORE, _INDEPENDENT = 8.0, 0.8
 #: EM steps to the weights: the likelihood is flat at its top, and what further steps add changes no mean.
 _STEPS = 60
@@ -53,17 +56,16 @@ class Shown(NamedTuple):
 def shown(
     dependence: NDArray[np.float64],
     information: float,
-    margins: tuple[NDArray[np.float64], NDArray[np.float64]],
+    margins: Sequence[NDArray[np.float64]],
 ) -> Shown:
-    """Measure an estimated dependence.
+    """Measure an estimated dependence, or what it has moved a margin by.
 
-    dependence: table whose rows and columns sum to 0.
+    dependence: table whose rows and columns sum to 0, or vector that does.
     information: inverse variance of a coefficient.
-    margins: distributions of both attributes.
+    margins: distribution of the attribute along each axis.
     """
-    rows, columns = margins
-    freedom = (len(rows) - 1) * (len(columns) - 1)
-    spread = float((1 - rows @ rows) * (1 - columns @ columns))
+    freedom = math.prod(len(margin) - 1 for margin in margins)
+    spread = math.prod(1 - float(margin @ margin) for margin in margins)
     return Shown(
         statistic=information * float((dependence**2).sum()),
         freedom=freedom,
@@ -81,7 +83,7 @@ def learnt(pairs: Sequence[Shown]) -> Strength:
     before = np.full(len(_STRENGTHS), (1 - _INDEPENDENT) / (len(_STRENGTHS) - 1))
     before[0] = _INDEPENDENT
     weights = before
-    counted = _PAIRS_BEFORE * before
+    counted = min(_PAIRS_BEFORE, len(pairs)) * before
     for _ in range(_STEPS):
         posterior = likelihood * weights
         posterior /= posterior.sum(axis=1, keepdims=True)

@@ -51,7 +51,7 @@ def test_a_larger_view_has_to_be_better_than_pairs_with_less_dependence_too() ->
 def test_views_that_would_be_withheld_are_not_asked_about() -> None:
     # 120 pairs of 2,000 users have 17 each; of 4,315, they have 36.
     assert names((2,) * 16, epsilon=1.0, users=2_000)[0] == "attributes"
-    assert names((2,) * 16, epsilon=1.0, users=4_315)[0] == "pairs"
+    assert names((2,) * 16, epsilon=1.0, users=4_315)[0].endswith("pairs")
 
 
 def test_more_dependence_is_worth_more_noise() -> None:

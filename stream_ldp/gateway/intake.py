@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import ExitStack
+from itertools import repeat
 from typing import TYPE_CHECKING, Protocol
 
 from stream_ldp.gateway.admission import Admission
 from stream_ldp.http.refusal import Refused
-from stream_ldp.kafka.producer import Record
-from stream_ldp.kafka.tracing import span, trace_headers
+from stream_ldp.kafka.tracing import span, trace_headers, traces
 from stream_ldp.pipeline import wire
 from stream_ldp.pipeline.content_type import BATCH
 
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 #: Seconds that a client waits for the brokers. Then it tries again with the same bytes, which are counted once.
 PATIENCE = 10.0
 
-#: Seconds for which a batch waits for others: to judge and to send one alone takes as long as for many.
-GATHER_SECONDS = 0.005
+#: Seconds for which a batch waits for others: to judge and to send one alone takes as long as for thirty. While
+#: others are on their way to the brokers, it waits at most so many times as long: more go together when all are busy.
+GATHER_SECONDS, GATHER_TIMES = 0.005, 5
 
 #: Bytes of batches that wait for no more others: with a largest one behind them, they are judged in 2 ms.
 GATHER_BYTES = 2**18
@@ -72,11 +73,13 @@ class Intake:
         self._producer = producer
         self._rounds = rounds
         self._metrics = metrics
+        self._batches, self._reports = metrics.batches.labels(self._name), metrics.reports.labels(self._name)
         self._now_ms = now_ms
         # By the fingerprint of the round that they may answer; None for those that are no answer to a round.
         self._waiting: dict[bytes | None, Group] = {}
         self._bytes = 0
         self._timer: asyncio.TimerHandle | None = None
+        self._times = 0
         self._under_way: set[asyncio.Task[None]] = set()
 
     def take(self, record: bytes) -> asyncio.Future[int]:
@@ -89,13 +92,12 @@ class Intake:
         """
         loop = asyncio.get_running_loop()
         if self._timer is None:
-            self._timer = loop.call_later(GATHER_SECONDS, self._begin)
+            self._wait()
         taken: asyncio.Future[int] = loop.create_future()
         # Those of an unknown round, which has to be looked for, keep nobody else waiting.
         self._waiting.setdefault(self._round_of(record), []).append((record, taken))
         self._bytes += len(record)
         if self._bytes >= GATHER_BYTES:
-            self._timer.cancel()
             self._begin()
         return taken
 
@@ -104,8 +106,20 @@ class Intake:
             return None
         return next(iter(wire.fingerprints([record]) - {self._fingerprint}), None)
 
+    def _wait(self) -> None:
+        self._times += 1
+        self._timer = asyncio.get_running_loop().call_later(GATHER_SECONDS, self._go_on)
+
+    def _go_on(self) -> None:
+        if self._under_way and self._times < GATHER_TIMES:
+            self._wait()
+        else:
+            self._begin()
+
     def _begin(self) -> None:
-        groups, self._waiting, self._bytes, self._timer = self._waiting, {}, 0, None
+        if self._timer is not None:
+            self._timer.cancel()
+        groups, self._waiting, self._bytes, self._timer, self._times = self._waiting, {}, 0, None, 0
         for asked, group in groups.items():
             task = asyncio.get_running_loop().create_task(self._bring(group, asked))
             self._under_way.add(task)
@@ -144,21 +158,23 @@ class Intake:
         self._metrics.open.inc(len(admitted))
         try:
             with self._metrics.seconds.time(), ExitStack() as spans:
-                records = [self._record(each, group[each.place][0], spans) for each in admitted]
+                headers = [self._traced(each, spans) for each in admitted] if traces() else repeat([*BATCH])
+                records = [
+                    (each.batch_id, group[each.place][0], each.time_ms, whose)
+                    for each, whose in zip(admitted, headers, strict=False)
+                ]
                 await self._producer.write_together(self._topic, records, settle=settle)
         finally:
             self._metrics.open.dec(len(admitted))
 
-    def _record(self, admitted: Admitted, value: bytes, spans: ExitStack) -> Record:
+    def _traced(self, admitted: Admitted, spans: ExitStack) -> list[tuple[str, bytes]]:
+        """Begin the span of a batch, and return its headers."""
         spans.enter_context(span("send", root=True, collection=self._name, reports=admitted.reports))
-        headers = (*BATCH, *trace_headers())
-        return Record(
-            topic=self._topic, key=admitted.batch_id, value=value, time_ms=admitted.time_ms, headers=headers
-        )
+        return [*BATCH, *trace_headers()]
 
     def _acknowledge(self, group: Group, admitted: Sequence[Admitted]) -> None:
-        self._metrics.batches.labels(self._name).inc(len(admitted))
-        self._metrics.reports.labels(self._name).inc(sum(each.reports for each in admitted))
+        self._batches.inc(len(admitted))
+        self._reports.inc(sum(each.reports for each in admitted))
         for each in admitted:
             _, taken = group[each.place]
             if not taken.done():

@@ -87,6 +87,30 @@ async def test_a_large_batch_waits_for_no_other(
     assert groups == [2, 2]
 
 
+async def test_batches_wait_for_those_under_way_but_not_for_long(
+    broker: FakeBroker, groups: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "GATHER_SECONDS", 0.001)
+    monkeypatch.setattr(module, "GATHER_TIMES", 10**9)
+    broker.holding = True
+    async with taking(collection_of()) as intake, asyncio.timeout(20):
+        taken = [intake.take(batch(collection_of()))]
+        await broker.arrival.wait()
+        for _ in range(2):
+            taken.append(intake.take(batch(collection_of())))
+            await asyncio.sleep(0.01)  # So that it would have gone alone.
+        assert groups == [1]
+        broker.release()
+        assert await asyncio.gather(*taken) == [3] * 3
+        assert groups == [1, 2]
+        monkeypatch.setattr(module, "GATHER_TIMES", 3)
+        broker.holding = True
+        for number in (4, 5):
+            intake.take(batch(collection_of()))
+            while len(broker.sent) < number:
+                await asyncio.sleep(0.001)
+
+
 async def test_an_error_of_the_brokers_is_that_of_every_client(broker: FakeBroker) -> None:
     broker.error = KafkaConnectionError("gone")
     async with taking(collection_of()) as intake:

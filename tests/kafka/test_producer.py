@@ -15,6 +15,7 @@ from aiokafka.conn import AIOKafkaConnection
 from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError
 from aiokafka.protocol.produce import ProduceRequest
 
+from stream_ldp.client.sender import now_ms
 from stream_ldp.kafka import producer as producer_module
 from stream_ldp.kafka.embedded import EmbeddedMock
 from stream_ldp.kafka.log import LogReader
@@ -66,10 +67,10 @@ async def test_what_publish_returns_from_is_on_the_log_in_its_order(
 async def test_a_record_without_a_partition_goes_where_its_key_belongs(
     producer: Producer, settings: Settings, topic: str
 ) -> None:
-    keys = [str(number).encode() for number in range(20)] * 2
+    keys = [str(number).encode() for number in range(1_000, 1_020)] * 2
     await producer.publish([record(topic, b"", key=key, partition=None) for key in keys])
     # As many bytes as are no one batch of a partition.
-    together = [record(topic, bytes(5_000), key=key, partition=None, headers=(("a", b"b"),)) for key in keys]
+    together = [(key, bytes(5_000), now_ms(), [("a", b"b")]) for key in keys]
     settled: list[int] = []
     await producer.write_together(
         topic, together, settle=lambda places, error: settled.extend(places) if error is None else None
